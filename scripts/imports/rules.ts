@@ -1,0 +1,123 @@
+/**
+ * The import rules: the table, no cycles, no barrel files. Types count as much as values.
+ *
+ * (dependency-cruiser needs the API of TypeScript 6, which TypeScript 7 does not have; oxc's parser gives the imports.)
+ */
+import { globSync, readFileSync } from "node:fs"
+import { dirname, join, relative } from "node:path"
+import { parseSync, Visitor } from "oxc-parser"
+import { importTable, type Place } from "./table.ts"
+
+const roots = ["schemas", "machines", "src", "test", "bench", "scripts"]
+
+interface Module {
+  readonly imports: ReadonlyArray<string>
+  /** True when it only passes on what others export. */
+  readonly barrel: boolean
+}
+
+const read = (path: string): Module => {
+  const source = readFileSync(path, "utf8")
+  const { module, program, errors } = parseSync(path, source)
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0]!.message}`)
+  const imports = [
+    ...module.staticImports.map((found) => found.moduleRequest.value),
+    ...module.staticExports.flatMap(({ entries }) => entries.flatMap((entry) => entry.moduleRequest?.value ?? []))
+  ]
+  new Visitor({
+    ImportExpression: ({ source }) => {
+      if (source.type === "Literal" && typeof source.value === "string") imports.push(source.value)
+    },
+    TSImportType: ({ source }) => {
+      imports.push(source.value)
+    }
+  }).visit(program)
+  const passesOn = program.body.filter(
+    (node) => node.type === "ExportAllDeclaration" || (node.type === "ExportNamedDeclaration" && node.source !== null)
+  )
+  const rest = program.body.filter((node) => node.type !== "ImportDeclaration" && !passesOn.includes(node))
+  return { imports: [...new Set(imports)], barrel: passesOn.length > 0 && rest.length === 0 }
+}
+
+const placeOf = (path: string): Place | undefined =>
+  importTable
+    .filter((place) => path === place.path || (place.path.endsWith("/") && path.startsWith(place.path)))
+    .toSorted((a, b) => b.path.length - a.path.length)[0]
+
+const packageOf = (specifier: string): string =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/")
+
+const importFault = (path: string, specifier: string): string | null => {
+  const from = placeOf(path)
+  if (from === undefined) return null
+  if (specifier.startsWith("node:")) {
+    return from.builtins === false ? `${path} may not import ${specifier}: ${from.path} is pure` : null
+  }
+  if (!specifier.startsWith(".")) {
+    return from.packages === undefined || from.packages.includes(packageOf(specifier))
+      ? null
+      : `${path} may not import the package ${specifier}`
+  }
+  const target = join(dirname(path), specifier)
+  const to = placeOf(target)
+  if (to === undefined) return target.endsWith(".json") ? null : `${path} imports ${target}, which belongs to no place`
+  return to === from || from.places === "all" || from.places.includes(to.path)
+    ? null
+    : `${path} may not import ${target}: ${from.path} may import ${from.places.join(", ") || "only itself"}`
+}
+
+/** Each strongly connected set of more than one file, or a file that imports itself. */
+const cycles = (edges: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
+  const found: Array<ReadonlyArray<string>> = []
+  const index = new Map<string, number>()
+  const low = new Map<string, number>()
+  const stack: Array<string> = []
+  const visit = (node: string): void => {
+    index.set(node, index.size)
+    low.set(node, index.get(node)!)
+    stack.push(node)
+    for (const next of edges.get(node) ?? []) {
+      if (!index.has(next)) visit(next)
+      if (stack.includes(next)) low.set(node, Math.min(low.get(node)!, low.get(next)!))
+    }
+    if (low.get(node) !== index.get(node)) return
+    const component = stack.splice(stack.indexOf(node))
+    if (component.length > 1 || (edges.get(node) ?? []).includes(node)) found.push(component)
+  }
+  for (const node of edges.keys()) if (!index.has(node)) visit(node)
+  return found
+}
+
+/**
+ * Every breach below a folder, one sentence each.
+ *
+ * @param folder The repository, or a folder laid out like it.
+ */
+export const importFaults = (folder: string): ReadonlyArray<string> => {
+  const paths = roots.flatMap((root) => globSync(`${root}/**/*.ts`, { cwd: folder })).toSorted()
+  const modules = new Map(paths.map((path) => [path, read(join(folder, path))]))
+  const edges = new Map(
+    [...modules].map(([path, { imports }]) => [
+      path,
+      imports
+        .filter((specifier) => specifier.startsWith("."))
+        .map((specifier) => relative(folder, join(folder, dirname(path), specifier)))
+        .filter((target) => modules.has(target))
+    ])
+  )
+  return [
+    ...paths.flatMap((path) =>
+      placeOf(path) === undefined ? [`${path} belongs to no place of scripts/imports/table.ts`] : []
+    ),
+    ...[...modules].flatMap(([path, { imports }]) =>
+      imports.flatMap((specifier) => importFault(path, specifier) ?? [])
+    ),
+    ...[...modules].flatMap(([path, { barrel }]) =>
+      barrel ? [`${path} is a barrel: it only passes on what other files export`] : []
+    ),
+    ...cycles(edges).map((files) => `these import each other in a circle: ${files.join(", ")}`)
+  ]
+}

@@ -1,0 +1,85 @@
+/**
+ * Who may import whom: design.md's table, as data. `npm run check` reads it.
+ *
+ * A place is a path prefix; a file belongs to the longest one that fits. A file that belongs to none must be given a place here.
+ */
+export interface Place {
+  readonly path: string
+  /** Places (by path), besides itself; a place's sub-places are not meant. */
+  readonly places: ReadonlyArray<string> | "all"
+  /** npm packages; absent means any. `node:` builtins are allowed where `builtins` is not false. */
+  readonly packages?: ReadonlyArray<string>
+  readonly builtins?: false
+}
+
+const config = "src/Config.ts"
+
+/** One folder a resource: its commands' interpreter and its service. */
+const resources = [
+  "src/account/",
+  "src/workspace/",
+  "src/sandbox/",
+  "src/operation/",
+  "src/preview/",
+  "src/files/",
+  "src/serviceAccess/",
+  "src/cooperative/",
+  "src/gateway/",
+  "src/usage/",
+  "src/logs/",
+  "src/analytics/",
+  "src/retention/",
+  "src/idempotency/"
+]
+
+/** Makes identifiers; knows nothing else. */
+const identifier = "src/identifier/"
+
+const belowResources = ["schemas/", "machines/", "src/actor/", "src/runtime/", "src/store/", identifier, config]
+
+export const importTable: ReadonlyArray<Place> = [
+  { path: "schemas/", places: [], packages: ["effect"], builtins: false },
+  { path: "machines/", places: ["schemas/"], packages: ["xstate"], builtins: false },
+
+  { path: config, places: [] },
+  { path: identifier, places: ["schemas/"] },
+  { path: "src/postgres/", places: [config] },
+  { path: "src/store/", places: ["schemas/", "src/postgres/", config] },
+  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", config] },
+
+  { path: "src/runtime/", places: ["schemas/", config] },
+  /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
+  { path: "src/runtime/agent/", places: [], packages: [] },
+  { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/runtime/agent/", "schemas/", config] },
+  { path: "src/runtime/simulated/", places: ["src/runtime/", "schemas/", config] },
+  { path: "src/runtime/namespace/", places: ["src/runtime/", "src/runtime/agentClient/", "schemas/", config] },
+  {
+    path: "src/runtime/qemu/",
+    places: ["src/runtime/", "src/runtime/agentClient/", "src/runtime/agent/", "schemas/", config]
+  },
+  {
+    path: "src/runtime/RuntimeChoice.ts",
+    places: [
+      "src/runtime/",
+      "src/runtime/namespace/",
+      "src/runtime/qemu/",
+      "src/runtime/simulated/",
+      "schemas/",
+      config
+    ]
+  },
+
+  ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),
+
+  { path: "src/http/", places: [...belowResources, ...resources] },
+  { path: "src/cli/", places: [...belowResources, ...resources] },
+  /** Where the layers meet. */
+  { path: "src/Atoll.ts", places: "all" },
+  { path: "src/Traces.ts", places: [config] },
+  { path: "src/Launch.ts", places: [config, "src/Traces.ts"] },
+  { path: "src/main.ts", places: "all" },
+
+  { path: "test/", places: "all" },
+  { path: "bench/", places: "all" },
+  { path: "scripts/", places: "all" }
+]

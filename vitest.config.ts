@@ -1,0 +1,14 @@
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts"],
+    globalSetup: "test/support/TestPostgres.ts",
+    pool: "forks",
+    maxWorkers: 2,
+    // Patience, not a promise: shared machines are slow at times, and no test measures speed.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    teardownTimeout: 60_000
+  }
+})
