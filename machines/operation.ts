@@ -1,0 +1,236 @@
+/**
+ * The life of one Operation: a command in a Sandbox with exactly one terminal result.
+ *
+ * `completed`, `cancelled` and `failed` are terminal: status, exitCode, signal, reason and finishedAt never change again.
+ * Only the account of what is left of the process tree may still settle, so these states are not XState-final.
+ * Output never passes through here; `EXITED` comes only after all of it is stored.
+ *
+ * @source contract.md "Operation rules", contract-details.md "Fine print"
+ */
+import { assign, setup } from "xstate"
+import type { StateMeta } from "./meta.ts"
+import type { Reason } from "./sandbox.ts"
+
+export interface OperationInput {
+  readonly operationId: string
+  readonly accountId: string
+  readonly sandboxId: string
+  /** The Sandbox's generation in which the command runs. */
+  readonly generation: number
+  readonly timeoutMs: number | null
+  readonly at: number
+}
+
+export interface OperationContext extends Omit<OperationInput, "at"> {
+  readonly createdAt: number
+  readonly startedAt: number | null
+  readonly finishedAt: number | null
+  readonly exitCode: number | null
+  readonly signal: string | null
+  readonly reason: Reason | null
+  readonly processTree: "running" | "gone" | "unconfirmed"
+}
+
+export type OperationEvent =
+  /** The guest has the command. */
+  | { readonly type: "STARTED"; readonly at: number }
+  /** The command cannot be started for a reason of its own. */
+  | { readonly type: "REFUSED"; readonly at: number; readonly reason: Reason }
+  /** The command ended and all its output is stored. */
+  | {
+      readonly type: "EXITED"
+      readonly at: number
+      readonly exitCode: number | null
+      readonly signal: string | null
+      readonly processTree: "running" | "gone" | "unconfirmed"
+    }
+  /** A client cancels. */
+  | { readonly type: "CANCEL"; readonly at: number }
+  /** The Sandbox that ran it stopped, was deleted or is lost: the outcome is unknown. */
+  | { readonly type: "LOST"; readonly at: number; readonly reason: Reason }
+  /** Its own time-out passed. */
+  | { readonly type: "TIME_OUT"; readonly at: number }
+  /** What is left of the process tree after the end. */
+  | { readonly type: "TREE_SETTLED"; readonly at: number; readonly processTree: "running" | "gone" | "unconfirmed" }
+
+const terminal = {
+  STARTED: "OPERATION_TERMINAL",
+  REFUSED: "OPERATION_TERMINAL",
+  EXITED: "OPERATION_TERMINAL",
+  LOST: "OPERATION_TERMINAL",
+  TIME_OUT: "STALE_DEADLINE"
+}
+
+export const operationMachine = setup({
+  types: {
+    input: {} as OperationInput,
+    context: {} as OperationContext,
+    events: {} as OperationEvent,
+    meta: {} as StateMeta,
+    tags: {} as "terminal"
+  },
+  guards: {
+    isTreeUnsettled: ({ context }) => context.processTree === "running",
+    hasTimeout: ({ context }) => context.timeoutMs !== null
+  },
+  actions: {
+    /** Command: start the command in the guest (once), store its output, report its end. Runs for as long as the command does. Answers STARTED, REFUSED, EXITED, LOST. */
+    runProcess: () => {},
+    /** Command: end the whole tree, TERM then KILL, and store what output is left. Answers TREE_SETTLED. */
+    endProcess: () => {},
+    /** Command: the guest and the store may forget what was only needed to run it. */
+    forgetProcess: () => {},
+    /** Deadline: replaces an earlier one of the same name. */
+    schedule: (
+      _,
+      _params: {
+        readonly name: string
+        readonly at: number
+        readonly event: { readonly type: string } & Record<string, unknown>
+      }
+    ) => {},
+    /** Deadline: forgets it. */
+    unschedule: (_, _params: { readonly name: string }) => {},
+
+    noteStarted: assign({ startedAt: ({ event }) => event.at }),
+    noteExit: assign(({ event }) =>
+      event.type === "EXITED"
+        ? { exitCode: event.exitCode, signal: event.signal, processTree: event.processTree, finishedAt: event.at }
+        : {}
+    ),
+    noteStartedIfUnseen: assign({ startedAt: ({ context, event }) => context.startedAt ?? event.at }),
+    noteFinished: assign({ finishedAt: ({ event }) => event.at }),
+    noteReason: assign({ reason: ({ event }) => ("reason" in event ? event.reason : null) }),
+    noteNeverRan: assign({ processTree: "gone" }),
+    noteTreeGoneWithSandbox: assign({ processTree: "gone" }),
+    noteTimedOut: assign({
+      reason: ({ context }) => ({
+        code: "TIMED_OUT",
+        message: `The command did not end within its time-out of ${(context.timeoutMs ?? 0) / 1000} s.`
+      })
+    }),
+    noteTree: assign(({ event }) => (event.type === "TREE_SETTLED" ? { processTree: event.processTree } : {}))
+  }
+}).createMachine({
+  id: "operation",
+  description: "One command in a Sandbox, observable until after its end.",
+  // `input?.`: XState runs this factory at every transition, without input, and throws the result away.
+  context: ({ input }) => ({
+    operationId: input?.operationId,
+    accountId: input?.accountId,
+    sandboxId: input?.sandboxId,
+    generation: input?.generation,
+    timeoutMs: input?.timeoutMs,
+    createdAt: input?.at,
+    startedAt: null,
+    finishedAt: null,
+    exitCode: null,
+    signal: null,
+    reason: null,
+    processTree: "running"
+  }),
+  initial: "queued",
+  states: {
+    queued: {
+      description: "Accepted durably; the guest does not have it yet.",
+      meta: { unchanged: [], refuses: { TREE_SETTLED: "OPERATION_NOT_TERMINAL", TIME_OUT: "STALE_DEADLINE" } },
+      entry: [{ type: "runProcess" }],
+      on: {
+        STARTED: [
+          {
+            guard: "hasTimeout",
+            target: "running",
+            actions: [
+              "noteStarted",
+              {
+                type: "schedule",
+                params: ({ context, event }) => ({
+                  name: "timeout",
+                  at: event.at + (context.timeoutMs ?? 0),
+                  event: { type: "TIME_OUT" }
+                })
+              }
+            ],
+            description: "The guest has it; its time-out begins."
+          },
+          { target: "running", actions: ["noteStarted"], description: "The guest has it." }
+        ],
+        REFUSED: {
+          target: "failed",
+          actions: ["noteReason", "noteFinished", "noteNeverRan"],
+          description: "It cannot be started."
+        },
+        EXITED: {
+          target: "completed",
+          actions: ["noteStartedIfUnseen", "noteExit"],
+          description: "Ended before its start was seen."
+        },
+        CANCEL: { target: "cancelled", actions: ["noteFinished"], description: "Cancelled before its start was seen." },
+        LOST: {
+          target: "failed",
+          actions: ["noteReason", "noteFinished", "noteTreeGoneWithSandbox"],
+          description: "Its Sandbox is gone."
+        }
+      }
+    },
+    running: {
+      description: "The command runs in the guest; its output is being stored.",
+      meta: {
+        unchanged: ["STARTED"],
+        refuses: {
+          TREE_SETTLED: "OPERATION_NOT_TERMINAL",
+          REFUSED: "OPERATION_STARTED",
+          TIME_OUT: "STALE_DEADLINE"
+        }
+      },
+      exit: [{ type: "unschedule", params: { name: "timeout" } }],
+      on: {
+        EXITED: { target: "completed", actions: ["noteExit"], description: "It ended and all its output is stored." },
+        CANCEL: { target: "cancelled", actions: ["noteFinished"], description: "Cancellation came first." },
+        TIME_OUT: {
+          guard: "hasTimeout",
+          target: "failed",
+          actions: ["noteTimedOut", "noteFinished"],
+          description: "Its own time-out passed."
+        },
+        LOST: {
+          target: "failed",
+          actions: ["noteReason", "noteFinished", "noteTreeGoneWithSandbox"],
+          description: "Its Sandbox is gone."
+        }
+      }
+    },
+    completed: {
+      description: "The command ended by itself; a non-zero exit is still completed.",
+      tags: ["terminal"],
+      meta: { unchanged: ["CANCEL"], refuses: { ...terminal, TREE_SETTLED: "TREE_ALREADY_SETTLED" } },
+      entry: [{ type: "forgetProcess" }]
+    },
+    cancelled: {
+      description: "A client ended it before it completed.",
+      tags: ["terminal"],
+      meta: { unchanged: ["CANCEL"], refuses: { ...terminal, TREE_SETTLED: "TREE_ALREADY_SETTLED" } },
+      entry: [{ type: "endProcess" }],
+      on: {
+        TREE_SETTLED: {
+          guard: "isTreeUnsettled",
+          actions: ["noteTree", { type: "forgetProcess" }],
+          description: "The account of its process tree is final."
+        }
+      }
+    },
+    failed: {
+      description: "The outcome is unknown, or it never ran, or it ran out of time; reason says which.",
+      tags: ["terminal"],
+      meta: { unchanged: ["CANCEL"], refuses: { ...terminal, TREE_SETTLED: "TREE_ALREADY_SETTLED" } },
+      entry: [{ type: "endProcess" }],
+      on: {
+        TREE_SETTLED: {
+          guard: "isTreeUnsettled",
+          actions: ["noteTree", { type: "forgetProcess" }],
+          description: "The account of its process tree is final."
+        }
+      }
+    }
+  }
+})

@@ -1,0 +1,372 @@
+/**
+ * The life of one Sandbox: a volume, and a runtime that boots, stops and boots again until the Sandbox is deleted.
+ *
+ * State names are the contract's statuses. Every event carries `at` (epoch milliseconds, from the host's clock); events from
+ * the runtime also carry the generation that they speak of, so that a late or repeated one is recognised and refused.
+ * Actions are commands: the host stores them with the transition and interprets them afterwards (`src/sandbox/`).
+ *
+ * `meta.unchanged` lists events that a state answers with itself; `meta.refuses` gives the typed reason for the others.
+ *
+ * @source contract.md "States and transitions", contract-details.md "Behaviour that the contract leaves open"
+ */
+import { assign, setup } from "xstate"
+import type { StateMeta } from "./meta.ts"
+
+export interface Reason {
+  readonly code: string
+  readonly message: string
+}
+
+export interface SandboxInput {
+  readonly sandboxId: string
+  readonly accountId: string
+  readonly workspaceId: string
+  readonly volumeId: string
+  readonly name: string | null
+  readonly runtime: "vm" | "namespace"
+  readonly profile: { readonly vcpus: number; readonly memoryBytes: number; readonly diskBytes: number }
+  readonly networkEnabled: boolean
+  readonly metadata: Readonly<Record<string, string>>
+  /** How long one boot may take before it counts as failed. */
+  readonly bootTimeoutMs: number
+  readonly at: number
+}
+
+export interface SandboxContext extends Omit<SandboxInput, "at"> {
+  /** 1 for the first boot, +1 for each later one. */
+  readonly generation: number
+  /** A start that arrived while stopping; it boots as soon as the runtime has stopped. */
+  readonly startRequested: boolean
+  readonly statusReason: Reason | null
+  readonly createdAt: number
+  readonly updatedAt: number
+  readonly startedAt: number | null
+  readonly stoppedAt: number | null
+  readonly deletedAt: number | null
+}
+
+export type SandboxEvent =
+  /** A client asks for a running runtime. */
+  | { readonly type: "START"; readonly at: number }
+  /** A client asks to end the runtime and keep the volume. */
+  | { readonly type: "STOP"; readonly at: number }
+  /** A client asks to end the Sandbox and its volume. */
+  | { readonly type: "DELETE"; readonly at: number }
+  /** The service asks to freeze an idle runtime. */
+  | { readonly type: "SLEEP"; readonly at: number }
+  /** The runtime of this generation answers. */
+  | { readonly type: "RUNTIME_UP"; readonly at: number; readonly generation: number }
+  /** The host refuses the boot because of a limit. */
+  | { readonly type: "RUNTIME_REFUSED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** The boot failed for good. */
+  | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** The runtime ended by itself. */
+  | { readonly type: "RUNTIME_DOWN"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** The runtime was ended as asked. */
+  | { readonly type: "RUNTIME_STOPPED"; readonly at: number; readonly generation: number }
+  /** The runtime could not be frozen, or not be seen to be. */
+  | { readonly type: "SUSPEND_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** Runtime and volume exist no more. */
+  | { readonly type: "VOLUME_GONE"; readonly at: number }
+  /** The deadline of a boot passed. */
+  | { readonly type: "BOOT_TIMEOUT"; readonly at: number; readonly generation: number }
+
+const late = {
+  RUNTIME_UP: "STALE_RUNTIME_EVENT",
+  RUNTIME_REFUSED: "STALE_RUNTIME_EVENT",
+  RUNTIME_FAILED: "STALE_RUNTIME_EVENT",
+  RUNTIME_DOWN: "STALE_RUNTIME_EVENT",
+  RUNTIME_STOPPED: "STALE_RUNTIME_EVENT",
+  SUSPEND_FAILED: "STALE_RUNTIME_EVENT",
+  VOLUME_GONE: "STALE_RUNTIME_EVENT",
+  BOOT_TIMEOUT: "STALE_DEADLINE"
+}
+
+export const sandboxMachine = setup({
+  types: {
+    input: {} as SandboxInput,
+    context: {} as SandboxContext,
+    events: {} as SandboxEvent,
+    meta: {} as StateMeta
+  },
+  guards: {
+    isCurrent: ({ context, event }) => "generation" in event && event.generation === context.generation,
+    isFirstBoot: ({ context, event }) =>
+      context.generation === 1 &&
+      context.startedAt === null &&
+      "generation" in event &&
+      event.generation === context.generation,
+    restartsAfterStop: ({ context, event }) =>
+      context.startRequested && "generation" in event && event.generation === context.generation
+  },
+  actions: {
+    /** Command: make the volume if needed and boot this generation; wakes a frozen one. Answers RUNTIME_UP, RUNTIME_REFUSED or RUNTIME_FAILED. */
+    provision: (_, _params: { readonly generation: number }) => {},
+    /** Command: end the runtime, keep the volume. Answers RUNTIME_STOPPED. */
+    stopRuntime: (_, _params: { readonly generation: number }) => {},
+    /** Command: freeze the runtime. Answers SUSPEND_FAILED, or nothing. */
+    suspendRuntime: (_, _params: { readonly generation: number }) => {},
+    /** Command: end the runtime and remove the volume, retried until done. Answers VOLUME_GONE. */
+    destroyRuntime: () => {},
+    /** Command: everything that lives in this Sandbox learns that it is gone. */
+    closeDependents: (_, _params: { readonly code: string; readonly message: string }) => {},
+    /** Deadline: replaces an earlier one of the same name. */
+    schedule: (
+      _,
+      _params: {
+        readonly name: string
+        readonly at: number
+        readonly event: { readonly type: string } & Record<string, unknown>
+      }
+    ) => {},
+    /** Deadline: forgets it. */
+    unschedule: (_, _params: { readonly name: string }) => {},
+
+    noteTime: assign({ updatedAt: ({ event }) => event.at }),
+    noteReason: assign({ statusReason: ({ event }) => ("reason" in event ? event.reason : null) }),
+    noteBootTimeout: assign({
+      statusReason: ({ context }) => ({
+        code: "BOOT_TIMEOUT",
+        message: `The Sandbox did not answer within ${context.bootTimeoutMs} ms of its boot.`
+      })
+    }),
+    clearReason: assign({ statusReason: null }),
+    nextGeneration: assign({
+      generation: ({ context }) => context.generation + 1,
+      startRequested: false,
+      statusReason: null,
+      stoppedAt: null
+    }),
+    noteStarted: assign({ startedAt: ({ event }) => event.at, stoppedAt: null, statusReason: null }),
+    noteStopped: assign({ stoppedAt: ({ event }) => event.at, startRequested: false }),
+    noteDeleted: assign({ deletedAt: ({ event }) => event.at, statusReason: null }),
+    requestStart: assign({ startRequested: true }),
+    withdrawStart: assign({ startRequested: false })
+  }
+}).createMachine({
+  id: "sandbox",
+  description: "One Sandbox, from its durable acceptance to the end of its volume.",
+  // `input?.`: XState runs this factory at every transition, without input, and throws the result away.
+  context: ({ input }) => ({
+    sandboxId: input?.sandboxId,
+    accountId: input?.accountId,
+    workspaceId: input?.workspaceId,
+    volumeId: input?.volumeId,
+    name: input?.name,
+    runtime: input?.runtime,
+    profile: input?.profile,
+    networkEnabled: input?.networkEnabled,
+    metadata: input?.metadata,
+    bootTimeoutMs: input?.bootTimeoutMs,
+    generation: 1,
+    startRequested: false,
+    statusReason: null,
+    createdAt: input?.at,
+    updatedAt: input?.at,
+    startedAt: null,
+    stoppedAt: null,
+    deletedAt: null
+  }),
+  initial: "pending",
+  states: {
+    pending: {
+      description: "Accepted durably; a runtime of the current generation is being made, booted or woken.",
+      meta: {
+        unchanged: ["START"],
+        refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
+      },
+      entry: [
+        { type: "provision", params: ({ context }) => ({ generation: context.generation }) },
+        {
+          type: "schedule",
+          params: ({ context }) => ({
+            name: "boot",
+            at: context.updatedAt + context.bootTimeoutMs,
+            event: { type: "BOOT_TIMEOUT", generation: context.generation }
+          })
+        }
+      ],
+      exit: [{ type: "unschedule", params: { name: "boot" } }],
+      on: {
+        RUNTIME_UP: {
+          guard: "isCurrent",
+          target: "running",
+          actions: ["noteTime", "noteStarted"],
+          description: "The runtime answers."
+        },
+        RUNTIME_REFUSED: [
+          {
+            guard: "isFirstBoot",
+            target: "expired",
+            actions: ["noteTime", "noteReason"],
+            description: "A limit refuses the first boot."
+          },
+          {
+            guard: "isCurrent",
+            target: "stopped",
+            actions: ["noteTime", "noteReason", "noteStopped"],
+            description: "A limit refuses a later boot; the volume stays."
+          }
+        ],
+        RUNTIME_FAILED: [
+          {
+            guard: "isFirstBoot",
+            target: "failed",
+            actions: ["noteTime", "noteReason"],
+            description: "The first boot failed."
+          },
+          {
+            guard: "isCurrent",
+            target: "stopping",
+            actions: ["noteTime", "noteReason"],
+            description: "A later boot failed; what is left of it is ended, the volume stays."
+          }
+        ],
+        BOOT_TIMEOUT: [
+          {
+            guard: "isFirstBoot",
+            target: "failed",
+            actions: ["noteTime", "noteBootTimeout"],
+            description: "The first boot took too long."
+          },
+          {
+            guard: "isCurrent",
+            target: "stopping",
+            actions: ["noteTime", "noteBootTimeout"],
+            description: "A later boot took too long."
+          }
+        ],
+        RUNTIME_DOWN: {
+          guard: "isCurrent",
+          target: "stopping",
+          actions: ["noteTime", "noteReason"],
+          description: "The runtime ended before it answered."
+        },
+        STOP: { target: "stopping", actions: ["noteTime", "clearReason"], description: "Stopped while it booted." },
+        DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while it booted." }
+      }
+    },
+    running: {
+      description: "The runtime answers; commands, files and connections work.",
+      meta: { unchanged: ["START"], refuses: late },
+      on: {
+        STOP: { target: "stopping", actions: ["noteTime", "clearReason"], description: "A client stops it." },
+        DELETE: { target: "deleting", actions: ["noteTime"], description: "A client deletes it." },
+        SLEEP: { target: "sleeping", actions: ["noteTime"], description: "It was idle long enough." },
+        RUNTIME_DOWN: {
+          guard: "isCurrent",
+          target: "stopping",
+          actions: ["noteTime", "noteReason"],
+          description: "The runtime ended by itself; what is left of it is cleaned up, the volume stays."
+        }
+      }
+    },
+    sleeping: {
+      description: "The runtime is frozen to disk with its processes; a start wakes the same generation.",
+      meta: { unchanged: ["SLEEP"], refuses: late },
+      entry: [{ type: "suspendRuntime", params: ({ context }) => ({ generation: context.generation }) }],
+      on: {
+        START: { target: "pending", actions: ["noteTime", "clearReason"], description: "Woken." },
+        STOP: { target: "stopping", actions: ["noteTime", "clearReason"], description: "Stopped in its sleep." },
+        DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted in its sleep." },
+        SUSPEND_FAILED: {
+          guard: "isCurrent",
+          target: "pending",
+          actions: ["noteTime"],
+          description: "Freezing it failed, and how far it came is unknown: the same generation is made to run again."
+        },
+        RUNTIME_DOWN: {
+          guard: "isCurrent",
+          target: "stopping",
+          actions: ["noteTime", "noteReason"],
+          description: "The frozen runtime was lost."
+        }
+      }
+    },
+    stopping: {
+      description: "The runtime is being ended; the volume stays.",
+      meta: {
+        unchanged: [],
+        refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
+      },
+      entry: [
+        {
+          type: "closeDependents",
+          params: ({ context }) => ({
+            code: context.statusReason === null ? "SANDBOX_STOPPED" : "SANDBOX_LOST",
+            message:
+              context.statusReason === null
+                ? "The Sandbox was stopped."
+                : `The Sandbox's runtime ended: ${context.statusReason.message}`
+          })
+        },
+        { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }
+      ],
+      on: {
+        RUNTIME_STOPPED: [
+          {
+            guard: "restartsAfterStop",
+            target: "pending",
+            actions: ["noteTime", "nextGeneration"],
+            description: "Ended, and a start waits: boots again."
+          },
+          { guard: "isCurrent", target: "stopped", actions: ["noteTime", "noteStopped"], description: "Ended." }
+        ],
+        START: { actions: ["noteTime", "requestStart"], description: "Boots again once the runtime has ended." },
+        STOP: { actions: ["noteTime", "withdrawStart"], description: "Stays stopped after all." },
+        DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while stopping." }
+      }
+    },
+    stopped: {
+      description: "No runtime; the volume is kept. Counts toward the account's limits.",
+      meta: { unchanged: ["STOP"], refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" } },
+      on: {
+        START: {
+          target: "pending",
+          actions: ["noteTime", "nextGeneration"],
+          description: "Boots the next generation."
+        },
+        DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." }
+      }
+    },
+    expired: {
+      description: "A limit refused the first boot; nothing of it is kept but this record.",
+      meta: {
+        unchanged: [],
+        refuses: { ...late, START: "SANDBOX_EXPIRED", STOP: "SANDBOX_EXPIRED", SLEEP: "SANDBOX_EXPIRED" }
+      },
+      on: { DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." } }
+    },
+    failed: {
+      description: "The first boot failed; what is left of it goes with the deletion.",
+      meta: {
+        unchanged: [],
+        refuses: { ...late, START: "SANDBOX_FAILED", STOP: "SANDBOX_FAILED", SLEEP: "SANDBOX_FAILED" }
+      },
+      entry: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
+      on: { DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." } }
+    },
+    deleting: {
+      description: "Runtime and volume are being removed, retried until they are gone. Nothing leads back.",
+      meta: {
+        unchanged: ["DELETE"],
+        refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }
+      },
+      entry: [
+        { type: "closeDependents", params: { code: "SANDBOX_DELETED", message: "The Sandbox was deleted." } },
+        { type: "destroyRuntime" }
+      ],
+      on: {
+        VOLUME_GONE: { target: "deleted", actions: ["noteTime", "noteDeleted"], description: "Nothing is left." }
+      }
+    },
+    deleted: {
+      type: "final",
+      description: "Gone. The record, its log and its finished operations stay readable for the retention time.",
+      meta: {
+        unchanged: ["DELETE"],
+        refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }
+      }
+    }
+  }
+})

@@ -1,0 +1,46 @@
+/** Who may call an endpoint, and what it reads of a body. The HTTP layer does these checks before it decodes anything. */
+import { Context, Schema } from "effect"
+import { HttpApiMiddleware } from "effect/unstable/httpapi"
+import { Internal, ScopeRequired, Unauthenticated } from "./Errors.ts"
+
+/** @source contract.md "Authentication" */
+export const scopes = [
+  "workspace:create",
+  "sandbox:read",
+  "sandbox:create",
+  "sandbox:execute",
+  "sandbox:delete",
+  "usage:read"
+] as const
+
+export const Scope = Schema.Literals(scopes).annotate({ identifier: "Scope" })
+export type Scope = typeof Scope.Type
+
+/** Endpoint annotation: the scope that the key must have. */
+export class RequiredScope extends Context.Service<RequiredScope, Scope>()("atoll/schemas/RequiredScope") {}
+
+/** Endpoint annotation: an absent body means `{}`. */
+export const OptionalBody = Context.Reference<boolean>("atoll/schemas/OptionalBody", { defaultValue: () => false })
+
+/** The authenticated account and key of a request. */
+export class Caller extends Context.Service<
+  Caller,
+  {
+    readonly accountId: string
+    readonly apiKeyId: string
+    /** Last 4 characters of the secret. */
+    readonly keyHint: string
+    readonly scopes: ReadonlySet<string>
+    /** As in X-Request-Id. */
+    readonly requestId: string
+  }
+>()("atoll/schemas/Caller") {}
+
+/** Authenticates, checks scope, media type and size, and answers every failure with the Error body. */
+export class Authorized extends HttpApiMiddleware.Service<Authorized, { provides: Caller }>()(
+  "atoll/schemas/Authorized",
+  { error: [Unauthenticated, ScopeRequired, Internal] }
+) {}
+
+/** The same without a key: for the one endpoint that needs none. */
+export class Open extends HttpApiMiddleware.Service<Open>()("atoll/schemas/Open", { error: [Internal] }) {}

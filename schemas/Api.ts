@@ -1,0 +1,47 @@
+/** The API that this server serves: a group is here exactly when its handlers are. */
+import { HttpApi, OpenApi } from "effect/unstable/httpapi"
+import { AnalyticsGroup } from "./Analytics.ts"
+import { AuditGroup } from "./Audit.ts"
+import { CooperativeGroup } from "./Cooperative.ts"
+import { FilesGroup } from "./Files.ts"
+import { LogsGroup } from "./Logs.ts"
+import { AccountGroup } from "./Me.ts"
+import { OperationsGroup } from "./Operation.ts"
+import { PreviewsGroup } from "./Preview.ts"
+import { SandboxesGroup } from "./Sandbox.ts"
+import { ServiceAccessGroup } from "./ServiceAccess.ts"
+import { SystemGroup } from "./System.ts"
+import { WorkspacesGroup } from "./Workspace.ts"
+
+export class Api extends HttpApi.make("atoll")
+  .add(SystemGroup)
+  .add(AccountGroup)
+  .add(WorkspacesGroup)
+  .add(SandboxesGroup)
+  .add(OperationsGroup)
+  .add(FilesGroup)
+  .add(LogsGroup)
+  .add(AnalyticsGroup)
+  .add(PreviewsGroup)
+  .add(ServiceAccessGroup)
+  .add(CooperativeGroup)
+  .add(AuditGroup)
+  .annotate(HttpApi.ParseOptions, { errors: "all" })
+  .annotateMerge(
+    OpenApi.annotations({
+      title: "Customer Sandbox API",
+      version: "2.0.0",
+      description: [
+        "Isolated compute environments, their commands, files and connections.",
+        "",
+        "- Only resources of the authenticated account are visible; another's, or none, is 404 with the same body.",
+        "- Every error answer has the body Error. Clients ignore unknown response fields; unknown request fields and query parameters are ignored.",
+        "- Checks come in this order: route, 401, 403, media type (415), size (413), shape (400), ownership (404), credit (402), state.",
+        "- JSON bodies are UTF-8, at most 128 KiB and 32 levels deep. Text contains no lone surrogates; where it names something, no NUL.",
+        "- A query parameter given twice is refused. An absent field and null mean the same.",
+        "- Every answer carries X-Request-Id; an incoming one (1 to 128 printable ASCII characters) is kept.",
+        "- Times are RFC 3339 UTC with milliseconds, sizes are bytes, names are counted in Unicode code points."
+      ].join("\n")
+    })
+  )
+  .prefix("/api/v2") {}

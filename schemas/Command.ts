@@ -1,0 +1,52 @@
+/** What a command is: the same fields for a synchronous execution and for an operation. */
+import { Schema } from "effect"
+import { argvMaxItems, envMaxPairs } from "./Limits.ts"
+import { orNull, withDefault } from "./Optional.ts"
+import { isPlainText, isWellFormedText } from "./Text.ts"
+import { WorkspacePath } from "./WorkspacePath.ts"
+
+const plain = Schema.String.check(isPlainText)
+
+export const Argv = Schema.Array(plain)
+  .check(
+    Schema.isLengthBetween(1, argvMaxItems, { toJsonSchema: () => ({ minItems: 1, maxItems: argvMaxItems }) }),
+    Schema.makeFilter<ReadonlyArray<string>>((argv) => argv[0] !== "" || { path: [0], issue: "Expected a program" }, {
+      expected: "a program first",
+      toJsonSchema: () => ({})
+    })
+  )
+  .annotate({ description: "The program and its arguments; no shell is involved. Entries contain no NUL." })
+
+export const envNamePattern = /^[^=]+$/
+
+export const Env = Schema.Record(Schema.String, plain)
+  .check(
+    Schema.isPropertyNames(
+      Schema.String.check(isPlainText, Schema.isPattern(envNamePattern, { expected: "a name without = and NUL" }))
+    ),
+    Schema.isMaxProperties(envMaxPairs)
+  )
+  .annotate({ description: "Added to the Sandbox's own environment." })
+
+export const Encoding = Schema.Literals(["utf8", "base64"]).annotate({ identifier: "Encoding" })
+
+const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
+
+/** Fields of a command; `stdin` is text in `encoding`. */
+export const commandFields = {
+  argv: Argv,
+  cwd: withDefault(WorkspacePath, "/workspace"),
+  env: withDefault(Env, {}),
+  stdin: orNull(Schema.String.check(isWellFormedText)),
+  encoding: withDefault(Encoding, "utf8" as const)
+}
+
+/** With `encoding` base64, stdin must be base64 (RFC 4648, padded). */
+export const isStdinEncoded = Schema.makeFilter<{
+  readonly stdin: string | null
+  readonly encoding: "utf8" | "base64"
+}>(
+  ({ stdin, encoding }) =>
+    encoding === "utf8" || stdin === null || base64Pattern.test(stdin) || { path: ["stdin"], issue: "Expected base64" },
+  { expected: "stdin in its encoding", toJsonSchema: () => ({}) }
+)

@@ -1,0 +1,305 @@
+/**
+ * Every error of the contract: one class a code. `_tag` is the code, `httpApiStatus` its status; on the wire all are the one Error body
+ * `{code, message, requestId, details}`.
+ *
+ * `message` is one plain sentence that says what to do; it is for people and may change. `details` is for programs.
+ *
+ * @source contract-details.md "Errors"
+ */
+import { Effect, Schema, SchemaAST } from "effect"
+
+const nullDefault = Effect.succeed(null)
+
+/** Codes without a shape of their own in `details`. */
+const plain = (message: string) => ({
+  message: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(message))),
+  details: Schema.Null.pipe(Schema.withConstructorDefault(nullDefault))
+})
+
+const withDetails = <const F extends Schema.Struct.Fields>(message: string, details: F) => ({
+  message: Schema.String.pipe(Schema.withConstructorDefault(Effect.succeed(message))),
+  details: Schema.Struct(details)
+})
+
+/** One thing that is wrong with a request. `path` starts at the body's root, or names the header or parameter. */
+export const Issue = Schema.Struct({
+  path: Schema.Array(Schema.Union([Schema.String, Schema.Number])),
+  message: Schema.String
+})
+export interface Issue extends Schema.Schema.Type<typeof Issue> {}
+
+export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()(
+  "INVALID_REQUEST",
+  withDetails("The request is not valid; details.issues says what to correct.", { issues: Schema.Array(Issue) }),
+  { httpApiStatus: 400 }
+) {}
+
+export class InvalidPath extends Schema.TaggedError<InvalidPath>()(
+  "INVALID_PATH",
+  plain("The path is not a safe path under /workspace."),
+  { httpApiStatus: 400 }
+) {}
+
+export class NetworkDisabled extends Schema.TaggedError<NetworkDisabled>()(
+  "NETWORK_DISABLED",
+  plain("This Sandbox has no network. Create one with networkEnabled true."),
+  { httpApiStatus: 400 }
+) {}
+
+export class Unauthenticated extends Schema.TaggedError<Unauthenticated>()(
+  "UNAUTHENTICATED",
+  plain("Send a valid API key as Authorization: Bearer <API_KEY>."),
+  { httpApiStatus: 401 }
+) {}
+
+export class CreditExhausted extends Schema.TaggedError<CreditExhausted>()(
+  "CREDIT_EXHAUSTED",
+  plain("The account's credit is used up. Add credit, then try again."),
+  { httpApiStatus: 402 }
+) {}
+
+export class ScopeRequired extends Schema.TaggedError<ScopeRequired>()(
+  "SCOPE_REQUIRED",
+  withDetails("This API key lacks a scope. Use a key that has the scope in details.scope.", { scope: Schema.String }),
+  { httpApiStatus: 403 }
+) {}
+
+export class NotFound extends Schema.TaggedError<NotFound>()(
+  "NOT_FOUND",
+  plain("There is no such resource in this account."),
+  { httpApiStatus: 404 }
+) {}
+
+export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()(
+  "METHOD_NOT_ALLOWED",
+  withDetails("This path does not have that method; the Allow header lists those that it has.", {
+    allow: Schema.Array(Schema.String)
+  }),
+  { httpApiStatus: 405 }
+) {}
+
+/** `details` holds what the ExecutionResult held when the time was over. */
+export class ExecutionTimeout extends Schema.TaggedError<ExecutionTimeout>()(
+  "EXECUTION_TIMEOUT",
+  {
+    message: Schema.String.pipe(
+      Schema.withConstructorDefault(
+        Effect.succeed("The command did not end in time and was killed. Raise timeoutSeconds, or start an operation.")
+      )
+    ),
+    details: Schema.Unknown
+  },
+  { httpApiStatus: 408 }
+) {}
+
+export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>()(
+  "IDEMPOTENCY_CONFLICT",
+  plain("This Idempotency-Key was used with a different request. Use a new key."),
+  { httpApiStatus: 409 }
+) {}
+
+export class WorkspaceQuotaExceeded extends Schema.TaggedError<WorkspaceQuotaExceeded>()(
+  "WORKSPACE_QUOTA_EXCEEDED",
+  withDetails("The account has as many workspaces as it may have.", { limit: Schema.Number }),
+  { httpApiStatus: 409 }
+) {}
+
+export class PreviewExists extends Schema.TaggedError<PreviewExists>()(
+  "PREVIEW_EXISTS",
+  plain("This Sandbox already has a preview. Close it first."),
+  { httpApiStatus: 409 }
+) {}
+
+export class CursorStale extends Schema.TaggedError<CursorStale>()(
+  "CURSOR_STALE",
+  plain("The file or directory changed after the cursor was issued. Start again without a cursor."),
+  { httpApiStatus: 409 }
+) {}
+
+export class TextNotFound extends Schema.TaggedError<TextNotFound>()(
+  "TEXT_NOT_FOUND",
+  plain("oldText does not occur in the file. Read it again."),
+  { httpApiStatus: 409 }
+) {}
+
+export class TextAmbiguous extends Schema.TaggedError<TextAmbiguous>()(
+  "TEXT_AMBIGUOUS",
+  withDetails("oldText occurs more than once. Send a longer oldText, or replaceAll true.", {
+    occurrences: Schema.Number
+  }),
+  { httpApiStatus: 409 }
+) {}
+
+export class DestinationExists extends Schema.TaggedError<DestinationExists>()(
+  "DESTINATION_EXISTS",
+  plain("The destination exists. Send overwrite true to replace it."),
+  { httpApiStatus: 409 }
+) {}
+
+export class DirectoryNotEmpty extends Schema.TaggedError<DirectoryNotEmpty>()(
+  "DIRECTORY_NOT_EMPTY",
+  plain("The directory is not empty."),
+  { httpApiStatus: 409 }
+) {}
+
+export class NotADirectory extends Schema.TaggedError<NotADirectory>()(
+  "NOT_A_DIRECTORY",
+  plain("The path is not a directory."),
+  { httpApiStatus: 409 }
+) {}
+
+export class IsADirectory extends Schema.TaggedError<IsADirectory>()(
+  "IS_A_DIRECTORY",
+  plain("The path is a directory."),
+  { httpApiStatus: 409 }
+) {}
+
+export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("ALREADY_EXISTS", plain("The path exists."), {
+  httpApiStatus: 409
+}) {}
+
+export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()(
+  "PRECONDITION_FAILED",
+  withDetails("The file does not match expectedSha256. Read it again.", { actualSha256: Schema.String }),
+  { httpApiStatus: 412 }
+) {}
+
+export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()(
+  "PAYLOAD_TOO_LARGE",
+  withDetails("The body or the answer is larger than details.limitBytes.", { limitBytes: Schema.Number }),
+  { httpApiStatus: 413 }
+) {}
+
+export class StorageFull extends Schema.TaggedError<StorageFull>()(
+  "STORAGE_FULL",
+  plain("The Sandbox's volume is full. Remove files first."),
+  { httpApiStatus: 413 }
+) {}
+
+export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()(
+  "UNSUPPORTED_MEDIA_TYPE",
+  withDetails("Send the body as the Content-Type in details.expected.", { expected: Schema.String }),
+  { httpApiStatus: 415 }
+) {}
+
+export class SandboxLimitReached extends Schema.TaggedError<SandboxLimitReached>()(
+  "SANDBOX_LIMIT_REACHED",
+  withDetails("The account has as many Sandboxes as it may have, stopped ones included. Delete one first.", {
+    limit: Schema.NullOr(Schema.Number)
+  }),
+  { httpApiStatus: 429 }
+) {}
+
+export class StorageLimitReached extends Schema.TaggedError<StorageLimitReached>()(
+  "STORAGE_LIMIT_REACHED",
+  withDetails("The workspace's storage limit leaves no room for another volume. Delete a Sandbox first.", {
+    limitBytes: Schema.NullOr(Schema.Number)
+  }),
+  { httpApiStatus: 429 }
+) {}
+
+/** Answered with `Retry-After`. */
+export class RateLimited extends Schema.TaggedError<RateLimited>()(
+  "RATE_LIMITED",
+  withDetails("Too many requests. Wait details.retryAfterSeconds, then try again.", {
+    retryAfterSeconds: Schema.Number
+  }),
+  { httpApiStatus: 429 }
+) {}
+
+/** Never carries a cause: the log has it, under the request id. */
+export class Internal extends Schema.TaggedError<Internal>()(
+  "INTERNAL",
+  plain("Something went wrong on our side. Try again; report it with the requestId."),
+  { httpApiStatus: 500 }
+) {}
+
+export class UnsupportedByRuntime extends Schema.TaggedError<UnsupportedByRuntime>()(
+  "UNSUPPORTED_BY_RUNTIME",
+  plain("This server or this Sandbox's runtime does not offer that."),
+  { httpApiStatus: 501 }
+) {}
+
+/** `details.status` is the Sandbox's status, null when its host does not answer. */
+export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()(
+  "SANDBOX_UNAVAILABLE",
+  withDetails("The Sandbox does not run. Start it, then try again.", { status: Schema.NullOr(Schema.String) }),
+  { httpApiStatus: 502 }
+) {}
+
+export class RuntimeUnavailable extends Schema.TaggedError<RuntimeUnavailable>()(
+  "RUNTIME_UNAVAILABLE",
+  plain("The Sandbox does not run, so its files cannot be reached. Start it, then try again."),
+  { httpApiStatus: 503 }
+) {}
+
+export class PreviewTransportUnavailable extends Schema.TaggedError<PreviewTransportUnavailable>()(
+  "PREVIEW_TRANSPORT_UNAVAILABLE",
+  plain("The preview cannot reach the Sandbox. Start it, then try again."),
+  { httpApiStatus: 503 }
+) {}
+
+export class CleanupPending extends Schema.TaggedError<CleanupPending>()(
+  "CLEANUP_PENDING",
+  plain("The preview's URL is disabled; its cleanup still goes on. Repeat the request to see it end."),
+  { httpApiStatus: 503 }
+) {}
+
+/** Every class by its code. */
+export const errors = {
+  INVALID_REQUEST: InvalidRequest,
+  INVALID_PATH: InvalidPath,
+  NETWORK_DISABLED: NetworkDisabled,
+  UNAUTHENTICATED: Unauthenticated,
+  CREDIT_EXHAUSTED: CreditExhausted,
+  SCOPE_REQUIRED: ScopeRequired,
+  NOT_FOUND: NotFound,
+  METHOD_NOT_ALLOWED: MethodNotAllowed,
+  EXECUTION_TIMEOUT: ExecutionTimeout,
+  IDEMPOTENCY_CONFLICT: IdempotencyConflict,
+  WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceeded,
+  PREVIEW_EXISTS: PreviewExists,
+  CURSOR_STALE: CursorStale,
+  TEXT_NOT_FOUND: TextNotFound,
+  TEXT_AMBIGUOUS: TextAmbiguous,
+  DESTINATION_EXISTS: DestinationExists,
+  DIRECTORY_NOT_EMPTY: DirectoryNotEmpty,
+  NOT_A_DIRECTORY: NotADirectory,
+  IS_A_DIRECTORY: IsADirectory,
+  ALREADY_EXISTS: AlreadyExists,
+  PRECONDITION_FAILED: PreconditionFailed,
+  PAYLOAD_TOO_LARGE: PayloadTooLarge,
+  STORAGE_FULL: StorageFull,
+  UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaType,
+  SANDBOX_LIMIT_REACHED: SandboxLimitReached,
+  STORAGE_LIMIT_REACHED: StorageLimitReached,
+  RATE_LIMITED: RateLimited,
+  INTERNAL: Internal,
+  UNSUPPORTED_BY_RUNTIME: UnsupportedByRuntime,
+  SANDBOX_UNAVAILABLE: SandboxUnavailable,
+  RUNTIME_UNAVAILABLE: RuntimeUnavailable,
+  PREVIEW_TRANSPORT_UNAVAILABLE: PreviewTransportUnavailable,
+  CLEANUP_PENDING: CleanupPending
+} as const
+
+export type ErrorCode = keyof typeof errors
+export type ContractError = InstanceType<(typeof errors)[ErrorCode]>
+
+const resolveStatus = SchemaAST.resolveAt<number>("httpApiStatus")
+
+/** The HTTP status of each code, as its class says. */
+export const errorStatus = Object.fromEntries(
+  Object.entries(errors).map(([code, error]) => [code, resolveStatus(error.ast) ?? 500])
+) as Record<ErrorCode, number>
+
+/** The wire form of every error. */
+export const ErrorBody = Schema.Struct({
+  code: Schema.Literals(Object.keys(errors) as Array<ErrorCode>),
+  message: Schema.String,
+  requestId: Schema.String,
+  details: Schema.Unknown
+}).annotate({
+  identifier: "Error",
+  description:
+    "The body of every error answer. `code` is for programs and never changes its meaning; `message` is for people; `details` depends on the code and is null for most."
+})

@@ -1,0 +1,291 @@
+/** Files under /workspace of a running Sandbox. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
+import {
+  AlreadyExists,
+  CreditExhausted,
+  CursorStale,
+  DestinationExists,
+  DirectoryNotEmpty,
+  InvalidPath,
+  InvalidRequest,
+  IsADirectory,
+  NotADirectory,
+  NotFound,
+  PayloadTooLarge,
+  PreconditionFailed,
+  RuntimeUnavailable,
+  SandboxUnavailable,
+  StorageFull,
+  TextAmbiguous,
+  TextNotFound,
+  UnsupportedByRuntime,
+  UnsupportedMediaType
+} from "./Errors.ts"
+import { SandboxId } from "./Identifiers.ts"
+import { fileContentMaxBytes, filePageDefault, filePageMax, offsetMax, pathMaxCharacters } from "./Limits.ts"
+import { withDefault } from "./Optional.ts"
+import { boolean, Cursor, integer, integerWithDefault, NextCursor } from "./Query.ts"
+import { isWellFormedText, Timestamp } from "./Text.ts"
+
+/** The published form of a file path. It is checked where it is used, so that every bad path is INVALID_PATH and not INVALID_REQUEST. */
+export const FilePath = Schema.String.check(
+  Schema.makeFilter<string>(() => true, {
+    toJsonSchema: () => ({
+      maxLength: pathMaxCharacters,
+      pattern: "^/workspace(?:/(?!\\.{1,2}(?:/|$))[^/\\u0000]+)*$"
+    })
+  })
+).annotate({
+  identifier: "FilePath",
+  description:
+    "/workspace, or a path below it without empty, . or .. segments. A byte of a name that is not UTF-8 is written as the character U+10FE00 + byte, here and in answers.",
+  examples: ["/workspace/src/main.ts"]
+})
+
+const fileFields = {
+  name: Schema.String.annotate({ description: "The last segment; workspace for /workspace itself." }),
+  type: Schema.Literals(["file", "directory", "symlink", "other"]).annotate({
+    description: "Of the entry itself: a symbolic link is not followed. other: a fifo, socket or device."
+  }),
+  sizeBytes: Schema.Int,
+  mode: Schema.String.annotate({ description: "Permissions as four octal digits, such as 0644." }),
+  modifiedAt: Timestamp
+}
+
+export const FileStat = Schema.Struct(fileFields).annotate({ identifier: "FileStat" })
+export interface FileStat extends Schema.Schema.Type<typeof FileStat> {}
+
+export const FileStatResponse = Schema.Struct({ path: Schema.String, ...fileFields }).annotate({
+  identifier: "FileStatResponse"
+})
+export interface FileStatResponse extends Schema.Schema.Type<typeof FileStatResponse> {}
+
+export const FileList = Schema.Struct({
+  path: Schema.String,
+  entries: Schema.Array(FileStat),
+  nextCursor: NextCursor
+}).annotate({ identifier: "FileList", description: "One page, in the file system's own order." })
+export interface FileList extends Schema.Schema.Type<typeof FileList> {}
+
+export const EditFileRequest = Schema.Struct({
+  expectedSha256: Schema.String.check(
+    Schema.isPattern(/^[0-9a-f]{64}$/, { expected: "64 lowercase hexadecimal characters" })
+  ).annotate({ description: "SHA-256 of the complete file as you last saw it." }),
+  oldText: Schema.String.check(Schema.isMinLength(1), isWellFormedText),
+  newText: Schema.String.check(isWellFormedText),
+  replaceAll: withDefault(Schema.Boolean, false).annotate({
+    description: "False: oldText must occur exactly once. True: every occurrence is replaced; they do not overlap."
+  })
+}).annotate({ identifier: "EditFileRequest" })
+export interface EditFileRequest extends Schema.Schema.Type<typeof EditFileRequest> {}
+
+export const EditFileResponse = Schema.Struct({
+  path: Schema.String,
+  sizeBytes: Schema.Int,
+  sha256: Schema.String,
+  replacements: Schema.Int
+}).annotate({ identifier: "EditFileResponse" })
+export interface EditFileResponse extends Schema.Schema.Type<typeof EditFileResponse> {}
+
+export const RenameFileRequest = Schema.Struct({
+  destination: FilePath,
+  overwrite: withDefault(Schema.Boolean, false)
+}).annotate({ identifier: "RenameFileRequest" })
+
+export const CreateDirectoryRequest = Schema.Struct({
+  recursive: withDefault(Schema.Boolean, false).annotate({
+    description: "Makes missing parents too, and is content with a directory that is there already."
+  })
+}).annotate({ identifier: "CreateDirectoryRequest", description: "An absent body means {}." })
+
+const header = (schema: Schema.Codec<string, string>, description: string) => schema.annotate({ description })
+const count = (description: string) =>
+  header(Schema.String.check(Schema.isPattern(/^\d+$/, { expected: "decimal digits" })), description)
+
+/** @source contract.md "Response headers of a successful file content read" */
+const contentHeaders = {
+  "accept-ranges": header(Schema.String, "Always bytes."),
+  "content-length": count("Bytes in this answer."),
+  "x-service-offset": count("Offset of the first returned byte."),
+  "x-service-next-offset": count("Offset to continue from."),
+  "x-service-file-size": count("Size of the file."),
+  "x-service-eof": header(Schema.String, "true when the end of the file was reached, else false."),
+  "x-service-next-cursor": header(
+    Schema.String,
+    "Pass it as cursor to continue at the next offset, provided that the file is unchanged."
+  )
+}
+
+const params = { id: SandboxId }
+const pathQuery = { path: FilePath }
+
+/** What any file call may meet. */
+const reached = [
+  InvalidRequest,
+  InvalidPath,
+  CreditExhausted,
+  NotFound,
+  NotADirectory,
+  PayloadTooLarge,
+  UnsupportedByRuntime,
+  SandboxUnavailable,
+  RuntimeUnavailable
+] as const
+
+const octetStream = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" }))
+
+export class FilesGroup extends HttpApiGroup.make("files")
+  .add(
+    HttpApiEndpoint.get("statFile", "/sandboxes/:id/files/stat", {
+      params,
+      query: pathQuery,
+      success: FileStatResponse,
+      error: reached
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "statFile",
+          summary: "Metadata of one path",
+          description: "Of the entry itself: a symbolic link is not followed."
+        })
+      ),
+    HttpApiEndpoint.get("readFile", "/sandboxes/:id/files/content", {
+      params,
+      query: {
+        ...pathQuery,
+        offset: Schema.optionalKey(
+          integer(
+            { minimum: 0, maximum: offsetMax },
+            { default: 0, description: "First byte. Not needed with a cursor; one that disagrees with it is refused." }
+          )
+        ),
+        maxBytes: integerWithDefault(
+          { minimum: 1, maximum: fileContentMaxBytes },
+          fileContentMaxBytes,
+          "Most bytes of the answer."
+        ),
+        cursor: Schema.optionalKey(Cursor.annotate({ description: "The X-Service-Next-Cursor of the range before." }))
+      },
+      success: HttpApiSchema.WithHeaders(HttpApiSchema.StreamUint8Array(), contentHeaders),
+      error: [...reached, CursorStale, IsADirectory]
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "readFile",
+          summary: "Read a range of a file",
+          description:
+            "Symbolic links are followed inside /workspace. Past the end the answer is empty, at the offset asked for. With a cursor, a file that changed since is 409 CURSOR_STALE. A connection that closes before Content-Length bytes have come means that the file was cut while it was read."
+        })
+      ),
+    HttpApiEndpoint.put("writeFile", "/sandboxes/:id/files/content", {
+      params,
+      query: pathQuery,
+      payload: octetStream,
+      success: HttpApiSchema.NoContent,
+      error: [...reached, IsADirectory, StorageFull, UnsupportedMediaType]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "writeFile",
+          summary: "Create or replace a file",
+          description:
+            "The file is replaced whole and at once: a reader sees the old or the new content. At most 8388608 bytes. The parent directory must exist. A new file has mode 0644, an existing one keeps its mode. A symbolic link is written through to its target inside /workspace."
+        })
+      ),
+    HttpApiEndpoint.patch("editFile", "/sandboxes/:id/files/content", {
+      params,
+      query: pathQuery,
+      payload: EditFileRequest,
+      success: EditFileResponse,
+      error: [
+        ...reached,
+        IsADirectory,
+        TextNotFound,
+        TextAmbiguous,
+        PreconditionFailed,
+        StorageFull,
+        UnsupportedMediaType
+      ]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "editFile",
+          summary: "Replace text in a file",
+          description:
+            "One atomic replacement of a UTF-8 file of at most 8388608 bytes that still is the one you saw; else 412 with details.actualSha256. Of concurrent editors exactly one wins. After a transport failure read the file again."
+        })
+      ),
+    HttpApiEndpoint.get("listFiles", "/sandboxes/:id/files/list", {
+      params,
+      query: {
+        ...pathQuery,
+        pageSize: integerWithDefault(
+          { minimum: 1, maximum: filePageMax },
+          filePageDefault,
+          "Most entries of one page."
+        ),
+        cursor: Schema.optionalKey(Cursor)
+      },
+      success: FileList,
+      error: [...reached, CursorStale]
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listFiles",
+          summary: "List a directory",
+          description:
+            "Entries come in the file system's own order. When an entry was made, removed or renamed since the cursor was issued: 409 CURSOR_STALE. Metadata is that of the moment its page is read. More than 1000000 entries: 413."
+        })
+      ),
+    HttpApiEndpoint.post("createDirectory", "/sandboxes/:id/files/directory", {
+      params,
+      query: pathQuery,
+      payload: CreateDirectoryRequest,
+      success: HttpApiSchema.NoContent,
+      error: [...reached, AlreadyExists, StorageFull, UnsupportedMediaType]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotate(OptionalBody, true)
+      .annotateMerge(OpenApi.annotations({ identifier: "createDirectory", summary: "Create a directory" })),
+    HttpApiEndpoint.post("renameFile", "/sandboxes/:id/files/rename", {
+      params,
+      query: pathQuery,
+      payload: RenameFileRequest,
+      success: HttpApiSchema.NoContent,
+      error: [...reached, DestinationExists, DirectoryNotEmpty, IsADirectory, StorageFull, UnsupportedMediaType]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "renameFile",
+          summary: "Rename a file or directory",
+          description:
+            "Both parents must exist. A symbolic link is renamed itself. With overwrite an existing destination is replaced at once, as POSIX rename does; a directory that is not empty never is. After a transport failure look at both paths."
+        })
+      ),
+    HttpApiEndpoint.delete("removeFile", "/sandboxes/:id/files", {
+      params,
+      query: { ...pathQuery, recursive: boolean(false, "Removes a directory with everything in it.") },
+      success: HttpApiSchema.NoContent,
+      error: [...reached, DirectoryNotEmpty]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "removeFile",
+          summary: "Remove a file or directory",
+          description: "A symbolic link is removed itself. /workspace cannot be removed."
+        })
+      )
+  )
+  .middleware(Authorized)
+  .annotateMerge(
+    OpenApi.annotations({ title: "Files", description: "Files under /workspace, as the Sandbox's own user sees them." })
+  ) {}

@@ -1,0 +1,15 @@
+/** @source contract-details.md "Errors": 1–255 printable ASCII characters */
+import { Schema } from "effect"
+import { idempotencyKeyMaxCharacters } from "./Limits.ts"
+
+export const IdempotencyKey = Schema.String.check(
+  Schema.isPattern(new RegExp(`^[\\x20-\\x7e]{1,${idempotencyKeyMaxCharacters}}$`), {
+    expected: `1 to ${idempotencyKeyMaxCharacters} printable ASCII characters`
+  })
+).annotate({
+  description:
+    "Names this request. Keys belong to the account and the kind of call; a repeated key with the same method, path and JSON body gives the original result, with another one 409. A key lives as long as what it made, and at least 24 hours."
+})
+
+export const required = { "idempotency-key": IdempotencyKey }
+export const optional = { "idempotency-key": Schema.optionalKey(IdempotencyKey) }

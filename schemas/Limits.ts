@@ -1,0 +1,61 @@
+/**
+ * The contract's bounds. Bytes, characters and seconds as the name says.
+ *
+ * @source contract.md "Limits", contract-details.md "Shapes"
+ */
+
+/** Workspaces of one account. */
+export const workspacesPerAccount = 10
+
+/** Any JSON request body. */
+export const jsonBodyMaxBytes = 128 * 1024
+/** JSON deeper than this is refused: nothing in the contract nests that far. */
+export const jsonDepthMax = 32
+
+/** A file read or written in one request. */
+export const fileContentMaxBytes = 8_388_608
+export const pathMaxCharacters = 4096
+export const cursorMaxCharacters = 4096
+
+export const nameMaxCharacters = 128
+export const metadataMaxPairs = 32
+export const metadataKeyMaxCharacters = 64
+export const metadataValueMaxCharacters = 512
+
+export const idempotencyKeyMaxCharacters = 255
+export const requestIdMaxCharacters = 128
+
+/** Lists of the API itself (not of files). */
+export const pageMax = 1000
+export const pageDefault = 100
+/** Listing of files. */
+export const filePageMax = 1000
+export const filePageDefault = 1000
+export const logEntriesMax = 5000
+export const logEntriesDefault = 1000
+
+export const argvMaxItems = 1024
+export const envMaxPairs = 1024
+/** Each stream of a synchronous command keeps its first bytes. */
+export const executeStreamMaxBytes = 1024 * 1024
+export const executeTimeoutMaxSeconds = 300
+export const executeTimeoutDefaultSeconds = 60
+export const operationTimeoutMaxSeconds = 86_400
+export const operationWaitMaxSeconds = 30
+export const operationOutputChunkMaxBytes = 262_144
+export const operationOutputChunkDefaultBytes = 65_536
+
+/** Number.MAX_SAFE_INTEGER: offsets and generations. */
+export const offsetMax = 9_007_199_254_740_991
+
+export const analyticsResolutionMinSeconds = 60
+export const analyticsResolutionMaxSeconds = 86_400
+export const analyticsResolutionDefaultSeconds = 300
+export const analyticsSamplesMax = 2000
+
+export const previewLifetimeSeconds = 3600
+export const serviceAccessPortsMax = 8
+export const serviceAccessLifetimeSeconds = 3600
+export const serviceAccessClockToleranceSeconds = 60
+export const cooperativeGrantSeconds = 30
+export const cooperativeKeysMax = 4

@@ -1,0 +1,66 @@
+/** The retained log of a Sandbox: its console, its synchronous commands and its operations. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
+import { Authorized, RequiredScope } from "./Access.ts"
+import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
+import { logEntriesDefault, logEntriesMax } from "./Limits.ts"
+import { OutputStream } from "./Operation.ts"
+import { instant, integerWithDefault } from "./Query.ts"
+import { Timestamp } from "./Text.ts"
+
+export const LogSource = Schema.Literals(["workload", "execute", "process"]).annotate({
+  identifier: "LogSource",
+  description: "workload: the Sandbox's own console and init; execute: synchronous commands; process: operations."
+})
+
+export const LogEntry = Schema.Struct({
+  at: Timestamp,
+  stream: OutputStream,
+  source: LogSource,
+  operationId: Schema.NullOr(Schema.String).annotate({
+    description: "The operation that wrote it; null for other sources."
+  }),
+  text: Schema.String.annotate({
+    description: "One stored chunk, at most 64 KiB; bytes that are not UTF-8 show as U+FFFD."
+  })
+}).annotate({ identifier: "LogEntry" })
+
+export const SandboxLogs = Schema.Struct({
+  entries: Schema.Array(LogEntry),
+  truncated: Schema.Boolean.annotate({ description: "There are older matches than those that are answered." })
+}).annotate({ identifier: "SandboxLogs", description: "Oldest first." })
+
+const query = {
+  since: Schema.optionalKey(instant("Only entries at or after this instant.")),
+  until: Schema.optionalKey(instant("Only entries before this instant.")),
+  stream: Schema.optionalKey(OutputStream),
+  source: Schema.optionalKey(LogSource),
+  limit: integerWithDefault(
+    { minimum: 1, maximum: logEntriesMax },
+    logEntriesDefault,
+    "Most entries of the answer: the newest that match."
+  )
+}
+
+export class LogsGroup extends HttpApiGroup.make("logs")
+  .add(
+    HttpApiEndpoint.get("readLogs", "/sandboxes/:id/logs", {
+      params: { id: Schema.String.annotate({ description: "A Sandbox id: sbx_…" }) },
+      query,
+      success: Schema.Struct({ logs: SandboxLogs }),
+      error: [InvalidRequest, NotFound, UnsupportedByRuntime, SandboxUnavailable]
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "readLogs",
+          summary: "Read the log of a Sandbox",
+          description:
+            "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text."
+        })
+      )
+  )
+  .middleware(Authorized)
+  .annotateMerge(
+    OpenApi.annotations({ title: "Logs", description: "What the commands of a Sandbox and its console wrote." })
+  ) {}

@@ -1,0 +1,204 @@
+/**
+ * The OpenAPI description, made from the HttpApi: what Effect derives, told in the contract's own terms.
+ *
+ * - every error status names its codes and has the one body Error;
+ * - every operation names its scope, and the bearer key as its security;
+ * - objects stay open: clients ignore unknown response fields, the server unknown request fields;
+ * - query parameters have the type that they mean, not the string that carries them.
+ */
+import { Context, Schema, SchemaAST } from "effect"
+import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
+import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
+import { ErrorBody, type ErrorCode, errors } from "./Errors.ts"
+
+type Json = Record<string, unknown>
+
+const securityScheme = "apiKey"
+
+const RequestId = {
+  description: "The caller's X-Request-Id, or one that was made for the request.",
+  schema: { type: "string" }
+}
+const RetryAfter = { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } }
+const WwwAuthenticate = { description: "Always Bearer.", schema: { type: "string" } }
+
+const isErrorCode = (name: string | undefined): name is ErrorCode => name !== undefined && Object.hasOwn(errors, name)
+
+/** Status to the codes that an endpoint answers with it. */
+const codesOf = (
+  failures: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
+): ReadonlyMap<number, ReadonlyArray<ErrorCode>> =>
+  new Map(
+    [...failures].map(([status, schemas]) => [
+      status,
+      [...new Set(schemas.map((schema) => SchemaAST.resolveIdentifier(schema.ast)).filter(isErrorCode))]
+    ])
+  )
+
+const requestId = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } }
+
+const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>): Json => ({
+  description: codes.map((code) => `\`${code}\``).join(", "),
+  headers: {
+    ...requestId,
+    ...(status === 401 ? { "WWW-Authenticate": { $ref: "#/components/headers/WwwAuthenticate" } } : {}),
+    ...(codes.includes("RATE_LIMITED") ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } } : {})
+  },
+  content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } }
+})
+
+/** JSON Schema of each query parameter as a value. */
+const queryTypes = (endpoint: HttpApiEndpoint.Top): ReadonlyMap<string, Json> => {
+  const query = endpoint.query
+  if (query === undefined) return new Map()
+  const { schema } = Schema.toJsonSchemaDocument(Schema.toType(query))
+  return new Map(Object.entries((schema["properties"] ?? {}) as Record<string, Json>))
+}
+
+/** Query parameters without which a request does not decode. */
+const requiredQuery = (endpoint: HttpApiEndpoint.Top): ReadonlySet<string> => {
+  const ast = endpoint.query === undefined ? undefined : SchemaAST.toEncoded(endpoint.query.ast)
+  if (ast === undefined || !SchemaAST.isObjects(ast)) return new Set()
+  return new Set(
+    ast.propertySignatures.filter(({ type }) => !SchemaAST.isOptional(type)).map(({ name }) => String(name))
+  )
+}
+
+interface Parameter {
+  name: string
+  in: string
+  required: boolean
+  schema: Json
+  description?: string
+}
+
+const headerName = (name: string): string => name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+
+const parameterOf = (given: Parameter, types: ReadonlyMap<string, Json>, required: ReadonlySet<string>): Parameter => {
+  if (given.in === "header") return { ...given, name: headerName(given.name) }
+  if (given.in !== "query") return given
+  const parameter = { ...given, required: required.has(given.name) }
+  const type = types.get(parameter.name)
+  if (type === undefined || "$ref" in type || parameter.schema["format"] !== undefined) {
+    return parameter
+  }
+  return { ...parameter, schema: type }
+}
+
+/** Descriptions of parameters belong beside their schemas. */
+const described = (parameter: Parameter): Parameter => {
+  const { description, ...schema } = parameter.schema
+  return typeof description === "string" ? { ...parameter, description, schema } : parameter
+}
+
+/** A status or a default makes a copy of a named schema (Name_1, NameEncoded); one that says the same goes by the first name. */
+const withoutCopies = (document: Json): Json => {
+  const { schemas } = document["components"] as { readonly schemas: Record<string, Json> }
+  const names = new Map<string, string>()
+  for (const [name, schema] of Object.entries(schemas)) {
+    const original = name.replace(/(?:_\d+|Encoded)$/, "")
+    if (original !== name && JSON.stringify(schemas[original]) === JSON.stringify(schema)) names.set(name, original)
+  }
+  const text = JSON.stringify(document).replace(/"#\/components\/schemas\/(\w+)"/g, (ref, name: string) =>
+    names.has(name) ? `"#/components/schemas/${names.get(name)}"` : ref
+  )
+  const renamed = JSON.parse(text) as { readonly components: { readonly schemas: Record<string, Json> } }
+  for (const name of names.keys()) delete renamed.components.schemas[name]
+  return renamed as unknown as Json
+}
+
+/** Objects are open in both directions. */
+const opened = (node: unknown): unknown => {
+  if (Array.isArray(node)) return node.map(opened)
+  if (typeof node !== "object" || node === null) return node
+  return Object.fromEntries(
+    Object.entries(node)
+      .filter(([key, value]) => !(key === "additionalProperties" && value === false))
+      .map(([key, value]) => [key, opened(value)])
+  )
+}
+
+const metadataParameter: Parameter & { readonly example: string } = {
+  name: "metadata.KEY",
+  in: "query",
+  required: false,
+  description: "KEY stands for a metadata key: metadata.team=blue. May be given for several keys.",
+  schema: { type: "string" },
+  example: "blue"
+}
+
+const completed = (
+  operation: Json,
+  endpoint: HttpApiEndpoint.Top,
+  failures: ReadonlyMap<number, ReadonlyArray<Schema.Top>>
+): Json => {
+  const types = queryTypes(endpoint)
+  const required = requiredQuery(endpoint)
+  const isGuarded = endpoint.middlewares.has(Authorized as never)
+  const scope = Context.getOrUndefined(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
+  const responses = { ...(operation["responses"] as Record<string, Json>) }
+  for (const [status, response] of Object.entries(responses)) {
+    responses[status] = { ...response, headers: { ...requestId, ...(response["headers"] as Json | undefined) } }
+  }
+  for (const [status, codes] of codesOf(failures)) responses[status] = errorResponse(status, codes)
+  const parameters = (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
+    described(parameterOf(parameter, types, required))
+  )
+  const body = operation["requestBody"] as Json | undefined
+  return {
+    ...operation,
+    parameters: endpoint.identifier === "listSandboxes" ? [...parameters, metadataParameter] : parameters,
+    ...(body === undefined
+      ? {}
+      : { requestBody: { ...body, required: !Context.get(endpoint.annotations, OptionalBody) } }),
+    description: [operation["description"], scope === undefined ? null : `Needs the scope \`${scope}\`.`]
+      .filter(Boolean)
+      .join("\n\n"),
+    security: isGuarded ? [{ [securityScheme]: [] }] : [],
+    responses
+  }
+}
+
+/** A JSON document, OpenAPI 3.1. */
+export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>
+): Json => {
+  const derived = OpenApi.fromApi(api.annotate(HttpApi.AdditionalSchemas, [ErrorBody])) as unknown as Json
+  const paths = structuredClone(derived["paths"]) as Record<string, Record<string, Json>>
+  HttpApi.reflect(api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint, errors: failures }) => {
+      const item = paths[endpoint.path.replace(/:(\w+)/g, "{$1}")]!
+      const method = endpoint.method.toLowerCase()
+      item[method] = completed(item[method]!, endpoint, failures)
+    }
+  })
+  const components = derived["components"] as { readonly schemas: Record<string, Json> }
+  const schemas = Object.fromEntries(
+    Object.entries(components.schemas).filter(([name]) => !isErrorCode(name.replace(/Encoded$/, "")))
+  )
+  const usesRetryAfter = JSON.stringify(paths).includes("#/components/headers/RetryAfter")
+  return withoutCopies(
+    opened({
+      ...derived,
+      servers: [{ url: "/", description: "This server." }],
+      info: {
+        ...(derived["info"] as Json),
+        license: { name: "Proprietary", url: "https://spdx.org/licenses/LicenseRef-Proprietary" }
+      },
+      security: [{ [securityScheme]: [] }],
+      paths,
+      components: {
+        schemas,
+        headers: { RequestId, WwwAuthenticate, ...(usesRetryAfter ? { RetryAfter } : {}) },
+        securitySchemes: {
+          [securityScheme]: {
+            type: "http",
+            scheme: "bearer",
+            description: "An API key. It never goes into a URL. A missing, unknown or revoked one gives 401."
+          }
+        }
+      }
+    }) as Json
+  )
+}

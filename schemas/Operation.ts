@@ -1,0 +1,233 @@
+/** Commands and operations: a command that is observed on its own, with readable output. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
+import { commandFields, isStdinEncoded } from "./Command.ts"
+import {
+  CreditExhausted,
+  ExecutionTimeout,
+  IdempotencyConflict,
+  InvalidRequest,
+  NotFound,
+  PayloadTooLarge,
+  SandboxUnavailable,
+  UnsupportedByRuntime,
+  UnsupportedMediaType
+} from "./Errors.ts"
+import { ExecuteRequest, ExecutionResult } from "./Execute.ts"
+import * as IdempotencyKey from "./IdempotencyKey.ts"
+import { OperationId, SandboxId } from "./Identifiers.ts"
+import {
+  offsetMax,
+  operationOutputChunkDefaultBytes,
+  operationOutputChunkMaxBytes,
+  operationTimeoutMaxSeconds,
+  operationWaitMaxSeconds
+} from "./Limits.ts"
+import { orNull, withDefault } from "./Optional.ts"
+import { integer, integerWithDefault, NextCursor, page } from "./Query.ts"
+import { Reason } from "./Sandbox.ts"
+import { Timestamp } from "./Text.ts"
+import { TransitionList } from "./Transition.ts"
+
+export const operationStatuses = ["queued", "running", "completed", "cancelled", "failed"] as const
+
+export const OutputStream = Schema.Literals(["stdout", "stderr"]).annotate({ identifier: "OutputStream" })
+export type OutputStream = typeof OutputStream.Type
+
+export const StartOperationRequest = Schema.Struct({
+  ...commandFields,
+  timeoutSeconds: orNull(Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: operationTimeoutMaxSeconds })))
+})
+  .check(isStdinEncoded)
+  .annotate({ identifier: "StartOperationRequest" })
+export interface StartOperationRequest extends Schema.Schema.Type<typeof StartOperationRequest> {}
+
+export const Operation = Schema.Struct({
+  id: OperationId,
+  sandboxId: SandboxId,
+  status: Schema.Literals(operationStatuses).annotate({
+    description:
+      "completed, cancelled and failed are terminal and immutable. A non-zero exit is completed. failed: the outcome is unknown, it never ran, or its time-out passed; reason says which."
+  }),
+  argv: Schema.Array(Schema.String),
+  cwd: Schema.String,
+  exitCode: Schema.NullOr(Schema.Int),
+  signal: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Reason),
+  createdAt: Timestamp,
+  startedAt: Schema.NullOr(Timestamp),
+  finishedAt: Schema.NullOr(Timestamp),
+  output: Schema.Struct({ stdoutBytes: Schema.Int, stderrBytes: Schema.Int }).annotate({
+    description: "Bytes ever stored of each stream."
+  }),
+  processTree: Schema.Literals(["running", "gone", "unconfirmed"]).annotate({
+    description: "What is left of the command's processes; may settle after the terminal status."
+  })
+}).annotate({ identifier: "Operation" })
+export interface Operation extends Schema.Schema.Type<typeof Operation> {}
+
+export const OperationResponse = Schema.Struct({ operation: Operation }).annotate({ identifier: "OperationResponse" })
+
+export interface OperationResponse extends Schema.Schema.Type<typeof OperationResponse> {}
+
+export const OperationList = Schema.Struct({
+  operations: Schema.Array(Operation),
+  nextCursor: NextCursor
+}).annotate({ identifier: "OperationList", description: "Newest first." })
+export interface OperationList extends Schema.Schema.Type<typeof OperationList> {}
+
+const Offset = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: offsetMax }))
+
+export const WaitOperationRequest = Schema.Struct({
+  timeoutSeconds: withDefault(
+    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: operationWaitMaxSeconds })),
+    operationWaitMaxSeconds
+  ),
+  stdoutOffset: orNull(Offset),
+  stderrOffset: orNull(Offset)
+}).annotate({
+  identifier: "WaitOperationRequest",
+  description: "An absent body means {}. Given an offset, output beyond it also ends the wait."
+})
+export interface WaitOperationRequest extends Schema.Schema.Type<typeof WaitOperationRequest> {}
+
+export const OperationOutputChunk = Schema.Struct({
+  stream: OutputStream,
+  offset: Schema.Int.annotate({ description: "Absolute offset of the first byte of data." }),
+  nextOffset: Schema.Int.annotate({ description: "Ask for this offset next." }),
+  data: Schema.String.annotate({ format: "byte", description: "The bytes, in base64." }),
+  encoding: Schema.Literal("base64"),
+  truncated: Schema.Boolean.annotate({ description: "Earlier bytes that were asked for are no longer retained." }),
+  eof: Schema.Boolean.annotate({ description: "The operation is terminal and all of this stream was read." })
+}).annotate({ identifier: "OperationOutputChunk" })
+export interface OperationOutputChunk extends Schema.Schema.Type<typeof OperationOutputChunk> {}
+
+const outputQuery = {
+  stream: OutputStream,
+  offset: integer({ minimum: 0, maximum: offsetMax }, { description: "Absolute byte offset." }),
+  limit: integerWithDefault(
+    { minimum: 1, maximum: operationOutputChunkMaxBytes },
+    operationOutputChunkDefaultBytes,
+    "Most decoded bytes of the answer."
+  )
+}
+
+const sandboxParams = { id: SandboxId }
+const operationParams = {
+  ...sandboxParams,
+  operationId: OperationId
+}
+const reached = [NotFound, UnsupportedByRuntime, SandboxUnavailable] as const
+const jsonBody = [InvalidRequest, PayloadTooLarge, UnsupportedMediaType] as const
+
+export class OperationsGroup extends HttpApiGroup.make("operations")
+  .add(
+    HttpApiEndpoint.post("execute", "/sandboxes/:id/execute", {
+      params: sandboxParams,
+      payload: ExecuteRequest,
+      success: Schema.Struct({ result: ExecutionResult }),
+      error: [...jsonBody, CreditExhausted, ExecutionTimeout, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "execute",
+          summary: "Run a command and wait for its end",
+          description:
+            "When the time is over, or the caller goes away, the whole process tree is ended. 408 carries in details what the result held so far. A cwd that does not exist: 400."
+        })
+      ),
+    HttpApiEndpoint.post("startOperation", "/sandboxes/:id/operations", {
+      params: sandboxParams,
+      headers: IdempotencyKey.required,
+      payload: StartOperationRequest,
+      success: OperationResponse.pipe(HttpApiSchema.status(202)),
+      error: [...jsonBody, CreditExhausted, IdempotencyConflict, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "startOperation",
+          summary: "Start an operation",
+          description:
+            "It runs on when the caller goes away. A repeated Idempotency-Key recovers the original operation."
+        })
+      ),
+    HttpApiEndpoint.get("listOperations", "/sandboxes/:id/operations", {
+      params: sandboxParams,
+      query: page,
+      success: OperationList,
+      error: [InvalidRequest, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({ identifier: "listOperations", summary: "List the operations of a Sandbox" })
+      ),
+    HttpApiEndpoint.get("getOperation", "/sandboxes/:id/operations/:operationId", {
+      params: operationParams,
+      success: OperationResponse,
+      error: reached
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(OpenApi.annotations({ identifier: "getOperation", summary: "Get an operation" })),
+    HttpApiEndpoint.get("readOperationOutput", "/sandboxes/:id/operations/:operationId/output", {
+      params: operationParams,
+      query: outputQuery,
+      success: OperationOutputChunk,
+      error: [InvalidRequest, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "readOperationOutput",
+          summary: "Read output by absolute byte offset",
+          description:
+            "The last 16 MiB of each stream are retained (a setting): an earlier offset answers from the first retained byte with truncated true. An offset past the end answers an empty chunk at that offset."
+        })
+      ),
+    HttpApiEndpoint.post("waitOperation", "/sandboxes/:id/operations/:operationId/wait", {
+      params: operationParams,
+      payload: WaitOperationRequest,
+      success: OperationResponse,
+      error: [...jsonBody, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotate(OptionalBody, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "waitOperation",
+          summary: "Wait for progress",
+          description:
+            "Answers on the first of: a terminal status, a status change, output beyond a given offset, the time-out. The command is never cancelled by it."
+        })
+      ),
+    HttpApiEndpoint.post("cancelOperation", "/sandboxes/:id/operations/:operationId/cancel", {
+      params: operationParams,
+      success: OperationResponse,
+      error: reached
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "cancelOperation",
+          summary: "Cancel an operation",
+          description:
+            "Cancelled or, when completion won the race, the completed result; repeated: the existing terminal result. A body is not read."
+        })
+      ),
+    HttpApiEndpoint.get("listOperationTransitions", "/sandboxes/:id/operations/:operationId/transitions", {
+      params: operationParams,
+      query: page,
+      success: TransitionList,
+      error: [InvalidRequest, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({ identifier: "listOperationTransitions", summary: "The transition log of an operation" })
+      )
+  )
+  .middleware(Authorized)
+  .annotateMerge(
+    OpenApi.annotations({ title: "Commands and operations", description: "Commands in a Sandbox, given as argv." })
+  ) {}

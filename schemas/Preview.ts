@@ -1,0 +1,78 @@
+/** A preview: one port of a running Sandbox under a host name of its own, for an hour. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { Authorized, RequiredScope } from "./Access.ts"
+import {
+  CleanupPending,
+  InvalidRequest,
+  NetworkDisabled,
+  NotFound,
+  PayloadTooLarge,
+  PreviewExists,
+  PreviewTransportUnavailable,
+  UnsupportedMediaType
+} from "./Errors.ts"
+import { PreviewId, SandboxId } from "./Identifiers.ts"
+import { Timestamp } from "./Text.ts"
+
+/** A TCP port. */
+export const Port = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
+
+export const CreatePreviewRequest = Schema.Struct({
+  port: Port.annotate({ description: "The port inside the Sandbox; nothing needs to listen there yet." })
+}).annotate({ identifier: "CreatePreviewRequest" })
+export interface CreatePreviewRequest extends Schema.Schema.Type<typeof CreatePreviewRequest> {}
+
+export const Preview = Schema.Struct({
+  id: PreviewId.annotate({ description: "A capability: shown here only, and never stored." }),
+  sandboxId: SandboxId,
+  port: Schema.Int,
+  url: Schema.String,
+  hostname: Schema.String,
+  status: Schema.Literals(["active", "closed", "expired"]),
+  createdAt: Timestamp,
+  expiresAt: Timestamp
+}).annotate({ identifier: "Preview" })
+export interface Preview extends Schema.Schema.Type<typeof Preview> {}
+
+export class PreviewsGroup extends HttpApiGroup.make("previews")
+  .add(
+    HttpApiEndpoint.post("createPreview", "/sandboxes/:id/previews", {
+      params: { id: SandboxId },
+      payload: CreatePreviewRequest,
+      success: Schema.Struct({ preview: Preview }).pipe(HttpApiSchema.status(201)),
+      error: [
+        InvalidRequest,
+        NetworkDisabled,
+        PayloadTooLarge,
+        UnsupportedMediaType,
+        NotFound,
+        PreviewExists,
+        PreviewTransportUnavailable
+      ]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "createPreview",
+          summary: "Open a preview of a port",
+          description:
+            "HTTP/1.1 and WebSockets. Whoever knows the host name may use it: it is a bearer capability. One preview a Sandbox; it ends after an hour, when it is closed, and when the Sandbox stops. While nothing listens the answer is a page with status 502 that loads itself again."
+        })
+      ),
+    HttpApiEndpoint.delete("closePreview", "/sandboxes/:id/previews/:previewId", {
+      params: { id: SandboxId, previewId: PreviewId },
+      error: [NotFound, CleanupPending]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "closePreview",
+          summary: "Close a preview",
+          description:
+            "Its host name is dead at once, and what goes on through it is cut. 503 CLEANUP_PENDING: the Sandbox has not confirmed it yet. Repeated: 204."
+        })
+      )
+  )
+  .middleware(Authorized)
+  .annotateMerge(OpenApi.annotations({ title: "Previews", description: "Ports of a Sandbox under host names." })) {}

@@ -1,0 +1,101 @@
+/** Query parameters. A parameter given twice, or empty where a number is due, is refused; unknown ones are ignored. */
+import { Effect, Schema, SchemaGetter } from "effect"
+import { cursorMaxCharacters, pageDefault, pageMax } from "./Limits.ts"
+import { isCharactersBetween, isPlainText } from "./Text.ts"
+
+interface Bounds {
+  readonly minimum: number
+  readonly maximum: number
+}
+
+/** Decimal digits only: no sign, no exponent, no blanks. */
+export const integer = (
+  bounds: Bounds,
+  annotations: { readonly description?: string; readonly default?: number } = {}
+) =>
+  Schema.String.check(Schema.isPattern(/^\d{1,16}$/, { expected: "decimal digits" })).pipe(
+    Schema.decodeTo(Schema.Int.check(Schema.isBetween(bounds)).annotate(annotations), {
+      decode: SchemaGetter.transform((digits: string) => Number(digits)),
+      encode: SchemaGetter.transform((value: number) => String(value))
+    })
+  )
+
+export const integerWithDefault = (bounds: Bounds, fallback: number, description: string) =>
+  integer(bounds, { default: fallback, description }).pipe(
+    Schema.withDecodingDefaultKey(Effect.succeed(String(fallback)))
+  )
+
+export const boolean = (fallback: boolean, description: string) =>
+  Schema.Literals(["true", "false"]).pipe(
+    Schema.decodeTo(Schema.Boolean.annotate({ default: fallback, description }), {
+      decode: SchemaGetter.transform((text: "true" | "false") => text === "true"),
+      encode: SchemaGetter.transform((value: boolean): "true" | "false" => (value ? "true" : "false"))
+    }),
+    Schema.withDecodingDefaultKey(Effect.succeed(fallback ? ("true" as const) : ("false" as const)))
+  )
+
+/**
+ * A calendar-valid RFC 3339 instant with a zone; seconds and fractions are optional. Decoded to epoch milliseconds.
+ *
+ * @source contract.md "Identifier formats"
+ */
+export const instant = (description: string) =>
+  Schema.String.check(
+    Schema.makeFilter<string>((text) => parseInstant(text) !== null, {
+      expected: "a date-time with a zone, such as 2026-01-31T12:00:00Z",
+      toJsonSchema: () => ({ format: "date-time" })
+    })
+  )
+    .annotate({ description })
+    .pipe(
+      Schema.decodeTo(Schema.Number, {
+        decode: SchemaGetter.transform((text: string) => parseInstant(text) ?? 0),
+        encode: SchemaGetter.transform((ms: number) => new Date(ms).toISOString())
+      })
+    )
+
+const instantPattern =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
+/** Epoch milliseconds, or null for what is no instant (30 February, no zone, …). A leap second counts as the next second. */
+export const parseInstant = (text: string): number | null => {
+  const found = instantPattern.exec(text)
+  if (found === null) return null
+  const [, year, month, day, hour, minute, second = "0", fraction = "0", zone = "Z"] = found
+  const [y, mo, d, h, mi, s] = [year, month, day, hour, minute, second].map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number
+  ]
+  if (mo < 1 || mo > 12 || d < 1 || h > 23 || mi > 59 || s > 60) return null
+  const date = new Date(0)
+  date.setUTCFullYear(y, mo - 1, d)
+  if (date.getUTCDate() !== d) return null
+  date.setUTCHours(h, mi, s, Math.floor(Number(`0.${fraction}`) * 1000))
+  return date.getTime() - zoneMs(zone)
+}
+
+const zoneMs = (zone: string): number => {
+  if (zone === "Z" || zone === "z") return 0
+  const minutes = Number(zone.slice(1, 3)) * 60 + Number(zone.slice(4, 6))
+  return (zone.startsWith("-") ? -minutes : minutes) * 60_000
+}
+
+/** Opaque: pass back what `nextCursor` was. */
+export const Cursor = Schema.String.check(isCharactersBetween(1, cursorMaxCharacters), isPlainText).annotate({
+  description: "The nextCursor of the page before, unchanged."
+})
+
+/** `limit` and `cursor` of the lists of the API itself. */
+export const page = {
+  limit: integerWithDefault({ minimum: 1, maximum: pageMax }, pageDefault, "Most entries of one page."),
+  cursor: Schema.optionalKey(Cursor)
+}
+
+/** Every paged answer carries it; null at the end. */
+export const NextCursor = Schema.NullOr(Schema.String).annotate({
+  description: "Pass it as cursor to get the next page; null at the end."
+})

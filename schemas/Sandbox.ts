@@ -1,0 +1,228 @@
+/** A Sandbox: a volume, and a runtime that boots, stops and boots again. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
+import {
+  CreditExhausted,
+  IdempotencyConflict,
+  InvalidRequest,
+  NotFound,
+  PayloadTooLarge,
+  SandboxLimitReached,
+  SandboxUnavailable,
+  StorageLimitReached,
+  UnsupportedByRuntime,
+  UnsupportedMediaType
+} from "./Errors.ts"
+import * as IdempotencyKey from "./IdempotencyKey.ts"
+import { SandboxId, VolumeId, WorkspaceId } from "./Identifiers.ts"
+import {
+  metadataKeyMaxCharacters,
+  metadataMaxPairs,
+  metadataValueMaxCharacters,
+  nameMaxCharacters,
+  pageMax
+} from "./Limits.ts"
+import { orNull, withDefault } from "./Optional.ts"
+import { Cursor, integer, NextCursor, page } from "./Query.ts"
+import { isCharactersBetween, isPlainText, Timestamp } from "./Text.ts"
+import { TransitionList } from "./Transition.ts"
+
+export const sandboxStatuses = [
+  "pending",
+  "running",
+  "stopping",
+  "stopped",
+  "sleeping",
+  "deleting",
+  "deleted",
+  "expired",
+  "failed"
+] as const
+
+export const SandboxStatus = Schema.Literals(sandboxStatuses).annotate({ identifier: "SandboxStatus" })
+export type SandboxStatus = typeof SandboxStatus.Type
+
+export const Reason = Schema.Struct({ code: Schema.String, message: Schema.String }).annotate({
+  identifier: "Reason",
+  description: "Why something is as it is: a code for programs, a sentence for people."
+})
+export interface Reason extends Schema.Schema.Type<typeof Reason> {}
+
+export const Metadata = Schema.Record(Schema.String, Schema.String).annotate({ identifier: "Metadata" })
+
+export const Sandbox = Schema.Struct({
+  id: SandboxId,
+  workspaceId: WorkspaceId,
+  name: Schema.NullOr(Schema.String),
+  runtime: Schema.Literals(["vm", "namespace"]).annotate({
+    description: "vm: a virtual machine. namespace: Linux namespaces on the host's kernel. Always what it really is."
+  }),
+  profile: Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Int, diskBytes: Schema.Int }),
+  status: SandboxStatus,
+  statusReason: Schema.NullOr(Reason),
+  networkEnabled: Schema.Boolean,
+  volume: Schema.Struct({ id: VolumeId, sizeBytes: Schema.Int }),
+  generation: Schema.Int.annotate({ description: "1 for the first boot, +1 for each later boot." }),
+  metadata: Metadata,
+  createdAt: Timestamp,
+  updatedAt: Timestamp,
+  startedAt: Schema.NullOr(Timestamp),
+  stoppedAt: Schema.NullOr(Timestamp),
+  deletedAt: Schema.NullOr(Timestamp)
+}).annotate({ identifier: "Sandbox" })
+export interface Sandbox extends Schema.Schema.Type<typeof Sandbox> {}
+
+const metadataKey = Schema.String.check(isCharactersBetween(1, metadataKeyMaxCharacters), isPlainText)
+const metadataValue = Schema.String.check(isCharactersBetween(0, metadataValueMaxCharacters), isPlainText)
+
+export const CreateSandboxRequest = Schema.Struct({
+  workspaceId: Schema.String.check(isCharactersBetween(1, 64), isPlainText).annotate({
+    description: "An own workspace; any other gives 404."
+  }),
+  name: orNull(Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText)),
+  networkEnabled: withDefault(Schema.Boolean, true),
+  metadata: withDefault(
+    Schema.Record(Schema.String, metadataValue).check(
+      Schema.isPropertyNames(metadataKey),
+      Schema.isMaxProperties(metadataMaxPairs)
+    ),
+    {}
+  )
+}).annotate({ identifier: "CreateSandboxRequest" })
+export interface CreateSandboxRequest extends Schema.Schema.Type<typeof CreateSandboxRequest> {}
+
+export const StartSandboxRequest = Schema.Struct({}).annotate({
+  identifier: "StartSandboxRequest",
+  description: "No fields today. An absent body means {}."
+})
+
+export const SandboxResponse = Schema.Struct({ sandbox: Sandbox })
+export interface SandboxResponse extends Schema.Schema.Type<typeof SandboxResponse> {}
+
+export const SandboxList = Schema.Struct({ sandboxes: Schema.Array(Sandbox), nextCursor: NextCursor }).annotate({
+  identifier: "SandboxList",
+  description: "Newest first, deleted ones included."
+})
+export interface SandboxList extends Schema.Schema.Type<typeof SandboxList> {}
+
+/** `metadata.KEY=VALUE` filters come beside these and are read from the query itself. */
+const listQuery = {
+  status: Schema.optionalKey(SandboxStatus),
+  workspaceId: Schema.optionalKey(Schema.String.check(isPlainText)),
+  limit: Schema.optionalKey(
+    integer(
+      { minimum: 1, maximum: pageMax },
+      { description: "Most entries of one page. Without limit and cursor, all are listed; with a cursor alone, 100." }
+    )
+  ),
+  cursor: Schema.optionalKey(Cursor)
+}
+
+const sandboxParams = { id: SandboxId }
+const reached = [NotFound, UnsupportedByRuntime, SandboxUnavailable] as const
+const limits = [CreditExhausted, SandboxLimitReached, StorageLimitReached] as const
+const jsonBody = [InvalidRequest, PayloadTooLarge, UnsupportedMediaType] as const
+
+export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
+  .add(
+    HttpApiEndpoint.get("listSandboxes", "/sandboxes", {
+      query: listQuery,
+      success: SandboxList,
+      error: InvalidRequest
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listSandboxes",
+          summary: "List Sandboxes, active and deleted",
+          description:
+            "Filters are optional and all must match. `metadata.KEY=VALUE` (any number of them) matches Sandboxes whose metadata has that pair."
+        })
+      ),
+    HttpApiEndpoint.post("createSandbox", "/sandboxes", {
+      headers: IdempotencyKey.required,
+      payload: CreateSandboxRequest,
+      success: [
+        SandboxResponse.annotate({ description: "It runs." }).pipe(HttpApiSchema.status(201)),
+        SandboxResponse.annotate({ description: "Accepted durably; it is being made." }).pipe(HttpApiSchema.status(202))
+      ],
+      error: [...jsonBody, ...limits, IdempotencyConflict, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:create")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "createSandbox",
+          summary: "Create a Sandbox",
+          description:
+            "Answers 202 at once with a pending Sandbox. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 once it runs, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429 and keeps nothing. Unknown request fields are ignored."
+        })
+      ),
+    HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {
+      params: sandboxParams,
+      success: SandboxResponse,
+      error: reached
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getSandbox",
+          summary: "Get a Sandbox",
+          description: "Deleted ones stay readable for the retention time."
+        })
+      ),
+    HttpApiEndpoint.delete("deleteSandbox", "/sandboxes/:id", { params: sandboxParams, error: reached })
+      .annotate(RequiredScope, "sandbox:delete")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "deleteSandbox",
+          summary: "Delete a Sandbox and its volume",
+          description:
+            "Durable at once and never undone. Answers when the volume is gone, or after 10 s while the deletion goes on. Repeated: 204."
+        })
+      ),
+    HttpApiEndpoint.post("startSandbox", "/sandboxes/:id/start", {
+      params: sandboxParams,
+      headers: IdempotencyKey.optional,
+      payload: StartSandboxRequest,
+      success: SandboxResponse.pipe(HttpApiSchema.status(201)),
+      error: [...jsonBody, ...limits, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:create")
+      .annotate(OptionalBody, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "startSandbox",
+          summary: "Start a Sandbox",
+          description:
+            "running: the same runtime. stopped or sleeping: boots or wakes it with its volume, and answers once it runs, or after 20 s with the status it has. pending: 201 with pending. expired or failed: 502. A repeated Idempotency-Key boots once."
+        })
+      ),
+    HttpApiEndpoint.post("stopSandbox", "/sandboxes/:id/stop", {
+      params: sandboxParams,
+      payload: StartSandboxRequest,
+      success: SandboxResponse,
+      error: [...jsonBody, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotate(OptionalBody, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "stopSandbox",
+          summary: "Stop a Sandbox and keep its volume",
+          description: "Its running operations become failed; previews and accesses close. Repeated: 200."
+        })
+      ),
+    HttpApiEndpoint.get("listSandboxTransitions", "/sandboxes/:id/transitions", {
+      params: sandboxParams,
+      query: page,
+      success: TransitionList,
+      error: [InvalidRequest, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({ identifier: "listSandboxTransitions", summary: "The transition log of a Sandbox" })
+      )
+  )
+  .middleware(Authorized)
+  .annotateMerge(OpenApi.annotations({ title: "Sandboxes", description: "Isolated compute environments." })) {}

@@ -1,0 +1,107 @@
+/** TCP service access: a sealed capability that opens some ports of a running Sandbox for an hour. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { Authorized, RequiredScope } from "./Access.ts"
+import {
+  InvalidRequest,
+  NotFound,
+  PayloadTooLarge,
+  SandboxUnavailable,
+  UnsupportedByRuntime,
+  UnsupportedMediaType
+} from "./Errors.ts"
+import { SandboxId, ServiceAccessId } from "./Identifiers.ts"
+import { serviceAccessPortsMax } from "./Limits.ts"
+import { Port } from "./Preview.ts"
+import { instant } from "./Query.ts"
+
+const isAscending = Schema.makeFilter<ReadonlyArray<number>>(
+  (ports) => ports.every((port, at) => at === 0 || port > ports[at - 1]!),
+  { expected: "ports in strictly ascending order", toJsonSchema: () => ({ uniqueItems: true }) }
+)
+
+export const ServiceAccessRequest = Schema.Struct({
+  requested_at: instant(
+    "Within 60 s of the server's clock at first use. The access ends exactly 3600 s after it; nothing renews it."
+  ),
+  ports: Schema.Array(Port)
+    .check(
+      Schema.isLengthBetween(1, serviceAccessPortsMax, {
+        toJsonSchema: () => ({ minItems: 1, maxItems: serviceAccessPortsMax })
+      }),
+      isAscending
+    )
+    .annotate({ description: "Strictly ascending." })
+}).annotate({ identifier: "ServiceAccessRequest" })
+export interface ServiceAccessRequest extends Schema.Schema.Type<typeof ServiceAccessRequest> {}
+
+export const ServiceAccessEnvelope = Schema.Struct({
+  capability: Schema.String.annotate({
+    description: "Sealed: opaque to the caller; bound to the Sandbox, its generation, the ports and the expiry."
+  })
+}).annotate({ identifier: "ServiceAccessEnvelope" })
+export interface ServiceAccessEnvelope extends Schema.Schema.Type<typeof ServiceAccessEnvelope> {}
+
+export const ServiceAccessRevoke = Schema.Struct({
+  generationId: ServiceAccessId,
+  cleanup: Schema.Literals(["confirmed", "unconfirmed"]).annotate({
+    description: "Every connection is cut here in either case. confirmed: and the runtime has said so too."
+  })
+}).annotate({ identifier: "ServiceAccessRevoke" })
+export interface ServiceAccessRevoke extends Schema.Schema.Type<typeof ServiceAccessRevoke> {}
+
+const headers = { "idempotency-key": ServiceAccessId }
+const reached = [NotFound, UnsupportedByRuntime, SandboxUnavailable] as const
+const jsonBody = [InvalidRequest, PayloadTooLarge, UnsupportedMediaType] as const
+
+export class ServiceAccessGroup extends HttpApiGroup.make("serviceAccess")
+  .add(
+    HttpApiEndpoint.post("createServiceAccess", "/sandboxes/:id/services", {
+      params: { id: SandboxId },
+      headers,
+      payload: ServiceAccessRequest,
+      success: ServiceAccessEnvelope.pipe(HttpApiSchema.status(201)),
+      error: [...jsonBody, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "createServiceAccess",
+          summary: "Open TCP access to ports",
+          description:
+            "The capability opens `GET /api/v2/tunnel?port=N` as a WebSocket (Authorization: Bearer CAPABILITY, or as the subprotocol after atoll.tunnel), each of which carries one TCP connection in its messages; with the subprotocol the text message `end` ends one direction. One client is retained: connections with the same `client` parameter belong together, and a newer client cuts the older one's. The same key answers the same envelope; another body for it is 400. 501 unless the server offers it."
+        })
+      ),
+    HttpApiEndpoint.post("lookUpServiceAccess", "/sandboxes/:id/services/lookup", {
+      params: { id: SandboxId },
+      headers,
+      payload: ServiceAccessRequest,
+      success: ServiceAccessEnvelope,
+      error: [...jsonBody, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "lookUpServiceAccess",
+          summary: "Recover a live envelope",
+          description: "The original one, not renewed. 404 when it is over."
+        })
+      ),
+    HttpApiEndpoint.delete("revokeServiceAccess", "/sandboxes/:id/services/:generationId", {
+      params: { id: SandboxId, generationId: ServiceAccessId },
+      success: ServiceAccessRevoke,
+      error: [...jsonBody, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "revokeServiceAccess",
+          summary: "Revoke TCP access",
+          description: "Live connections are cut within a second. Repeated: the same answer."
+        })
+      )
+  )
+  .middleware(Authorized)
+  .annotateMerge(
+    OpenApi.annotations({ title: "TCP service access", description: "Off unless the server offers it." })
+  ) {}

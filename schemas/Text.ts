@@ -1,0 +1,38 @@
+/** Strings as the contract bounds them: characters are Unicode code points, as JSON Schema counts them. */
+import { Schema } from "effect"
+
+const codePoints = (text: string, stopAfter: number): number => {
+  if (text.length <= stopAfter) return text.length
+  let count = 0
+  for (const _ of text) {
+    count++
+    if (count > stopAfter) break
+  }
+  return count
+}
+
+/** At least `min`, at most `max` Unicode code points. */
+export const isCharactersBetween = (min: number, max: number) =>
+  Schema.makeFilter<string>((text) => codePoints(text, max) <= max && text.length >= min, {
+    expected: min === 0 ? `at most ${max} characters` : `between ${min} and ${max} characters`,
+    toJsonSchema: () => (min === 0 ? { maxLength: max } : { minLength: min, maxLength: max })
+  })
+
+/** Neither NUL nor half of a surrogate pair: what a process, a file name and Postgres can all hold. */
+export const isPlainText = Schema.makeFilter<string>((text) => !text.includes("\0") && text.isWellFormed(), {
+  expected: "text without NUL and without lone surrogates",
+  toJsonSchema: () => ({})
+})
+
+/** Well-formed Unicode; NUL is allowed. */
+export const isWellFormedText = Schema.makeFilter<string>((text) => text.isWellFormed(), {
+  expected: "text without lone surrogates",
+  toJsonSchema: () => ({})
+})
+
+/** RFC 3339, UTC, milliseconds. */
+export const Timestamp = Schema.String.annotate({
+  format: "date-time",
+  description: "RFC 3339, UTC, with milliseconds.",
+  examples: ["2026-01-31T12:00:00.000Z"]
+})

@@ -1,0 +1,24 @@
+/** One step in the life of a Sandbox, an Operation or a Preview, as its machine took it. */
+import { Schema } from "effect"
+import { NextCursor } from "./Query.ts"
+import { Timestamp } from "./Text.ts"
+
+export const Transition = Schema.Struct({
+  revision: Schema.Int.annotate({ description: "1 for the first, without gaps." }),
+  at: Timestamp,
+  event: Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [Schema.Record(Schema.String, Schema.Unknown)]),
+  from: Schema.NullOr(Schema.String).annotate({ description: "The status before; null for the first." }),
+  to: Schema.String.annotate({ description: "The status after." }),
+  commands: Schema.Array(Schema.Struct({ type: Schema.String, params: Schema.Unknown })).annotate({
+    description: "What the step asked the service to do."
+  }),
+  cause: Schema.String.annotate({ description: "Who or what sent the event." })
+}).annotate({ identifier: "Transition" })
+export interface Transition extends Schema.Schema.Type<typeof Transition> {}
+
+export const TransitionList = Schema.Struct({
+  transitions: Schema.Array(Transition),
+  nextCursor: NextCursor,
+  nextEvents: Schema.Array(Schema.String).annotate({ description: "The events that the present state accepts." })
+}).annotate({ identifier: "TransitionList", description: "Oldest first." })
+export interface TransitionList extends Schema.Schema.Type<typeof TransitionList> {}
