@@ -1,0 +1,45 @@
+/** One machine kind as the host sees it: the machine, its version, and who interprets its commands. */
+import type { Effect } from "effect"
+import type { AnyStateMachine } from "xstate"
+import type { PendingCommand, StoredSnapshot } from "../store/Journal.ts"
+
+export interface AnyEvent {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** A committed state of one actor. */
+export interface ActorState<C = unknown> {
+  readonly id: string
+  readonly kind: string
+  readonly accountId: string
+  readonly sandboxId: string
+  readonly revision: number
+  readonly value: string
+  readonly context: C
+}
+
+/** What an interpreter may look at while it does a command. */
+export interface CommandScope<C = unknown> {
+  /** The committed state at this moment (it moves on while a long command runs). */
+  readonly state: () => ActorState<C>
+  /** Sends an event to this very actor and goes on; a refusal is not an error. */
+  readonly tell: (event: AnyEvent) => Effect.Effect<void>
+}
+
+export interface ActorDefinition<C = unknown> {
+  readonly kind: string
+  /** Stored with each snapshot. A machine whose states or context change shape takes the next number and a migration. */
+  readonly version: number
+  /** Brings a snapshot of an older version to this one. Absent: older versions load as they are. */
+  readonly migrate?: (snapshot: StoredSnapshot, fromVersion: number) => StoredSnapshot
+  readonly machine: AnyStateMachine
+  /**
+   * Does one command and answers with the event of its outcome, if it has one. At-least-once: after a crash the same command
+   * (same actor, same key) is done again. It is interrupted when a newer command of its lane supersedes it.
+   * A defect is logged and the command tried again, with back-off, until it succeeds or is superseded.
+   */
+  readonly interpret: (command: PendingCommand, scope: CommandScope<C>) => Effect.Effect<AnyEvent | null>
+  /** Commands of one lane exclude each other: a newer one supersedes an older one that is not done. Null: no lane. */
+  readonly lane: (commandType: string) => string | null
+}

@@ -1,0 +1,43 @@
+/** Waits for an actor to reach a state, wherever it lives: told at once by a commit of this process, else found by asking the database. */
+import { Effect, Option, Queue } from "effect"
+import { Journal } from "../store/Journal.ts"
+import type { ActorState } from "./ActorDefinition.ts"
+import { ActorHost } from "./ActorHost.ts"
+
+const askEveryMs = 500
+
+/** The first state for which `isReached` holds, or the latest one when `timeoutMs` have passed. Null: no such actor. */
+export const awaitState = Effect.fnUntraced(
+  function* (id: string, isReached: (state: ActorState) => boolean, timeoutMs: number) {
+    const host = yield* ActorHost
+    const journal = yield* Journal
+    const changes = yield* Queue.sliding<ActorState>(1)
+    yield* host.onCommit(id, (state) => void Queue.offerUnsafe(changes, state))
+    const ask = journal.load(id).pipe(
+      Effect.map((row): ActorState | null =>
+        row === null
+          ? null
+          : {
+              id: row.id,
+              kind: row.kind,
+              accountId: row.accountId,
+              sandboxId: row.sandboxId,
+              revision: row.revision,
+              value: row.snapshot.value,
+              context: row.snapshot.context
+            }
+      )
+    )
+    let latest = yield* ask
+    const loop = Effect.gen(function* () {
+      while (latest !== null && !isReached(latest)) {
+        const told = yield* Queue.take(changes).pipe(Effect.timeoutOption(askEveryMs))
+        const next = Option.isSome(told) ? told.value : yield* ask
+        if (next !== null && next.revision >= latest.revision) latest = next
+      }
+    })
+    if (timeoutMs > 0) yield* Effect.timeoutOption(loop, timeoutMs)
+    return latest
+  },
+  (effect) => Effect.scoped(effect)
+)

@@ -1,0 +1,76 @@
+/** One actor in memory: its committed snapshot, its mailbox, and the commands that are being done for it. */
+import type { Fiber } from "effect"
+import type { AnyMachineSnapshot } from "xstate"
+import type { ActorRow, Deadlines, PendingCommand } from "../store/Journal.ts"
+import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
+import type { ActorError } from "./ActorError.ts"
+import { restore } from "./Transition.ts"
+
+export interface Message {
+  /** Null: only tidies `done` away. */
+  readonly event: AnyEvent | null
+  /** Who caused it, in one word: client, command, deadline, runtime, cascade. */
+  readonly cause: string
+  readonly requestId: string | null
+  /** The command whose outcome this is. */
+  readonly done: string | null
+  /** The deadline that fires, with the instant it was set for. */
+  readonly deadline: { readonly name: string; readonly at: number } | null
+  readonly attempts: number
+  readonly succeed: (state: ActorState) => void
+  readonly fail: (error: ActorError) => void
+  readonly die: (defect: unknown) => void
+}
+
+export class LiveActor {
+  readonly id: string
+  readonly definition: ActorDefinition
+  readonly mailbox: Array<Message> = []
+  readonly running = new Map<string, { readonly lane: string | null; readonly fiber: Fiber.Fiber<unknown, unknown> }>()
+  /** Loading, or a commit is being written. */
+  busy = true
+  dropped = false
+  lastUsedAt: number
+  accountId = ""
+  sandboxId = ""
+  revision = 0
+  snapshot!: AnyMachineSnapshot
+  pending: ReadonlyArray<PendingCommand> = []
+  deadlines: Deadlines = {}
+
+  constructor(id: string, definition: ActorDefinition, now: number) {
+    this.id = id
+    this.definition = definition
+    this.lastUsedAt = now
+  }
+
+  become(row: ActorRow) {
+    const { definition } = this
+    const stored =
+      row.machineVersion < definition.version && definition.migrate !== undefined
+        ? definition.migrate(row.snapshot, row.machineVersion)
+        : row.snapshot
+    this.accountId = row.accountId
+    this.sandboxId = row.sandboxId
+    this.revision = row.revision
+    this.snapshot = restore(definition.machine, stored)
+    this.pending = row.pending
+    this.deadlines = row.deadlines
+  }
+
+  state(): ActorState {
+    return {
+      id: this.id,
+      kind: this.definition.kind,
+      accountId: this.accountId,
+      sandboxId: this.sandboxId,
+      revision: this.revision,
+      value: this.snapshot.value as string,
+      context: this.snapshot.context
+    }
+  }
+
+  get isIdle() {
+    return !this.busy && this.mailbox.length === 0 && this.running.size === 0
+  }
+}

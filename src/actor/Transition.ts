@@ -1,0 +1,97 @@
+/**
+ * The pure part of the host: an event against a snapshot, with nothing done about it yet.
+ *
+ * XState's `transition` gives the next snapshot and actions. Actions named `schedule` and `unschedule` become deadlines, all
+ * others become pending commands; only their plain data is kept.
+ */
+import { type AnyMachineSnapshot, type AnyStateMachine, initialTransition, transition } from "xstate"
+import type { StateMeta } from "../../machines/meta.ts"
+import type { Deadlines, PendingCommand, StoredSnapshot } from "../store/Journal.ts"
+import type { AnyEvent } from "./ActorDefinition.ts"
+
+export type Verdict =
+  | {
+      readonly type: "accepted"
+      readonly snapshot: AnyMachineSnapshot
+      readonly commands: ReadonlyArray<PendingCommand>
+      readonly deadlines: Deadlines
+    }
+  | { readonly type: "unchanged" }
+  | { readonly type: "refused"; readonly code: string }
+
+interface PlainAction {
+  readonly type: string
+  readonly params?: unknown
+}
+
+const settle = (actions: ReadonlyArray<PlainAction>, revision: number, deadlines: Deadlines) => {
+  const commands: Array<PendingCommand> = []
+  let next = deadlines
+  for (const action of actions) {
+    if (action.type === "schedule") {
+      const { name, at, event } = action.params as { name: string; at: number; event: AnyEvent }
+      next = { ...next, [name]: { at, event } }
+    } else if (action.type === "unschedule") {
+      const { name } = action.params as { name: string }
+      if (name in next) {
+        const { [name]: _gone, ...rest } = next
+        next = rest
+      }
+    } else {
+      commands.push({ key: `${revision}.${commands.length}`, type: action.type, params: action.params ?? null })
+    }
+  }
+  return { commands, deadlines: next }
+}
+
+/** The first snapshot of an actor (revision 1) and what it asks for. Throws what the machine throws. */
+export const begin = (machine: AnyStateMachine, input: unknown) => {
+  const [snapshot, actions] = initialTransition(machine, input as never)
+  if (snapshot.status === "error") throw snapshot.error
+  return { snapshot: snapshot as AnyMachineSnapshot, ...settle(actions as ReadonlyArray<PlainAction>, 1, {}) }
+}
+
+const metaOf = (machine: AnyStateMachine, value: string): StateMeta | undefined =>
+  machine.states[value]?.meta as StateMeta | undefined
+
+/** What the machine says of one stamped event. `revision` is the one this transition would get. */
+export const decide = (
+  machine: AnyStateMachine,
+  snapshot: AnyMachineSnapshot,
+  event: AnyEvent,
+  revision: number,
+  deadlines: Deadlines
+): Verdict => {
+  if (!snapshot.can(event as never)) {
+    const meta = metaOf(machine, snapshot.value as string)
+    if (meta?.unchanged.includes(event.type)) return { type: "unchanged" }
+    return { type: "refused", code: meta?.refuses[event.type] ?? "UNEXPECTED_EVENT" }
+  }
+  const [next, actions] = transition(machine, snapshot, event as never)
+  if (next.status === "error") throw next.error
+  return { type: "accepted", snapshot: next, ...settle(actions as ReadonlyArray<PlainAction>, revision, deadlines) }
+}
+
+export const store = (snapshot: AnyMachineSnapshot): StoredSnapshot => ({
+  value: snapshot.value as string,
+  context: snapshot.context
+})
+
+export const restore = (machine: AnyStateMachine, snapshot: StoredSnapshot): AnyMachineSnapshot =>
+  machine.resolveState({ value: snapshot.value, context: snapshot.context as never })
+
+export const earliest = (deadlines: Deadlines): number | null => {
+  let due: number | null = null
+  for (const name in deadlines) {
+    const { at } = deadlines[name]!
+    if (due === null || at < due) due = at
+  }
+  return due
+}
+
+/** Folds a whole log through the machine; the result must equal the stored snapshot. */
+export const replay = (machine: AnyStateMachine, input: unknown, events: ReadonlyArray<AnyEvent>): StoredSnapshot => {
+  let { snapshot } = begin(machine, input)
+  for (const event of events) snapshot = transition(machine, snapshot, event as never)[0]
+  return store(snapshot)
+}

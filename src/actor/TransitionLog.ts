@@ -1,0 +1,29 @@
+/** The transition log of one actor as the API shows it, with what may happen next. */
+import { Effect } from "effect"
+import type { AnyStateMachine } from "xstate"
+import { getNextTransitions } from "xstate"
+import type { TransitionList } from "../../schemas/Transition.ts"
+import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { openCursor, pageOf } from "./Paging.ts"
+import { restore } from "./Transition.ts"
+
+export const transitionLog = Effect.fn("transitionLog")(function* (
+  machine: AnyStateMachine,
+  record: ActorRecord,
+  page: { readonly limit: number; readonly cursor: string | null }
+) {
+  const actors = yield* Actors
+  const after = yield* openCursor(page.cursor, /^\d{1,15}$/)
+  const log = yield* actors.log(record.id, Number(after ?? 0), page.limit + 1)
+  const { entries, nextCursor } = pageOf(log, page.limit, (entry) => String(entry.revision))
+  const snapshot = restore(machine, { value: record.status, context: record.context })
+  return {
+    transitions: entries.map((entry) => ({
+      ...entry,
+      at: new Date(entry.at).toISOString(),
+      commands: entry.commands.map(({ type, params }) => ({ type, params }))
+    })),
+    nextCursor,
+    nextEvents: [...new Set(getNextTransitions(snapshot).map((transition) => transition.eventType))]
+  } satisfies TransitionList
+})

@@ -1,0 +1,53 @@
+/**
+ * Advisory locks of the operating system on a file, by util-linux `flock`.
+ *
+ * The lock belongs to the open file, which this process shares with the short-lived `flock` child: it is held until the
+ * file is closed or the process dies, `kill -9` included. Node has no call for it.
+ *
+ * @source flock(2), flock(1)
+ */
+import { spawn } from "node:child_process"
+import { type FileHandle, open } from "node:fs/promises"
+import { PostgresUnusable } from "./PostgresUnusable.ts"
+
+/** Runs `flock` on an open file; true when the lock was got within `waitSeconds` (0: at once or not at all). */
+const flock = (file: FileHandle, mode: "shared" | "exclusive", waitSeconds: number): Promise<boolean> =>
+  new Promise((resolve, reject) => {
+    const child = spawn("flock", [`--${mode}`, "--wait", String(waitSeconds), "3"], {
+      stdio: ["ignore", "ignore", "ignore", file.fd],
+      cwd: "/"
+    })
+    child.once("error", (cause) =>
+      reject(
+        new PostgresUnusable({
+          message: `The program flock (package util-linux) cannot be run: ${cause.message}. Install it, or set DATABASE_URL.`
+        })
+      )
+    )
+    child.once("exit", (code) => resolve(code === 0))
+  })
+
+/** A file whose lock may be taken, shared or exclusive, and is let go by `close`. Taking it again changes its mode. */
+export class FileLock {
+  readonly #file: FileHandle
+
+  private constructor(file: FileHandle) {
+    this.#file = file
+  }
+
+  static async open(path: string): Promise<FileLock> {
+    return new FileLock(await open(path, "a", 0o600))
+  }
+
+  shared(waitSeconds: number): Promise<boolean> {
+    return flock(this.#file, "shared", waitSeconds)
+  }
+
+  exclusive(waitSeconds: number): Promise<boolean> {
+    return flock(this.#file, "exclusive", waitSeconds)
+  }
+
+  close(): Promise<void> {
+    return this.#file.close()
+  }
+}

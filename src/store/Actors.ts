@@ -1,0 +1,179 @@
+/**
+ * What is committed about actors, for reading: single rows (many asked at once go out as one query), lists and logs.
+ *
+ * Always from the database, so every process reads the same; never from an actor's memory.
+ */
+import { Context, Effect, Layer, Queue, Schedule } from "effect"
+import { SqlClient, type SqlError } from "effect/unstable/sql"
+import { textColumn } from "./Columns.ts"
+import type { PendingCommand } from "./Journal.ts"
+
+export interface ActorRecord<C = unknown, P = unknown> {
+  readonly id: string
+  readonly kind: string
+  readonly accountId: string
+  readonly sandboxId: string
+  readonly revision: number
+  readonly status: string
+  readonly createdAt: number
+  readonly context: C
+  readonly payload: P
+}
+
+export interface LogEntry {
+  readonly revision: number
+  readonly at: number
+  readonly event: { readonly type: string; readonly [field: string]: unknown }
+  readonly from: string | null
+  readonly to: string
+  readonly commands: ReadonlyArray<PendingCommand>
+  readonly cause: string
+}
+
+export interface ActorFilter {
+  readonly kind: string
+  readonly accountId: string
+  readonly sandboxId?: string | null
+  readonly status?: string | null
+  readonly workspaceId?: string | null
+  /** Every pair must be in the snapshot context's `metadata`. */
+  readonly metadata?: Readonly<Record<string, string>>
+  /** Only those older than this one. */
+  readonly before: { readonly createdAt: number; readonly id: string } | null
+  readonly limit: number | null
+}
+
+interface Raw {
+  readonly id: string
+  readonly kind: string
+  readonly account_id: string
+  readonly sandbox_id: string
+  readonly revision: bigint
+  readonly status: string
+  readonly created_at: bigint
+  readonly context: unknown
+  readonly payload: unknown
+}
+
+const toRecord = (raw: Raw): ActorRecord => ({
+  id: raw.id,
+  kind: raw.kind,
+  accountId: raw.account_id,
+  sandboxId: raw.sandbox_id,
+  revision: Number(raw.revision),
+  status: raw.status,
+  createdAt: Number(raw.created_at),
+  context: raw.context,
+  payload: raw.payload
+})
+
+const columns =
+  "id, kind, account_id, sandbox_id, revision, status, created_at, snapshot -> 'context' as context, payload"
+const batchMax = 256
+/** Made once: a read is too frequent to build it each time. */
+const retryStorage = {
+  times: 3,
+  schedule: Schedule.exponential(50),
+  while: (error: SqlError.SqlError) => error.isRetryable
+}
+
+export class Actors extends Context.Service<
+  Actors,
+  {
+    readonly read: (id: string) => Effect.Effect<ActorRecord | null>
+    /** Newest first. */
+    readonly list: (filter: ActorFilter) => Effect.Effect<ReadonlyArray<ActorRecord>>
+    /** Oldest first, after a revision. */
+    readonly log: (id: string, afterRevision: number, limit: number) => Effect.Effect<ReadonlyArray<LogEntry>>
+  }
+>()("atoll/store/Actors") {
+  static readonly layer = Layer.effect(
+    Actors,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const asked = yield* Queue.unbounded<{
+        readonly id: string
+        readonly answer: (record: ActorRecord | null) => void
+        readonly fail: (error: SqlError.SqlError) => void
+      }>()
+      const patiently = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
+        effect.pipe(Effect.retry(retryStorage), Effect.orDie)
+
+      const readBatch = Queue.takeBetween(asked, 1, batchMax).pipe(
+        Effect.flatMap((batch) =>
+          sql
+            .unsafe<Raw>(`select ${columns} from actors where id = any($1::text[])`, [
+              textColumn([...new Set(batch.map(({ id }) => id))])
+            ])
+            .pipe(
+              Effect.matchEffect({
+                onFailure: (error) => Effect.sync(() => batch.forEach(({ fail }) => fail(error))),
+                onSuccess: (rows) =>
+                  Effect.sync(() => {
+                    const found = new Map(rows.map((row) => [row.id, toRecord(row)]))
+                    for (const { id, answer } of batch) answer(found.get(id) ?? null)
+                  })
+              })
+            )
+        )
+      )
+      for (let reader = 0; reader < 2; reader++) yield* Effect.forkScoped(Effect.forever(readBatch))
+
+      return Actors.of({
+        read: (id) =>
+          patiently(
+            Effect.callback<ActorRecord | null, SqlError.SqlError>((resume) => {
+              Queue.offerUnsafe(asked, {
+                id,
+                answer: (record) => resume(Effect.succeed(record)),
+                fail: (error) => resume(Effect.fail(error))
+              })
+            })
+          ),
+        list: (filter) => {
+          const conditions = [sql`kind = ${filter.kind}`, sql`account_id = ${filter.accountId}`]
+          if (filter.sandboxId != null) conditions.push(sql`sandbox_id = ${filter.sandboxId}`)
+          if (filter.status != null) conditions.push(sql`status = ${filter.status}`)
+          if (filter.workspaceId != null) conditions.push(sql`workspace_id = ${filter.workspaceId}`)
+          if (filter.before !== null) {
+            conditions.push(sql`(created_at, id) < (${BigInt(filter.before.createdAt)}, ${filter.before.id})`)
+          }
+          for (const [key, value] of Object.entries(filter.metadata ?? {})) {
+            conditions.push(sql`snapshot -> 'context' -> 'metadata' ->> ${key} = ${value}`)
+          }
+          const limit = filter.limit === null ? sql`` : sql`limit ${filter.limit}`
+          return patiently(
+            sql<Raw>`select ${sql.literal(columns)} from actors where ${sql.and(conditions)} order by created_at desc, id desc ${limit}`.pipe(
+              Effect.map((rows) => rows.map(toRecord))
+            )
+          )
+        },
+        log: (id, afterRevision, limit) =>
+          patiently(
+            sql<
+              {
+                readonly revision: bigint
+                readonly at: bigint
+                readonly from_state: string | null
+                readonly to_state: string
+              } & Pick<LogEntry, "event" | "commands" | "cause">
+            >`
+              select revision, at, event, from_state, to_state, commands, cause from transitions
+              where actor_id = ${id} and revision > ${BigInt(afterRevision)} order by revision limit ${limit}`.pipe(
+              Effect.map((rows) =>
+                rows.map((row) => ({
+                  revision: Number(row.revision),
+                  at: Number(row.at),
+                  event: row.event,
+                  from: row.from_state,
+                  to: row.to_state,
+                  commands: row.commands,
+                  cause: row.cause
+                }))
+              )
+            )
+          )
+      })
+    })
+  )
+}

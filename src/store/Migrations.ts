@@ -1,0 +1,98 @@
+/**
+ * The database's shape, step by step. A start applies what is missing; several processes may start at once.
+ *
+ * To add a step: write `migrations/NNNN_name.ts` (default export: an Effect that uses SqlClient) and name it here.
+ * A step that was released is never changed and never renumbered.
+ */
+import { Effect, Layer } from "effect"
+import { Migrator, SqlClient } from "effect/unstable/sql"
+import { DatabaseUnusable } from "./Database.ts"
+import actors from "./migrations/0001_actors.ts"
+import accounts from "./migrations/0002_accounts.ts"
+import output from "./migrations/0003_output.ts"
+import executions from "./migrations/0004_executions.ts"
+import telemetry from "./migrations/0005_telemetry.ts"
+import serverKeys from "./migrations/0006_server_keys.ts"
+import installation from "./migrations/0010_installation.ts"
+import audit from "./migrations/0011_audit.ts"
+
+const migrations: MigrationRecord = {
+  "0001_actors": actors,
+  "0002_accounts": accounts,
+  "0003_output": output,
+  "0004_executions": executions,
+  "0005_telemetry": telemetry,
+  "0006_server_keys": serverKeys,
+  "0010_installation": installation,
+  "0011_audit": audit
+}
+
+export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>
+
+const table = "atoll_migrations"
+
+/** Any number that nothing else in the database locks: "atoll" in ASCII. */
+const lockKey = "418380508268"
+
+const idOf = (name: string): number => Number(name.slice(0, 4))
+
+/** A database that newer code has shaped is not ours to touch, and a step that was skipped would be missing for ever. */
+const refuseForeignHistory = (record: MigrationRecord, applied: ReadonlySet<number>) =>
+  Effect.gen(function* () {
+    const known = Object.keys(record).map(idOf)
+    const newest = Math.max(0, ...applied)
+    const unknown = [...applied].filter((id) => !known.includes(id))
+    if (unknown.length > 0) {
+      return yield* new DatabaseUnusable({
+        message: `The database was shaped by a newer Atoll (its step ${Math.max(...unknown)} is unknown here). Start that version, or restore a backup.`
+      })
+    }
+    const skipped = known.filter((id) => id < newest && !applied.has(id))
+    if (skipped.length > 0) {
+      return yield* new DatabaseUnusable({
+        message: `The database lacks the migration ${skipped[0]}, yet has later ones. It was made by another line of development; start with a fresh database.`
+      })
+    }
+  })
+
+/**
+ * Applies the steps that are missing, in order, all in one transaction, while others wait.
+ *
+ * @returns The names of the applied steps, as `0001_actors`.
+ */
+export const migrate = Effect.fn("Migrations.migrate")(function* (record: MigrationRecord) {
+  const sql = yield* SqlClient.SqlClient
+  return yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)`
+      // The Migrator makes this table itself, but two at once would collide, and outside of our transaction.
+      yield* sql`create table if not exists ${sql(table)} (
+        migration_id integer primary key,
+        created_at timestamptz not null default now(),
+        name text not null
+      )`
+      const rows = yield* sql<{ migration_id: number }>`select migration_id from ${sql(table)}`
+      yield* refuseForeignHistory(record, new Set(rows.map((row) => row.migration_id)))
+      const applied = yield* Migrator.make({})({ loader: Migrator.fromRecord({ ...record }), table })
+      return applied.map(([id, name]) => `${String(id).padStart(4, "0")}_${name}`)
+    })
+  )
+})
+
+const unusable = (message: string) => new DatabaseUnusable({ message: `The database cannot be migrated: ${message}` })
+
+export const Migrations = {
+  /** Brings the database up to date before anything that depends on it. */
+  layer: Layer.effectDiscard(
+    migrate(migrations).pipe(
+      Effect.tap((applied) => (applied.length === 0 ? Effect.void : Effect.log(`Migrated: ${applied.join(", ")}`))),
+      Effect.catchTag(["SqlError", "MigrationError"], (error) => Effect.fail(unusable(error.message))),
+      Effect.catchDefect((defect) =>
+        defect instanceof Migrator.MigrationError ? Effect.fail(unusable(describe(defect))) : Effect.die(defect)
+      )
+    )
+  )
+}
+
+const describe = (error: Migrator.MigrationError): string =>
+  error.cause instanceof Error ? `${error.message}: ${error.cause.message}` : error.message

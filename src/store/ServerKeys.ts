@@ -1,0 +1,14 @@
+/** Secrets of the server itself: made once, the same for every process and after every restart. */
+import { randomBytes } from "node:crypto"
+import { Effect } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+
+const keyBytes = 32
+
+/** 256 random bits by that name. Never logged, never answered. */
+export const serverKey = Effect.fn("serverKey")(function* (name: string) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`insert into server_keys (name, key) values (${name}, ${randomBytes(keyBytes)}) on conflict do nothing`
+  const [row] = yield* sql<{ readonly key: Uint8Array }>`select key from server_keys where name = ${name}`
+  return Buffer.from(row!.key)
+}, Effect.orDie)
