@@ -1,0 +1,134 @@
+/**
+ * Files that are being written wait in /workspace/.atoll-staging, on the volume itself, so that one rename puts them in place.
+ *
+ * Node can make no nameless file (`O_TMPFILE` needs `linkat` with AT_SYMLINK_FOLLOW to name it), so they have a name until then. One known folder
+ * makes what a crash left behind findable without a walk over the whole volume: `sweep` empties it when the agent starts. It exists only while
+ * something is in it, no listing shows it and no path may name it. Beside its purpose this keeps other directories' membership untouched by a write.
+ */
+import { randomBytes } from "node:crypto"
+import fs from "node:fs"
+import { errnoOf } from "./FileRefusal.ts"
+import { removeTree } from "./remove.ts"
+import { at, Held, O_PATH, stagingName, type Workspace } from "./Workspace.ts"
+
+const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_WRONLY } = fs.constants
+
+/** Someone in the Sandbox removes the folder under us: it is made again this many times. */
+const attemptsMax = 16
+
+/** One name in the staging folder; when disposed, what still has that name is unlinked. */
+export interface StagedName extends Disposable {
+  readonly path: Buffer
+}
+
+/** A file being written; disposing closes it too. */
+export interface StagedFile extends StagedName {
+  readonly descriptor: number
+}
+
+export class Staging {
+  readonly #workspace: Workspace
+  #inUse = 0
+
+  constructor(workspace: Workspace) {
+    this.#workspace = workspace
+  }
+
+  /** A new empty file, mode 0600. */
+  create(): StagedFile {
+    const { name, made: descriptor } = this.#claim((path) =>
+      fs.openSync(path, O_CREAT | O_EXCL | O_WRONLY | O_NOFOLLOW, 0o600)
+    )
+    const file = {
+      path: name.path,
+      descriptor,
+      [Symbol.dispose]: () => {
+        fs.closeSync(descriptor)
+        name[Symbol.dispose]()
+      }
+    }
+    try {
+      this.#workspace.own(descriptor)
+      return file
+    } catch (cause) {
+      file[Symbol.dispose]()
+      throw cause
+    }
+  }
+
+  /** Moves a file, link or special file out of sight in one rename. */
+  moveAway(entry: Buffer): StagedName {
+    return this.#claim((path) => fs.renameSync(entry, path)).name
+  }
+
+  /** `make` puts something at a fresh name. */
+  #claim<A>(make: (path: Buffer) => A): { readonly name: StagedName; readonly made: A } {
+    for (let attempts = 0; ; attempts += 1) {
+      const folder = this.#open()
+      this.#inUse += 1
+      const path = at(folder.descriptor, randomBytes(12).toString("hex"))
+      const name = {
+        path,
+        [Symbol.dispose]: () => {
+          unlinkIfThere(path)
+          folder[Symbol.dispose]()
+          this.#leave()
+        }
+      }
+      try {
+        return { name, made: make(path) }
+      } catch (cause) {
+        name[Symbol.dispose]()
+        // The folder was removed after it was opened. (An entry that is not there to be moved says the same, and says it again.)
+        if (errnoOf(cause) !== "ENOENT" || attempts >= attemptsMax) throw cause
+      }
+    }
+  }
+
+  #open(): Held {
+    const path = at(this.#workspace.root, stagingName)
+    for (let attempts = 0; ; attempts += 1) {
+      try {
+        fs.mkdirSync(path, 0o700)
+      } catch (cause) {
+        if (errnoOf(cause) !== "EEXIST") throw cause
+      }
+      try {
+        return new Held(fs.openSync(path, O_PATH | O_DIRECTORY | O_NOFOLLOW))
+      } catch (cause) {
+        const errno = errnoOf(cause)
+        if (attempts >= attemptsMax) throw cause
+        // The name is ours: what else stands there goes away.
+        if (errno === "ENOTDIR") unlinkIfThere(path)
+        else if (errno !== "ENOENT") throw cause
+      }
+    }
+  }
+
+  #leave(): void {
+    this.#inUse -= 1
+    if (this.#inUse > 0) return
+    try {
+      fs.rmdirSync(at(this.#workspace.root, stagingName))
+    } catch {
+      // Not empty (the Sandbox put something there) or gone: the next sweep sees to it.
+    }
+  }
+
+  /** Removes what a crashed agent left behind. Called once at the agent's start, before any other call. */
+  async sweep(): Promise<void> {
+    try {
+      await removeTree(this.#workspace, this.#workspace.root, stagingName)
+    } catch {
+      // Nothing there; or something that another user of the Sandbox put there, which stays hidden and harms nobody.
+    }
+  }
+}
+
+const unlinkIfThere = (path: Buffer): void => {
+  try {
+    fs.unlinkSync(path)
+  } catch (cause) {
+    if (errnoOf(cause) !== "ENOENT") throw cause
+  }
+}

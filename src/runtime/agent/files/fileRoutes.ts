@@ -1,0 +1,216 @@
+/**
+ * The agent's file routes. Refusals are 409 `{code, message, details}` with the contract's code.
+ *
+ *     POST /v1/files/stat       {path} -> 200 FileStat
+ *     POST /v1/files/read       {path, offset, maxBytes, version} -> 200, headers atoll-next-offset, atoll-size, atoll-version; the bytes
+ *     POST /v1/files/write      header atoll-path (base64url of UTF-8); framed bytes -> 200 {}
+ *     POST /v1/files/edit       {path, expectedSha256, oldText, newText, replaceAll} -> 200 {sizeBytes, sha256, replacements}
+ *     POST /v1/files/list       {path, pageSize, after} -> 200 {entries, next}
+ *     POST /v1/files/directory  {path, recursive} -> 200 {}
+ *     POST /v1/files/rename     {path, destination, overwrite} -> 200 {}
+ *     POST /v1/files/remove     {path, recursive} -> 200 {}
+ *
+ * Paths travel in bodies and one header, never in a query: 4096 characters may be 16 KiB.
+ */
+import fs from "node:fs"
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
+import { promisify } from "node:util"
+import { answerJson, type Handler, Refusal, type Routes, readJson } from "../routes.ts"
+import { makeDirectory } from "./directory.ts"
+import { Editor } from "./edit.ts"
+import { FileRefusal } from "./FileRefusal.ts"
+import { Listings } from "./Listings.ts"
+import { openRange, type RangeToRead } from "./read.ts"
+import { removePath } from "./remove.ts"
+import { renamePath } from "./rename.ts"
+import { Staging } from "./Staging.ts"
+import { statPath } from "./stat.ts"
+import { type Owner, Workspace } from "./Workspace.ts"
+import { writePath } from "./write.ts"
+
+const readFrom = promisify(fs.read)
+
+export interface FileRoutesOptions {
+  /** /workspace as the agent sees it. */
+  readonly workspace: string
+  /** Whose the files are that the agent makes; null: the agent's own user. */
+  readonly owner: Owner | null
+}
+
+interface Files {
+  readonly workspace: Workspace
+  readonly staging: Staging
+  readonly editor: Editor
+  readonly listings: Listings
+}
+
+export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
+  // At the first call, not before: a machine made from a template gets its volume after the agent has started.
+  let opened: Promise<Files> | null = null
+  const files = (): Promise<Files> => {
+    opened ??= openFiles(options).catch((cause) => {
+      opened = null
+      throw cause
+    })
+    return opened
+  }
+  const json =
+    (answer: (files: Files, body: Record<string, unknown>) => unknown): Handler =>
+    (stream) =>
+      refusing(async () => answerJson(stream, 200, (await answer(await files(), await readJson(stream))) ?? {}))
+
+  return {
+    "POST /v1/files/stat": json(({ workspace }, body) => statPath(workspace, text(body, "path"))),
+    "POST /v1/files/read": (stream) =>
+      refusing(async () => {
+        const body = await readJson(stream)
+        const { workspace } = await files()
+        const range = await openRange(workspace, text(body, "path"), {
+          offset: count(body, "offset"),
+          maxBytes: count(body, "maxBytes"),
+          version: body["version"] === null ? null : text(body, "version")
+        })
+        await sendRange(stream, range)
+      }),
+    "POST /v1/files/write": (stream, headers) =>
+      refusing(async () => {
+        const { workspace, staging } = await files()
+        await writePath(workspace, staging, pathIn(headers), framedContent(stream))
+        answerJson(stream, 200, {})
+      }),
+    "POST /v1/files/edit": json(({ editor }, body) =>
+      editor.edit(text(body, "path"), {
+        expectedSha256: text(body, "expectedSha256"),
+        oldText: text(body, "oldText"),
+        newText: text(body, "newText"),
+        replaceAll: flag(body, "replaceAll")
+      })
+    ),
+    "POST /v1/files/list": json(({ listings }, body) => {
+      const after = body["after"]
+      return listings.list(text(body, "path"), {
+        pageSize: count(body, "pageSize"),
+        after: isObject(after) ? { version: text(after, "version"), position: text(after, "position") } : null
+      })
+    }),
+    "POST /v1/files/directory": json(({ workspace }, body) =>
+      makeDirectory(workspace, text(body, "path"), { recursive: flag(body, "recursive") })
+    ),
+    "POST /v1/files/rename": json(({ workspace, staging }, body) =>
+      renamePath(workspace, staging, text(body, "path"), text(body, "destination"), {
+        overwrite: flag(body, "overwrite")
+      })
+    ),
+    "POST /v1/files/remove": json(({ workspace }, body) =>
+      removePath(workspace, text(body, "path"), { recursive: flag(body, "recursive") })
+    )
+  }
+}
+
+const openFiles = async (options: FileRoutesOptions): Promise<Files> => {
+  const workspace = new Workspace(options.workspace, options.owner)
+  const staging = new Staging(workspace)
+  await staging.sweep()
+  return { workspace, staging, editor: new Editor(workspace, staging), listings: new Listings(workspace) }
+}
+
+const refusing = async (act: () => Promise<void>): Promise<void> => {
+  try {
+    await act()
+  } catch (cause) {
+    throw cause instanceof FileRefusal ? new Refusal(409, cause.code, cause.message, cause.details) : cause
+  }
+}
+
+/** Bytes read at once. Node's own `respondWithFD` reads smaller pieces and takes three times the CPU, here and in the service. */
+const readBytes = 256 * 1024
+
+const sendRange = async (stream: ServerHttp2Stream, range: RangeToRead): Promise<void> => {
+  using file = range.file
+  if (stream.destroyed || stream.closed) return
+  stream.respond({
+    ":status": 200,
+    "content-type": "application/octet-stream",
+    "atoll-next-offset": String(range.nextOffset),
+    "atoll-size": String(range.sizeBytes),
+    "atoll-version": range.version
+  })
+  for (let at = range.offset; at < range.nextOffset; ) {
+    const bytes = Buffer.allocUnsafeSlow(Math.min(readBytes, range.nextOffset - at))
+    const { bytesRead } = await readFrom(file.descriptor, bytes, 0, bytes.byteLength, at)
+    // Cut while it is being read: the client counts, and sees it.
+    if (bytesRead === 0 || stream.destroyed) break
+    at += bytesRead
+    if (!stream.write(bytes.subarray(0, bytesRead))) await drained(stream)
+  }
+  stream.end()
+}
+
+const drained = (stream: ServerHttp2Stream): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      stream.off("drain", done).off("close", done)
+      resolve()
+    }
+    stream.on("drain", done).on("close", done)
+    if (stream.destroyed) done()
+  })
+
+/**
+ * The content out of its frames: 4 bytes of length (big-endian), that many bytes, and so on; length 0 is the end. A request that is given up
+ * may look ended to us (Node's `close` of a stream ends it before it resets it), so only that last frame says that everything has come.
+ */
+async function* framedContent(stream: ServerHttp2Stream): AsyncGenerator<Uint8Array> {
+  const header = Buffer.alloc(4)
+  let headerBytes = 0
+  let frameBytes = 0
+  // A refusal ends the loop early; the stream must outlive it to carry the answer.
+  for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    let rest = piece
+    while (rest.byteLength > 0) {
+      if (frameBytes === 0) {
+        const taken = rest.copy(header, headerBytes)
+        rest = rest.subarray(taken)
+        headerBytes += taken
+        if (headerBytes < header.byteLength) break
+        headerBytes = 0
+        frameBytes = header.readUInt32BE()
+        if (frameBytes === 0) return
+      } else {
+        const content = rest.subarray(0, frameBytes)
+        rest = rest.subarray(content.byteLength)
+        frameBytes -= content.byteLength
+        yield content
+      }
+    }
+  }
+  throw new Refusal(400, "INVALID_REQUEST", "The body broke off")
+}
+
+const invalid = (key: string) => new Refusal(400, "INVALID_REQUEST", `${key} is not valid`)
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
+
+const text = (body: Record<string, unknown>, key: string): string => {
+  const value = body[key]
+  if (typeof value !== "string") throw invalid(key)
+  return value
+}
+
+const count = (body: Record<string, unknown>, key: string): number => {
+  const value = body[key]
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) throw invalid(key)
+  return value
+}
+
+const flag = (body: Record<string, unknown>, key: string): boolean => {
+  const value = body[key]
+  if (typeof value !== "boolean") throw invalid(key)
+  return value
+}
+
+const pathIn = (headers: IncomingHttpHeaders): string => {
+  const header = headers["atoll-path"]
+  if (typeof header !== "string") throw invalid("atoll-path")
+  return Buffer.from(header, "base64url").toString("utf8")
+}

@@ -1,0 +1,144 @@
+/**
+ * Rename inside /workspace. Source and destination are entries: a link is moved, not what it points to.
+ *
+ * With `overwrite` it is rename(2). Without it the destination must not be replaced even if it appears meanwhile, and Node has no
+ * `renameat2(RENAME_NOREPLACE)`. Instead the kernel's own exclusive calls claim the name:
+ * - a directory: mkdir(2) makes the destination, which fails if anything is there; rename(2) then replaces that empty directory,
+ *   and fails if somebody has put something into it.
+ * - anything else: link(2) gives the file its second name, which fails if anything is there; then the old name is taken away. If another file
+ *   has taken the old name in that instant, it is put back.
+ * For that instant both names exist; the destination is never overwritten, and no content is lost.
+ *
+ * @source contract.md "File rules" 2, contract-details.md "Fine print", rename(2)
+ */
+import fs from "node:fs"
+import { errnoOf, FileRefusal, refusalFor } from "./FileRefusal.ts"
+import type { StagedName, Staging } from "./Staging.ts"
+import { Held, held, O_PATH, type Place, type Workspace } from "./Workspace.ts"
+
+/** The source changes its kind between two calls: looked at again this many times. */
+const attemptsMax = 16
+
+export const renamePath = (
+  workspace: Workspace,
+  staging: Staging,
+  path: string,
+  destination: string,
+  options: { readonly overwrite: boolean }
+): void => {
+  using from = workspace.place(path, "entry")
+  using to = workspace.place(destination, "entry")
+  if (from.name === null || to.name === null) {
+    throw new FileRefusal("INVALID_PATH", "/workspace itself cannot be renamed or replaced.", {
+      reason: "workspace_root"
+    })
+  }
+  try {
+    if (options.overwrite) replace(from, to)
+    else claim(staging, from, to)
+  } catch (cause) {
+    throw errnoOf(cause) === "EINVAL" ? intoItself() : refusalFor(cause)
+  }
+}
+
+const intoItself = () =>
+  new FileRefusal("INVALID_PATH", "A directory cannot be moved into itself.", { reason: "into_itself" })
+
+const missing = () => new FileRefusal("NOT_FOUND", "There is nothing at this path.")
+
+const replace = (from: Place, to: Place): void => {
+  try {
+    fs.renameSync(from.path, to.path)
+  } catch (cause) {
+    const errno = errnoOf(cause)
+    if (errno === "ENOTEMPTY" || errno === "EEXIST" || (errno === "EISDIR" && !isEmpty(to))) throw notEmpty()
+    if (errno === "ENOTDIR")
+      throw new FileRefusal("NOT_A_DIRECTORY", "A directory cannot replace what is not a directory.")
+    if (errno === "EISDIR") throw new FileRefusal("IS_A_DIRECTORY", "A file cannot replace a directory.")
+    throw cause
+  }
+}
+
+const claim = (staging: Staging, from: Place, to: Place): void => {
+  for (let attempts = 0; ; attempts += 1) {
+    const stat = from.lstat()
+    if (stat === null) throw missing()
+    try {
+      if (stat.isDirectory()) moveDirectory(from, to)
+      else moveFile(staging, from, to)
+      return
+    } catch (cause) {
+      // EISDIR, ENOTDIR, EPERM: the source is no longer of the kind it was.
+      const now = from.lstat()
+      if (now === null || now.isDirectory() === stat.isDirectory() || attempts >= attemptsMax) throw cause
+    }
+  }
+}
+
+const moveDirectory = (from: Place, to: Place): void => {
+  exclusively(to, () => fs.mkdirSync(to.path, 0o700))
+  try {
+    fs.renameSync(from.path, to.path)
+  } catch (cause) {
+    try {
+      fs.rmdirSync(to.path)
+    } catch {
+      // Somebody put something into it: it is theirs now.
+    }
+    const errno = errnoOf(cause)
+    throw errno === "ENOTEMPTY" || errno === "EEXIST" || errno === "ENOTDIR" ? exists() : cause
+  }
+}
+
+const moveFile = (staging: Staging, from: Place, to: Place): void => {
+  exclusively(to, () => fs.linkSync(from.path, to.path))
+  const moved = to.lstat()
+  using old = takeAway(staging, from, moved)
+  if (old === null) return
+  const taken = fs.lstatSync(old.path, { bigint: true })
+  if (moved === null || isSame(taken, moved)) return
+  // Another file took the old name between the two calls: it goes back, unless a third has taken it since and so replaced it.
+  try {
+    fs.linkSync(old.path, from.path)
+  } catch (cause) {
+    if (errnoOf(cause) !== "EEXIST") throw cause
+  }
+}
+
+/** Null: it is gone already. On a full volume there may be no room for the staging folder; then a look has to do. */
+const takeAway = (staging: Staging, from: Place, moved: fs.BigIntStats | null): StagedName | null => {
+  try {
+    return staging.moveAway(from.path)
+  } catch {
+    const now = from.lstat()
+    if (now !== null && moved !== null && isSame(now, moved)) fs.unlinkSync(from.path)
+    return null
+  }
+}
+
+const isSame = (one: fs.BigIntStats, other: fs.BigIntStats): boolean => one.dev === other.dev && one.ino === other.ino
+
+/** `act` fails with EEXIST when the destination is taken. */
+const exclusively = (to: Place, act: () => void): void => {
+  try {
+    act()
+  } catch (cause) {
+    if (errnoOf(cause) !== "EEXIST") throw cause
+    throw to.lstat()?.isDirectory() && !isEmpty(to) ? notEmpty() : exists()
+  }
+}
+
+const exists = () =>
+  new FileRefusal("DESTINATION_EXISTS", "There is already something at the destination. Set overwrite to replace it.")
+
+const notEmpty = () => new FileRefusal("DIRECTORY_NOT_EMPTY", "The destination is a directory that is not empty.")
+
+const isEmpty = (place: Place): boolean => {
+  using directory = new Held(fs.openSync(place.path, O_PATH | fs.constants.O_DIRECTORY | fs.constants.O_NOFOLLOW))
+  const dir = fs.opendirSync(held(directory.descriptor))
+  try {
+    return dir.readSync() === null
+  } finally {
+    dir.closeSync()
+  }
+}

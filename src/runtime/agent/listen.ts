@@ -1,0 +1,93 @@
+/**
+ * Where the agent takes its connections from: `fd:N` (a listening socket that the driver made and passed on), `unix:PATH`,
+ * `device:PATH` (one character device that carries one session after the other, see serialLink.ts), or `relay:IN,OUT` (such a device as two
+ * descriptors: a pipe into which another process copies what comes, and the device itself for what goes. A virtio-serial port gives 4 KiB a
+ * read, which as a trip through Node's thread pool each costs several times what a copying process does).
+ */
+import { close, constants, open, read, write } from "node:fs"
+import type { Http2Server } from "node:http2"
+import { createServer, Socket } from "node:net"
+import { Duplex } from "node:stream"
+import { serveSerial } from "./serialLink.ts"
+
+const READ_BYTES = 64 * 1024
+/** A port whose other side is closed reads as end of file until somebody opens it. */
+const REOPEN_POLL_MS = 20
+
+/** Resolves when connections are accepted. */
+export const listen = async (server: Http2Server, address: string): Promise<void> => {
+  const [, scheme, rest] = /^(fd|unix|device|relay):(.+)$/.exec(address) ?? []
+  if (scheme === undefined || rest === undefined) {
+    throw new Error(
+      `ATOLL_AGENT_LISTEN is ${JSON.stringify(address)}; it must be fd:N, unix:PATH, device:PATH or relay:IN,OUT`
+    )
+  }
+  if (scheme === "device") {
+    serveSerial(await openDevice(rest), (session) => server.emit("connection", session))
+    return
+  }
+  if (scheme === "relay") {
+    const [input, output] = rest.split(",").map(Number)
+    const device = new CharacterDevice(output!, new Socket({ fd: input!, readable: true, writable: false }))
+    serveSerial(device, (session) => server.emit("connection", session))
+    return
+  }
+  const sockets = createServer((socket) => server.emit("connection", socket))
+  await new Promise<void>((resolve, reject) => {
+    sockets.once("error", reject)
+    if (scheme === "fd") sockets.listen({ fd: Number(rest) }, resolve)
+    else sockets.listen(rest, resolve)
+  })
+}
+
+const openDevice = (path: string): Promise<Duplex> =>
+  new Promise((resolve, reject) => {
+    open(path, constants.O_RDWR, (error, fd) => (error ? reject(error) : resolve(new CharacterDevice(fd))))
+  })
+
+/** Reads and writes go through the thread pool: a character device is no socket to libuv. One read is always under way. */
+class CharacterDevice extends Duplex {
+  private readonly fd: number
+  private readonly input: Socket | null
+
+  /** `input`: where to read instead. */
+  constructor(fd: number, input: Socket | null = null) {
+    super()
+    this.fd = fd
+    this.input = input
+    input?.on("data", (chunk: Buffer) => this.push(chunk) || input.pause())
+    input?.on("close", () => this.destroy())
+  }
+
+  override _read(): void {
+    if (this.input !== null) {
+      this.input.resume()
+      return
+    }
+    const buffer = Buffer.allocUnsafeSlow(READ_BYTES)
+    read(this.fd, buffer, 0, READ_BYTES, null, (error, bytes) => {
+      if (this.destroyed) return
+      if (error !== null && error.code !== "EAGAIN" && error.code !== "EINTR") this.destroy(error)
+      else if (error !== null || bytes === 0) setTimeout(() => this._read(), REOPEN_POLL_MS)
+      else this.push(buffer.subarray(0, bytes))
+    })
+  }
+
+  override _write(chunk: Buffer, encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    write(this.fd, chunk, 0, chunk.length, null, (error, written) => {
+      if (error !== null && error.code !== "EAGAIN" && error.code !== "EINTR") done(error)
+      else if (error !== null) setTimeout(() => this._write(chunk, encoding, done), REOPEN_POLL_MS)
+      else if (written < chunk.length) this._write(chunk.subarray(written), encoding, done)
+      else done()
+    })
+  }
+
+  /** What gathered while the last write was under way goes as one. */
+  override _writev(chunks: ReadonlyArray<{ readonly chunk: Buffer }>, done: (error?: Error | null) => void): void {
+    this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), "buffer" as BufferEncoding, done)
+  }
+
+  override _destroy(cause: Error | null, done: (error?: Error | null) => void): void {
+    close(this.fd, () => done(cause))
+  }
+}

@@ -1,0 +1,90 @@
+/**
+ * The agent: one process inside each Sandbox that does there what the service asks for. Node's own modules only; bundled to one file.
+ *
+ * Environment: `ATOLL_AGENT_LISTEN` (see listen.ts), `ATOLL_AGENT_GENERATION` (absent when told later by POST /v1/identity),
+ * `ATOLL_AGENT_RUN_DIR` (writable scratch, default /run/atoll-agent), `ATOLL_AGENT_CGROUP` (a delegated cgroup v2 directory; the agent moves into it),
+ * `ATOLL_AGENT_RUN_AS` (`uid:gid` of the commands; absent: the agent's own), `ATOLL_AGENT_USER` (their name), `ATOLL_AGENT_WORKSPACE`.
+ */
+import { makeFileRoutes } from "./files/fileRoutes.ts"
+import { healthRoutes } from "./health.ts"
+import { listen } from "./listen.ts"
+import { makeCgroupTrees } from "./processes/CgroupTrees.ts"
+import type { CommandHost } from "./processes/CommandProcess.ts"
+import { channelRoute } from "./processes/channelRoute.ts"
+import { makeMarkedTrees } from "./processes/MarkedTrees.ts"
+import { OutputPipes, type PipeOwner, runToEnd } from "./processes/outputPipes.ts"
+import { ProcessTable } from "./processes/ProcessTable.ts"
+import { processRoutes } from "./processes/processRoutes.ts"
+import { makeServer } from "./server.ts"
+
+/** Output that all commands together may leave unread in the agent. */
+const RETAINED_MAX_BYTES = 48 * 1024 ** 2
+
+const env = process.env
+const workspace = env["ATOLL_AGENT_WORKSPACE"] ?? "/workspace"
+const runDir = env["ATOLL_AGENT_RUN_DIR"] ?? "/run/atoll-agent"
+const user = env["ATOLL_AGENT_USER"] ?? "sandbox"
+const generation = env["ATOLL_AGENT_GENERATION"]
+
+const parseOwner = (text: string | undefined): PipeOwner | null => {
+  if (text === undefined || text === "") return null
+  const [uid, gid] = text.split(":").map(Number)
+  if (!Number.isInteger(uid) || !Number.isInteger(gid)) throw new Error("ATOLL_AGENT_RUN_AS must be uid:gid")
+  return { uid: uid!, gid: gid! }
+}
+
+const cgroup = env["ATOLL_AGENT_CGROUP"]
+const trees = (cgroup === undefined ? null : makeCgroupTrees(cgroup)) ?? makeMarkedTrees()
+if (trees === null) throw new Error("Neither a cgroup v2 nor the marks of /bin/sh are there to tell process trees by")
+
+const runAs = parseOwner(env["ATOLL_AGENT_RUN_AS"])
+const runOwn = async (argv: readonly [string, ...Array<string>]) => {
+  let own = 0
+  const spawned = (pid: number) => {
+    own = pid
+    trees.own.add(pid)
+  }
+  await runToEnd(argv, spawned).finally(() => trees.own.delete(own))
+}
+
+const host: CommandHost = {
+  trees,
+  pipes: new OutputPipes(runDir, runAs, runOwn),
+  retained: { total: 0, max: RETAINED_MAX_BYTES },
+  runAs,
+  defaultEnv: {
+    PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    HOME: workspace,
+    LANG: "C.UTF-8",
+    USER: user,
+    LOGNAME: user,
+    SHELL: "/bin/bash",
+    TERM: "xterm-256color"
+  },
+  scratchDir: runDir,
+  runOwn
+}
+
+// The console may be full or closed: nothing of ours depends on it.
+process.stdout.on("error", () => {})
+process.stderr.on("error", () => {})
+process.on("SIGPIPE", () => {})
+
+const table = new ProcessTable(host)
+const server = makeServer({
+  ...healthRoutes({
+    generation: generation === undefined ? null : Number(generation),
+    processTrees: trees.mechanism,
+    workspace
+  }),
+  ...processRoutes(table),
+  "POST /v1/processes/channel": channelRoute(table),
+  ...makeFileRoutes({ workspace, owner: runAs })
+})
+listen(server, env["ATOLL_AGENT_LISTEN"] ?? "fd:3").then(
+  () => console.log(`atoll agent ready: generation ${generation ?? "unknown"}, process trees by ${trees.mechanism}`),
+  (cause: unknown) => {
+    console.error(cause)
+    process.exit(1)
+  }
+)

@@ -1,0 +1,157 @@
+/**
+ * Process trees as threaded cgroup v2 directories below one that was delegated to the agent.
+ *
+ * Node cannot place a child in a cgroup, but a child is born in the one of the thread that forks it. So the agent's main thread moves in, spawns,
+ * and moves back, all in one turn. The directories are of type `threaded` because a thread that moves only itself takes no lock: measured 0.06 ms,
+ * where moving a whole process waits 13 ms for the kernel's RCU after every idle moment. Threaded directories have no `cgroup.kill`; a frozen
+ * one cannot fork, so freezing and then killing what it lists is as exact.
+ *
+ * @source Linux Documentation/admin-guide/cgroup-v2.rst, "Threads", "Delegation", "cgroup.freeze"
+ */
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { type ProcessTree, type ProcessTrees, signalPid } from "./ProcessTree.ts"
+
+/** Null when the directory is not a delegated, writable cgroup v2. */
+export const makeCgroupTrees = (given: string): ProcessTrees | null => {
+  // Where controllers were enabled for the children of `given`, those cannot be threaded, but their children can.
+  const root = [given, join(given, "commands")].find(settleIn)
+  if (root === undefined) return null
+  const own = new Set([process.pid, 1])
+  const live = new Set<string>()
+  let created = 0
+
+  /** Processes that moved themselves out of their command's cgroup: up, or into one of their own making. */
+  const strays = (): ReadonlyArray<number> => {
+    const outside = childNames(root).filter((name) => !live.has(name))
+    const threads = [...readThreads(root), ...outside.flatMap((name) => readTree(join(root, name)))]
+    return processesOf(threads).filter((pid) => !own.has(pid))
+  }
+
+  const create = (): ProcessTree => {
+    const name = `command-${process.pid}-${created++}`
+    const folder = join(root, name)
+    makeThreaded(folder)
+    live.add(name)
+    const pids = () => processesOf(readTree(folder)).filter((pid) => !own.has(pid))
+    return {
+      wrap: (argv) => argv,
+      enter: (spawn) => {
+        enterThread(folder)
+        try {
+          return spawn()
+        } finally {
+          enterThread(root)
+        }
+      },
+      members: pids,
+      isEmpty: () => !isPopulated(folder),
+      terminate: () => {
+        for (const pid of pids()) {
+          signalPid(pid, "SIGTERM")
+          signalPid(pid, "SIGCONT")
+        }
+      },
+      kill: () => {
+        try {
+          writeFileSync(join(folder, "cgroup.freeze"), "1")
+        } catch {
+          // Kernels before 5.2 cannot freeze; repeated kills still get there.
+        }
+        for (const pid of [...pids(), ...strays()]) signalPid(pid, "SIGKILL")
+        return !isPopulated(folder)
+      },
+      dispose: () => {
+        live.delete(name)
+        removeTree(folder)
+      }
+    }
+  }
+  return { mechanism: "cgroup", create, own }
+}
+
+/** Makes the directory the agent's own, if it is not yet, and finds out whether it can have threaded children. */
+const settleIn = (root: string): boolean => {
+  const trial = join(root, `trial-${process.pid}`)
+  try {
+    mkdirSync(root, { recursive: true })
+    // Moving a process is slow, and the driver may have started us here.
+    if (!readNumbers(join(root, "cgroup.procs")).includes(process.pid)) {
+      writeFileSync(join(root, "cgroup.procs"), "0")
+    }
+    makeThreaded(trial)
+    enterThread(trial)
+    enterThread(root)
+    return true
+  } catch {
+    return false
+  } finally {
+    removeTree(trial)
+  }
+}
+
+const makeThreaded = (folder: string): void => {
+  mkdirSync(folder)
+  writeFileSync(join(folder, "cgroup.type"), "threaded")
+}
+
+/** "0" is the writing thread, and a synchronous write is made by the main one. */
+const enterThread = (folder: string): void => writeFileSync(join(folder, "cgroup.threads"), "0")
+
+const readNumbers = (path: string): ReadonlyArray<number> => {
+  try {
+    return readFileSync(path, "latin1").split("\n").filter(Boolean).map(Number).filter(Boolean)
+  } catch {
+    return []
+  }
+}
+
+const readThreads = (folder: string): ReadonlyArray<number> => readNumbers(join(folder, "cgroup.threads"))
+
+const childNames = (folder: string): ReadonlyArray<string> => {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map((entry) => entry.name)
+  } catch {
+    return []
+  }
+}
+
+/** Threads of the directory and of every one that a command made below it. */
+const readTree = (folder: string): ReadonlyArray<number> => [
+  ...readThreads(folder),
+  ...childNames(folder).flatMap((name) => readTree(join(folder, name)))
+]
+
+/** The kernel's own count of the directory and everything below; a list could miss what forks while it is read. */
+const isPopulated = (folder: string): boolean => {
+  try {
+    return /^populated 1$/m.test(readFileSync(join(folder, "cgroup.events"), "latin1"))
+  } catch {
+    return false
+  }
+}
+
+/** The processes that these threads belong to. */
+const processesOf = (threads: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const found = new Set<number>()
+  for (const thread of threads) {
+    try {
+      const group = /^Tgid:\s+(\d+)$/m.exec(readFileSync(`/proc/${thread}/status`, "latin1"))
+      if (group !== null) found.add(Number(group[1]))
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return [...found]
+}
+
+const removeTree = (folder: string): void => {
+  for (const name of childNames(folder)) removeTree(join(folder, name))
+  try {
+    rmdirSync(folder)
+  } catch {
+    // Still populated, or gone: the driver removes what is left with the Sandbox.
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Process trees without cgroups: each command runs under its own value of the "file locks" limit.
+ *
+ * Linux keeps that limit but has not used it since 2.4; it is inherited over fork, exec, setsid and a cleared environment, everyone may read it
+ * in `/proc/PID/limits`, and only a process that sets out to leave its tree would change it. Children of a marked process count too.
+ *
+ * @source setrlimit(2) RLIMIT_LOCKS, proc(5) /proc/pid/limits
+ */
+import { spawnSync } from "node:child_process"
+import { readdirSync, readFileSync } from "node:fs"
+import { type ProcessTree, type ProcessTrees, signalPid } from "./ProcessTree.ts"
+
+const FIRST_MARK = 1_000_000_000
+const STOP_PASSES_MAX = 20
+const LOOK_PASSES_MAX = 20
+
+interface Seen {
+  readonly pid: number
+  readonly parent: number
+  readonly mark: number | null
+}
+
+/** Null when the Sandbox's `sh` cannot set the mark. */
+export const makeMarkedTrees = (): ProcessTrees | null => {
+  const flag = ["-w", "-x"].find((it) => setsMark(it))
+  if (flag === undefined) return null
+  const own = new Set([process.pid, 1])
+  let unused = FIRST_MARK
+
+  const create = (): ProcessTree => {
+    const mark = unused--
+    let root: number | null = null
+    const pids = () => members(mark, root, own)
+    return {
+      wrap: (argv) => ["/bin/sh", "-c", `ulimit ${flag} ${mark}; exec "$@"`, "sh", ...argv],
+      enter: (spawn) => {
+        const child = spawn()
+        root = child.pid ?? null
+        return child
+      },
+      members: () => [],
+      isEmpty: () => pids().length === 0,
+      terminate: () => {
+        for (const pid of pids()) {
+          signalPid(pid, "SIGTERM")
+          signalPid(pid, "SIGCONT")
+        }
+      },
+      kill: () => {
+        // Stopped processes cannot fork, so the set stops growing before the first of them dies.
+        const stopped = new Set<number>()
+        for (let pass = 0; pass < STOP_PASSES_MAX; pass++) {
+          const fresh = pids().filter((pid) => !stopped.has(pid))
+          if (fresh.length === 0) break
+          for (const pid of fresh) {
+            stopped.add(pid)
+            signalPid(pid, "SIGSTOP")
+          }
+        }
+        for (const pid of stopped) signalPid(pid, "SIGKILL")
+        return stopped.size === 0
+      },
+      dispose: () => {}
+    }
+  }
+  return { mechanism: "mark", create, own }
+}
+
+const setsMark = (flag: string): boolean => {
+  const { stdout } = spawnSync("/bin/sh", ["-c", `ulimit ${flag} 12345 && exec cat /proc/self/limits`], {
+    encoding: "latin1",
+    stdio: ["ignore", "pipe", "ignore"]
+  })
+  return /^Max file locks\s+12345\s+12345\s/m.test(stdout ?? "")
+}
+
+/**
+ * Nobody is found only if nothing vanished while we looked: what forks and ends between being listed and being read would hide its child.
+ */
+const members = (mark: number, root: number | null, own: ReadonlySet<number>): ReadonlyArray<number> => {
+  for (let pass = 0; ; pass++) {
+    const { seen, vanished } = readProcesses()
+    const found = select(seen, mark, root, own)
+    if (found.length > 0 || vanished === 0 || pass === LOOK_PASSES_MAX) return found
+  }
+}
+
+/** `root` is counted by its pid as long as it is our child: between fork and `ulimit` it has no mark yet. */
+const select = (
+  seen: ReadonlyArray<Seen>,
+  mark: number,
+  root: number | null,
+  own: ReadonlySet<number>
+): ReadonlyArray<number> => {
+  const others = seen.filter((it) => !own.has(it.pid))
+  const found = new Set<number>()
+  for (const it of others) if (it.mark === mark || (it.pid === root && it.parent === process.pid)) found.add(it.pid)
+  for (let grown = true; grown; ) {
+    grown = false
+    for (const it of others) {
+      if (found.has(it.pid) || !found.has(it.parent)) continue
+      found.add(it.pid)
+      grown = true
+    }
+  }
+  return [...found]
+}
+
+const readProcesses = (): { readonly seen: ReadonlyArray<Seen>; readonly vanished: number } => {
+  const seen: Array<Seen> = []
+  let vanished = 0
+  for (const name of readdirSync("/proc")) {
+    const pid = Number(name)
+    if (!Number.isInteger(pid) || pid <= 0) continue
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
+      const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
+      if (fields[0] === "Z" || fields[0] === "X") continue
+      const limit = /^Max file locks\s+(\d+)\s/m.exec(readFileSync(`/proc/${pid}/limits`, "latin1"))
+      seen.push({ pid, parent: Number(fields[1]), mark: limit === null ? null : Number(limit[1]) })
+    } catch {
+      vanished++
+    }
+  }
+  return { seen, vanished }
+}

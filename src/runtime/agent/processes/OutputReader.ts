@@ -1,0 +1,103 @@
+/**
+ * Reads one pipe of a process into its OutputBuffer, pausing while the buffer is full so that the writer blocks.
+ *
+ * After the process exited it finds the end of what the process itself wrote: end of file, or a pipe found empty by one whole turn of the
+ * event loop (a background child may hold it open), or as many bytes as a pipe can ever hold. From then on it reads and discards,
+ * so that background children do not die of SIGPIPE.
+ */
+import { Socket } from "node:net"
+import type { OutputBuffer } from "./OutputBuffer.ts"
+
+/** What one read takes at most: the capacity of a pipe unless its owner enlarged it. */
+const READ_BYTES = 64 * 1024
+/** /proc/sys/fs/pipe-max-size without privileges: no pipe holds more. */
+const PIPE_MAX_BYTES = 1024 * 1024
+
+/** Every read lands here and is copied out before the next: nothing is allocated per read. */
+const landing = Buffer.allocUnsafeSlow(READ_BYTES)
+
+export class OutputReader {
+  /** Nothing that the process wrote is still to come. */
+  drained = false
+  private readonly socket: Socket
+  private readonly buffer: OutputBuffer
+  private readonly onProgress: () => void
+  private paused = false
+  private exited = false
+  private readSinceExit = 0
+  private turns = 0
+
+  /** `onProgress` is called after every read and when the stream is drained. */
+  constructor(readFd: number, buffer: OutputBuffer, onProgress: () => void) {
+    this.buffer = buffer
+    this.onProgress = onProgress
+    this.socket = new Socket({
+      fd: readFd,
+      readable: true,
+      writable: false,
+      onread: { buffer: landing, callback: (bytes) => this.take(bytes) }
+    })
+    this.socket
+      .on("end", () => this.finish())
+      .on("close", () => this.finish())
+      .on("error", () => this.finish())
+    this.socket.resume()
+  }
+
+  /** Reads on if the buffer has room again. */
+  wake(): void {
+    if (!this.paused || this.buffer.isFull(READ_BYTES)) return
+    this.paused = false
+    this.socket.resume()
+    if (this.exited) this.watchForEmpty()
+  }
+
+  /** The process itself has ended. */
+  processExited(): void {
+    this.exited = true
+    this.watchForEmpty()
+  }
+
+  destroy(): void {
+    this.socket.destroy()
+  }
+
+  private take(bytes: number): boolean {
+    if (this.drained) return true
+    this.turns = 0
+    this.buffer.append(landing.subarray(0, bytes))
+    if (this.exited) {
+      this.readSinceExit += bytes
+      if (this.readSinceExit >= PIPE_MAX_BYTES) {
+        this.finish()
+        return true
+      }
+    }
+    const full = this.buffer.isFull(READ_BYTES)
+    if (full) {
+      this.paused = true
+      // Returning false stops the handle; the stream must know of it too, or `resume` does nothing.
+      this.socket.pause()
+    }
+    this.onProgress()
+    return !full
+  }
+
+  /** Two turns of the event loop without a read: the pipe was polled in between and was empty. */
+  private watchForEmpty(): void {
+    if (this.drained || this.paused) return
+    this.turns = 0
+    const turn = () => {
+      if (this.drained || this.paused) return
+      if (++this.turns > 2) this.finish()
+      else setImmediate(turn)
+    }
+    setImmediate(turn)
+  }
+
+  private finish(): void {
+    if (this.drained) return
+    this.drained = true
+    this.onProgress()
+  }
+}

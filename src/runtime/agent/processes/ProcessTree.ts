@@ -1,0 +1,38 @@
+/**
+ * One command and everything that descends from it, wherever it went: setsid, double fork, a cleared environment.
+ *
+ * Two ways, chosen once at start. A cgroup v2 directory per command is exact and stopped at once by the kernel (`CgroupTrees`).
+ * Without one, a limit that no program uses marks every descendant (`MarkedTrees`).
+ */
+export interface ProcessTree {
+  /** What to execute instead of `argv`, so that the tree can be known. */
+  readonly wrap: (argv: ReadonlyArray<string>) => ReadonlyArray<string>
+  /** Runs a synchronous spawn so that its child belongs to this tree before it can fork. */
+  readonly enter: <A extends { readonly pid?: number | undefined }>(spawn: () => A) => A
+  /** Who is in the tree now; empty where that cannot be told cheaply. */
+  readonly members: () => ReadonlyArray<number>
+  /** True when no process of the tree is left; zombies do not count. */
+  readonly isEmpty: () => boolean
+  /** Sends TERM (and CONT, for those that are stopped) to every process of the tree. */
+  readonly terminate: () => void
+  /** Kills every process of the tree. True when none is left; call it again until then. */
+  readonly kill: () => boolean
+  /** Gives back what the tree holds; only once it is empty. */
+  readonly dispose: () => void
+}
+
+export interface ProcessTrees {
+  readonly mechanism: "cgroup" | "mark"
+  readonly create: () => ProcessTree
+  /** Pids that belong to the agent itself, its own short-lived programs included; never touched. */
+  readonly own: Set<number>
+}
+
+/** True when the signal was delivered; a process that is gone or not ours is no error. */
+export const signalPid = (pid: number, signal: NodeJS.Signals): boolean => {
+  try {
+    return process.kill(pid, signal)
+  } catch {
+    return false
+  }
+}

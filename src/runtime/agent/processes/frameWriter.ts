@@ -1,0 +1,62 @@
+/** Sends one command's frames to one attached reader, at the reader's pace. */
+import type { ServerHttp2Stream } from "node:http2"
+import type { CommandProcess } from "./CommandProcess.ts"
+import type { OutputBuffer } from "./OutputBuffer.ts"
+import { FrameType, frameHead, jsonFrame } from "./processFrames.ts"
+
+/**
+ * Answers 200 and writes frames from the given offsets until `settled` was sent or the reader goes.
+ * `acknowledges`: this is the only reader, and what it was sent is not kept.
+ */
+export const writeFrames = (
+  stream: ServerHttp2Stream,
+  command: CommandProcess,
+  from: { readonly stdoutOffset: number; readonly stderrOffset: number },
+  acknowledges = false
+): void => {
+  if (stream.destroyed || stream.closed) return
+  let stdoutOffset = from.stdoutOffset
+  let stderrOffset = from.stderrOffset
+  let exitSent = false
+  let blocked = false
+
+  /** Returns the offset after what was sent. */
+  const send = (type: 1 | 2, buffer: OutputBuffer, wanted: number): number => {
+    let offset = Math.max(wanted, buffer.base)
+    while (!blocked && offset < buffer.readableEnd) {
+      const bytes = buffer.read(offset)
+      if (bytes.length === 0) break
+      stream.cork()
+      stream.write(frameHead(type, offset, bytes.length))
+      blocked = !stream.write(bytes)
+      stream.uncork()
+      offset += bytes.length
+    }
+    return offset
+  }
+
+  const pump = () => {
+    if (blocked || stream.destroyed || stream.closed) return
+    // The order of the two streams among each other is not kept by pipes; small stderr goes first so that it is not starved.
+    stderrOffset = send(FrameType.stderr, command.stderr, stderrOffset)
+    stdoutOffset = send(FrameType.stdout, command.stdout, stdoutOffset)
+    if (acknowledges) command.acknowledge({ stdoutOffset, stderrOffset })
+    if (blocked || command.exit === null) return
+    if (!exitSent) {
+      exitSent = true
+      stream.write(jsonFrame(FrameType.exited, command.exit))
+    }
+    if (command.settled === null) return
+    command.listeners.delete(pump)
+    stream.end(jsonFrame(FrameType.settled, { processTree: command.settled }))
+  }
+
+  stream.respond({ ":status": 200, "content-type": "application/octet-stream" })
+  stream.on("drain", () => {
+    blocked = false
+    pump()
+  })
+  stream.on("close", () => command.listeners.delete(pump))
+  command.listeners.add(pump)
+  pump()
+}

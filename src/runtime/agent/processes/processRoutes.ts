@@ -1,0 +1,93 @@
+/**
+ * `GuestProcesses` over HTTP/2. Every body is JSON; `run` and `output` answer process frames.
+ *
+ *     POST /v1/processes              {key, ...CommandSpec}                     -> 200 {}
+ *     POST /v1/processes/run          {key, ...CommandSpec}                     -> 200 frames from offset 0
+ *     GET  /v1/processes/output       ?key=&stdout=&stderr=                     -> 200 frames
+ *     POST /v1/processes/acknowledge  {key, stdoutOffset, stderrOffset}         -> 200 {}
+ *     POST /v1/processes/kill         {key, graceMs}                            -> 200 {}
+ *     POST /v1/processes/forget       {key}                                     -> 200 {}
+ *     GET  /v1/processes              -> 200 {processes: [{key, running}]}
+ */
+import { answerJson, Refusal, type Routes, readJson } from "../routes.ts"
+import type { CommandSpec } from "./CommandProcess.ts"
+import { writeFrames } from "./frameWriter.ts"
+import type { ProcessTable } from "./ProcessTable.ts"
+
+const OUTPUT_MAX_BYTES = 64 * 1024 ** 2
+const TIMEOUT_MAX_MS = 7 * 24 * 3_600_000
+
+export const processRoutes = (table: ProcessTable): Routes => ({
+  "POST /v1/processes": async (stream) => {
+    const body = await readJson(stream)
+    await table.start(text(body, "key"), commandSpec(body))
+    answerJson(stream, 200, {})
+  },
+  "POST /v1/processes/run": async (stream) => {
+    const body = await readJson(stream)
+    const command = await table.start(text(body, "key"), commandSpec(body))
+    if (command === null) throw new Refusal(404, "PROCESS_UNKNOWN", "It was ended before")
+    writeFrames(stream, command, { stdoutOffset: 0, stderrOffset: 0 })
+  },
+  "GET /v1/processes/output": (stream, _headers, url) => {
+    const command = table.get(url.searchParams.get("key") ?? "")
+    writeFrames(stream, command, {
+      stdoutOffset: integer(Number(url.searchParams.get("stdout")), "stdout", Number.MAX_SAFE_INTEGER),
+      stderrOffset: integer(Number(url.searchParams.get("stderr")), "stderr", Number.MAX_SAFE_INTEGER)
+    })
+  },
+  "POST /v1/processes/acknowledge": async (stream) => {
+    const body = await readJson(stream)
+    table.acknowledge(text(body, "key"), {
+      stdoutOffset: integer(body["stdoutOffset"], "stdoutOffset", Number.MAX_SAFE_INTEGER),
+      stderrOffset: integer(body["stderrOffset"], "stderrOffset", Number.MAX_SAFE_INTEGER)
+    })
+    answerJson(stream, 200, {})
+  },
+  "POST /v1/processes/kill": async (stream) => {
+    const body = await readJson(stream)
+    await table.kill(text(body, "key"), integer(body["graceMs"], "graceMs", TIMEOUT_MAX_MS))
+    answerJson(stream, 200, {})
+  },
+  "POST /v1/processes/forget": async (stream) => {
+    table.forget(text(await readJson(stream), "key"))
+    answerJson(stream, 200, {})
+  },
+  "GET /v1/processes": (stream) => answerJson(stream, 200, { processes: table.list() })
+})
+
+const invalid = (field: string) => new Refusal(400, "INVALID_REQUEST", `${field} is not valid`)
+
+const text = (body: Record<string, unknown>, field: string): string => {
+  const value = body[field]
+  if (typeof value !== "string" || value === "") throw invalid(field)
+  return value
+}
+
+const integer = (value: unknown, field: string, max: number): number => {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0 || value > max) throw invalid(field)
+  return value
+}
+
+/** A string that the kernel can take: it ends at the first NUL. */
+const isArgument = (value: unknown): value is string => typeof value === "string" && !value.includes("\0")
+
+export const commandSpec = (body: Record<string, unknown>): CommandSpec => {
+  const { argv, env, stdin, timeoutMs, output } = body
+  if (!Array.isArray(argv) || !argv.every(isArgument) || !argv[0]) throw invalid("argv")
+  const cwd = text(body, "cwd")
+  if (!isArgument(cwd) || !cwd.startsWith("/")) throw invalid("cwd")
+  if (typeof env !== "object" || env === null || !Object.entries(env).flat().every(isArgument)) throw invalid("env")
+  if (stdin !== null && typeof stdin !== "string") throw invalid("stdin")
+  if (typeof output !== "object" || output === null) throw invalid("output")
+  const { mode, bytes } = output as Record<string, unknown>
+  if (mode !== "window" && mode !== "head") throw invalid("output.mode")
+  return {
+    argv,
+    cwd,
+    env: env as Record<string, string>,
+    stdin: stdin === null ? null : Buffer.from(stdin, "base64"),
+    timeoutMs: timeoutMs === null ? null : integer(timeoutMs, "timeoutMs", TIMEOUT_MAX_MS),
+    output: { mode, bytes: integer(bytes, "output.bytes", OUTPUT_MAX_BYTES) }
+  }
+}

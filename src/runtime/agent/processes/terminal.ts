@@ -1,0 +1,64 @@
+/**
+ * A pseudo-terminal around a command, without native code: `script` (util-linux) makes it and passes bytes on, `stty` sizes it.
+ *
+ * Both are essential packages on Debian. Setting the size of the terminal sends SIGWINCH to whatever is in its foreground.
+ *
+ * @source script(1), stty(1), proc(5) /proc/pid/stat field 7 (tty_nr)
+ */
+import { readFileSync } from "node:fs"
+
+export interface TerminalSize {
+  readonly columns: number
+  readonly rows: number
+}
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** `script` returns the exit code of its command; it ends the terminal when its own input ends only after the command has. */
+export const terminalArgv = (argv: ReadonlyArray<string>, { columns, rows }: TerminalSize): ReadonlyArray<string> => [
+  "script",
+  "--quiet",
+  "--return",
+  "--echo",
+  "always",
+  "--command",
+  `stty rows ${rows} cols ${columns} 2>/dev/null; exec ${argv.map(quoted).join(" ")}`,
+  "/dev/null"
+]
+
+/** The device of the terminal that the `script` with this pid made; null before its command has begun or after it ended. */
+const deviceOf = (scriptPid: number): string | null => {
+  try {
+    const children = readFileSync(`/proc/${scriptPid}/task/${scriptPid}/children`, "latin1").trim().split(" ")
+    for (const pid of children.filter(Boolean)) {
+      const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
+      // The name of the program, in parentheses, may contain anything.
+      const device = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[4])
+      const major = (device >> 8) & 0xfff
+      const minor = (device & 0xff) | ((device >> 12) & 0xfff00)
+      if (major >= 136 && major <= 143) return `/dev/pts/${minor + (major - 136) * 256}`
+    }
+  } catch {
+    // It has ended.
+  }
+  return null
+}
+
+const BEGIN_POLL_MS = 20
+const BEGIN_POLLS_MAX = 50
+
+/** Does nothing when the command ends meanwhile. */
+export const resizeTerminal = async (
+  scriptPid: number,
+  { columns, rows }: TerminalSize,
+  runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
+): Promise<void> => {
+  for (let polls = 0; polls < BEGIN_POLLS_MAX; polls++) {
+    const device = deviceOf(scriptPid)
+    if (device !== null) {
+      await runOwn(["stty", "-F", device, "rows", String(rows), "cols", String(columns)]).catch(() => {})
+      return
+    }
+    await new Promise((resolve) => setTimeout(resolve, BEGIN_POLL_MS))
+  }
+}

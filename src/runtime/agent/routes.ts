@@ -1,0 +1,78 @@
+/**
+ * The agent's router: which handler answers which `METHOD /v1/path`, and how a handler refuses.
+ *
+ * Control bodies are JSON both ways. A refusal is a 4xx with `{code, message, details}`; the client maps the code to a typed error.
+ *
+ * @source design.md "The runtime"
+ */
+import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
+
+export type Handler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, url: URL) => void | Promise<void>
+
+/** Keyed by `METHOD /v1/path`, without the query. */
+export type Routes = Readonly<Record<string, Handler>>
+
+/** A handler throws this; the router answers it as `{code, message, details}`. Anything else that is thrown is a 500 `AGENT_FAILED`. */
+export class Refusal extends Error {
+  readonly status: number
+  readonly code: string
+  readonly details: Readonly<Record<string, unknown>> | null
+
+  constructor(status: number, code: string, message: string, details: Readonly<Record<string, unknown>> | null = null) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.details = details
+  }
+}
+
+const BODY_MAX_BYTES = 4 * 1024 ** 2
+
+/** The whole request body; refuses with 413 past `maxBytes`. */
+export const readBody = async (stream: ServerHttp2Stream, maxBytes = BODY_MAX_BYTES): Promise<Buffer> => {
+  const chunks: Array<Buffer> = []
+  let size = 0
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    size += chunk.length
+    if (size > maxBytes) throw new Refusal(413, "PAYLOAD_TOO_LARGE", `The body is larger than ${maxBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks, size)
+}
+
+/** The request body as a JSON object. */
+export const readJson = async (
+  stream: ServerHttp2Stream,
+  maxBytes = BODY_MAX_BYTES
+): Promise<Record<string, unknown>> => {
+  const body = await readBody(stream, maxBytes)
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"))
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  } catch {
+    // answered below
+  }
+  throw new Refusal(400, "INVALID_REQUEST", "The body is not a JSON object")
+}
+
+/** Answers JSON and ends the stream; does nothing when the client has gone. */
+export const answerJson = (stream: ServerHttp2Stream, status: number, value: unknown): void => {
+  if (stream.destroyed || stream.closed || stream.headersSent) return
+  stream.respond({ ":status": status, "content-type": "application/json" })
+  stream.end(JSON.stringify(value))
+}
+
+/** Answers a failure of a handler: a `Refusal` as it is, everything else as 500. After the head was sent the stream is reset instead. */
+export const answerFailure = (stream: ServerHttp2Stream, failure: unknown): void => {
+  if (stream.destroyed || stream.closed) return
+  if (stream.headersSent) {
+    stream.close(2)
+    return
+  }
+  if (failure instanceof Refusal) {
+    answerJson(stream, failure.status, { code: failure.code, message: failure.message, details: failure.details })
+  } else {
+    const message = failure instanceof Error ? failure.message : String(failure)
+    answerJson(stream, 500, { code: "AGENT_FAILED", message, details: null })
+  }
+}

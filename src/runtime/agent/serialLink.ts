@@ -1,0 +1,200 @@
+/**
+ * Sessions over one byte stream that never reconnects, such as a virtio-serial port.
+ *
+ * The service may be killed in the middle of a message; the next one must be able to start afresh on the same bytes. Its first message is a
+ * mark that cannot occur in data, the kind `S` and a fresh id; the agent ends the session it had and answers the mark, the kind `A` and the id,
+ * after which both sides carry plain data. Data that contains the mark's prefix is stuffed with one zero byte after it, as HDLC stuffs bits.
+ * Bytes that were cut off anywhere cost nothing: the first byte of the mark occurs nowhere else in it, so a reader is in step again at once.
+ */
+import { randomBytes } from "node:crypto"
+import { Duplex } from "node:stream"
+
+const PREFIX = Buffer.from("f89ae1b7c3d5a6e9bdb491d2ce87ad", "hex")
+const STUFFING = 0
+const CONTROL = 1
+const ID_CHARS = 32
+const OPEN = 0x53
+const ACCEPT = 0x41
+
+/** How many bytes of the prefix the end of `chunk` matches, given that `matched` were matched before it; full matches are `cut`'s. */
+const matchTail = (chunk: Uint8Array, matched: number): number => {
+  // Only the last bytes can be part of an unfinished match.
+  let state = chunk.length > PREFIX.length ? 0 : matched
+  for (let index = Math.max(0, chunk.length - PREFIX.length); index < chunk.length; index++) {
+    const byte = chunk[index]
+    state = byte === PREFIX[state] ? state + 1 : byte === PREFIX[0] ? 1 : 0
+  }
+  return state
+}
+
+/** The index after the first full match of the prefix that ends within `chunk`, or -1. */
+const cut = (chunk: Buffer, matched: number): number => {
+  if (matched > 0) {
+    let state = matched
+    for (let index = 0; index < chunk.length && state > 0; index++) {
+      state = chunk[index] === PREFIX[state] ? state + 1 : 0
+      if (state === PREFIX.length) return index + 1
+    }
+  }
+  const found = chunk.indexOf(PREFIX)
+  return found < 0 ? -1 : found + PREFIX.length
+}
+
+/** Stuffs data so that it never contains the mark. */
+export class SerialEncoder {
+  private matched = 0
+
+  encode(data: Buffer): Array<Buffer> {
+    const parts: Array<Buffer> = []
+    let rest = data
+    for (let end = cut(rest, this.matched); end >= 0; end = cut(rest, 0)) {
+      parts.push(rest.subarray(0, end), Buffer.of(STUFFING))
+      rest = rest.subarray(end)
+      this.matched = 0
+    }
+    if (rest.length > 0) {
+      parts.push(rest)
+      this.matched = matchTail(rest, this.matched)
+    }
+    return parts
+  }
+}
+
+export interface SerialEvents {
+  readonly data: (bytes: Buffer) => void
+  readonly control: (kind: number, id: string) => void
+}
+
+/** Undoes the stuffing and finds marks. What precedes a mark belongs to a session that has ended, the mark's own prefix included. */
+export class SerialDecoder {
+  private matched = 0
+  private control: string | null = null
+  private readonly events: SerialEvents
+
+  constructor(events: SerialEvents) {
+    this.events = events
+  }
+
+  push(chunk: Buffer): void {
+    let rest = chunk
+    while (rest.length > 0) {
+      if (this.control !== null) rest = this.readControl(rest, this.control)
+      else if (this.matched === PREFIX.length) rest = this.afterPrefix(rest)
+      else {
+        const end = cut(rest, this.matched)
+        const data = end < 0 ? rest : rest.subarray(0, end)
+        this.matched = end < 0 ? matchTail(rest, this.matched) : PREFIX.length
+        this.events.data(data)
+        rest = rest.subarray(data.length)
+      }
+    }
+  }
+
+  private afterPrefix(rest: Buffer): Buffer {
+    this.matched = 0
+    if (rest[0] === STUFFING) return rest.subarray(1)
+    if (rest[0] === CONTROL) {
+      this.control = ""
+      return rest.subarray(1)
+    }
+    // Only a cut stream gets here; what follows is read as data until the next mark.
+    return rest
+  }
+
+  /** A kind and the id's hex digits. Anything else is the start of another mark: this message was cut off. */
+  private readControl(rest: Buffer, sofar: string): Buffer {
+    const byte = rest[0]!
+    const char = String.fromCharCode(byte)
+    const fits = sofar === "" ? byte === OPEN || byte === ACCEPT : /[0-9a-f]/.test(char)
+    if (!fits) {
+      this.control = null
+      return rest
+    }
+    const text = sofar + char
+    this.control = text
+    if (text.length === ID_CHARS + 1) {
+      this.control = null
+      this.events.control(text.charCodeAt(0), text.slice(1))
+    }
+    return rest.subarray(1)
+  }
+}
+
+const mark = (kind: number, id: string): Buffer =>
+  Buffer.concat([PREFIX, Buffer.of(CONTROL, kind), Buffer.from(id, "latin1")])
+
+/** One session's bytes over the device. Destroying it leaves the device open. */
+class SerialSession extends Duplex {
+  private readonly device: Duplex
+  private readonly encoder = new SerialEncoder()
+
+  constructor(device: Duplex) {
+    super({ allowHalfOpen: false })
+    this.device = device
+  }
+
+  override _read(): void {
+    this.device.resume()
+  }
+
+  override _write(chunk: Buffer, _encoding: BufferEncoding, done: (error?: Error | null) => void): void {
+    let flowing = true
+    for (const part of this.encoder.encode(chunk)) flowing = this.device.write(part)
+    if (flowing) {
+      done()
+      return
+    }
+    const finish = () => {
+      this.device.off("drain", finish)
+      this.off("close", finish)
+      done()
+    }
+    this.device.on("drain", finish)
+    this.on("close", finish)
+  }
+
+  deliver(bytes: Buffer): void {
+    if (!this.destroyed && !this.push(bytes)) this.device.pause()
+  }
+}
+
+/** The agent's side: every `S` ends the session before and begins a new one. */
+export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void): void => {
+  let current: SerialSession | null = null
+  const decoder = new SerialDecoder({
+    data: (bytes) => current?.deliver(bytes),
+    control: (kind, id) => {
+      if (kind !== OPEN) return
+      current?.destroy()
+      device.write(mark(ACCEPT, id))
+      current = new SerialSession(device)
+      device.resume()
+      onSession(current)
+    }
+  })
+  device.on("data", (chunk: Buffer) => decoder.push(chunk))
+  device.on("close", () => current?.destroy())
+}
+
+/** The service's side: resolves when the agent has accepted a session of our own. The device is destroyed with the session. */
+export const connectSerial = (device: Duplex): Promise<Duplex> =>
+  new Promise((resolve, reject) => {
+    const id = randomBytes(ID_CHARS / 2).toString("hex")
+    let session: SerialSession | null = null
+    const decoder = new SerialDecoder({
+      data: (bytes) => session?.deliver(bytes),
+      control: (kind, accepted) => {
+        if (kind !== ACCEPT || accepted !== id || session !== null) return
+        session = new SerialSession(device)
+        session.on("close", () => device.destroy())
+        resolve(session)
+      }
+    })
+    device.on("data", (chunk: Buffer) => decoder.push(chunk))
+    device.on("error", reject)
+    device.on("close", () => {
+      session?.destroy()
+      reject(new Error("the serial port closed"))
+    })
+    device.write(mark(OPEN, id))
+  })

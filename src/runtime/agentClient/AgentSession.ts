@@ -1,0 +1,314 @@
+/**
+ * One HTTP/2 session with the agent of one Sandbox, over whatever duplex stream the driver opens.
+ *
+ * The session is opened by the first request and again after it broke; without open streams it closes after `idleMs`.
+ * The agent is untrusted: heads are timed, control answers are timed and sized, and every breach is a `GuestUnavailable`.
+ *
+ * @source design.md "The runtime"
+ */
+import {
+  type ClientHttp2Session,
+  type ClientHttp2Stream,
+  connect as connectHttp2,
+  constants,
+  type IncomingHttpHeaders,
+  type OutgoingHttpHeaders
+} from "node:http2"
+import type { Duplex } from "node:stream"
+import { Effect, type Scope } from "effect"
+import { GuestUnavailable } from "../Guest.ts"
+import { EagerTransport } from "./EagerTransport.ts"
+import { StallBreaker } from "./StallBreaker.ts"
+
+/**
+ * Bytes in flight towards the service: of one stream, and of all streams of a session. Node gives the session's window back as bytes
+ * arrive, so what slow readers hold is one stream window each. (256 KiB carries as much a second as 4 MiB did.)
+ */
+const STREAM_WINDOW_BYTES = 256 * 1024
+const SESSION_WINDOW_BYTES = 16 * 1024 ** 2
+/** The session's window, and as much again for frame headers and control frames. */
+const AHEAD_MAX_BYTES = 2 * SESSION_WINDOW_BYTES
+const HEADERS_MAX_BYTES = 16 * 1024
+const HEAD_TIMEOUT_MS = 10_000
+const ANSWER_TIMEOUT_MS = 30_000
+const ANSWER_MAX_BYTES = 4 * 1024 ** 2
+const CONNECT_TIMEOUT_MS = 10_000
+const IDLE_MS = 30_000
+
+export interface AgentSessionOptions {
+  /** Opens the transport; called again after the session broke. */
+  readonly connect: () => Promise<Duplex>
+  /** Closes an unused session after this long; null keeps it. Default 30 s. */
+  readonly idleMs?: number | null
+}
+
+export interface AgentRequest {
+  readonly method: string
+  /** Path and query, `/v1/...`; null for CONNECT. */
+  readonly path: string | null
+  readonly headers?: OutgoingHttpHeaders
+  /** The whole body; `open` leaves the stream writable for the caller; absent means none. */
+  readonly body?: Uint8Array | "open"
+  /** How long the head of the answer may take once the body was sent. Default 10 s; null waits for ever. */
+  readonly headTimeoutMs?: number | null
+}
+
+export interface AgentHead {
+  readonly status: number
+  readonly headers: IncomingHttpHeaders
+}
+
+/** A request under way. The stream is reset when the scope closes. */
+export interface AgentExchange {
+  readonly stream: ClientHttp2Stream
+  /** The answer's head, timed. */
+  readonly head: Effect.Effect<AgentHead, GuestUnavailable>
+}
+
+/** A decoded control answer. */
+export interface AgentAnswer {
+  readonly status: number
+  readonly body: unknown
+}
+
+export interface AgentSession {
+  /** Sends a request without waiting for its answer: for bodies that stream. */
+  readonly open: (request: AgentRequest) => Effect.Effect<AgentExchange, GuestUnavailable, Scope.Scope>
+  /** Sends a request and waits for the answer's head; the body is read from `stream`. */
+  readonly request: (
+    request: AgentRequest
+  ) => Effect.Effect<AgentHead & { readonly stream: ClientHttp2Stream }, GuestUnavailable, Scope.Scope>
+  /** One JSON request and its JSON answer, at most 4 MiB within 30 s. The status is not judged here. */
+  readonly call: (method: string, path: string, body?: unknown) => Effect.Effect<AgentAnswer, GuestUnavailable>
+  /** Ends the session and everything on it; a later request opens a new one. */
+  readonly close: () => void
+}
+
+const unavailable = (message: string): GuestUnavailable => new GuestUnavailable({ message })
+
+/** The whole body of an answer as JSON, sized and timed. Use it for refusals too. */
+export const readAnswer = (
+  stream: ClientHttp2Stream,
+  options: { readonly maxBytes?: number; readonly timeoutMs?: number } = {}
+): Effect.Effect<unknown, GuestUnavailable> =>
+  Effect.callback<unknown, GuestUnavailable>((resume) => {
+    const maxBytes = options.maxBytes ?? ANSWER_MAX_BYTES
+    const chunks: Array<Buffer> = []
+    let size = 0
+    const stop = () => {
+      clearTimeout(timer)
+      stream.off("data", onData).off("end", onEnd).off("close", onClose)
+    }
+    const fail = (message: string) => {
+      stop()
+      stream.close(constants.NGHTTP2_CANCEL)
+      resume(Effect.fail(unavailable(message)))
+    }
+    const onData = (chunk: Buffer) => {
+      size += chunk.length
+      if (size > maxBytes) fail("The Sandbox's agent sent an answer that is too large")
+      else chunks.push(chunk)
+    }
+    const onEnd = () => {
+      stop()
+      try {
+        resume(Effect.succeed(size === 0 ? null : JSON.parse(Buffer.concat(chunks, size).toString("utf8"))))
+      } catch {
+        resume(Effect.fail(unavailable("The Sandbox's agent sent an answer that is not JSON")))
+      }
+    }
+    const onClose = () => fail("The Sandbox's agent broke off an answer")
+    const timer = setTimeout(
+      () => fail("The Sandbox's agent did not finish its answer"),
+      options.timeoutMs ?? ANSWER_TIMEOUT_MS
+    )
+    stream.on("data", onData).on("end", onEnd).on("close", onClose)
+    if (stream.destroyed) onClose()
+    return Effect.sync(stop)
+  })
+
+export const makeAgentSession = (options: AgentSessionOptions): AgentSession => {
+  const idleMs = options.idleMs === undefined ? IDLE_MS : options.idleMs
+  let current: Promise<ClientHttp2Session> | null = null
+  let openStreams = 0
+  let idleTimer: NodeJS.Timeout | null = null
+
+  const drop = (session: Promise<ClientHttp2Session>) => {
+    if (current === session) current = null
+  }
+
+  const openSession = (): Promise<ClientHttp2Session> => {
+    const opening: Promise<ClientHttp2Session> = openTransport(options.connect).then((raw) => {
+      const transport = StallBreaker.watch(raw) ? raw : new EagerTransport(raw, AHEAD_MAX_BYTES)
+      const session = connectHttp2("http://agent", {
+        createConnection: () => transport,
+        maxHeaderListPairs: 64,
+        maxSessionMemory: 64,
+        maxReservedRemoteStreams: 0,
+        settings: {
+          enablePush: false,
+          initialWindowSize: STREAM_WINDOW_BYTES,
+          maxHeaderListSize: HEADERS_MAX_BYTES
+        }
+      })
+      session.setLocalWindowSize(SESSION_WINDOW_BYTES)
+      const gone = () => {
+        drop(opening)
+        transport.destroy()
+      }
+      session.on("error", () => {
+        session.destroy()
+        gone()
+      })
+      session.on("goaway", () => drop(opening))
+      session.on("close", gone)
+      return session
+    })
+    opening.catch(() => drop(opening))
+    return opening
+  }
+
+  const session = async (): Promise<ClientHttp2Session> => {
+    current ??= openSession()
+    const open = await current
+    if (!open.closed && !open.destroyed) return open
+    current = openSession()
+    return current
+  }
+
+  const streamOpened = () => {
+    openStreams++
+    if (idleTimer !== null) {
+      clearTimeout(idleTimer)
+      idleTimer = null
+    }
+  }
+
+  const streamClosed = () => {
+    openStreams--
+    if (openStreams > 0 || idleMs === null) return
+    if (idleTimer !== null) clearTimeout(idleTimer)
+    idleTimer = setTimeout(() => {
+      idleTimer = null
+      const idle = current
+      if (openStreams > 0 || idle === null) return
+      current = null
+      idle.then((it) => it.close()).catch(() => {})
+    }, idleMs)
+    idleTimer.unref()
+  }
+
+  const openStream = async (request: AgentRequest, signal: AbortSignal): Promise<ClientHttp2Stream> => {
+    const on = await session()
+    signal.throwIfAborted()
+    const stream = on.request(
+      {
+        ":method": request.method,
+        ...(request.path === null ? {} : { ":path": request.path }),
+        ...request.headers
+      },
+      { endStream: request.body === undefined }
+    )
+    streamOpened()
+    stream.once("close", streamClosed)
+    // Every reader listens for `close`; an error without a listener would end the process.
+    stream.on("error", () => {})
+    if (request.body instanceof Uint8Array) stream.end(request.body)
+    return stream
+  }
+
+  const open = (request: AgentRequest): Effect.Effect<AgentExchange, GuestUnavailable, Scope.Scope> =>
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.tryPromise({
+          try: (signal) => openStream(request, signal),
+          catch: (cause) => unavailable(`The Sandbox's agent cannot be reached: ${reason(cause)}`)
+        }),
+        (stream) => Effect.sync(() => void (stream.destroyed || stream.close(constants.NGHTTP2_CANCEL))),
+        { interruptible: true }
+      ),
+      (stream) => ({ stream, head: awaitHead(stream, request) })
+    )
+
+  const request = (it: AgentRequest) =>
+    Effect.flatMap(open(it), ({ stream, head }) => Effect.map(head, (answer) => ({ ...answer, stream })))
+
+  const close = () => {
+    if (idleTimer !== null) clearTimeout(idleTimer)
+    const closing = current
+    current = null
+    closing?.then((it) => it.destroy()).catch(() => {})
+  }
+
+  return {
+    open,
+    request,
+    call: (method, path, body) =>
+      Effect.scoped(
+        Effect.flatMap(
+          request({ method, path, ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }) }),
+          ({ status, stream }) => Effect.map(readAnswer(stream), (answer) => ({ status, body: answer }))
+        )
+      ),
+    close
+  }
+}
+
+/** A stream that emitted its head before anyone listened keeps it here. */
+const heads = new WeakMap<ClientHttp2Stream, AgentHead>()
+
+const awaitHead = (stream: ClientHttp2Stream, request: AgentRequest): Effect.Effect<AgentHead, GuestUnavailable> => {
+  stream.once("response", (headers) => {
+    heads.set(stream, { status: headers[":status"] ?? 0, headers })
+  })
+  return Effect.callback<AgentHead, GuestUnavailable>((resume) => {
+    const known = heads.get(stream)
+    if (known !== undefined) return resume(Effect.succeed(known))
+    let timer: NodeJS.Timeout | undefined
+    const stop = () => {
+      clearTimeout(timer)
+      stream.off("response", onResponse).off("close", onClose)
+    }
+    const onResponse = (headers: IncomingHttpHeaders & { [":status"]?: number }) => {
+      stop()
+      resume(Effect.succeed({ status: headers[":status"] ?? 0, headers }))
+    }
+    const onClose = () => {
+      stop()
+      resume(Effect.fail(unavailable("The Sandbox's agent closed the connection")))
+    }
+    const timeoutMs = request.headTimeoutMs === undefined ? HEAD_TIMEOUT_MS : request.headTimeoutMs
+    if (timeoutMs !== null) {
+      timer = setTimeout(() => {
+        stop()
+        stream.close(constants.NGHTTP2_CANCEL)
+        resume(Effect.fail(unavailable(`The Sandbox's agent did not answer within ${timeoutMs} ms`)))
+      }, timeoutMs)
+    }
+    stream.on("response", onResponse).on("close", onClose)
+    if (stream.destroyed) onClose()
+    return Effect.sync(stop)
+  })
+}
+
+const openTransport = (connect: () => Promise<Duplex>): Promise<Duplex> =>
+  new Promise((resolve, reject) => {
+    let late = false
+    const timer = setTimeout(() => {
+      late = true
+      reject(new Error(`no connection within ${CONNECT_TIMEOUT_MS} ms`))
+    }, CONNECT_TIMEOUT_MS)
+    connect().then(
+      (transport) => {
+        clearTimeout(timer)
+        if (late) transport.destroy()
+        else resolve(transport)
+      },
+      (cause) => {
+        clearTimeout(timer)
+        reject(cause)
+      }
+    )
+  })
+
+const reason = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

@@ -1,0 +1,38 @@
+/**
+ * The agent as one file, bundled on first use and kept by the hash of its content, so that running Sandboxes keep the one they began with.
+ */
+import { createHash, randomUUID } from "node:crypto"
+import { existsSync } from "node:fs"
+import { mkdir, rename, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { build } from "esbuild"
+
+const ENTRY = fileURLToPath(new URL("../agent/main.ts", import.meta.url))
+
+/** Node's arguments for the agent: measured 9 MiB idle. */
+export const AGENT_NODE_ARGUMENTS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"] as const
+
+/** Path of `agent-<sha256 prefix>.cjs` in `folder`, which is made if it is missing. World-readable. */
+export const agentBundle = async (folder: string): Promise<string> => {
+  const result = await build({
+    entryPoints: [ENTRY],
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    // CommonJS starts 15 to 20 ms sooner: Node does not load its module loader.
+    format: "cjs",
+    minify: true,
+    legalComments: "none",
+    write: false,
+    logLevel: "silent"
+  })
+  const code = result.outputFiles[0]!.contents
+  const path = join(folder, `agent-${createHash("sha256").update(code).digest("hex").slice(0, 16)}.cjs`)
+  if (existsSync(path)) return path
+  await mkdir(folder, { recursive: true, mode: 0o755 })
+  const temporary = `${path}.${randomUUID()}`
+  await writeFile(temporary, code, { mode: 0o644 })
+  await rename(temporary, path)
+  return path
+}

@@ -1,0 +1,66 @@
+/**
+ * The socket on which an agent listens: made by the driver in a folder that the Sandbox does not see, and inherited by the agent.
+ *
+ * So nothing in a Sandbox can put another socket, or a link to one of the host's, in its place; and it lives exactly as long as the agent.
+ */
+import { closeSync, openSync, renameSync, rmSync } from "node:fs"
+import { connect, createServer, type Server, type Socket } from "node:net"
+import { basename, dirname, join } from "node:path"
+
+/** sun_path holds 107 bytes and a NUL. */
+const PATH_MAX_BYTES = 107
+
+/** Calls with a path of the same file that is short enough for the kernel. */
+const withShortPath = async <A>(path: string, use: (short: string) => Promise<A>): Promise<A> => {
+  if (Buffer.byteLength(path) <= PATH_MAX_BYTES) return use(path)
+  const folder = openSync(dirname(path), "r")
+  try {
+    return await use(join("/proc/self/fd", String(folder), basename(path)))
+  } finally {
+    closeSync(folder)
+  }
+}
+
+export interface ListeningSocket {
+  readonly fd: number
+  /** Publishes it under its path and gives up this process's copy. */
+  readonly release: () => void
+}
+
+export const listeningSocket = async (path: string): Promise<ListeningSocket> => {
+  const unpublished = `${path}.new`
+  rmSync(unpublished, { force: true })
+  rmSync(path, { force: true })
+  const server: Server = createServer()
+  await withShortPath(
+    unpublished,
+    (short) =>
+      new Promise<void>((resolve, reject) => {
+        server.once("error", reject)
+        server.listen(short, resolve)
+      })
+  )
+  const { fd } = (server as unknown as { readonly _handle: { readonly fd: number } })._handle
+  return {
+    fd,
+    release: () => {
+      // Closing unlinks the name it was bound to; by then the socket has another.
+      renameSync(unpublished, path)
+      server.close()
+    }
+  }
+}
+
+export const connectSocket = (path: string): Promise<Socket> =>
+  withShortPath(
+    path,
+    (short) =>
+      new Promise((resolve, reject) => {
+        const socket = connect(short)
+        socket.once("error", reject)
+        socket.once("connect", () => {
+          socket.off("error", reject)
+          resolve(socket)
+        })
+      })
+  )

@@ -1,0 +1,192 @@
+/** Starts bubblewrap for one generation of a Sandbox, so that it outlives the service. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { closeSync, constants, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from "node:fs"
+import { join } from "node:path"
+import type { Readable, Writable } from "node:stream"
+import { listeningSocket } from "./agentSocket.ts"
+import { agentCommand, type BubblewrapOptions, bubblewrapArguments, Descriptor } from "./bubblewrap.ts"
+import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
+import { routeCommands } from "./network.ts"
+import { MARKER } from "./processIdentity.ts"
+import type { SandboxState } from "./SandboxState.ts"
+
+export interface LaunchOptions {
+  readonly state: SandboxState
+  readonly bubblewrap: BubblewrapOptions
+  /** `<instance>/<sandboxId>/<generation>`. */
+  readonly marker: string
+  /** Made by the launcher once it may go. */
+  readonly console: string
+  readonly seccomp: Buffer | null
+  /** The Sandbox's own user, when the service is root. */
+  readonly uid: number | null
+  /** `cgroup.procs` files to enter before privileges are dropped. */
+  readonly cgroups: ReadonlyArray<string>
+  /** For hosts without a pids controller. */
+  readonly processesMax: number | null
+}
+
+export interface Launched {
+  readonly monitor: ChildProcess & { readonly pid: number }
+  /** Lets it run bwrap. Until then it waits, and ends if the service does. */
+  readonly go: () => void
+  /** Only with `bubblewrap.inNetwork`, before `go`: lets it make its network namespace. */
+  readonly makeNetwork: () => void
+  /** Only with `bubblewrap.inNetwork`: resolves when the process is in its network namespace and the routes are there. */
+  readonly networkMade: Promise<void>
+  /** Reads end of file when the Sandbox is gone; for slirp. Only with a network. */
+  readonly gone: number | null
+}
+
+/**
+ * Descriptors that the service was itself started with and that would pass on to every Sandbox. Node opens its own with close-on-exec.
+ * A child cannot be told to close one, only to put another in its place.
+ */
+const inheritedDescriptors = (): ReadonlyArray<number> =>
+  readdirSync("/proc/self/fdinfo")
+    .map(Number)
+    .filter((fd) => fd > 2 && !closesOnExec(fd))
+
+const closesOnExec = (fd: number): boolean => {
+  try {
+    const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))
+    return flags === null || (Number.parseInt(flags[1]!, 8) & O_CLOEXEC) !== 0
+  } catch {
+    return true
+  }
+}
+
+const O_CLOEXEC = 0o2000000
+const inherited = inheritedDescriptors()
+
+/** Where the launcher says that its network namespace is made. */
+const MADE = 9
+/** Below 10: more digits than one is more than `sh` reads before a redirection. */
+const GO = 8
+
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/**
+ * Enters the cgroups (each move may wait 10 ms for the kernel, meanwhile the volume is made), waits for `go`, becomes the Sandbox's user.
+ * All steps are one process that ends up as bwrap, so its pid is known from the start.
+ */
+const argvOf = (options: LaunchOptions): readonly [string, ...Array<string>] => {
+  const bwrap = ["bwrap", "--args", String(Descriptor.arguments), "--", ...agentCommand]
+  const drop =
+    options.uid === null
+      ? []
+      : ["setpriv", `--reuid=${options.uid}`, `--regid=${options.uid}`, "--clear-groups", "--inh-caps=-all", "--"]
+  const steps = [
+    ...options.cgroups.map((path) => `echo 0 > ${quote(path)} || exit 97`),
+    `read -r go <&${GO} || exit 98`,
+    `exec >> ${quote(options.console)} 2>&1`,
+    "ulimit -c 0",
+    ...(options.processesMax === null ? [] : [`ulimit -p ${options.processesMax}`]),
+    options.bubblewrap.inNetwork
+      ? `exec unshare --user --map-root-user --net -- /bin/sh -c ${quote(insideNetwork())} sh "$@"`
+      : `exec ${GO}<&- ${MADE}>&- "$@"`
+  ]
+  return ["/bin/sh", "-c", steps.join("\n"), "sh", ...drop, ...bwrap]
+}
+
+/** In a user namespace of its own, whose root it is; the Sandbox's lies below and has no power over this network. */
+const insideNetwork = (): string =>
+  [
+    `ip -batch - <<'ROUTES' || exit 96\n${routeCommands()}ROUTES`,
+    `echo made >&${MADE} || exit 96`,
+    `read -r go <&${GO} || exit 98`,
+    `exec ${GO}<&- ${MADE}>&- "$@"`
+  ].join("\n")
+
+export const launch = async (options: LaunchOptions): Promise<Launched> => {
+  const { state } = options
+  const opened: Array<number> = []
+  const keep = (fd: number) => {
+    opened.push(fd)
+    return fd
+  }
+  let gone: number | null = null
+  const socket = await listeningSocket(state.socket)
+  try {
+    let sync: number | "ignore" = "ignore"
+    if (options.bubblewrap.networkEnabled) {
+      const pipe = await openPipe(join(state.folder, "sync"))
+      gone = pipe.read
+      sync = keep(pipe.write)
+    }
+    const stdio: Array<number | "ignore" | "pipe"> = ["ignore", "ignore", "ignore"]
+    stdio[Descriptor.listen] = socket.fd
+    stdio[Descriptor.seccomp] = options.seccomp === null ? "ignore" : keep(readable(state.folder, options.seccomp))
+    stdio[Descriptor.arguments] = keep(readable(state.folder, bubblewrapArguments(options.bubblewrap)))
+    stdio[Descriptor.status] = keep(openSync(state.status, "w", 0o600))
+    stdio[Descriptor.sync] = sync
+    stdio[GO] = "pipe"
+    stdio[MADE] = "pipe"
+    const nothing = keep(openSync("/dev/null", "r+"))
+    for (const fd of inherited) if (stdio[fd] === undefined) stdio[fd] = nothing
+    for (let fd = 0; fd < stdio.length; fd++) stdio[fd] ??= "ignore"
+    const [file, ...args] = argvOf(options)
+    const monitor = spawn(file, args, {
+      cwd: "/",
+      detached: true,
+      env: { ...HOST_ENVIRONMENT, [MARKER]: options.marker },
+      stdio
+    })
+    monitor.on("error", () => {})
+    monitor.unref()
+    if (monitor.pid === undefined) throw new Error(`${file} could not be started`)
+    const pipes = monitor.stdio as ReadonlyArray<unknown>
+    const gate = pipes[GO] as Writable
+    gate.on("error", () => {})
+    return {
+      monitor: monitor as Launched["monitor"],
+      gone,
+      go: () => gate.end("go\n"),
+      makeNetwork: () => gate.write("go\n"),
+      networkMade: firstData(pipes[MADE] as Readable)
+    }
+  } catch (cause) {
+    if (gone !== null) closeSync(gone)
+    throw cause
+  } finally {
+    socket.release()
+    for (const fd of opened) closeSync(fd)
+  }
+}
+
+const firstData = (stream: Readable): Promise<void> => {
+  const made = new Promise<void>((resolve, reject) => {
+    stream.once("data", () => resolve())
+    stream.once("close", () => reject(new Error("the network namespace was not made")))
+  }).finally(() => stream.destroy())
+  // Whoever does not wait for it need not hear of it.
+  made.catch(() => {})
+  return made
+}
+
+/** A descriptor that reads these bytes from the start; the file has no name any more. */
+const readable = (folder: string, bytes: Buffer): number => {
+  const path = join(folder, `input-${process.hrtime.bigint()}`)
+  const write = openSync(path, "wx", 0o600)
+  try {
+    for (let written = 0; written < bytes.length; ) written += writeSync(write, bytes, written)
+    return openSync(path, "r")
+  } finally {
+    closeSync(write)
+    unlinkSync(path)
+  }
+}
+
+const openPipe = async (path: string): Promise<{ readonly read: number; readonly write: number }> => {
+  await mustRun(["rm", "-f", path])
+  await mustRun(["mkfifo", "-m", "600", path])
+  const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
+  try {
+    return { read, write: openSync(path, constants.O_WRONLY) }
+  } catch (cause) {
+    closeSync(read)
+    throw cause
+  } finally {
+    unlinkSync(path)
+  }
+}

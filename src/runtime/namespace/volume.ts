@@ -1,0 +1,145 @@
+/**
+ * A Sandbox's volume, of which `/workspace` is a folder.
+ *
+ * As root it is a sparse ext4 image on a loop device: its size is enforced, and it holds the Sandbox's console file too, so that a Sandbox that
+ * floods its console fills its own disk. Without root it is a plain folder.
+ */
+
+import { randomUUID } from "node:crypto"
+import { existsSync, readFileSync, realpathSync } from "node:fs"
+import { chmod, chown, mkdir, open, readdir, rename, rm, rmdir, stat, statfs, truncate } from "node:fs/promises"
+import { join } from "node:path"
+import { hostCommand, mustRun } from "./hostCommand.ts"
+
+export interface VolumePlace {
+  /** The image; absent without root. */
+  readonly image: string | null
+  /** The mount point, or the plain folder. */
+  readonly folder: string
+}
+
+/** No loop device is free. */
+export class LoopDevicesExhausted extends Error {}
+
+const MOUNT_OPTIONS = "loop,nosuid,nodev,noatime,discard"
+/** Prefix of a /tmp that is being removed. */
+const STALE = "stale-"
+const TRIAL_BYTES = 1024 * 1024
+const UNMOUNT_TRIES = 50
+const UNMOUNT_WAIT_MS = 20
+
+export const workspaceOf = (place: VolumePlace): string => join(place.folder, "workspace")
+
+export const temporaryOf = (place: VolumePlace): string => join(place.folder, "tmp")
+
+/** Removals under way, by the volume's folder: it cannot be unmounted before they are done. */
+const removals = new Map<string, Promise<unknown>>()
+
+/** A new, empty /tmp for a boot; what the last one left is removed meanwhile. */
+export const freshTemporary = async (place: VolumePlace, owner: number | null): Promise<void> => {
+  const path = temporaryOf(place)
+  for (const name of await readdir(place.folder)) {
+    if (name !== "tmp" && !name.startsWith(STALE)) continue
+    const stale = join(place.folder, name === "tmp" ? `${STALE}${randomUUID()}` : name)
+    if (name === "tmp") await rename(path, stale)
+    const removal = rm(stale, { recursive: true, force: true }).catch(() => {})
+    removals.set(place.folder, Promise.all([removals.get(place.folder), removal]))
+  }
+  await mkdir(path)
+  await chmod(path, 0o1777)
+  if (owner !== null) await chown(path, owner, owner)
+}
+
+/** Makes it if there is none and mounts it if it is not mounted. Safe to repeat after a crash at any point. */
+export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: number | null): Promise<void> => {
+  await mkdir(place.folder, { recursive: true, mode: 0o711 })
+  if (place.image !== null) {
+    if (!existsSync(place.image)) await makeImage(place.image, sizeBytes)
+    if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
+  }
+  const workspace = workspaceOf(place)
+  await mkdir(workspace, { recursive: true, mode: 0o755 })
+  if (owner !== null && (await stat(workspace)).uid !== owner) await chown(workspace, owner, owner)
+}
+
+/** True when this host lets us mount an image: found out by mounting a small one. */
+export const canMountImages = async (folder: string): Promise<boolean> => {
+  const name = join(folder, `trial-${randomUUID()}`)
+  const place = { image: `${name}.img`, folder: name }
+  try {
+    await openVolume(place, TRIAL_BYTES, null)
+    return true
+  } catch (cause) {
+    // It can, only not now.
+    return cause instanceof LoopDevicesExhausted
+  } finally {
+    await removeVolume(place).catch(() => {})
+    await rmdir(place.folder).catch(() => {})
+  }
+}
+
+/** Unmounts it; the bytes stay. */
+export const closeVolume = async (place: VolumePlace): Promise<void> => {
+  await removals.get(place.folder)
+  removals.delete(place.folder)
+  if (place.image === null) return
+  for (let tries = 0; isMounted(place.folder); tries++) {
+    // The last processes of the Sandbox may still be dying; a lazy unmount frees the loop device when they are dead.
+    const lazy = tries >= UNMOUNT_TRIES
+    const { code, stderr } = await hostCommand(lazy ? ["umount", "-l", place.folder] : ["umount", place.folder])
+    if (code === 0) continue
+    if (lazy) throw new Error(`umount: ${stderr.trim()}`)
+    await new Promise((resolve) => setTimeout(resolve, UNMOUNT_WAIT_MS))
+  }
+  // Never recursively: were it mounted after all, that would be the volume.
+  if (existsSync(place.folder)) await rmdir(place.folder)
+}
+
+/** Removes it for good. */
+export const removeVolume = async (place: VolumePlace): Promise<void> => {
+  await closeVolume(place)
+  if (place.image === null) await rm(place.folder, { recursive: true, force: true })
+  else await rm(place.image, { force: true })
+}
+
+/** Bytes in use, as `df` counts them; null without an image of its own. */
+export const volumeUsedBytes = async (place: VolumePlace): Promise<number | null> => {
+  if (place.image === null || !isMounted(place.folder)) return null
+  const { blocks, bfree, bsize } = await statfs(place.folder)
+  return (blocks - bfree) * bsize
+}
+
+/** Under another name first: an image by its own name is always whole. */
+const makeImage = async (image: string, sizeBytes: number): Promise<void> => {
+  const unfinished = `${image}.new`
+  await rm(unfinished, { force: true })
+  await (await open(unfinished, "w", 0o600)).close()
+  await truncate(unfinished, sizeBytes)
+  await mustRun([
+    "mkfs.ext4",
+    "-q",
+    "-F",
+    "-m",
+    "0",
+    "-E",
+    "lazy_itable_init=1,lazy_journal_init=1,nodiscard,assume_storage_prezeroed=1",
+    unfinished
+  ])
+  await rename(unfinished, image)
+}
+
+const mountImage = async (image: string, folder: string): Promise<void> => {
+  const { code, stderr } = await hostCommand(["mount", "-t", "ext4", "-o", MOUNT_OPTIONS, image, folder])
+  if (code === 0) return
+  if (/loop device|could not find any free|failed to setup/i.test(stderr)) throw new LoopDevicesExhausted(stderr.trim())
+  throw new Error(`mount ended with ${code}: ${stderr.trim()}`)
+}
+
+export const isMounted = (folder: string): boolean => {
+  const path = existsSync(folder) ? realpathSync(folder) : folder
+  // Spaces and the like are written in octal there.
+  const written = path.replace(/[\s\\]/g, (it) => `\\${it.charCodeAt(0).toString(8).padStart(3, "0")}`)
+  return readFileSync("/proc/self/mountinfo", "utf8")
+    .split("\n")
+    .some((line) => line.split(" ")[4] === written)
+}

@@ -1,0 +1,66 @@
+/**
+ * KVM or TCG, found out by booting the guest with KVM: a host may have /dev/kvm and still not run an ordinary kernel under it.
+ * The answer is kept for as long as host, QEMU and image stay the same.
+ */
+import { constants } from "node:fs"
+import { access, readFile, rename, writeFile } from "node:fs/promises"
+import { Effect, Option, Schema } from "effect"
+import type { Accelerator, MachineShape } from "./machineArguments.ts"
+import { buildTemplate, type TemplateHost } from "./Template.ts"
+
+/** KVM boots the guest in about a second. */
+const KVM_BOOT_TIMEOUT_MS = 12_000
+
+export interface Choice {
+  readonly accelerator: Accelerator
+  /** One sentence for the operator. */
+  readonly statement: string
+}
+
+const Kept = Schema.fromJsonString(
+  Schema.Struct({ tried: Schema.String, accelerator: Schema.Literals(["kvm", "tcg"]), why: Schema.String })
+)
+const decode = Schema.decodeUnknownOption(Kept)
+
+const choice = (accelerator: Accelerator, why: string): Choice => ({
+  accelerator,
+  statement:
+    accelerator === "kvm"
+      ? "Machines run on the processor's virtualization (KVM)."
+      : `Machines run under emulation (TCG), several times slower than KVM and no security boundary that QEMU's makers vouch for: ${why}.`
+})
+
+export const chooseAccelerator = (
+  host: TemplateHost,
+  shape: Omit<MachineShape, "accelerator">
+): Effect.Effect<Choice> =>
+  Effect.gen(function* () {
+    const usable = yield* Effect.promise(() =>
+      access("/dev/kvm", constants.R_OK | constants.W_OK).then(
+        () => null,
+        (error: NodeJS.ErrnoException) =>
+          error.code === "ENOENT" ? "this host has no /dev/kvm" : "/dev/kvm is closed to this user"
+      )
+    )
+    if (usable !== null) return choice("tcg", usable)
+    const path = `${host.vmFolder}/accelerator.json`
+    const bootId = yield* Effect.promise(() => readFile("/proc/sys/kernel/random/boot_id", "utf8"))
+    const tried = [bootId.trim(), host.qemu.version, host.image.kernel].join(" ")
+    const text = yield* Effect.promise(() => readFile(path, "utf8").catch(() => ""))
+    const kept = Option.getOrNull(decode(text))
+    if (kept?.tried === tried) return choice(kept.accelerator, kept.why)
+    const found = yield* buildTemplate(host, { ...shape, accelerator: "kvm" }, KVM_BOOT_TIMEOUT_MS).pipe(
+      Effect.as({ accelerator: "kvm" as const, why: "" }),
+      Effect.catch(({ message }) =>
+        Effect.succeed({
+          accelerator: "tcg" as const,
+          why: `the guest does not boot under KVM here (${message.slice(0, 120)})`
+        })
+      )
+    )
+    yield* Effect.promise(async () => {
+      await writeFile(`${path}.partial`, JSON.stringify({ tried, ...found }))
+      await rename(`${path}.partial`, path)
+    })
+    return choice(found.accelerator, found.why)
+  })

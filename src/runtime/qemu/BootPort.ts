@@ -1,0 +1,98 @@
+/**
+ * The line protocol with `guest/boot.sh`, PID 1's side of a guest: it makes one machine out of a template.
+ *
+ * @source guest/boot.sh
+ */
+import { randomBytes } from "node:crypto"
+import type { Socket } from "node:net"
+import { timespecEscapes } from "./guest/settime.ts"
+
+const ANSWER_MAX_CHARACTERS = 1000
+
+export interface Identity {
+  readonly hostname: string
+  /** Null without a network. */
+  readonly nameserver: string | null
+}
+
+/** Host names are letters, digits and dashes, at most 63; a Sandbox id has an underscore. */
+export const hostnameOf = (sandboxId: string): string =>
+  sandboxId
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, "-")
+    .slice(0, 63)
+
+export class BootPort {
+  private readonly socket: Socket
+
+  constructor(socket: Socket) {
+    this.socket = socket
+    socket.setEncoding("utf8")
+    socket.on("error", () => {})
+  }
+
+  /** Clock, names, entropy, network, volume. Rejects with the guest's reason. */
+  identity(identity: Identity, timeoutMs: number): Promise<void> {
+    const machineId = randomBytes(16).toString("hex")
+    const seed = randomBytes(32).toString("hex")
+    const { hostname, nameserver } = identity
+    return this.ask(
+      "identity",
+      `${timespecEscapes(Date.now())} ${hostname} ${machineId} ${seed} ${nameserver ?? "-"}`,
+      timeoutMs
+    )
+  }
+
+  /** After a sleep. */
+  clock(timeoutMs: number): Promise<void> {
+    return this.ask("clock", timespecEscapes(Date.now()), timeoutMs)
+  }
+
+  /** Everything that was written is on the volume. */
+  flush(timeoutMs: number): Promise<void> {
+    return this.ask("flush", "", timeoutMs)
+  }
+
+  /** The guest ends its commands, writes everything to the volume and powers off. Nothing is answered. */
+  halt(): void {
+    this.socket.write("\nhalt -\n")
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+
+  private ask(verb: string, rest: string, timeoutMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      // An answer to a service that was killed before it read it carries another token.
+      const token = randomBytes(8).toString("hex")
+      let text = ""
+      const stop = () => {
+        clearTimeout(timer)
+        this.socket.off("data", onData).off("close", onClose)
+      }
+      const onData = (more: string) => {
+        const lines = (text + more).split("\n")
+        text = (lines.pop() ?? "").slice(-ANSWER_MAX_CHARACTERS)
+        const answer = lines.find((line) => line.startsWith(`${token} `))
+        if (answer === undefined) return
+        stop()
+        const said = answer.slice(token.length + 1).trim()
+        if (said === "ready") resolve()
+        else reject(new Error(`The guest answered: ${said.slice(0, 200)}`))
+      }
+      const onClose = () => {
+        stop()
+        reject(new Error("The guest ended while it was starting"))
+      }
+      const timer = setTimeout(() => {
+        stop()
+        reject(new Error(`The guest did not start within ${timeoutMs} ms`))
+      }, timeoutMs)
+      this.socket.on("data", onData).on("close", onClose)
+      // The first line break ends what a killed service may have left unfinished.
+      this.socket.write(`\n${verb} ${token} ${rest}\n`)
+      if (this.socket.destroyed) onClose()
+    })
+  }
+}

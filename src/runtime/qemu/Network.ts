@@ -1,0 +1,102 @@
+/**
+ * What a guest with a network may reach, enforced outside it: QEMU sits alone in a network namespace whose only way out is slirp4netns,
+ * and whose routes refuse the host, private, link-local and reserved addresses. Nobody in that namespace may change a route.
+ *
+ * The guest's packets become QEMU's own connections (user networking), so they meet those routes. Names are resolved by slirp4netns'
+ * forwarder, the only private address that is let through.
+ *
+ * @source issue "The VM runtime"; lab.md: slirp4netns alone reaches the host and link-local addresses; RFC 6890
+ */
+import { spawn } from "node:child_process"
+import { networkInterfaces } from "node:os"
+
+/** slirp4netns' own forwarder, as the namespace sees it. */
+export const NAMESERVER = "10.0.2.3"
+const GATEWAY = "10.0.2.2"
+const DEVICE = "tap0"
+
+const REFUSED = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "224.0.0.0/4",
+  "240.0.0.0/4"
+]
+
+/** Lines for `ip -batch`. `hostAddresses`: the host's own IPv4 addresses, public ones too. */
+export const routeCommands = (hostAddresses: ReadonlyArray<string>): string =>
+  [
+    // The connected route would let the gateway's address through.
+    "route del 10.0.2.0/24",
+    `route replace default via ${GATEWAY} dev ${DEVICE} onlink`,
+    `route add ${NAMESERVER}/32 dev ${DEVICE}`,
+    ...REFUSED.map((range) => `route add prohibit ${range}`),
+    ...new Set(hostAddresses.map((address) => `route replace prohibit ${address}/32`)),
+    ""
+  ].join("\n")
+
+const hostAddresses = (): ReadonlyArray<string> =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ family }) => family === "IPv4")
+    .map(({ address }) => address)
+    .filter((address) => !address.startsWith("127."))
+
+const END_TIMEOUT_MS = 10_000
+
+/** Runs to its end; rejects with what it said. */
+const run = (command: string, args: ReadonlyArray<string>, input: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(command, args, {
+      stdio: ["pipe", "ignore", "pipe"],
+      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+      timeout: END_TIMEOUT_MS
+    })
+    let errors = ""
+    child.stderr.on("data", (bytes: Buffer) => {
+      errors = (errors + bytes.toString()).slice(0, 500)
+    })
+    child.on("error", reject)
+    child.on("close", (code) => (code === 0 ? resolve() : reject(new Error(`${command}: ${errors.trim()}`))))
+    child.stdin.on("error", () => {})
+    child.stdin.end(input)
+  })
+
+/**
+ * Connects the network namespace of the process `pid` and closes what a guest must not reach.
+ * `lifeFd`: the read end of a pipe whose write end that process holds; when it closes, slirp4netns ends.
+ * Returns slirp4netns' pid. Resolves only when every route is in place.
+ */
+export const connectNetwork = async (pid: number, lifeFd: number): Promise<number> => {
+  const slirp = spawn(
+    "slirp4netns",
+    [
+      ...["--configure", "--mtu=65520", "--disable-host-loopback", "--enable-sandbox", "--enable-seccomp"],
+      ...["--ready-fd=3", "--exit-fd=4", "--netns-type=path", `/proc/${pid}/ns/net`, DEVICE]
+    ],
+    {
+      detached: true,
+      stdio: ["ignore", "ignore", "ignore", "pipe", lifeFd],
+      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" }
+    }
+  )
+  slirp.unref()
+  await new Promise<void>((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("slirp4netns did not start in time")), END_TIMEOUT_MS)
+    slirp.on("error", reject)
+    slirp.on("exit", () => reject(new Error("slirp4netns ended at once")))
+    slirp.stdio[3]?.once("data", () => {
+      clearTimeout(timer)
+      slirp.stdio[3]?.destroy()
+      resolve()
+    })
+    slirp.stdio[3]?.on("error", () => {})
+  })
+  await run("nsenter", [`--net=/proc/${pid}/ns/net`, "ip", "-batch", "-"], routeCommands(hostAddresses()))
+  return slirp.pid!
+}

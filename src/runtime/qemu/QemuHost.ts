@@ -1,0 +1,119 @@
+/** What this host runs machines with, found out and prepared once at start. */
+import { access, chmod, constants, mkdir } from "node:fs/promises"
+import { delimiter } from "node:path"
+import { Effect, Schema } from "effect"
+import type { SettingsShape } from "../../Config.ts"
+import { type Choice, chooseAccelerator } from "./Accelerator.ts"
+import { prepareGuestImage } from "./GuestImage.ts"
+import { findBaseImage } from "./image/BaseImage.ts"
+import type { MachineShape } from "./machineArguments.ts"
+import { findQemu, type runtimePackages } from "./QemuBuild.ts"
+import type { TemplateHost } from "./Template.ts"
+
+/** This host cannot run virtual machines; the message says what is missing and how to mend it. */
+export class MachinesUnusable extends Schema.TaggedError<MachinesUnusable>()("MachinesUnusable", {
+  message: Schema.String
+}) {}
+
+export interface QemuHost extends TemplateHost {
+  /** Folder of the Sandboxes' machines. */
+  readonly root: string
+  readonly choice: Choice
+  /** Null when machines can have a network; else one sentence. */
+  readonly networkObstacle: string | null
+  readonly isRoot: boolean
+  /** The first user of a Sandbox's machine; null: our own. */
+  readonly firstUid: number | null
+}
+
+const PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+
+const installed = async (program: string): Promise<boolean> => {
+  for (const folder of PATH.split(delimiter)) {
+    const found = await access(`${folder}/${program}`, constants.X_OK).then(
+      () => true,
+      () => false
+    )
+    if (found) return true
+  }
+  return false
+}
+
+const PROGRAMS: Readonly<Record<string, (typeof runtimePackages)[number]>> = {
+  "qemu-img": "qemu-utils",
+  mke2fs: "e2fsprogs",
+  setpriv: "util-linux",
+  unshare: "util-linux",
+  prlimit: "util-linux"
+}
+
+const missingPackages = async (programs: Readonly<Record<string, string>>): Promise<ReadonlyArray<string>> => {
+  const missing = new Set<string>()
+  for (const [program, name] of Object.entries(programs)) if (!(await installed(program))) missing.add(name)
+  return [...missing]
+}
+
+const findNetworkObstacle = async (isRoot: boolean): Promise<string | null> => {
+  if (!isRoot) return "the service is not root, and joining a machine's network namespace needs it"
+  const missing = await missingPackages({ slirp4netns: "slirp4netns", ip: "iproute2", nsenter: "util-linux" })
+  return missing.length === 0 ? null : `missing on this host: apt-get install ${missing.join(" ")}`
+}
+
+export const shapeOf = (settings: SettingsShape, network: boolean): Omit<MachineShape, "accelerator"> => ({
+  vcpus: settings.sandboxVcpus,
+  memoryBytes: settings.sandboxMemoryBytes,
+  volumeBytes: settings.volumeBytes,
+  network
+})
+
+/** Looks, prepares, and boots a guest once if nothing of this build has been booted here before. */
+export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, MachinesUnusable> =>
+  Effect.gen(function* () {
+    const found = yield* Effect.tryPromise({
+      try: async () => {
+        if (process.platform !== "linux" || process.arch !== "x64") {
+          throw new Error(`The VM runtime needs Linux on x86-64, and this is ${process.platform} on ${process.arch}.`)
+        }
+        const qemu = await findQemu()
+        const missing = await missingPackages(PROGRAMS)
+        if (missing.length > 0) {
+          throw new Error(`Programs are missing on this host: apt-get install ${missing.join(" ")}.`)
+        }
+        const base = await findBaseImage(settings.vmDir, process.version)
+        if (base === null) throw new Error("No guest image was built yet: npm run vm:image (half a minute).")
+        const isRoot = process.getuid?.() === 0
+        const root = `${settings.dataDir}/runtime/qemu`
+        await mkdir(root, { recursive: true })
+        if (isRoot) for (const folder of [root, `${settings.dataDir}/runtime`]) await chmod(folder, 0o711)
+        return {
+          vmFolder: settings.vmDir,
+          qemu,
+          image: await prepareGuestImage(settings.vmDir, base, { processesMax: settings.sandboxProcesses }),
+          uid: isRoot ? settings.vmUidFirst : null,
+          firstUid: isRoot ? settings.vmUidFirst + 1 : null,
+          root,
+          isRoot,
+          networkObstacle: await findNetworkObstacle(isRoot)
+        }
+      },
+      catch: (cause) => new MachinesUnusable({ message: cause instanceof Error ? cause.message : String(cause) })
+    })
+    const choice = yield* chooseAccelerator(found, shapeOf(settings, false))
+    return { ...found, choice }
+  })
+
+/** One sentence each about what holds here and what does not. */
+export const statementsOf = (host: QemuHost): ReadonlyArray<string> => [
+  `Every Sandbox is a virtual machine of its own (${host.qemu.version.replace("QEMU emulator version ", "QEMU ")}).`,
+  host.choice.statement,
+  host.qemu.clones
+    ? "Machines start as copy-on-write clones of a template, and can sleep on disk."
+    : "This QEMU is older than 8.2: every start is a full boot of several seconds, and machines cannot sleep. Install a newer one (bookworm-backports).",
+  host.isRoot
+    ? "Each QEMU runs as a user of its own, without capabilities, in an empty network namespace, with its system calls filtered."
+    : "Every QEMU runs as the service's own user, with its system calls filtered: run the service as root to give each its own.",
+  "A volume's size is enforced: it is a disk of its own. Memory and processors are the machine's own.",
+  host.networkObstacle === null
+    ? "Network is filtered outside the machine: this host, private and link-local addresses are unreachable; there is no IPv6."
+    : `Machines have no network, whatever was asked: ${host.networkObstacle}.`
+]

@@ -1,0 +1,145 @@
+/**
+ * The control socket of one QEMU process.
+ *
+ * One JSON object a line each way. QEMU is untrusted once a guest has run in it: a line is bounded, and one that does not parse ends the connection.
+ *
+ * @source QEMU docs/interop/qmp-spec.rst
+ */
+import type { Socket } from "node:net"
+
+const LINE_MAX_CHARACTERS = 1024 ** 2
+const COMMAND_TIMEOUT_MS = 20_000
+
+export interface QmpEvent {
+  readonly event: string
+  readonly data: Readonly<Record<string, unknown>>
+}
+
+interface Message {
+  readonly QMP?: unknown
+  readonly event?: unknown
+  readonly data?: unknown
+  readonly return?: unknown
+  readonly error?: { readonly desc?: unknown }
+}
+
+interface Waiting {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: Error) => void
+}
+
+export class Qmp {
+  /** Resolves when the connection has ended, in whatever way. */
+  readonly closed: Promise<void>
+  /** Why the machine ended, as QEMU said before it closed: `guest-shutdown`, `guest-reset`, `guest-panic`, `host-qmp-quit`, … */
+  shutdownReason: string | null = null
+  private readonly socket: Socket
+  private readonly waiting: Array<Waiting> = []
+  private readonly listeners = new Set<(event: QmpEvent) => void>()
+  private text = ""
+
+  /** Negotiates; rejects when the other side is no QMP server or does not answer in time. */
+  static async open(socket: Socket): Promise<Qmp> {
+    const qmp = new Qmp(socket)
+    await qmp.settled("greeting")
+    await qmp.execute("qmp_capabilities")
+    return qmp
+  }
+
+  private constructor(socket: Socket) {
+    this.socket = socket
+    socket.setEncoding("utf8")
+    socket.on("data", (text: string) => this.receive(text))
+    socket.on("error", () => {})
+    this.closed = new Promise((resolve) =>
+      socket.once("close", () => {
+        for (const { reject } of this.waiting.splice(0)) reject(new Error("QEMU closed its control socket"))
+        resolve()
+      })
+    )
+  }
+
+  execute(command: string, args?: Readonly<Record<string, unknown>>): Promise<unknown> {
+    if (this.socket.destroyed) return Promise.reject(new Error("QEMU closed its control socket"))
+    this.socket.write(`${JSON.stringify({ execute: command, ...(args === undefined ? {} : { arguments: args }) })}\n`)
+    return this.settled(command)
+  }
+
+  /** The first event from now on that fits. Call it before the command that causes the event. */
+  next(fits: (event: QmpEvent) => boolean, timeoutMs: number): Promise<QmpEvent> {
+    return new Promise((resolve, reject) => {
+      const stop = () => {
+        clearTimeout(timer)
+        this.listeners.delete(listener)
+      }
+      const listener = (event: QmpEvent) => {
+        if (!fits(event)) return
+        stop()
+        resolve(event)
+      }
+      const timer = setTimeout(() => {
+        stop()
+        reject(new Error(`QEMU did not report in ${timeoutMs} ms`))
+      }, timeoutMs)
+      this.listeners.add(listener)
+      void this.closed.then(() => {
+        stop()
+        reject(new Error("QEMU closed its control socket"))
+      })
+    })
+  }
+
+  close(): void {
+    this.socket.destroy()
+  }
+
+  private settled(what: string): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        reject(new Error(`QEMU did not answer ${what} in ${COMMAND_TIMEOUT_MS} ms`))
+        this.socket.destroy()
+      }, COMMAND_TIMEOUT_MS)
+      this.waiting.push({
+        resolve: (value) => {
+          clearTimeout(timer)
+          resolve(value)
+        },
+        reject: (error) => {
+          clearTimeout(timer)
+          reject(error)
+        }
+      })
+    })
+  }
+
+  private receive(text: string): void {
+    this.text += text
+    const lines = this.text.split("\n")
+    this.text = lines.pop() ?? ""
+    if (this.text.length > LINE_MAX_CHARACTERS) this.socket.destroy()
+    for (const line of lines) if (line.trim() !== "") this.dispatch(line)
+  }
+
+  private dispatch(line: string): void {
+    let message: Message
+    try {
+      message = JSON.parse(line) as Message
+    } catch {
+      this.socket.destroy()
+      return
+    }
+    if (typeof message.event === "string") {
+      const data = typeof message.data === "object" && message.data !== null ? { ...message.data } : {}
+      this.report({ event: message.event, data })
+    } else if (message.error !== undefined) {
+      this.waiting.shift()?.reject(new Error(`QEMU refused: ${String(message.error.desc).slice(0, 500)}`))
+    } else {
+      this.waiting.shift()?.resolve(message.return)
+    }
+  }
+
+  private report(event: QmpEvent): void {
+    if (event.event === "SHUTDOWN") this.shutdownReason = String(event.data["reason"])
+    for (const listener of [...this.listeners]) listener(event)
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * What is written down about one Sandbox's machine on this host: `<data>/runtime/qemu/<sandboxId>/record.json`.
+ *
+ * The folder is ours; QEMU's user owns only the files that QEMU writes and the `run` folder of its sockets, so that a guest which took over its
+ * QEMU cannot change what we read here.
+ */
+import { chmod, chown, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises"
+import { Option, Schema } from "effect"
+import { machineFiles } from "./machineArguments.ts"
+
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+const Process = Schema.Struct({ pid: Count, startTime: Count, hostBootId: Schema.String })
+
+const MachineRecord = Schema.Struct({
+  sandboxId: Schema.String,
+  /** Null: our own user. */
+  uid: Schema.NullOr(Count),
+  generation: Count,
+  vcpus: Count,
+  memoryBytes: Count,
+  volumeBytes: Count,
+  networkEnabled: Schema.Boolean,
+  /** `starting`: QEMU may run and the guest has not answered yet. `running`: it has. `stopped`: only the volume is left. */
+  state: Schema.Literals(["starting", "running", "suspended", "stopped"]),
+  accelerator: Schema.Literals(["kvm", "tcg"]),
+  /** On QEMU's command line: finds a process that was started and never written down. */
+  uuid: Schema.String,
+  process: Schema.NullOr(Process),
+  /** slirp4netns, when there is a network. */
+  network: Schema.NullOr(Process)
+})
+export type MachineRecord = typeof MachineRecord.Type
+
+const decode = Schema.decodeUnknownOption(Schema.fromJsonString(MachineRecord))
+
+const SANDBOX_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+export class SandboxFolder {
+  readonly path: string
+  readonly sandboxId: string
+
+  constructor(root: string, sandboxId: string) {
+    if (!SANDBOX_ID.test(sandboxId)) throw new Error("This is no Sandbox id.")
+    this.sandboxId = sandboxId
+    this.path = `${root}/${sandboxId}`
+  }
+
+  file(name: keyof typeof machineFiles): string {
+    return `${this.path}/${machineFiles[name]}`
+  }
+
+  /** Null when there is none, or none that can be read: then nothing that it named is known to exist. */
+  async read(): Promise<MachineRecord | null> {
+    const text = await readFile(`${this.path}/record.json`, "utf8").catch(() => null)
+    return text === null ? null : Option.getOrNull(decode(text))
+  }
+
+  async write(record: MachineRecord): Promise<void> {
+    const partial = `${this.path}/record.json.partial`
+    const file = await open(partial, "w", 0o600)
+    try {
+      await file.writeFile(JSON.stringify(record))
+    } finally {
+      await file.close()
+    }
+    await rename(partial, `${this.path}/record.json`)
+  }
+
+  /** The folder and what QEMU opens in it, with a fresh `run` folder. */
+  async prepare(uid: number | null): Promise<void> {
+    await mkdir(this.path, { recursive: true })
+    await chmod(this.path, uid === null ? 0o700 : 0o711)
+    await rm(`${this.path}/run`, { recursive: true, force: true })
+    await mkdir(`${this.path}/run`, { mode: 0o700 })
+    if (uid !== null) await chown(`${this.path}/run`, uid, uid)
+  }
+
+  /** An empty file that QEMU's user may write. */
+  async makeEmpty(name: keyof typeof machineFiles, uid: number | null): Promise<void> {
+    await rm(this.file(name), { force: true })
+    const file = await open(this.file(name), "wx", 0o600)
+    await file.close()
+    if (uid !== null) await chown(this.file(name), uid, uid)
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true })
+  }
+}
+
+/** Every Sandbox of which anything is left below `root`. */
+export const sandboxFolders = async (root: string): Promise<ReadonlyArray<SandboxFolder>> => {
+  const entries = await readdir(root, { withFileTypes: true }).catch(() => [])
+  return entries
+    .filter((entry) => entry.isDirectory() && SANDBOX_ID.test(entry.name))
+    .map(({ name }) => new SandboxFolder(root, name))
+}

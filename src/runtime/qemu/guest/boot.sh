@@ -1,0 +1,56 @@
+#!/run/atoll/busybox sh
+# Makes one machine out of a template: the host writes a line, this acts on it and answers with a line.
+#
+#   identity TOKEN TIME HOSTNAME MACHINE_ID SEED NAMESERVER|-   clock, names, entropy, volume, network
+#   clock TOKEN TIME                                            after a sleep
+#   flush TOKEN                                                 writes everything to the volume
+#   halt TOKEN                                                  the same, and powers off
+#
+# The answer is `TOKEN ready` or `TOKEN failed WHY`; to halt there is none. TIME is a struct timespec as printf escapes. Reading ends when the host hangs up; PID 1 then starts this again.
+# Few processes, because each costs some 30 ms in a guest that was just restored under TCG.
+bb=/run/atoll/busybox
+port=/dev/virtio-ports/atoll.boot
+answer() { echo "$token $*" >&3; }
+set_clock() {
+  printf "$1" > /run/atoll/now
+  /run/atoll/settime < /run/atoll/now
+}
+exec 3<> $port || { $bb sleep 1; exit 1; }
+read -r verb token time hostname machine_id seed nameserver <&3 || { $bb usleep 50000; exit 0; }
+while :; do
+  case $verb in
+    identity)
+      set_clock "$time"
+      echo "$hostname" > /proc/sys/kernel/hostname
+      echo "$hostname" > /run/atoll/hostname
+      echo "$machine_id" > /run/atoll/machine-id
+      echo "$seed" > /dev/urandom
+      if [ "$nameserver" != - ]; then
+        echo "nameserver $nameserver" > /run/atoll/resolv.conf
+        $bb ip addr add 10.0.3.15/24 dev eth0
+        $bb ip link set eth0 up
+        $bb ip route add default via 10.0.3.2
+      fi
+      if $bb mount -t ext4 -o noatime,nosuid,nodev,noinit_itable,discard /dev/vdb /workspace 2> /run/atoll/why; then
+        answer ready
+      else
+        read -r why < /run/atoll/why
+        answer failed "$why"
+      fi
+      ;;
+    clock)
+      set_clock "$time"
+      answer ready
+      ;;
+    flush)
+      $bb sync
+      answer ready
+      ;;
+    halt)
+      echo 1 > /sys/fs/cgroup/sandbox/cgroup.kill
+      $bb mount -o remount,ro /workspace || $bb sync
+      $bb poweroff -f
+      ;;
+  esac
+  read -r verb token time hostname machine_id seed nameserver <&3 || exit 0
+done

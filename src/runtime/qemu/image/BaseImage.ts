@@ -1,0 +1,48 @@
+/**
+ * A base image: kernel, root disk and initramfs parts, made from Debian packages by `build.ts`. It carries no Atoll code,
+ * so a new agent needs no new image; `initramfs.ts` adds it at start.
+ */
+import { createHash } from "node:crypto"
+import { readdir, readFile } from "node:fs/promises"
+import { fileURLToPath } from "node:url"
+import { recipe } from "./recipe.ts"
+
+export interface BaseImage {
+  /** `<recipe digest>-<digest of the package versions>`: names the content. */
+  readonly id: string
+  readonly folder: string
+  readonly builtAt: string
+  readonly nodeVersion: string
+}
+
+export const imagesFolder = (vmFolder: string): string => `${vmFolder}/images`
+
+export const prepareScript = fileURLToPath(new URL("./prepare.sh", import.meta.url))
+
+const digest = (parts: ReadonlyArray<string | Buffer>): string => {
+  const hash = createHash("sha256")
+  for (const part of parts) hash.update(part).update("\0")
+  return hash.digest("hex").slice(0, 12)
+}
+
+/** Names everything that decides what is built, package versions aside. */
+export const recipeDigest = async (nodeVersion: string): Promise<string> =>
+  digest([JSON.stringify(recipe), await readFile(prepareScript), nodeVersion])
+
+export const packagesDigest = (packages: Buffer): string => digest([packages])
+
+/** The newest complete image of the recipe as it is now, or null. */
+export const findBaseImage = async (vmFolder: string, nodeVersion: string): Promise<BaseImage | null> => {
+  const prefix = `${await recipeDigest(nodeVersion)}-`
+  const names = await readdir(imagesFolder(vmFolder)).catch(() => [])
+  const found: Array<BaseImage> = []
+  for (const id of names.filter((name) => name.startsWith(prefix) && !name.endsWith(".partial"))) {
+    const folder = `${imagesFolder(vmFolder)}/${id}`
+    const manifest = await readFile(`${folder}/manifest.json`, "utf8").catch(() => null)
+    if (manifest === null) continue
+    const { builtAt } = JSON.parse(manifest) as { builtAt: string }
+    found.push({ id, folder, builtAt, nodeVersion })
+  }
+  found.sort((a, b) => b.builtAt.localeCompare(a.builtAt))
+  return found[0] ?? null
+}

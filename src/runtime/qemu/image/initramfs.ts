@@ -1,0 +1,47 @@
+/**
+ * The initramfs of a guest: the base image's busybox and kernel modules, and everything of Atoll that runs in the guest
+ * (`../guest/*`, the agent). Made at start, because the agent changes more often than Debian does.
+ */
+import { readdir, readFile } from "node:fs/promises"
+import { extname } from "node:path"
+import { fileURLToPath } from "node:url"
+import { settimeProgram } from "../guest/settime.ts"
+import type { BaseImage } from "./BaseImage.ts"
+import { type CpioEntry, cpioArchive, directory, executable, plainFile } from "./cpio.ts"
+
+const guestFile = (name: string): Promise<Buffer> =>
+  readFile(fileURLToPath(new URL(`../guest/${name}`, import.meta.url)))
+
+/** Exported shell variables, one a line. Values are ours, never a customer's. */
+const environmentFile = (environment: Readonly<Record<string, string>>): Buffer =>
+  Buffer.from(
+    Object.entries(environment)
+      .map(([name, value]) => `export ${name}='${value.replaceAll("'", "'\\''")}'\n`)
+      .join("")
+  )
+
+export const makeInitramfs = async (
+  image: BaseImage,
+  agent: { readonly fileName: string; readonly bundle: Buffer; readonly environment: Readonly<Record<string, string>> }
+): Promise<Buffer> => {
+  const busybox = await readFile(`${image.folder}/busybox`)
+  const modules: Array<CpioEntry> = []
+  for (const name of (await readdir(`${image.folder}/modules`)).sort())
+    modules.push(plainFile(`modules/${name}`, await readFile(`${image.folder}/modules/${name}`)))
+  const scripts: Array<CpioEntry> = []
+  for (const name of ["sysinit.sh", "boot.sh", "agent.sh"])
+    scripts.push(executable(`atoll/${name}`, await guestFile(name)))
+  return cpioArchive([
+    ...["bin", "dev", "proc", "root", "modules", "atoll"].map(directory),
+    executable("init", await guestFile("init.sh")),
+    executable("bin/busybox", busybox),
+    ...modules,
+    ...scripts,
+    plainFile("atoll/inittab", await guestFile("inittab")),
+    plainFile("atoll/agent.env", environmentFile(agent.environment)),
+    plainFile(`atoll/agent${extname(agent.fileName)}`, agent.bundle),
+    executable("atoll/busybox", busybox),
+    executable("atoll/init", busybox),
+    executable("atoll/settime", settimeProgram())
+  ])
+}

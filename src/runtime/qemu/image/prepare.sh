@@ -1,0 +1,29 @@
+#!/bin/sh
+# Runs outside the new root ($1) at the end of mmdebstrap: collects what boots the guest into $1/atoll, which the
+# build copies out, and leaves the root as a guest sees it. KERNEL_PACKAGE, MODULES, GUEST_USER, GUEST_UID from the environment.
+set -eu
+root=$1
+export KERNEL_PACKAGE MODULES GUEST_USER GUEST_UID
+chroot "$root" /bin/sh -eu <<'INSIDE'
+cd /tmp
+image=$(apt-cache depends "$KERNEL_PACKAGE" | sed -n 's/^ *Depends: \(linux-image-[^ ]*\)$/\1/p' | head -n 1)
+apt-get download -q "$image" >/dev/null
+dpkg-deb -x "$image"_*.deb kernel
+mkdir -p /atoll/modules
+cp kernel/boot/vmlinuz-* /atoll/vmlinuz
+number=10
+for module in $MODULES; do
+  xz -dc "$(find kernel -name "$module.ko.xz")" > "/atoll/modules/$number-$module.ko"
+  number=$((number + 1))
+done
+cp /bin/busybox /atoll/busybox
+{ dpkg-query -W -f '${Package} ${Version}\n'; dpkg-deb -W --showformat '${Package} ${Version}\n' "$image"_*.deb; } > /atoll/packages.txt
+rm -rf kernel "$image"_*.deb
+useradd --uid "$GUEST_UID" --user-group --home-dir /workspace --no-create-home --shell /bin/bash "$GUEST_USER"
+mkdir -p /workspace
+rm -f /etc/machine-id
+rm -f /var/lib/dbus/machine-id /etc/resolv.conf /etc/hostname
+for name in resolv.conf hostname machine-id; do ln -sf /run/atoll/$name /etc/$name; done
+printf '127.0.0.1 localhost\n::1 localhost\n' > /etc/hosts
+rm -rf /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
+INSIDE

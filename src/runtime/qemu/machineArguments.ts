@@ -1,0 +1,110 @@
+/**
+ * QEMU's command line. The devices of a template and of its clones must be the same, so both are made here.
+ *
+ * @source lab.md "QEMU"; QEMU docs/system/invocation.rst
+ */
+export type Accelerator = "kvm" | "tcg"
+
+export interface MachineShape {
+  readonly accelerator: Accelerator
+  readonly vcpus: number
+  readonly memoryBytes: number
+  /** A volume is a fixed device of the machine: the guest knows its size from the template. */
+  readonly volumeBytes: number
+  readonly network: boolean
+}
+
+/** Names of the files in a machine's own folder, which is QEMU's working folder. */
+export const machineFiles = {
+  overlay: "root.qcow2",
+  volume: "volume.raw",
+  console: "console.log",
+  suspended: "suspended.state",
+  qmpSocket: "run/qmp.sock",
+  agentSocket: "run/agent.sock",
+  bootSocket: "run/boot.sock"
+} as const
+
+export type Start =
+  /** From the kernel. `memoryFile`: the template's memory, shared with that file; null: private memory. */
+  | { readonly type: "boot"; readonly kernel: string; readonly initramfs: string; readonly memoryFile: string | null }
+  /** Paused, waiting for `migrate-incoming`; memory is a private copy-on-write view of the template's. */
+  | { readonly type: "clone"; readonly memoryFile: string }
+  /** Paused, waiting for `migrate-incoming` of its whole memory. */
+  | { readonly type: "wake" }
+
+/** `max` without five-level paging, which makes every address translation under TCG one step longer. */
+const cpuModel = (accelerator: Accelerator): string => (accelerator === "kvm" ? "host" : "max,la57=off")
+
+/** Guests of one customer defend nothing from one another, and mitigations cost a quarter of TCG's speed; hardware keeps them. */
+const kernelCommandLine = (accelerator: Accelerator): string =>
+  [
+    "console=ttyS0 quiet loglevel=3 panic=-1 oops=panic",
+    // Each command gets a cgroup, and each move into one waits for a grace period.
+    "cgroup_no_v1=all rcupdate.rcu_expedited=1 random.trust_cpu=on",
+    accelerator === "tcg" ? "mitigations=off atoll.emulated" : ""
+  ].join(" ")
+
+const memoryObject = (start: Start, bytes: number): string => {
+  const size = `id=ram,size=${bytes}`
+  if (start.type === "clone") {
+    return `memory-backend-file,${size},mem-path=${start.memoryFile},share=off,readonly=on,rom=off`
+  }
+  if (start.type === "boot" && start.memoryFile !== null) {
+    return `memory-backend-file,${size},mem-path=${start.memoryFile},share=on`
+  }
+  return `memory-backend-ram,${size}`
+}
+
+/** How much translated code QEMU keeps under TCG; its default of 1 GiB would be the guest's size twice over. */
+const TRANSLATIONS_MIB = 64
+
+export const machineArguments = (
+  shape: MachineShape,
+  machine: { readonly uuid: string; readonly start: Start }
+): ReadonlyArray<string> => {
+  const { start } = machine
+  const accelerator = shape.accelerator === "tcg" ? `tcg,thread=multi,tb-size=${TRANSLATIONS_MIB}` : "kvm"
+  const serialPort = (name: string, path: string, number: number) => [
+    "-chardev",
+    `socket,id=${name},path=${path},server=on,wait=off`,
+    "-device",
+    `virtserialport,bus=serial.0,nr=${number},chardev=${name},name=atoll.${name}`
+  ]
+  return [
+    ...["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"],
+    ...["-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"],
+    ...["-uuid", machine.uuid],
+    ...["-accel", accelerator],
+    ...["-machine", "q35,i8042=off,hpet=off,smm=off,usb=off,sata=off,vmport=off,memory-backend=ram"],
+    ...["-cpu", cpuModel(shape.accelerator), "-smp", String(shape.vcpus), "-m", `${shape.memoryBytes}B`],
+    ...["-object", memoryObject(start, shape.memoryBytes)],
+    ...["-rtc", "base=utc,clock=host"],
+    ...["-device", "vmgenid,guid=auto", "-device", "pvpanic-pci"],
+    ...["-chardev", `file,id=console,path=${machineFiles.console},append=on`, "-serial", "chardev:console"],
+    ...["-device", "virtio-serial-pci,id=serial,max_ports=4,ioeventfd=off"],
+    ...serialPort("agent", machineFiles.agentSocket, 1),
+    ...serialPort("boot", machineFiles.bootSocket, 2),
+    // What a guest writes outside its volume lasts no longer than its boot, so nothing waits for the disk.
+    ...[
+      "-blockdev",
+      `qcow2,node-name=root,discard=unmap,cache.no-flush=on,file.driver=file,file.filename=${machineFiles.overlay}`
+    ],
+    ...["-device", "virtio-blk-pci,drive=root"],
+    ...[
+      "-blockdev",
+      `raw,node-name=volume,discard=unmap,file.driver=file,file.filename=${machineFiles.volume},file.discard=unmap`
+    ],
+    ...["-device", "virtio-blk-pci,drive=volume"],
+    ...(shape.network
+      ? [
+          ...["-netdev", "user,id=net,net=10.0.3.0/24,host=10.0.3.2,dns=10.0.3.3,ipv6=off"],
+          ...["-device", "virtio-net-pci,netdev=net,mac=02:00:00:00:03:0f,romfile="]
+        ]
+      : []),
+    ...["-qmp", `unix:${machineFiles.qmpSocket},server=on,wait=off`],
+    ...(start.type === "boot"
+      ? ["-kernel", start.kernel, "-initrd", start.initramfs, "-append", kernelCommandLine(shape.accelerator)]
+      : ["-incoming", "defer", "-S"])
+  ]
+}

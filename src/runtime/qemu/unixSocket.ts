@@ -1,0 +1,45 @@
+/** Connections to sockets whose path may be longer than the 107 bytes that an address holds. */
+import { close, constants, lstat, open } from "node:fs"
+import { createConnection, type Socket } from "node:net"
+import { basename, dirname } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { promisify } from "node:util"
+
+const openFolder = promisify(open)
+const closeFolder = promisify(close)
+const lstatOf = promisify(lstat)
+
+/** Rejects with ENOENT or ECONNREFUSED when nobody listens. A symbolic link there is not followed: QEMU owns the folder. */
+export const connectUnix = async (path: string): Promise<Socket> => {
+  const folder = await openFolder(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+  try {
+    const short = `/proc/self/fd/${folder}/${basename(path)}`
+    if (!(await lstatOf(short)).isSocket()) throw new Error(`${basename(path)} is no socket`)
+    return await new Promise((resolve, reject) => {
+      const socket = createConnection(short)
+      socket.once("error", reject)
+      socket.once("connect", () => {
+        socket.off("error", reject)
+        resolve(socket)
+      })
+    })
+  } finally {
+    await closeFolder(folder)
+  }
+}
+
+/** Tries until somebody listens, `stillWorth` says no, or the time is over. */
+export const connectUnixSoon = async (
+  path: string,
+  options: { readonly timeoutMs: number; readonly stillWorth: () => boolean }
+): Promise<Socket> => {
+  const deadline = performance.now() + options.timeoutMs
+  for (;;) {
+    try {
+      return await connectUnix(path)
+    } catch (error) {
+      if (performance.now() > deadline || !options.stillWorth()) throw error
+      await sleep(2)
+    }
+  }
+}
