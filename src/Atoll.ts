@@ -1,0 +1,55 @@
+/**
+ * The service without its edges: actors and the resources built on them. `main.ts` gives it a runtime, a database and HTTP;
+ * tests and benches give it others.
+ */
+import { Effect, Layer } from "effect"
+import { ActorHost, type ActorHostOptions } from "./actor/ActorHost.ts"
+import { Analytics } from "./analytics/Analytics.ts"
+import { TelemetrySampler } from "./analytics/TelemetrySampler.ts"
+import { ConnectionGrantsLive } from "./cooperative/ConnectionGrantsLive.ts"
+import { SshEndpoint } from "./cooperative/SshEndpoint.ts"
+import { SshGateway } from "./cooperative/SshGateway.ts"
+import { Files } from "./files/Files.ts"
+import { LiveConnections } from "./gateway/LiveConnections.ts"
+import { PublicPort } from "./gateway/PublicPort.ts"
+import { SandboxReach } from "./gateway/SandboxReach.ts"
+import { ConsoleLog } from "./logs/ConsoleLog.ts"
+import { Logs } from "./logs/Logs.ts"
+import { OperationsLive } from "./operation/OperationsLive.ts"
+import { PreviewGateway } from "./preview/PreviewGateway.ts"
+import { PreviewsLive } from "./preview/PreviewsLive.ts"
+import { Pruner } from "./retention/Pruner.ts"
+import { RuntimeWatch } from "./sandbox/RuntimeWatch.ts"
+import { SandboxesLive } from "./sandbox/SandboxesLive.ts"
+import { ServiceAccessesLive } from "./serviceAccess/ServiceAccessesLive.ts"
+import { Actors } from "./store/Actors.ts"
+import { Journal } from "./store/Journal.ts"
+import { Output } from "./store/Output.ts"
+
+/** Once every kind is registered, whatever waits for its owner is woken. */
+const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.recover))
+
+export const Atoll = {
+  /** Needs a Runtime, the Database, Settings and an ActorCluster. */
+  layer: (options: Partial<ActorHostOptions> = {}) =>
+    Layer.mergeAll(RuntimeWatch.layer, ConsoleLog.layer, TelemetrySampler.layer, Pruner.layer, recovery).pipe(
+      Layer.provideMerge(Layer.merge(PreviewGateway.layer, SshGateway.layer)),
+      Layer.provideMerge(
+        Layer.mergeAll(
+          OperationsLive,
+          Files.layer,
+          Logs.layer,
+          Analytics.layer,
+          PreviewsLive,
+          ServiceAccessesLive,
+          ConnectionGrantsLive
+        )
+      ),
+      Layer.provideMerge(
+        Layer.mergeAll(LiveConnections.layer, SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)
+      ),
+      Layer.provideMerge(SandboxesLive),
+      Layer.provideMerge(ActorHost.layer(options)),
+      Layer.provideMerge(Layer.mergeAll(Journal.layer, Actors.layer, Output.layer))
+    )
+}

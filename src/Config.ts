@@ -1,0 +1,263 @@
+/**
+ * Every setting of Atoll, once. The README's table is made from this list (`npm run docs`), and `Settings` is what it decodes to.
+ *
+ * A name ends in its unit. A value that does not parse stops the start with the name, the value's shape and the default.
+ */
+import { createHash } from "node:crypto"
+import { statSync } from "node:fs"
+import { basename, dirname, join, resolve } from "node:path"
+import { Config, Context, Effect, Layer, Option, type Redacted, Schema } from "effect"
+
+interface Setting<A> {
+  readonly env: string
+  readonly description: string
+  /** As shown in the table. */
+  readonly default: string
+  /** What a value must be, as in "ATOLL_PORT must be …". */
+  readonly shape: string
+  readonly config: Config.Config<A>
+}
+
+const integer = (
+  env: string,
+  fallback: number,
+  description: string,
+  { minimum, maximum }: { readonly minimum: number; readonly maximum: number } = {
+    minimum: 0,
+    maximum: Number.MAX_SAFE_INTEGER
+  }
+): Setting<number> => ({
+  env,
+  description,
+  default: String(fallback),
+  shape: `a whole number from ${minimum} to ${maximum}`,
+  config: Config.schema(Schema.Int.check(Schema.isBetween({ minimum, maximum })), env).pipe(
+    Config.withDefault(fallback)
+  )
+})
+
+const text = (env: string, fallback: string, description: string): Setting<string> => ({
+  env,
+  description,
+  default: fallback,
+  shape: "a text that is not empty",
+  config: Config.NonEmptyString(env).pipe(Config.withDefault(fallback))
+})
+
+/** A folder, made absolute. */
+const folder = (env: string, fallback: string, choose: () => string, description: string): Setting<string> => ({
+  env,
+  description,
+  default: fallback,
+  shape: "the path of a folder",
+  config: Config.NonEmptyString(env).pipe(
+    Config.map((path) => resolve(path)),
+    Config.orElse(() => Config.succeed(choose()))
+  )
+})
+
+const closedToOthers = (path: string): boolean =>
+  (statSync(path).mode & 0o001) === 0 || (path !== "/" && closedToOthers(dirname(path)))
+
+/**
+ * `.atoll` here. But as root the database and the Sandboxes run as other users, who cannot reach a folder below /root,
+ * say: then it is in /var/lib/atoll, under this folder's name and a digest of its path.
+ */
+const reachableDataDir = (): string => {
+  const here = process.cwd()
+  if (process.getuid?.() !== 0 || !closedToOthers(here)) return join(here, ".atoll")
+  return join("/var/lib/atoll", `${basename(here)}-${createHash("sha256").update(here).digest("hex").slice(0, 8)}`)
+}
+
+/** Not below the home folder of root: a machine's own user could not reach it. */
+const vmCacheDir = (): string => {
+  if (process.getuid?.() === 0) return "/var/cache/atoll/vm"
+  return join(process.env["XDG_CACHE_HOME"] ?? join(process.env["HOME"] ?? "/tmp", ".cache"), "atoll/vm")
+}
+
+const oneOf = <const A extends ReadonlyArray<string>>(
+  env: string,
+  values: A,
+  fallback: A[number],
+  description: string
+): Setting<A[number]> => ({
+  env,
+  description: `${description} One of ${values.join(", ")}.`,
+  default: fallback,
+  shape: `one of ${values.join(", ")}`,
+  config: Config.Literals(values, env).pipe(Config.withDefault(fallback)) as Config.Config<A[number]>
+})
+
+const secret = (env: string, description: string): Setting<Redacted.Redacted<string> | null> => ({
+  env,
+  description,
+  default: "",
+  shape: "a text",
+  config: Config.Redacted(env).pipe(Config.option, Config.map(Option.getOrNull))
+})
+
+const port = { minimum: 0, maximum: 65_535 }
+
+export const settings = {
+  port: integer("ATOLL_PORT", 8080, "TCP port of the API, previews and tunnels; 0 takes any free one.", port),
+  host: text("ATOLL_HOST", "127.0.0.1", "Address to listen on."),
+  dataDir: folder(
+    "ATOLL_DATA_DIR",
+    ".atoll",
+    reachableDataDir,
+    "Folder of the embedded Postgres, volumes and runtime state. As root in a folder that is closed to other users (below /root, say): /var/lib/atoll/<folder>-<digest>."
+  ),
+  logLevel: oneOf("ATOLL_LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "The least that is logged."),
+  otlpEndpoint: secret(
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OpenTelemetry collector that gets traces by OTLP over HTTP, as http://127.0.0.1:4318; without it nothing is traced."
+  ),
+  databaseUrl: secret(
+    "DATABASE_URL",
+    "Postgres to use instead of the embedded one, as postgres://user:password@host/database."
+  ),
+  databaseWaitMs: integer(
+    "ATOLL_DATABASE_WAIT_MS",
+    30_000,
+    "How long a start waits for a database that does not answer yet."
+  ),
+  databaseConnections: integer(
+    "ATOLL_DATABASE_CONNECTIONS",
+    10,
+    "Most connections of one process to the database, the journal's not counted.",
+    { minimum: 1, maximum: 1000 }
+  ),
+  journalConnections: integer(
+    "ATOLL_JOURNAL_CONNECTIONS",
+    2,
+    "Connections that commit transitions; two overlap one's fsync with the other's work.",
+    { minimum: 1, maximum: 16 }
+  ),
+  runtime: oneOf("ATOLL_RUNTIME", ["auto", "namespace", "qemu", "simulated"], "auto", "Where Sandboxes run."),
+  bootstrapApiKey: secret("ATOLL_BOOTSTRAP_API_KEY", "This secret becomes the first account's full-scope key."),
+  previewDomain: text("ATOLL_PREVIEW_DOMAIN", "preview.localhost", "Previews live at <previewId>.<this>."),
+  previewScheme: oneOf(
+    "ATOLL_PREVIEW_SCHEME",
+    ["http", "https"],
+    "http",
+    "https: a proxy before Atoll ends TLS for the preview names, on port 443."
+  ),
+  serviceAccess: oneOf("ATOLL_SERVICE_ACCESS", ["off", "on"], "off", "TCP access to ports of Sandboxes."),
+  cooperative: oneOf("ATOLL_COOPERATIVE", ["off", "on"], "off", "SSH connections to Sandboxes."),
+  sshPort: integer("ATOLL_SSH_PORT", 2222, "TCP port of the SSH gateway; 0 takes any free one.", port),
+  sshHost: text("ATOLL_SSH_HOST", "127.0.0.1", "Address that the SSH gateway listens on and that clients are told."),
+  connectionsPerSandbox: integer(
+    "ATOLL_CONNECTIONS_PER_SANDBOX",
+    256,
+    "Open requests, tunnels and SSH channels into one Sandbox, in one process.",
+    { minimum: 1, maximum: 100_000 }
+  ),
+  connectionsPerAccount: integer(
+    "ATOLL_CONNECTIONS_PER_ACCOUNT",
+    1024,
+    "The same for all Sandboxes of an account, in one process.",
+    { minimum: 1, maximum: 1_000_000 }
+  ),
+  sandboxesPerAccount: integer("ATOLL_SANDBOXES_PER_ACCOUNT", 20, "Sandboxes of one account, stopped ones included."),
+  workspaceStorageBytes: integer(
+    "ATOLL_WORKSPACE_STORAGE_BYTES",
+    100 * 1024 ** 3,
+    "Sum of the volume sizes of one workspace."
+  ),
+  volumeBytes: integer("ATOLL_VOLUME_BYTES", 4 * 1024 ** 3, "Size of one Sandbox's volume."),
+  sandboxVcpus: integer("ATOLL_SANDBOX_VCPUS", 1, "Virtual CPUs of one Sandbox."),
+  sandboxMemoryBytes: integer("ATOLL_SANDBOX_MEMORY_BYTES", 512 * 1024 ** 2, "Memory of one Sandbox."),
+  sandboxProcesses: integer("ATOLL_SANDBOX_PROCESSES", 1024, "Processes and threads of one Sandbox.", {
+    minimum: 64,
+    maximum: 4_194_304
+  }),
+  parallelStarts: integer("ATOLL_PARALLEL_STARTS", 4, "Sandboxes that boot at once; more wait.", {
+    minimum: 1,
+    maximum: 1000
+  }),
+  vmDir: folder(
+    "ATOLL_VM_DIR",
+    "/var/cache/atoll/vm",
+    vmCacheDir,
+    "Folder of the VM runtime's images and templates, shared by every Atoll of this host. Without root: atoll/vm in the user's cache."
+  ),
+  vmMemoryBytes: integer(
+    "ATOLL_VM_MEMORY_BYTES",
+    0,
+    "Memory that all virtual machines together may have; 0: 85 % of the host's."
+  ),
+  vmDiskReserveBytes: integer(
+    "ATOLL_VM_DISK_RESERVE_BYTES",
+    1024 ** 3,
+    "Disk that stays free for the host when every volume is full."
+  ),
+  vmUidFirst: integer("ATOLL_VM_UID_FIRST", 210_000, "As root each virtual machine runs as a user from here on.", {
+    minimum: 1000,
+    maximum: 2 ** 31
+  }),
+  reconcileIntervalMs: integer(
+    "ATOLL_RECONCILE_INTERVAL_MS",
+    60_000,
+    "How often the host's machines are compared with the Sandboxes."
+  ),
+  bootTimeoutMs: integer("ATOLL_BOOT_TIMEOUT_MS", 60_000, "How long one boot of a Sandbox may take."),
+  outputRetentionBytes: integer(
+    "ATOLL_OUTPUT_RETENTION_BYTES",
+    16 * 1024 ** 2,
+    "Bytes of each stream of an operation that stay readable, counted from its end."
+  ),
+  telemetryIntervalMs: integer("ATOLL_TELEMETRY_INTERVAL_MS", 15_000, "How often each running Sandbox is measured."),
+  analyticsRequestsPerMinute: integer(
+    "ATOLL_ANALYTICS_REQUESTS_PER_MINUTE",
+    60,
+    "Analytics requests of one account in each minute."
+  ),
+  retentionDays: integer(
+    "ATOLL_RETENTION_DAYS",
+    7,
+    "Days for which logs, telemetry and deleted Sandboxes with their finished operations stay readable."
+  ),
+  auditRetentionDays: integer("ATOLL_AUDIT_RETENTION_DAYS", 90, "Days for which the API audit log is kept."),
+  logBytesPerSandbox: integer(
+    "ATOLL_LOG_BYTES_PER_SANDBOX",
+    256 * 1024 ** 2,
+    "Stored output of one Sandbox; beyond it the oldest is forgotten."
+  ),
+  pruneIntervalMs: integer("ATOLL_PRUNE_INTERVAL_MS", 60_000, "How often what is past its retention is removed."),
+  clusterHost: text(
+    "ATOLL_CLUSTER_HOST",
+    "127.0.0.1",
+    "Address at which the other processes of a cluster reach this one."
+  ),
+  clusterPort: integer(
+    "ATOLL_CLUSTER_PORT",
+    0,
+    "TCP port for actor messages between processes that share one database; 0: this process is alone."
+  )
+} satisfies Record<string, Setting<unknown>>
+
+export type SettingsShape = {
+  readonly [K in keyof typeof settings]: (typeof settings)[K] extends Setting<infer A> ? A : never
+}
+
+/** Some settings do not parse. `message` is a sentence for each, without any value: a value may be a secret. */
+export class SettingsUnusable extends Schema.TaggedError<SettingsUnusable>()("SettingsUnusable", {
+  message: Schema.String
+}) {}
+
+const decode = ([name, setting]: readonly [string, Setting<unknown>]) =>
+  setting.config.pipe(
+    Effect.map((value) => [name, value] as const),
+    Effect.mapError(() => `${setting.env} must be ${setting.shape} (default: ${setting.default || "none"}).`)
+  )
+
+export class Settings extends Context.Service<Settings, SettingsShape>()("atoll/Settings") {
+  static readonly layer = Layer.effect(
+    Settings,
+    Effect.gen(function* () {
+      const [faults, values] = yield* Effect.partition(Object.entries<Setting<unknown>>(settings), decode)
+      if (faults.length > 0) return yield* new SettingsUnusable({ message: faults.join(" ") })
+      return Object.fromEntries(values) as SettingsShape
+    })
+  )
+}

@@ -1,0 +1,103 @@
+/**
+ * Runs the service until SIGTERM or SIGINT, and ends it well: in order, in bounded time, with a sentence and an exit code.
+ *
+ *     0    stopped by a signal
+ *     69   something it needs does not serve: the database, the port, the data folder, the runtime
+ *     70   a defect; its trace is in the log
+ *     78   a setting that does not parse
+ *
+ * @source sysexits.h
+ */
+import { NodeRuntime } from "@effect/platform-node"
+import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
+import { HttpServer } from "effect/unstable/http"
+import { Settings } from "./Config.ts"
+import { traces } from "./Traces.ts"
+
+/** Longer than the listener's drain and the database's last checkpoint take together. */
+const stopWithinMs = 30_000
+
+const repeatedSignalMs = 1_000
+
+const exitCodes = { stopped: 0, unavailable: 69, defect: 70, settings: 78 }
+
+/** One JSON object a line, unless a person looks at it. */
+const logFormat = Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson])
+
+const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
+
+const logLevel = Layer.effect(
+  References.MinimumLogLevel,
+  Effect.map(Settings, (settings) => levels[settings.logLevel])
+)
+
+/** A fault that was foreseen: it has a tag, and a message for the operator. */
+const foreseen = (fault: unknown): fault is { readonly _tag: string; readonly message: string } =>
+  fault instanceof Error && "_tag" in fault && fault.message !== ""
+
+const ending = (exit: Exit.Exit<unknown, unknown>): { readonly code: number; readonly sentence: string | null } => {
+  if (Exit.isSuccess(exit) || Cause.hasInterruptsOnly(exit.cause)) return { code: exitCodes.stopped, sentence: null }
+  const fault = Cause.squash(exit.cause)
+  if (Cause.hasDies(exit.cause) || !foreseen(fault)) {
+    return { code: exitCodes.defect, sentence: `a defect ended Atoll:\n${Cause.pretty(exit.cause)}` }
+  }
+  return {
+    code: fault._tag === "SettingsUnusable" ? exitCodes.settings : exitCodes.unavailable,
+    sentence: fault.message
+  }
+}
+
+/**
+ * One signal stops in order; a later one, or too long a stop, ends at once. Sandboxes and the database's data are safe
+ * either way. npm repeats a Ctrl-C that the terminal has already sent, hence the moment of grace.
+ */
+const boundTheStop = (): void => {
+  let stoppingSince: number | null = null
+  const onSignal = (signal: NodeJS.Signals): void => {
+    if (stoppingSince === null) {
+      stoppingSince = Date.now()
+      setTimeout(() => {
+        process.stderr.write(`atoll: did not stop within ${stopWithinMs / 1000} s; ended as it was\n`)
+        process.exit(exitCodes.defect)
+      }, stopWithinMs).unref()
+    } else if (Date.now() - stoppingSince > repeatedSignalMs) {
+      process.exit(128 + (signal === "SIGINT" ? 2 : 15))
+    }
+  }
+  process.on("SIGINT", onSignal)
+  process.on("SIGTERM", onSignal)
+  const stop = (): void => void process.kill(process.pid, "SIGTERM")
+  // The terminal is gone, or `npm run up` is.
+  process.once("SIGHUP", stop)
+  process.once("disconnect", stop)
+}
+
+/** Says where it serves: to the log, and to a parent with an IPC channel (`npm run up`). */
+const announce = HttpServer.addressFormattedWith((address) =>
+  Effect.andThen(
+    Effect.log(`Atoll serves ${address}`),
+    Effect.sync(() => process.send?.({ ready: address }))
+  )
+)
+
+/** @param service Everything, except the settings and the log. */
+export const launch = <A, E>(service: Layer.Layer<A | HttpServer.HttpServer, E, Settings>): void => {
+  boundTheStop()
+  const program = Layer.launch(
+    Layer.effectDiscard(announce).pipe(
+      Layer.provide(service),
+      Layer.provide(traces),
+      Layer.provide(logLevel),
+      Layer.provide(logFormat),
+      Layer.provide(Settings.layer)
+    )
+  )
+  NodeRuntime.runMain(program, {
+    disableErrorReporting: true,
+    teardown: (exit, onExit) => {
+      const { code, sentence } = ending(exit)
+      if (sentence !== null) process.stderr.write(`atoll: ${sentence}\n`)
+      onExit(code)
+    }
+  })
+}

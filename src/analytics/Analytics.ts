@@ -1,0 +1,237 @@
+/**
+ * What a Sandbox did and used, over a window of time: folded from its transition log, its operations and its telemetry.
+ *
+ * Buckets begin at `from` and are `resolutionSeconds` long. CPU and network are what was used within a bucket, memory is the mean of
+ * its samples, the volume the last of them. Null is "not measured", 0 is a measurement.
+ *
+ * @source contract.md "Analytics and logs", contract-details.md SandboxAnalytics
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import type { SandboxContext } from "../../machines/sandbox.ts"
+import { InvalidRequest, NotFound, type RateLimited } from "../../schemas/Errors.ts"
+import { analyticsSamplesMax } from "../../schemas/Limits.ts"
+import { Settings } from "../Config.ts"
+import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { foldLifecycle } from "./LifecycleFold.ts"
+import { countRequest } from "./RateWindow.ts"
+
+const defaultWindowMs = 24 * 60 * 60 * 1000
+const logMax = 100_000
+const transitionsMax = 10_000
+
+export interface AnalyticsQuery {
+  /** Epoch milliseconds. */
+  readonly from: number | null
+  readonly to: number | null
+  readonly resolutionSeconds: number
+  readonly generation: number | null
+}
+
+export interface ResourceBucket {
+  readonly at: string
+  readonly cpuSeconds: number | null
+  readonly memoryBytes: number | null
+  readonly volumeBytes: number | null
+  readonly networkRxBytes: number | null
+  readonly networkTxBytes: number | null
+}
+
+export interface AnalyticsAnswer {
+  readonly sandboxId: string
+  readonly from: string
+  readonly to: string
+  readonly resolutionSeconds: number
+  readonly generation: number | null
+  readonly lifecycle: {
+    readonly createdAt: string
+    readonly deletedAt: string | null
+    readonly boots: number
+    readonly runningSeconds: number
+    readonly transitions: ReadonlyArray<{
+      readonly at: string
+      readonly from: string | null
+      readonly to: string
+      readonly reason: string | null
+    }>
+  }
+  readonly operations: {
+    readonly started: number
+    readonly completed: number
+    readonly cancelled: number
+    readonly failed: number
+    readonly executeCount: number
+    readonly medianDurationMs: number | null
+    readonly p99DurationMs: number | null
+  }
+  readonly resources: { readonly samples: ReadonlyArray<ResourceBucket> }
+}
+
+interface Bucket {
+  readonly bucket: number
+  readonly cpu_seconds: number | null
+  readonly memory_bytes: number | null
+  readonly volume_bytes: number | null
+  readonly network_rx_bytes: number | null
+  readonly network_tx_bytes: number | null
+}
+
+const iso = (ms: number) => new Date(ms).toISOString()
+const invalid = (path: string, message: string) =>
+  new InvalidRequest({ details: { issues: [{ path: [path], message }] } })
+
+export class Analytics extends Context.Service<
+  Analytics,
+  {
+    readonly read: (
+      accountId: string,
+      sandboxId: string,
+      query: AnalyticsQuery
+    ) => Effect.Effect<AnalyticsAnswer, NotFound | InvalidRequest | RateLimited>
+  }
+>()("atoll/analytics/Analytics") {
+  static readonly layer = Layer.effect(
+    Analytics,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const actors = yield* Actors
+      const { analyticsRequestsPerMinute } = yield* Settings
+
+      const windowOf = Effect.fnUntraced(function* ({ from, to, resolutionSeconds }: AnalyticsQuery) {
+        const end = to ?? (yield* Clock.currentTimeMillis)
+        const start = from ?? end - defaultWindowMs
+        if (start >= end) return yield* invalid("from", "Expected an instant before `to`")
+        const buckets = Math.ceil((end - start) / (resolutionSeconds * 1000))
+        if (buckets > analyticsSamplesMax) {
+          return yield* invalid(
+            "resolutionSeconds",
+            `The window has ${buckets} samples at this resolution; at most ${analyticsSamplesMax} fit an answer`
+          )
+        }
+        return { from: start, to: end, buckets }
+      })
+
+      const operationsIn = Effect.fnUntraced(function* (
+        sandboxId: string,
+        window: { readonly from: number; readonly to: number },
+        generation: number | null
+      ) {
+        const [from, to] = [BigInt(window.from), BigInt(window.to)]
+        const [row] = yield* sql<{
+          readonly started: number
+          readonly completed: number
+          readonly cancelled: number
+          readonly failed: number
+          readonly execute_count: number
+          readonly median: number | null
+          readonly p99: number | null
+        }>`
+          with operations as (
+            select status, (snapshot -> 'context' ->> 'startedAt')::int8 as started_at, (snapshot -> 'context' ->> 'finishedAt')::int8 as finished_at
+            from actors
+            where sandbox_id = ${sandboxId} and kind = 'operation'
+              and (${generation}::int4 is null or (snapshot -> 'context' ->> 'generation')::int4 = ${generation}::int4)
+          ), executed as (
+            select started_at, finished_at from executions
+            where sandbox_id = ${sandboxId} and finished_at >= ${from} and finished_at < ${to}
+              and (${generation}::int4 is null or generation = ${generation}::int4)
+          ), finished as (
+            select status, started_at, finished_at from operations where finished_at >= ${from} and finished_at < ${to}
+          ), durations as (
+            select (finished_at - started_at)::float8 as ms from finished where status = 'completed'
+            union all select (finished_at - started_at)::float8 from executed
+          )
+          select (select count(*) from operations where started_at >= ${from} and started_at < ${to})::int4 as started,
+                 (select count(*) from finished where status = 'completed')::int4 as completed,
+                 (select count(*) from finished where status = 'cancelled')::int4 as cancelled,
+                 (select count(*) from finished where status = 'failed')::int4 as failed,
+                 (select count(*) from executed)::int4 as execute_count,
+                 (select percentile_cont(0.5) within group (order by ms) from durations) as median,
+                 (select percentile_cont(0.99) within group (order by ms) from durations) as p99`.pipe(Effect.orDie)
+        return {
+          started: row!.started,
+          completed: row!.completed,
+          cancelled: row!.cancelled,
+          failed: row!.failed,
+          executeCount: row!.execute_count,
+          medianDurationMs: row!.median,
+          p99DurationMs: row!.p99
+        }
+      })
+
+      const resourcesIn = Effect.fnUntraced(function* (
+        sandboxId: string,
+        window: { readonly from: number; readonly to: number; readonly buckets: number },
+        resolutionSeconds: number,
+        generation: number | null
+      ) {
+        const resolutionMs = resolutionSeconds * 1000
+        // A counter's growth belongs to the sample that shows it; the first one of a boot shows all since that boot.
+        const rows = yield* sql<Bucket>`
+          with samples as (
+            select at, memory_bytes, volume_bytes,
+                   cpu_seconds - coalesce(lag(cpu_seconds) over boot, 0) as cpu_seconds,
+                   network_rx_bytes - coalesce(lag(network_rx_bytes) over boot, 0) as network_rx_bytes,
+                   network_tx_bytes - coalesce(lag(network_tx_bytes) over boot, 0) as network_tx_bytes
+            from telemetry_samples
+            where sandbox_id = ${sandboxId} and at < ${BigInt(window.to)}
+              and (${generation}::int4 is null or generation = ${generation}::int4)
+            window boot as (partition by generation order by at)
+          )
+          select ((at - ${BigInt(window.from)}) / ${BigInt(resolutionMs)})::int4 as bucket,
+                 sum(greatest(cpu_seconds, 0))::float8 as cpu_seconds,
+                 avg(memory_bytes)::float8 as memory_bytes,
+                 ((array_agg(volume_bytes order by at desc) filter (where volume_bytes is not null))[1])::float8 as volume_bytes,
+                 sum(greatest(network_rx_bytes, 0))::float8 as network_rx_bytes,
+                 sum(greatest(network_tx_bytes, 0))::float8 as network_tx_bytes
+          from samples where at >= ${BigInt(window.from)} group by 1`.pipe(Effect.orDie)
+        const found = new Map(rows.map((row) => [row.bucket, row]))
+        const whole = (value: number | null | undefined) => (value == null ? null : Math.round(value))
+        return Array.from({ length: window.buckets }, (_, index): ResourceBucket => {
+          const row = found.get(index)
+          return {
+            at: iso(window.from + index * resolutionMs),
+            cpuSeconds: row?.cpu_seconds ?? null,
+            memoryBytes: whole(row?.memory_bytes),
+            volumeBytes: whole(row?.volume_bytes),
+            networkRxBytes: whole(row?.network_rx_bytes),
+            networkTxBytes: whole(row?.network_tx_bytes)
+          }
+        })
+      })
+
+      return Analytics.of({
+        read: Effect.fn("Analytics.read")(function* (accountId, sandboxId, query) {
+          const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
+          if (record === null || record.kind !== "sandbox" || record.accountId !== accountId)
+            return yield* new NotFound()
+          yield* countRequest(accountId, "analytics", analyticsRequestsPerMinute).pipe(
+            Effect.provideService(SqlClient.SqlClient, sql)
+          )
+          const window = yield* windowOf(query)
+          const log = yield* actors.log(sandboxId, 0, logMax)
+          const lifecycle = foldLifecycle(log, window, query.generation)
+          const { createdAt, deletedAt } = record.context
+          return {
+            sandboxId,
+            from: iso(window.from),
+            to: iso(window.to),
+            resolutionSeconds: query.resolutionSeconds,
+            generation: query.generation,
+            lifecycle: {
+              createdAt: iso(createdAt),
+              deletedAt: deletedAt === null ? null : iso(deletedAt),
+              boots: lifecycle.boots,
+              runningSeconds: lifecycle.runningSeconds,
+              transitions: lifecycle.transitions
+                .slice(-transitionsMax)
+                .map((entry) => ({ ...entry, at: iso(entry.at) }))
+            },
+            operations: yield* operationsIn(sandboxId, window, query.generation),
+            resources: { samples: yield* resourcesIn(sandboxId, window, query.resolutionSeconds, query.generation) }
+          }
+        })
+      })
+    })
+  )
+}

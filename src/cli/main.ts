@@ -1,0 +1,55 @@
+/**
+ * The command line: for the operator, on the service's own database, whether the service runs or not; and `tunnel`, for customers.
+ *
+ *     npm run --silent atoll -- keys create --account acme --scopes sandbox:read,sandbox:execute
+ */
+import { runMain } from "@effect/platform-node/NodeRuntime"
+import * as NodeServices from "@effect/platform-node/NodeServices"
+import { Cause, Effect, Layer, Logger, References } from "effect"
+import { CliError, Command } from "effect/unstable/cli"
+import { Accounts } from "../account/Accounts.ts"
+import { ApiKeys } from "../account/ApiKeys.ts"
+import { Settings } from "../Config.ts"
+import { Database } from "../store/Database.ts"
+import { Migrations } from "../store/Migrations.ts"
+import { accounts } from "./accounts.ts"
+import { keys } from "./keys.ts"
+import { tunnel } from "./tunnel.ts"
+
+const version = "0.1.0"
+
+/** Built only when a command runs: help needs no database. */
+const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(
+  Layer.provide(Migrations.layer.pipe(Layer.provideMerge(Database.layer))),
+  Layer.provide(Settings.layer),
+  Layer.orDie
+)
+
+const atoll = Command.make("atoll").pipe(
+  Command.withDescription("Accounts and API keys of this Atoll, and tunnels into its Sandboxes"),
+  Command.withSubcommands([accounts.pipe(Command.provide(services)), keys.pipe(Command.provide(services)), tunnel])
+)
+
+/** Answers go to stdout and nothing else does. */
+const quiet = Layer.merge(
+  Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]),
+  Layer.succeed(References.MinimumLogLevel, "Warn" as const)
+)
+
+const sentenceOf = (cause: Cause.Cause<unknown>): string => {
+  const fault = Cause.squash(cause)
+  return fault instanceof Error && fault.message !== "" ? fault.message : Cause.pretty(cause)
+}
+
+atoll.pipe(
+  Command.run({ version }),
+  Effect.provide(Layer.merge(NodeServices.layer, quiet)),
+  Effect.catchCause((cause) =>
+    Effect.sync(() => {
+      // The command line's own errors were shown with the help.
+      if (!CliError.isCliError(Cause.squash(cause))) process.stderr.write(`atoll: ${sentenceOf(cause)}\n`)
+      process.exitCode = 1
+    })
+  ),
+  runMain({ disableErrorReporting: true })
+)

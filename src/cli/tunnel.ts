@@ -1,0 +1,50 @@
+/** `atoll tunnel CAPABILITY PORT [--listen PORT] [--url URL]` */
+import { hash } from "node:crypto"
+import { hostname, userInfo } from "node:os"
+import { Console, Effect, Option, Schema } from "effect"
+import { Argument, Command, Flag } from "effect/unstable/cli"
+import { tunnelServer } from "../serviceAccess/tunnelClient.ts"
+
+const Port = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
+
+/** Several tunnels of one user on one machine are one client of an access, so that they do not cut each other. */
+const thisUser = (): string => {
+  const { username, uid } = userInfo()
+  return hash("sha256", `${hostname()} ${uid} ${username}`, "hex").slice(0, 32)
+}
+
+/** The local port cannot be listened on. */
+class NotListening extends Schema.TaggedError<NotListening>()("NotListening", { message: Schema.String }) {}
+
+export const tunnel = Command.make(
+  "tunnel",
+  {
+    capability: Argument.String("capability").pipe(Argument.withDescription("As POST …/services gave it")),
+    port: Argument.Int("port").pipe(Argument.withDescription("The port inside the Sandbox"), Argument.withSchema(Port)),
+    listen: Flag.Int("listen").pipe(
+      Flag.withDescription("The local port; the same one if it is not given"),
+      Flag.withSchema(Port),
+      Flag.optional
+    ),
+    url: Flag.String("url").pipe(
+      Flag.withDescription("Where Atoll serves"),
+      Flag.withDefault(process.env["ATOLL_URL"] ?? `http://127.0.0.1:${process.env["ATOLL_PORT"] ?? 8080}`)
+    )
+  },
+  Effect.fnUntraced(function* ({ capability, port, listen, url }) {
+    const local = Option.getOrElse(listen, () => port)
+    const server = tunnelServer({
+      url,
+      capability,
+      port,
+      client: thisUser(),
+      onRefused: (sentence) => process.stderr.write(`atoll: ${sentence}\n`)
+    })
+    yield* Effect.callback<void, NotListening>((resume) => {
+      server.once("error", (error) => resume(new NotListening({ message: `Cannot listen: ${error.message}` })))
+      server.listen(local, "127.0.0.1", () => resume(Effect.void))
+    })
+    yield* Console.log(`127.0.0.1:${local} is port ${port} of the Sandbox, until Ctrl-C.`)
+    yield* Effect.never
+  })
+).pipe(Command.withDescription("Bridge a local TCP port to a port of a Sandbox"))

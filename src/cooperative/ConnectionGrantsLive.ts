@@ -1,0 +1,158 @@
+/** The ConnectionGrants service on actors; the endpoint id is the actor's. */
+import { Clock, Effect, Layer } from "effect"
+import type { ConnectionGrantContext } from "../../machines/connectionGrant.ts"
+import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "../../schemas/Errors.ts"
+import { cooperativeGrantSeconds } from "../../schemas/Limits.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { awaitState } from "../actor/ActorWait.ts"
+import { Settings } from "../Config.ts"
+import { newId } from "../identifier/newId.ts"
+import { Dependents } from "../sandbox/Dependents.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { type ActorRecord, Actors } from "../store/Actors.ts"
+import type { Journal } from "../store/Journal.ts"
+import { ConnectionGrants } from "./ConnectionGrants.ts"
+import { grantDefinition, openGrantStates } from "./GrantDefinition.ts"
+import { canonicalKey, isSameSet } from "./publicKeys.ts"
+import { SshEndpoint } from "./SshEndpoint.ts"
+
+type GrantRecord = ActorRecord<ConnectionGrantContext>
+
+const openAnswerMs = 10_000
+const grantMs = cooperativeGrantSeconds * 1000
+
+const invalid = (path: ReadonlyArray<string | number>, message: string) =>
+  new InvalidRequest({ details: { issues: [{ path, message }] } })
+
+const make = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const actors = yield* Actors
+  const settings = yield* Settings
+  const endpoint = yield* SshEndpoint
+  const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
+  yield* host.register(yield* grantDefinition)
+  yield* Effect.flatMap(Dependents, (dependents) =>
+    dependents.register({
+      kind: "connectionGrant",
+      openStates: openGrantStates,
+      event: (reason) => ({ type: "SANDBOX_ENDED", reason })
+    })
+  )
+
+  const envelope = ({ endpointId, expiresAt }: ConnectionGrantContext) => ({
+    endpointId,
+    host: endpoint.host,
+    port: endpoint.port(),
+    username: endpointId,
+    hostKey: endpoint.hostKey.publicLine,
+    expiresAt: new Date(expiresAt).toISOString()
+  })
+
+  /** Whose Sandbox it is comes before whether the feature is on. */
+  const ownSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
+    const record = yield* actors.read(sandboxId)
+    if (record?.kind !== "sandbox" || record.accountId !== accountId || record.status === "deleted") {
+      return yield* new NotFound()
+    }
+    if (settings.cooperative === "off") return yield* new UnsupportedByRuntime()
+  })
+
+  const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string, endpointId: string) {
+    yield* ownSandbox(accountId, sandboxId)
+    const record = yield* actors.read(endpointId)
+    if (record?.kind !== "connectionGrant" || record.sandboxId !== sandboxId) return yield* new NotFound()
+    return record as GrantRecord
+  })
+
+  const canonical = (publicKeys: ReadonlyArray<string>) =>
+    Effect.forEach(publicKeys, (line, at) => {
+      const key = canonicalKey(line)
+      return key === null
+        ? Effect.fail(invalid(["publicKeys", at], "Expected a whole public key; RSA of at least 3072 bits"))
+        : Effect.succeed(key)
+    })
+
+  const live = Effect.fnUntraced(function* (endpointId: string) {
+    const record = (yield* actors.read(endpointId)) as GrantRecord | null
+    const isLive =
+      record?.kind === "connectionGrant" &&
+      record.status === "granted" &&
+      (yield* Clock.currentTimeMillis) < record.context.expiresAt
+    return isLive ? record.context : null
+  })
+
+  return ConnectionGrants.of({
+    grant: Effect.fn("ConnectionGrants.grant")(function* (accountId, sandboxId, { requestId, publicKeys }) {
+      const keys = yield* canonical(publicKeys)
+      yield* ownSandbox(accountId, sandboxId)
+      const { generation } = yield* runningSandbox(accountId, sandboxId).pipe(
+        Effect.provideContext(services),
+        Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
+      )
+      const endpointId = newId("ep_")
+      yield* host.create("connectionGrant", {
+        id: endpointId,
+        accountId,
+        sandboxId,
+        input: {
+          endpointId,
+          accountId,
+          sandboxId,
+          generation,
+          publicKeys: keys,
+          grantMs,
+          at: yield* Clock.currentTimeMillis
+        },
+        payload: null,
+        cause: "client",
+        requestId,
+        idempotency: null
+      })
+      const state = yield* awaitState(endpointId, ({ value }) => value !== "opening", openAnswerMs).pipe(
+        Effect.provideContext(services)
+      )
+      if (state?.value !== "granted") return yield* new SandboxUnavailable({ details: { status: null } })
+      return envelope(state.context as ConnectionGrantContext)
+    }),
+
+    recover: Effect.fn("ConnectionGrants.recover")(function* (accountId, sandboxId, endpointId, publicKeys) {
+      const keys = yield* canonical(publicKeys)
+      const { status, context } = yield* find(accountId, sandboxId, endpointId)
+      if (status === "revoked" || status === "refused") return yield* new NotFound()
+      if (!isSameSet(keys, context.publicKeys)) {
+        return yield* invalid(["publicKeys"], "Expected the keys that this endpoint was granted to")
+      }
+      return envelope(context)
+    }),
+
+    revoke: Effect.fn("ConnectionGrants.revoke")(function* (accountId, sandboxId, endpointId, { requestId }) {
+      yield* find(accountId, sandboxId, endpointId)
+      yield* host.send("connectionGrant", endpointId, { type: "REVOKE" }, { cause: "client", requestId }).pipe(
+        Effect.catchTags({
+          EventRefused: Effect.die,
+          ActorNotFound: () => Effect.fail(new NotFound()),
+          MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+        })
+      )
+      return { endpointId, status: "unconfirmed" as const }
+    }),
+
+    keyFor: Effect.fn("ConnectionGrants.keyFor")(function* (endpointId, blob) {
+      const context = yield* live(endpointId)
+      const encoded = Buffer.from(blob).toString("base64")
+      return context?.publicKeys.find((key) => key.split(" ")[1] === encoded) ?? null
+    }),
+
+    connect: Effect.fn("ConnectionGrants.connect")(function* (endpointId) {
+      const context = yield* live(endpointId)
+      if (context === null) return null
+      const { accountId, sandboxId, generation } = context
+      return yield* host.send("connectionGrant", endpointId, { type: "CONNECT" }, { cause: "client" }).pipe(
+        Effect.as({ actorId: endpointId, accountId, sandboxId, generation }),
+        Effect.catch(() => Effect.succeed(null))
+      )
+    })
+  })
+})
+
+export const ConnectionGrantsLive = Layer.effect(ConnectionGrants, make)

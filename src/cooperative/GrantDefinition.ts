@@ -1,0 +1,56 @@
+/** How the commands of a connection grant are done. */
+import { Effect } from "effect"
+import { type ConnectionGrantContext, connectionGrantMachine } from "../../machines/connectionGrant.ts"
+import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { Settings } from "../Config.ts"
+import { LiveConnections } from "../gateway/LiveConnections.ts"
+import { SandboxReach } from "../gateway/SandboxReach.ts"
+import type { PendingCommand } from "../store/Journal.ts"
+
+const lookEvery = "5 seconds"
+
+export const grantDefinition = Effect.gen(function* () {
+  const connections = yield* LiveConnections
+  const reach = yield* SandboxReach
+  const { clusterPort } = yield* Settings
+
+  const interpret = (
+    command: PendingCommand,
+    scope: CommandScope<ConnectionGrantContext>
+  ): Effect.Effect<AnyEvent | null> => {
+    const { id, context } = scope.state()
+    switch (command.type) {
+      case "confirmSandbox":
+        return Effect.map(
+          reach.obstacle(context),
+          (reason): AnyEvent => (reason === null ? { type: "SANDBOX_CONFIRMED" } : { type: "SANDBOX_REFUSED", reason })
+        )
+      case "holdConnections":
+        // With several processes another one may carry them: then only the end of the Sandbox ends the wait.
+        return Effect.suspend(() => Effect.succeed(clusterPort === 0 && connections.countOf(id) === 0)).pipe(
+          Effect.delay(lookEvery),
+          Effect.repeat({ until: (isOver) => isOver }),
+          Effect.as({ type: "CONNECTIONS_OVER" })
+        )
+      case "endConnections":
+        return Effect.sync(() => {
+          connections.cut(id)
+          return null
+        })
+      default:
+        return Effect.die(new Error(`Unknown command ${command.type} of a connection grant.`))
+    }
+  }
+
+  const definition: ActorDefinition<ConnectionGrantContext> = {
+    kind: "connectionGrant",
+    version: 1,
+    machine: connectionGrantMachine,
+    lane: () => "connections",
+    interpret
+  }
+  return definition
+})
+
+/** The states in which a grant must hear that its Sandbox ended. */
+export const openGrantStates = ["opening", "granted", "elapsed"] as const

@@ -1,0 +1,83 @@
+/** What the guest refuses, in the contract's errors. The guest is untrusted: a code that a call cannot have is a failure of the guest. */
+import { Effect, Predicate } from "effect"
+import {
+  AlreadyExists,
+  CursorStale,
+  DestinationExists,
+  DirectoryNotEmpty,
+  InvalidPath,
+  InvalidRequest,
+  IsADirectory,
+  NotADirectory,
+  NotFound,
+  PayloadTooLarge,
+  PreconditionFailed,
+  SandboxUnavailable,
+  StorageFull,
+  TextAmbiguous,
+  TextNotFound
+} from "../../schemas/Errors.ts"
+import { fileContentMaxBytes } from "../../schemas/Limits.ts"
+import type { FileRefused, GuestUnavailable } from "../runtime/Guest.ts"
+
+const numberIn = (details: FileRefused["details"], key: string): number | null => {
+  const value = details?.[key]
+  return Predicate.isNumber(value) && Number.isSafeInteger(value) ? value : null
+}
+
+const errorOf = {
+  INVALID_PATH: ({ message }: FileRefused) => new InvalidPath({ message }),
+  INVALID_REQUEST: ({ message }: FileRefused) =>
+    new InvalidRequest({ message, details: { issues: [{ path: ["path"], message }] } }),
+  NOT_FOUND: ({ message }: FileRefused) => new NotFound({ message }),
+  CURSOR_STALE: ({ message }: FileRefused) => new CursorStale({ message }),
+  TEXT_NOT_FOUND: ({ message }: FileRefused) => new TextNotFound({ message }),
+  TEXT_AMBIGUOUS: ({ message, details }: FileRefused) =>
+    new TextAmbiguous({ message, details: { occurrences: numberIn(details, "occurrences") ?? 2 } }),
+  DESTINATION_EXISTS: ({ message }: FileRefused) => new DestinationExists({ message }),
+  DIRECTORY_NOT_EMPTY: ({ message }: FileRefused) => new DirectoryNotEmpty({ message }),
+  NOT_A_DIRECTORY: ({ message }: FileRefused) => new NotADirectory({ message }),
+  IS_A_DIRECTORY: ({ message }: FileRefused) => new IsADirectory({ message }),
+  ALREADY_EXISTS: ({ message }: FileRefused) => new AlreadyExists({ message }),
+  PRECONDITION_FAILED: ({ message, details }: FileRefused) => {
+    const actual = details?.["actualSha256"]
+    const actualSha256 = Predicate.isString(actual) && /^[0-9a-f]{64}$/.test(actual) ? actual : ""
+    return new PreconditionFailed({ message, details: { actualSha256 } })
+  },
+  PAYLOAD_TOO_LARGE: ({ message, details }: FileRefused) =>
+    new PayloadTooLarge({ message, details: { limitBytes: numberIn(details, "limitBytes") ?? fileContentMaxBytes } }),
+  STORAGE_FULL: ({ message }: FileRefused) => new StorageFull({ message })
+} satisfies Record<FileRefused["code"], (refused: FileRefused) => Error>
+
+type Code = keyof typeof errorOf
+type ErrorOf<C extends Code> = ReturnType<(typeof errorOf)[C]>
+
+/** Every call may answer these. */
+const always = ["INVALID_PATH", "NOT_FOUND", "NOT_A_DIRECTORY"] as const
+type Always = (typeof always)[number]
+
+/** @param codes What this call may refuse beside the three that any may. */
+export const inContract = <const C extends Code = never>(...codes: ReadonlyArray<C>) => {
+  const expected: ReadonlySet<Code> = new Set<Code>([...always, ...codes])
+  return <A, E, R>(
+    call: Effect.Effect<A, E | FileRefused | GuestUnavailable, R>
+  ): Effect.Effect<A, Exclude<E, FileRefused | GuestUnavailable> | ErrorOf<C | Always> | SandboxUnavailable, R> =>
+    Effect.catch(call, (fault) =>
+      Effect.fail(
+        (isRefused(fault) && expected.has(fault.code)
+          ? errorOf[fault.code](fault)
+          : isRefused(fault) || isUnavailable(fault)
+            ? unavailable()
+            : fault) as Exclude<E, FileRefused | GuestUnavailable> | ErrorOf<C | Always> | SandboxUnavailable
+      )
+    )
+}
+
+export const unavailable = () =>
+  new SandboxUnavailable({
+    message: "The Sandbox does not answer. Try again; if that does not help, stop and start it.",
+    details: { status: null }
+  })
+
+const isRefused = (fault: unknown): fault is FileRefused => Predicate.isTagged(fault, "FileRefused")
+const isUnavailable = (fault: unknown): fault is GuestUnavailable => Predicate.isTagged(fault, "GuestUnavailable")

@@ -1,0 +1,227 @@
+/**
+ * Files of running Sandboxes: finds the Sandbox, seals and opens cursors, and lets the guest do the work. File content only passes through.
+ *
+ * @source contract.md "Files", contract-details.md "Fine print"
+ */
+import { Context, Effect, Layer, Schema, type Scope, type Stream } from "effect"
+import {
+  type AlreadyExists,
+  type CursorStale,
+  type DestinationExists,
+  type DirectoryNotEmpty,
+  InvalidPath,
+  InvalidRequest,
+  type IsADirectory,
+  type NotADirectory,
+  type NotFound,
+  type PayloadTooLarge,
+  type PreconditionFailed,
+  RuntimeUnavailable,
+  type SandboxUnavailable,
+  type StorageFull,
+  type TextAmbiguous,
+  type TextNotFound
+} from "../../schemas/Errors.ts"
+import type { EditFileRequest, EditFileResponse, FileList, FileStat, FileStatResponse } from "../../schemas/Files.ts"
+import { WorkspacePath } from "../../schemas/WorkspacePath.ts"
+import type { ActorHost } from "../actor/ActorHost.ts"
+import type { Settings } from "../Config.ts"
+import type * as Guest from "../runtime/Guest.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import type { Actors } from "../store/Actors.ts"
+import type { Journal } from "../store/Journal.ts"
+import { serverKey } from "../store/ServerKeys.ts"
+import { type CursorBinding, ListCursor, ReadCursor } from "./FileCursor.ts"
+import { inContract, unavailable } from "./FileErrors.ts"
+
+/** One path in one Sandbox, as its account asks for it. */
+export interface FileAddress {
+  readonly accountId: string
+  readonly sandboxId: string
+  /** As the client sent it, not checked yet. */
+  readonly path: string
+}
+
+export interface FileRange {
+  readonly offset: number
+  readonly nextOffset: number
+  readonly sizeBytes: number
+  readonly eof: boolean
+  readonly nextCursor: string
+  /** Exactly `nextOffset - offset` bytes, or a failure. */
+  readonly body: Stream.Stream<Uint8Array, Guest.GuestUnavailable>
+}
+
+/** What any call may answer. */
+type Common = InvalidPath | NotFound | NotADirectory | SandboxUnavailable | RuntimeUnavailable
+
+export class Files extends Context.Service<
+  Files,
+  {
+    readonly stat: (at: FileAddress) => Effect.Effect<FileStatResponse, Common>
+    /** `offset` null: where the cursor points, else 0. */
+    readonly read: (
+      at: FileAddress,
+      range: { readonly offset: number | null; readonly maxBytes: number; readonly cursor: string | null }
+    ) => Effect.Effect<FileRange, Common | InvalidRequest | CursorStale | IsADirectory, Scope.Scope>
+    readonly write: <E>(
+      at: FileAddress,
+      body: Stream.Stream<Uint8Array, E>
+    ) => Effect.Effect<void, E | Common | IsADirectory | PayloadTooLarge | StorageFull>
+    readonly edit: (
+      at: FileAddress,
+      edit: EditFileRequest
+    ) => Effect.Effect<
+      EditFileResponse,
+      | Common
+      | InvalidRequest
+      | IsADirectory
+      | PayloadTooLarge
+      | PreconditionFailed
+      | StorageFull
+      | TextAmbiguous
+      | TextNotFound
+    >
+    readonly list: (
+      at: FileAddress,
+      page: { readonly pageSize: number; readonly cursor: string | null }
+    ) => Effect.Effect<FileList, Common | InvalidRequest | CursorStale | PayloadTooLarge>
+    readonly createDirectory: (
+      at: FileAddress,
+      options: { readonly recursive: boolean }
+    ) => Effect.Effect<void, Common | AlreadyExists | StorageFull>
+    readonly rename: (
+      at: FileAddress,
+      to: { readonly destination: string; readonly overwrite: boolean }
+    ) => Effect.Effect<void, Common | DestinationExists | DirectoryNotEmpty | IsADirectory | StorageFull>
+    readonly remove: (
+      at: FileAddress,
+      options: { readonly recursive: boolean }
+    ) => Effect.Effect<void, Common | DirectoryNotEmpty>
+  }
+>()("atoll/files/Files") {
+  static readonly layer = Layer.effect(
+    Files,
+    Effect.suspend(() => make)
+  )
+}
+
+const isPath = Schema.is(WorkspacePath)
+
+const checked = (path: string): Effect.Effect<void, InvalidPath> =>
+  isPath(path)
+    ? Effect.void
+    : Effect.fail(
+        new InvalidPath({
+          message:
+            "The path must be /workspace or below, without empty, . or .. segments, and of at most 4096 characters."
+        })
+      )
+
+const shown = (stat: Guest.FileStat): FileStat => ({ ...stat, modifiedAt: new Date(stat.modifiedAt).toISOString() })
+
+const disagrees = () =>
+  new InvalidRequest({
+    details: {
+      issues: [{ path: ["offset"], message: "Disagrees with the cursor. Leave it out, or leave out the cursor" }]
+    }
+  })
+
+const make = Effect.gen(function* () {
+  const runtime = yield* Runtime
+  const key = yield* serverKey("file-cursor")
+  const running = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
+
+  /** The files of the Sandbox that `at` names, once it is known to be the caller's and to run. */
+  const filesAt = Effect.fnUntraced(
+    function* ({ accountId, sandboxId, path }: FileAddress) {
+      yield* checked(path)
+      const { generation } = yield* runningSandbox(accountId, sandboxId)
+      return (yield* runtime.guest(sandboxId, generation)).files
+    },
+    Effect.provideContext(running),
+    Effect.catchTags({
+      NotRunning: () => Effect.fail(new RuntimeUnavailable()),
+      GuestUnavailable: () => Effect.fail(unavailable())
+    })
+  )
+
+  const bindingOf = (kind: CursorBinding["kind"], at: FileAddress): CursorBinding => ({ kind, ...at })
+
+  return Files.of({
+    stat: Effect.fn("Files.stat")(function* (at) {
+      const files = yield* filesAt(at)
+      const stat = yield* files.stat(at.path).pipe(inContract())
+      return { path: at.path, ...shown(stat) }
+    }),
+
+    read: Effect.fn("Files.read")(function* (at, { offset, maxBytes, cursor }) {
+      yield* checked(at.path)
+      const binding = bindingOf("read", at)
+      const from = cursor === null ? null : yield* ReadCursor.open(key, binding, cursor)
+      if (from !== null && offset !== null && offset !== from.offset) return yield* disagrees()
+      const files = yield* filesAt(at)
+      const { version, ...range } = yield* files
+        .read(at.path, { offset: from?.offset ?? offset ?? 0, maxBytes, version: from?.version ?? null })
+        .pipe(inContract("CURSOR_STALE", "IS_A_DIRECTORY"))
+      return { ...range, nextCursor: ReadCursor.seal(key, binding, { offset: range.nextOffset, version }) }
+    }),
+
+    write: Effect.fn("Files.write")(function* (at, body) {
+      const files = yield* filesAt(at)
+      yield* files.write(at.path, body).pipe(inContract("IS_A_DIRECTORY", "PAYLOAD_TOO_LARGE", "STORAGE_FULL"))
+    }),
+
+    edit: Effect.fn("Files.edit")(function* (at, edit) {
+      const files = yield* filesAt(at)
+      const edited = yield* files
+        .edit(at.path, edit)
+        .pipe(
+          inContract(
+            "INVALID_REQUEST",
+            "IS_A_DIRECTORY",
+            "PAYLOAD_TOO_LARGE",
+            "PRECONDITION_FAILED",
+            "STORAGE_FULL",
+            "TEXT_AMBIGUOUS",
+            "TEXT_NOT_FOUND"
+          )
+        )
+      return { path: at.path, ...edited }
+    }),
+
+    list: Effect.fn("Files.list")(function* (at, { pageSize, cursor }) {
+      yield* checked(at.path)
+      const binding = bindingOf("list", at)
+      const after = cursor === null ? null : yield* ListCursor.open(key, binding, cursor)
+      const files = yield* filesAt(at)
+      const { entries, next } = yield* files
+        .list(at.path, { pageSize, after })
+        .pipe(inContract("CURSOR_STALE", "PAYLOAD_TOO_LARGE"))
+      return {
+        path: at.path,
+        entries: entries.map(shown),
+        nextCursor: next === null ? null : ListCursor.seal(key, binding, next)
+      }
+    }),
+
+    createDirectory: Effect.fn("Files.createDirectory")(function* (at, options) {
+      const files = yield* filesAt(at)
+      yield* files.createDirectory(at.path, options).pipe(inContract("ALREADY_EXISTS", "STORAGE_FULL"))
+    }),
+
+    rename: Effect.fn("Files.rename")(function* (at, { destination, overwrite }) {
+      yield* checked(destination)
+      const files = yield* filesAt(at)
+      yield* files
+        .rename(at.path, destination, { overwrite })
+        .pipe(inContract("DESTINATION_EXISTS", "DIRECTORY_NOT_EMPTY", "IS_A_DIRECTORY", "STORAGE_FULL"))
+    }),
+
+    remove: Effect.fn("Files.remove")(function* (at, options) {
+      const files = yield* filesAt(at)
+      yield* files.remove(at.path, options).pipe(inContract("DIRECTORY_NOT_EMPTY"))
+    })
+  })
+})

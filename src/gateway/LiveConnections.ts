@@ -1,0 +1,113 @@
+/**
+ * Every connection into a Sandbox that this process carries at the moment, whichever way it came: preview, tunnel or SSH.
+ *
+ * It belongs to the actor that let it in. Bounded for each Sandbox and account; cut by that actor's command, and, should that command
+ * run in another process, by looking twice a second at what the database says of the actor.
+ */
+import { Context, Effect, Layer } from "effect"
+import { Settings } from "../Config.ts"
+import { Actors } from "../store/Actors.ts"
+
+const lookEveryMs = 500
+
+export interface Connection {
+  /** The preview, access or grant that let it in. */
+  readonly actorId: string
+  readonly accountId: string
+  readonly sandboxId: string
+  /** Ends it at once; called at most once, never after `release`. `over`: so is its actor; `stopping`: only this process ends. */
+  readonly cut: (why: "over" | "stopping") => void
+  /** What must hold of the actor for it to go on. */
+  readonly mayGoOn: (actor: { readonly status: string; readonly context: unknown }) => boolean
+}
+
+/** Ends the bookkeeping of a connection; more calls do nothing. */
+export type Release = () => void
+
+export class LiveConnections extends Context.Service<
+  LiveConnections,
+  {
+    /** Null when the Sandbox or the account has as many as it may. */
+    readonly open: (connection: Connection) => Release | null
+    /** Cuts those of an actor for which `which` holds; all by default. Returns how many. */
+    readonly cut: (actorId: string, which?: (connection: Connection) => boolean) => number
+    /** How many an actor has. */
+    readonly countOf: (actorId: string) => number
+    /** The service stops. */
+    readonly cutAll: () => void
+    /** Of one Sandbox, or of all. */
+    readonly count: (sandboxId?: string) => number
+  }
+>()("atoll/gateway/LiveConnections") {
+  static readonly layer = Layer.effect(
+    LiveConnections,
+    Effect.gen(function* () {
+      const { connectionsPerSandbox, connectionsPerAccount } = yield* Settings
+      const actors = yield* Actors
+      const byActor = new Map<string, Set<Connection>>()
+      const perSandbox = new Map<string, number>()
+      const perAccount = new Map<string, number>()
+      let total = 0
+
+      const add = (counts: Map<string, number>, key: string, step: 1 | -1) => {
+        const next = (counts.get(key) ?? 0) + step
+        if (next === 0) counts.delete(key)
+        else counts.set(key, next)
+      }
+
+      const forget = (connection: Connection): boolean => {
+        const own = byActor.get(connection.actorId)
+        if (own === undefined || !own.delete(connection)) return false
+        if (own.size === 0) byActor.delete(connection.actorId)
+        add(perSandbox, connection.sandboxId, -1)
+        add(perAccount, connection.accountId, -1)
+        total--
+        return true
+      }
+
+      const open = (connection: Connection): Release | null => {
+        const { actorId, sandboxId, accountId } = connection
+        if ((perSandbox.get(sandboxId) ?? 0) >= connectionsPerSandbox) return null
+        if ((perAccount.get(accountId) ?? 0) >= connectionsPerAccount) return null
+        const own = byActor.get(actorId) ?? new Set()
+        byActor.set(actorId, own.add(connection))
+        add(perSandbox, sandboxId, 1)
+        add(perAccount, accountId, 1)
+        total++
+        return () => void forget(connection)
+      }
+
+      const end = (doomed: ReadonlyArray<Connection>, why: "over" | "stopping"): number => {
+        for (const connection of doomed) if (forget(connection)) connection.cut(why)
+        return doomed.length
+      }
+
+      const cut = (actorId: string, which: (connection: Connection) => boolean = () => true): number =>
+        end([...(byActor.get(actorId) ?? [])].filter(which), "over")
+
+      const look = Effect.suspend(() =>
+        Effect.forEach(
+          [...byActor.keys()],
+          (actorId) =>
+            Effect.map(actors.read(actorId), (actor) =>
+              cut(actorId, (connection) => actor === null || !connection.mayGoOn(actor))
+            ),
+          { concurrency: "unbounded", discard: true }
+        )
+      ).pipe(Effect.catchCause((cause) => Effect.logWarning("Connections could not be looked at", cause)))
+      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(lookEveryMs), look)))
+      const cutAll = () => {
+        for (const connections of [...byActor.values()]) end([...connections], "stopping")
+      }
+      yield* Effect.addFinalizer(() => Effect.sync(cutAll))
+
+      return LiveConnections.of({
+        open,
+        cut,
+        cutAll,
+        countOf: (actorId) => byActor.get(actorId)?.size ?? 0,
+        count: (sandboxId) => (sandboxId === undefined ? total : (perSandbox.get(sandboxId) ?? 0))
+      })
+    })
+  )
+}

@@ -1,0 +1,43 @@
+/**
+ * Something that answers some requests of the listener itself, on the raw request and socket, before the API's router sees them:
+ * what streams without end or changes protocol.
+ */
+import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+
+export interface RawGateway {
+  readonly takes: (request: IncomingMessage) => boolean
+  readonly request: (request: IncomingMessage, response: ServerResponse) => void
+  readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
+}
+
+/** A stream through a gateway has no end by time; the bound on a request's arrival is kept for all others. */
+const boundArrival = (request: IncomingMessage, withinMs: number): void => {
+  if (request.headers["content-length"] === undefined && request.headers["transfer-encoding"] === undefined) return
+  const timer = setTimeout(() => request.socket.destroy(), withinMs).unref()
+  request.once("end", () => clearTimeout(timer))
+  request.once("close", () => clearTimeout(timer))
+}
+
+/** Puts gateways before whatever else listens to this server's requests and upgrades; the first that takes one has it. */
+export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway>): void => {
+  const withinMs = server.requestTimeout
+  server.requestTimeout = 0
+  // The API changes no protocol: there an Upgrade header is ignored, as RFC 9110 section 7.8 allows.
+  const choosing = server as { shouldUpgradeCallback?: (request: IncomingMessage) => boolean }
+  server.on("upgrade", () => {}) // node:http drops an upgrade that nobody listens for
+  choosing.shouldUpgradeCallback = (request) => gateways.some((gateway) => gateway.takes(request))
+  const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
+  server.emit = (event: string, ...args: Array<unknown>): boolean => {
+    if (event !== "request" && event !== "upgrade") return passOn(event, ...args)
+    const request = args[0] as IncomingMessage
+    const gateway = gateways.find((one) => one.takes(request))
+    if (gateway === undefined) {
+      if (withinMs > 0) boundArrival(request, withinMs)
+      return passOn(event, ...args)
+    }
+    if (event === "request") gateway.request(request, args[1] as ServerResponse)
+    else gateway.upgrade(request, args[1] as Duplex, args[2] as Buffer)
+    return true
+  }
+}

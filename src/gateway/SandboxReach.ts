@@ -1,0 +1,95 @@
+/** Reaching into one boot of a Sandbox: whether it is there, a connection to one of its ports, and the word of its guest that nothing is left. */
+import type { Duplex } from "node:stream"
+import { Context, Effect, Layer, type Scope } from "effect"
+import type { Reason, SandboxContext } from "../../machines/sandbox.ts"
+import type { ActorHost } from "../actor/ActorHost.ts"
+import type { Settings } from "../Config.ts"
+import { type Guest, GuestUnavailable, type PortClosed } from "../runtime/Guest.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { type ActorRecord, Actors } from "../store/Actors.ts"
+import type { Journal } from "../store/Journal.ts"
+
+const answerWithin = "5 seconds"
+
+/** Which boot of which Sandbox, and whose. */
+export interface Boot {
+  readonly accountId: string
+  readonly sandboxId: string
+  readonly generation: number
+}
+
+export class SandboxReach extends Context.Service<
+  SandboxReach,
+  {
+    /** Null when that boot runs (or sleeps) and its guest answers; else why not. */
+    readonly obstacle: (boot: Boot) => Effect.Effect<Reason | null>
+    /** Its guest; a sleeping Sandbox wakes. */
+    readonly guest: (boot: Boot) => Effect.Effect<Guest, GuestUnavailable>
+    /** One TCP connection to a port, closed with the scope; a sleeping Sandbox wakes. */
+    readonly dial: (boot: Boot, port: number) => Effect.Effect<Duplex, PortClosed | GuestUnavailable, Scope.Scope>
+    /**
+     * True when that boot is over, or when its guest has answered after everything that was sent to it before: connections that were
+     * cut here are then known there.
+     */
+    readonly hasSettled: (boot: Boot) => Effect.Effect<boolean>
+  }
+>()("atoll/gateway/SandboxReach") {
+  static readonly layer = Layer.effect(
+    SandboxReach,
+    Effect.gen(function* () {
+      const runtime = yield* Runtime
+      const actors = yield* Actors
+      const wake = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
+
+      /** Its status if that boot may still have processes, else null. */
+      const statusOf = Effect.fnUntraced(function* ({ accountId, sandboxId, generation }: Boot) {
+        const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
+        const isSame =
+          record?.kind === "sandbox" && record.accountId === accountId && record.context.generation === generation
+        return isSame && ["running", "sleeping", "pending"].includes(record.status) ? record.status : null
+      })
+
+      const guest = Effect.fnUntraced(function* (boot: Boot) {
+        const found = yield* Effect.result(runtime.guest(boot.sandboxId, boot.generation))
+        if (found._tag === "Success") return found.success
+        if ((yield* statusOf(boot)) !== "sleeping") return yield* found.failure
+        yield* runningSandbox(boot.accountId, boot.sandboxId).pipe(
+          Effect.provideContext(wake),
+          Effect.mapError(() => new GuestUnavailable({ message: "The Sandbox did not wake." }))
+        )
+        return yield* runtime.guest(boot.sandboxId, boot.generation)
+      })
+
+      /** Any round trip: what the guest was told before, it has heard by its answer. */
+      const roundTrip = (found: Guest) =>
+        found.processes.list.pipe(
+          Effect.timeout(answerWithin),
+          Effect.match({ onSuccess: () => true, onFailure: () => false })
+        )
+
+      return SandboxReach.of({
+        obstacle: Effect.fn("SandboxReach.obstacle")(function* (boot) {
+          const status = yield* statusOf(boot)
+          if (status === null) return { code: "SANDBOX_NOT_RUNNING", message: "The Sandbox does not run any more." }
+          if (status !== "running") return null
+          const answers = yield* runtime.guest(boot.sandboxId, boot.generation).pipe(
+            Effect.flatMap(roundTrip),
+            Effect.catchTag("GuestUnavailable", () => Effect.succeed(false))
+          )
+          return answers ? null : { code: "GUEST_UNAVAILABLE", message: "The Sandbox does not answer." }
+        }),
+        guest,
+        dial: (boot, port) => Effect.flatMap(guest(boot), (found) => found.dial(port)),
+        hasSettled: Effect.fn("SandboxReach.hasSettled")(function* (boot) {
+          const status = yield* statusOf(boot)
+          if (status === null || status === "sleeping") return true
+          return yield* runtime.guest(boot.sandboxId, boot.generation).pipe(
+            Effect.flatMap(roundTrip),
+            Effect.catchTag("GuestUnavailable", () => Effect.succeed(false))
+          )
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,49 @@
+import { Effect } from "effect"
+import { Caller } from "../../schemas/Access.ts"
+import { Api } from "../../schemas/Api.ts"
+import { workspacesPerAccount } from "../../schemas/Limits.ts"
+import { Accounts } from "../account/Accounts.ts"
+import { ApiKeys } from "../account/ApiKeys.ts"
+import { KeyUse } from "../account/KeyUse.ts"
+import { Settings } from "../Config.ts"
+import { leanGroup } from "./LeanContext.ts"
+
+const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+export const AccountHandlers = {
+  layer: leanGroup(
+    Api,
+    "account",
+    Effect.fnUntraced(function* (handlers) {
+      const accounts = yield* Accounts
+      const keys = yield* ApiKeys
+      const use = yield* KeyUse
+      const { sandboxesPerAccount, workspaceStorageBytes } = yield* Settings
+      return handlers
+        .handle(
+          "getMe",
+          Effect.fnUntraced(function* () {
+            const { accountId, apiKeyId } = yield* Caller
+            const [account, key] = yield* Effect.all([accounts.get(accountId), keys.get(apiKeyId)], { concurrency: 2 })
+            if (account === null || key === null) return yield* Effect.die("an authenticated key has no account")
+            const lastUsedAt = use.unwritten(apiKeyId) ?? key.lastUsedAt
+            return {
+              account: { ...account, createdAt: timestamp(account.createdAt) },
+              apiKey: {
+                id: key.id,
+                name: key.name,
+                hint: key.hint,
+                scopes: key.scopes,
+                createdAt: timestamp(key.createdAt),
+                lastUsedAt: lastUsedAt === null ? null : timestamp(lastUsedAt)
+              },
+              limits: { workspaces: workspacesPerAccount, sandboxes: sandboxesPerAccount, workspaceStorageBytes }
+            }
+          })
+        )
+        .handle("revokeKey", () => Effect.flatMap(Caller, ({ apiKeyId }) => Effect.asVoid(keys.revoke(apiKeyId))), {
+          uninterruptible: true
+        })
+    })
+  )
+}

@@ -1,0 +1,49 @@
+/** All routes of the API and of the operator, with what goes around them. Needs the services that the handlers call. */
+import { Layer } from "effect"
+import { HttpApiBuilder } from "effect/unstable/httpapi"
+import { Api } from "../../schemas/Api.ts"
+import { pathMaxCharacters } from "../../schemas/Limits.ts"
+import { AccountHandlers } from "./AccountHandlers.ts"
+import { AnalyticsHandlers } from "./AnalyticsHandlers.ts"
+import { AuditHandlers } from "./AuditHandlers.ts"
+import { CooperativeHandlers } from "./CooperativeHandlers.ts"
+import { Edge } from "./Edge.ts"
+import { EndpointGuard } from "./EndpointGuard.ts"
+import { FilesHandlers } from "./FilesHandlers.ts"
+import { LogsHandlers } from "./LogsHandlers.ts"
+import { OperationsHandlers } from "./OperationsHandlers.ts"
+import { OperatorRoutes } from "./OperatorRoutes.ts"
+import { PreviewsHandlers } from "./PreviewsHandlers.ts"
+import { SandboxesHandlers } from "./SandboxesHandlers.ts"
+import { ServiceAccessHandlers } from "./ServiceAccessHandlers.ts"
+import { SystemHandlers } from "./SystemHandlers.ts"
+import { WorkspacesHandlers } from "./WorkspacesHandlers.ts"
+
+const handlers = Layer.mergeAll(
+  SystemHandlers.layer,
+  AccountHandlers.layer,
+  WorkspacesHandlers.layer,
+  SandboxesHandlers.layer,
+  OperationsHandlers.layer,
+  FilesHandlers.layer,
+  LogsHandlers.layer,
+  AnalyticsHandlers.layer,
+  PreviewsHandlers.layer,
+  ServiceAccessHandlers.layer,
+  CooperativeHandlers.layer,
+  AuditHandlers.layer
+)
+
+/** A path is exactly what the OpenAPI says: its case and its last slash count. */
+export const routerConfig = {
+  caseSensitive: true,
+  ignoreTrailingSlash: false,
+  ignoreDuplicateSlashes: false,
+  maxParamLength: pathMaxCharacters
+}
+
+export const ApiRoutes = {
+  layer: Layer.mergeAll(HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)), OperatorRoutes.layer, Edge.layer).pipe(
+    Layer.provide(EndpointGuard.layer)
+  )
+}

@@ -1,0 +1,41 @@
+/** Serves the API on an HttpServer. */
+import { Effect, Layer } from "effect"
+import { HttpRouter, HttpServer } from "effect/unstable/http"
+import { Accounts } from "../account/Accounts.ts"
+import { ApiKeys } from "../account/ApiKeys.ts"
+import { Audit } from "../account/Audit.ts"
+import { Authentication } from "../account/Authentication.ts"
+import { BootstrapKey } from "../account/BootstrapKey.ts"
+import { KeyUse } from "../account/KeyUse.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { ApiRoutes, routerConfig } from "./ApiRoutes.ts"
+import { withoutServices } from "./LeanContext.ts"
+
+const accounts = Layer.mergeAll(
+  Accounts.layer,
+  ApiKeys.layer,
+  Audit.layer,
+  Authentication.layer,
+  Workspaces.layer
+).pipe(Layer.provideMerge(KeyUse.layer))
+
+const router = HttpRouter.layer.pipe(Layer.provide(Layer.succeed(HttpRouter.RouterConfig, routerConfig)))
+
+/** As HttpRouter.serve does, with a small context for the requests. */
+const serving = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const app = (yield* HttpRouter.HttpRouter).asHttpEffect()
+    const server = yield* HttpServer.HttpServer
+    yield* withoutServices(server.serve(app as Effect.Effect<never>))
+  })
+)
+
+export const ApiServer = {
+  /** Needs Settings, SqlClient, Sandboxes, Operations and an HttpServer. */
+  layer: serving.pipe(
+    Layer.provide(ApiRoutes.layer),
+    Layer.provide(router),
+    Layer.provide(BootstrapKey.layer),
+    Layer.provide(accounts)
+  )
+}

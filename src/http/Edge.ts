@@ -1,0 +1,126 @@
+/**
+ * Around every request, whatever route it takes: its id, its measure, its log line, and an Error body for what no handler answered.
+ *
+ * The log line is of level debug, so that a busy service does not write one for each request; a defect is an error, with its cause.
+ * Neither has headers or bodies, so no key is ever written.
+ */
+import type { IncomingMessage } from "node:http"
+import { Cause, Context, Effect, Layer } from "effect"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/unstable/http"
+import { Api } from "../../schemas/Api.ts"
+import { Internal, MethodNotAllowed, NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
+import { Audit } from "../account/Audit.ts"
+import { Settings } from "../Config.ts"
+import { errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
+import { discardRest } from "./JsonBody.ts"
+import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
+import { operatorPaths } from "./OperatorRoutes.ts"
+import { auditRequest } from "./RequestCaller.ts"
+import { identify } from "./RequestId.ts"
+import { observeRequest } from "./RequestMetrics.ts"
+
+type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
+
+const unmatched = "unmatched"
+
+const isRouteNotFound = (fault: unknown): boolean =>
+  HttpServerError.isHttpServerError(fault) && fault.reason._tag === "RouteNotFound"
+
+const routes = knownRoutes(Api, operatorPaths)
+
+/** No route: 404, or 405 with what the path has, or the answer to OPTIONS. */
+const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {
+  const allow = methodsOf(routes, request.url)
+  if (request.method === "OPTIONS" && allow.length > 0) {
+    return HttpServerResponse.empty({ status: 204, headers: { allow: allow.join(", ") } })
+  }
+  // A method that the path has: the router refused the path itself, for a broken escape or a segment that is too long.
+  if (allow.length === 0 || allow.includes(request.method)) {
+    return errorResponse(
+      new NotFound({ message: "There is no such path. GET /api/v2/openapi.json lists them." }),
+      requestId
+    )
+  }
+  return errorResponse(new MethodNotAllowed({ details: { allow } }), requestId)
+}
+
+/** Nobody reads it; it only stands in the audit log. */
+const abandonedStatus = 499
+
+/** The caller is gone, and nobody reads an answer. */
+const isAbandoned = (cause: Cause.Cause<unknown>): boolean =>
+  cause.reasons.some((reason) => reason.annotations.has(HttpServerError.ClientAbort.key))
+
+/** The service ends and cuts what takes too long. */
+const stopping = () =>
+  new SandboxUnavailable({ message: "The service is stopping. Send the request again.", details: { status: null } })
+
+const routeOf = (context: Context.Context<never>): string =>
+  Context.getOrUndefined(context as Context.Context<HttpRouter.RouteContext>, HttpRouter.RouteContext)?.route.path ??
+  unmatched
+
+const edge = (audit: Audit["Service"], logsRequests: boolean) => (handler: Handler) =>
+  Effect.withFiber<HttpServerResponse.HttpServerResponse, unknown>((fiber) => {
+    const request = Context.getUnsafe(
+      fiber.context as Context.Context<HttpServerRequest.HttpServerRequest>,
+      HttpServerRequest.HttpServerRequest
+    )
+    const source = request.source as IncomingMessage
+    const requestId = identify(source)
+    const began = performance.now()
+
+    const finish = (response: HttpServerResponse.HttpServerResponse) => {
+      const durationMs = performance.now() - began
+      const route = routeOf(fiber.context)
+      observeRequest(fiber.context, { method: request.method, route, status: response.status, durationMs })
+      if (request.method !== "GET") auditRequest(audit, source, response.status)
+      discardRest(source)
+      const answer = HttpServerResponse.setHeader(response, "x-request-id", requestId)
+      if (!logsRequests) return Effect.succeed(answer)
+      return Effect.as(
+        Effect.logDebug("request").pipe(
+          Effect.annotateLogs({
+            requestId,
+            method: request.method,
+            route,
+            status: response.status,
+            durationMs: Math.round(durationMs * 100) / 100
+          })
+        ),
+        answer
+      )
+    }
+
+    // RFC 9112 section 3.2.
+    if (source.headers.host === undefined && source.httpVersion === "1.1") {
+      return finish(errorResponse(invalidRequest([{ path: ["Host"], message: "Required" }]), requestId))
+    }
+    return Effect.matchCauseEffect(handler, {
+      onSuccess: finish,
+      onFailure: (cause) => {
+        if (Cause.hasInterruptsOnly(cause)) {
+          if (!isAbandoned(cause)) return finish(errorResponse(stopping(), requestId))
+          auditRequest(audit, source, abandonedStatus)
+          return Effect.failCause(cause)
+        }
+        const fault = Cause.squash(cause)
+        if (isRouteNotFound(fault)) return finish(answerUnmatched(request, requestId))
+        if (isContractError(fault)) return finish(errorResponse(fault, requestId))
+        return Effect.flatMap(
+          Effect.logError("A request met a defect", cause).pipe(
+            Effect.annotateLogs({ requestId, method: request.method, route: routeOf(fiber.context) })
+          ),
+          () => finish(errorResponse(new Internal(), requestId))
+        )
+      }
+    })
+  })
+
+export const Edge = {
+  layer: Layer.unwrap(
+    Effect.gen(function* () {
+      const { logLevel } = yield* Settings
+      return HttpRouter.middleware(edge(yield* Audit, logLevel === "debug") as never, { global: true })
+    })
+  ) as Layer.Layer<never, never, HttpRouter.HttpRouter | Settings | Audit>
+}

@@ -1,0 +1,121 @@
+/**
+ * What happens before an endpoint's handler: key, scope, media type, size; and after it: every failure becomes the Error body.
+ *
+ * Built once for each endpoint, so that a request only does what its endpoint needs.
+ *
+ * @source contract-details.md "Order of checks"
+ */
+import type { IncomingMessage } from "node:http"
+import { Cause, Context, Effect, Layer } from "effect"
+import { HttpServerRequest, type HttpServerResponse } from "effect/unstable/http"
+import { type HttpApiEndpoint, HttpApiError } from "effect/unstable/httpapi"
+import { Authorized, Caller, Open, OptionalBody, RequiredScope } from "../../schemas/Access.ts"
+import { type ContractError, ScopeRequired, Unauthenticated, UnsupportedMediaType } from "../../schemas/Errors.ts"
+import { fileContentMaxBytes } from "../../schemas/Limits.ts"
+import { Authentication, type Credential } from "../account/Authentication.ts"
+import { errorResponse, fromSchemaError, isContractError } from "./ErrorResponse.ts"
+import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
+import { noteCaller } from "./RequestCaller.ts"
+import { requestIdOf } from "./RequestId.ts"
+
+type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
+
+/** Contract errors and what the decoders found become answers; everything else goes on as it is, to end as 500. */
+const answerFailures = (handler: Handler): Handler =>
+  Effect.catchCause(handler, (cause) => {
+    for (const reason of cause.reasons) {
+      if (!Cause.isFailReason(reason)) return Effect.failCause(cause)
+      const fault = reason.error
+      const error: ContractError | null = isContractError(fault)
+        ? fault
+        : HttpApiError.HttpApiSchemaError.is(fault) && fault.kind !== "Body" && fault.kind !== "ResponseHeaders"
+          ? fromSchemaError(fault)
+          : null
+      if (error === null) return Effect.die(fault)
+      return Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
+        errorResponse(error, requestIdOf(nodeRequest(request)))
+      ) as Effect.Effect<HttpServerResponse.HttpServerResponse>
+    }
+    return Effect.failCause(cause)
+  })
+
+/** @source RFC 9110 section 11.1: the scheme's name is case-insensitive */
+const bearer = /^bearer +([\x21-\x7e]{1,512})$/i
+
+const nodeRequest = (request: HttpServerRequest.HttpServerRequest): IncomingMessage => request.source as IncomingMessage
+
+/** The request with its body already read. */
+const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
+  Object.create(request, { text: { value: Effect.succeed(text) } })
+
+type BodyKind = "none" | "json" | "optional-json" | "octet-stream"
+
+const bodyKindOf = (endpoint: HttpApiEndpoint.Top): BodyKind => {
+  if (endpoint.method === "GET" || endpoint.payload.size === 0) return "none"
+  if (endpoint.payload.has("application/octet-stream")) return "octet-stream"
+  return Context.get(endpoint.annotations, OptionalBody) ? "optional-json" : "json"
+}
+
+/** Media type and size; for JSON also the reading. Octet streams are counted by who reads them. */
+const admitBody = (
+  request: HttpServerRequest.HttpServerRequest,
+  kind: BodyKind
+): Effect.Effect<HttpServerRequest.HttpServerRequest, ContractError> => {
+  if (kind === "none") return Effect.succeed(request)
+  const source = nodeRequest(request)
+  if (kind === "octet-stream") {
+    if (!isMediaType(source, "application/octet-stream")) {
+      return Effect.fail(new UnsupportedMediaType({ details: { expected: "application/octet-stream" } }))
+    }
+    const refused = refuseLength(source, fileContentMaxBytes)
+    return refused === null ? Effect.succeed(request) : Effect.fail(refused)
+  }
+  return Effect.map(readJsonText(source, kind === "optional-json"), (text) => withText(request, text))
+}
+
+const callerOf = (credential: Credential, requestId: string): Caller["Service"] => ({
+  accountId: credential.accountId,
+  apiKeyId: credential.apiKeyId,
+  keyHint: credential.hint,
+  scopes: credential.scopes,
+  requestId
+})
+
+const guard = (authentication: Authentication["Service"], handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
+  const scope = Context.get(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
+  const kind = bodyKindOf(endpoint)
+  const isAudited = endpoint.method !== "GET"
+  const denied = Effect.fail(new ScopeRequired({ details: { scope } }))
+  return Effect.withFiber((fiber) => {
+    const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
+    const secret = bearer.exec(request.headers["authorization"] ?? "")?.[1]
+    if (secret === undefined) return Effect.fail(new Unauthenticated())
+    return Effect.flatMap(authentication.authenticate(secret), (credential) => {
+      if (isAudited) noteCaller(nodeRequest(request), credential)
+      if (!credential.scopes.has(scope)) return denied
+      const caller = callerOf(credential, requestIdOf(nodeRequest(request)))
+      if (kind === "none") return Effect.provideService(handler, Caller, caller)
+      return Effect.flatMap(admitBody(request, kind), (admitted) =>
+        Effect.provideContext(
+          handler,
+          Context.make(Caller, caller).pipe(Context.add(HttpServerRequest.HttpServerRequest, admitted))
+        )
+      )
+    })
+  })
+}
+
+export const EndpointGuard = {
+  layer: Layer.merge(
+    Layer.effect(
+      Authorized,
+      Effect.map(
+        Authentication,
+        (authentication) =>
+          ((handler: Handler, { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }) =>
+            answerFailures(guard(authentication, handler, endpoint))) as never
+      )
+    ),
+    Layer.succeed(Open, ((handler: Handler) => answerFailures(handler)) as never)
+  )
+}

@@ -1,0 +1,64 @@
+/** Every failure as the contract's one Error body. */
+import { SchemaIssue } from "effect"
+import { HttpServerResponse } from "effect/unstable/http"
+import type { HttpApiError } from "effect/unstable/httpapi"
+import { type ContractError, errorStatus, errors, InvalidRequest, type Issue, NotFound } from "../../schemas/Errors.ts"
+
+export const isContractError = (fault: unknown): fault is ContractError =>
+  fault instanceof Error && "_tag" in fault && typeof fault._tag === "string" && Object.hasOwn(errors, fault._tag)
+
+const headersOf = (error: ContractError): Record<string, string> | undefined => {
+  switch (error._tag) {
+    case "UNAUTHENTICATED":
+      return { "www-authenticate": "Bearer" }
+    case "METHOD_NOT_ALLOWED":
+      return { allow: error.details.allow.join(", ") }
+    case "RATE_LIMITED":
+      return { "retry-after": String(Math.max(1, Math.ceil(error.details.retryAfterSeconds))) }
+    default:
+      return undefined
+  }
+}
+
+/** The Error body: also for answers that are written without the router. */
+export const errorBody = (error: ContractError, requestId: string): string =>
+  JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })
+
+export const errorResponse = (error: ContractError, requestId: string): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(errorBody(error, requestId), {
+    status: errorStatus[error._tag],
+    contentType: "application/json",
+    headers: headersOf(error)
+  })
+
+const issuesMax = 20
+
+const formatted = SchemaIssue.makeFormatterStandardSchemaV1({
+  leafHook: (issue) => (issue._tag === "MissingKey" ? "Required" : SchemaIssue.defaultLeafHook(issue))
+})
+
+/** Headers are decoded under their lowercase names; people know them otherwise. */
+const headerName = (key: string): string => key.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+
+const issuePath = (path: ReadonlyArray<unknown>, kind: HttpApiError.HttpApiSchemaError["kind"]): Issue["path"] =>
+  path.map((key, at) =>
+    typeof key === "number" ? key : kind === "Headers" && at === 0 ? headerName(String(key)) : String(key)
+  )
+
+/** What the decoder said, as INVALID_REQUEST; an id in the path that is no id is NOT_FOUND. */
+export const fromSchemaError = (error: HttpApiError.HttpApiSchemaError): InvalidRequest | NotFound => {
+  if (error.kind === "Params") return new NotFound()
+  const { issues } = formatted(error.cause.issue)
+  return invalidRequest(
+    issues.slice(0, issuesMax).map((issue) => ({
+      path: issuePath(
+        (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part)),
+        error.kind
+      ),
+      message: issue.message
+    }))
+  )
+}
+
+export const invalidRequest = (issues: ReadonlyArray<Issue>): InvalidRequest =>
+  new InvalidRequest({ details: { issues } })

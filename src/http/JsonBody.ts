@@ -1,0 +1,151 @@
+/**
+ * Reads a JSON body within its bound, and cuts a larger one off while it comes in.
+ *
+ * @source contract.md "What the service does" rule 3, contract-details.md "Order of checks"
+ */
+import type { IncomingMessage } from "node:http"
+import { Effect } from "effect"
+import { type InvalidRequest, PayloadTooLarge, UnsupportedMediaType } from "../../schemas/Errors.ts"
+import { fileContentMaxBytes, jsonBodyMaxBytes, jsonDepthMax } from "../../schemas/Limits.ts"
+import { invalidRequest } from "./ErrorResponse.ts"
+
+/** What a refused sender may still send before the connection is cut: a whole file, so that whoever keeps to the limits reads the answer. */
+const lingerMaxBytes = fileContentMaxBytes
+const lingerMs = 2000
+
+const utf8 = new TextDecoder("utf-8", { fatal: true })
+
+/** `application/json`, with no charset but UTF-8. */
+const isJson = (contentType: string): boolean => {
+  const [type, ...parameters] = contentType.split(";").map((part) => part.trim().toLowerCase())
+  return (
+    type === "application/json" &&
+    parameters.every((parameter) => !parameter.startsWith("charset=") || /^charset="?utf-?8"?$/.test(parameter))
+  )
+}
+
+export const isMediaType = (request: IncomingMessage, expected: string): boolean => {
+  const { "content-type": contentType, "content-encoding": encoding } = request.headers
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false
+  if (contentType === undefined) return false
+  return expected === "application/json"
+    ? isJson(contentType)
+    : contentType.split(";", 1)[0]!.trim().toLowerCase() === expected
+}
+
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] !== undefined ||
+  (headers["content-length"] !== undefined && Number(headers["content-length"]) !== 0)
+
+/**
+ * For an answer that does not need the rest of its request: lets the sender finish within bounds, so that it reads the answer instead of
+ * a reset, and cuts the connection beyond them. Does nothing when the request was read to its end or is being read.
+ */
+export const discardRest = (request: IncomingMessage): void => {
+  if (request.complete || request.listenerCount("data") > 0 || !hasBody(request)) return
+  let left = lingerMaxBytes
+  const cut = (): void => {
+    if (!request.complete) request.socket.destroy()
+  }
+  const timer = setTimeout(cut, lingerMs).unref()
+  request.once("close", () => clearTimeout(timer))
+  request.on("data", (chunk: Buffer) => {
+    left -= chunk.length
+    if (left < 0) cut()
+  })
+  request.on("error", () => {})
+  request.resume()
+}
+
+const tooLarge = (limitBytes: number) => new PayloadTooLarge({ details: { limitBytes } })
+
+/** Fails at once for a Content-Length beyond the limit. */
+export const refuseLength = (request: IncomingMessage, limitBytes: number): PayloadTooLarge | null => {
+  return Number(request.headers["content-length"] ?? 0) <= limitBytes ? null : tooLarge(limitBytes)
+}
+
+const readBytes = (
+  request: IncomingMessage,
+  limitBytes: number
+): Effect.Effect<Buffer, PayloadTooLarge | InvalidRequest> =>
+  Effect.callback((resume) => {
+    const chunks: Array<Buffer> = []
+    let size = 0
+    const done = (result: Effect.Effect<Buffer, PayloadTooLarge | InvalidRequest>): void => {
+      request.off("data", onData)
+      request.off("end", onEnd)
+      request.off("close", onClose)
+      resume(result)
+    }
+    const onData = (chunk: Buffer): void => {
+      size += chunk.length
+      if (size <= limitBytes) {
+        chunks.push(chunk)
+      } else {
+        request.pause()
+        done(Effect.fail(tooLarge(limitBytes)))
+      }
+    }
+    const onEnd = (): void => done(Effect.succeed(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    const onClose = (): void => done(Effect.fail(invalidRequest([{ path: [], message: "The body ended too early" }])))
+    request.on("data", onData)
+    request.once("end", onEnd)
+    request.once("close", onClose)
+    request.on("error", () => {})
+    return Effect.sync(() => {
+      request.off("data", onData)
+      request.off("end", onEnd)
+      request.off("close", onClose)
+    })
+  })
+
+/** Brackets open at once, strings skipped. */
+const isTooDeep = (text: string): boolean => {
+  let depth = 0
+  let inString = false
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (inString) {
+      if (code === 0x5c) at++
+      else if (code === 0x22) inString = false
+    } else if (code === 0x22) inString = true
+    else if (code === 0x5b || code === 0x7b) {
+      if (++depth > jsonDepthMax) return true
+    } else if (code === 0x5d || code === 0x7d) depth--
+  }
+  return false
+}
+
+const asText = (bytes: Buffer): Effect.Effect<string, InvalidRequest> => {
+  try {
+    const text = utf8.decode(bytes)
+    if (!/^\s*\{/.test(text)) return Effect.fail(invalidRequest([{ path: [], message: "Expected a JSON object" }]))
+    return isTooDeep(text)
+      ? Effect.fail(invalidRequest([{ path: [], message: `Expected at most ${jsonDepthMax} levels of nesting` }]))
+      : Effect.succeed(text)
+  } catch {
+    return Effect.fail(invalidRequest([{ path: [], message: "Expected UTF-8" }]))
+  }
+}
+
+/**
+ * The text of a JSON body, not parsed yet.
+ *
+ * @param optional An absent body is `{}`.
+ */
+export const readJsonText = (
+  request: IncomingMessage,
+  optional: boolean
+): Effect.Effect<string, UnsupportedMediaType | PayloadTooLarge | InvalidRequest> => {
+  const sent = hasBody(request)
+  if (!sent && optional) return Effect.succeed("{}")
+  if ((sent || request.headers["content-type"] !== undefined) && !isMediaType(request, "application/json")) {
+    return Effect.fail(new UnsupportedMediaType({ details: { expected: "application/json" } }))
+  }
+  if (!sent) return Effect.fail(invalidRequest([{ path: [], message: "Expected a JSON body" }]))
+  const refused = refuseLength(request, jsonBodyMaxBytes)
+  if (refused !== null) return Effect.fail(refused)
+  return Effect.flatMap(readBytes(request, jsonBodyMaxBytes), (bytes) =>
+    bytes.length === 0 && optional ? Effect.succeed("{}") : asText(bytes)
+  )
+}

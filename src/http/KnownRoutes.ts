@@ -1,0 +1,40 @@
+/** Which methods a path has: asked only when no route matched. */
+import { HttpApi, type HttpApiGroup } from "effect/unstable/httpapi"
+
+interface KnownRoute {
+  readonly method: string
+  readonly path: RegExp
+}
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")
+
+const patternOf = (path: string): RegExp =>
+  new RegExp(
+    `^${path
+      .split("/")
+      .map((segment) => (segment.startsWith(":") ? "[^/]+" : escaped(segment)))
+      .join("/")}$`
+  )
+
+/** The API's own, and GET of `others`. */
+export const knownRoutes = <Id extends string, Groups extends HttpApiGroup.Constraint>(
+  api: HttpApi.HttpApi<Id, Groups>,
+  others: ReadonlyArray<string>
+): ReadonlyArray<KnownRoute> => {
+  const routes: Array<KnownRoute> = others.map((path) => ({ method: "GET", path: patternOf(path) }))
+  HttpApi.reflect(api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => void routes.push({ method: endpoint.method, path: patternOf(endpoint.path) })
+  })
+  return routes
+}
+
+/** In the order of RFC 9110; empty for a path that is not known. HEAD comes with GET, OPTIONS with any. */
+export const methodsOf = (routes: ReadonlyArray<KnownRoute>, url: string): ReadonlyArray<string> => {
+  const path = url.split(/[?#]/, 1)[0]!
+  const found = new Set(routes.filter((route) => route.path.test(path)).map((route) => route.method))
+  if (found.size === 0) return []
+  if (found.has("GET")) found.add("HEAD")
+  found.add("OPTIONS")
+  return ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"].filter((method) => found.has(method))
+}

@@ -1,0 +1,70 @@
+/** The TCP port on which everything is served: API, previews, tunnels. */
+import { NodeHttpServer } from "@effect/platform-node"
+import { Effect, Layer, Schema } from "effect"
+import type { HttpServerError } from "effect/unstable/http"
+import { Settings, type SettingsShape } from "../Config.ts"
+import { LiveConnections } from "../gateway/LiveConnections.ts"
+import { PublicPort } from "../gateway/PublicPort.ts"
+import { placeGateways, type RawGateway } from "../gateway/RawGateway.ts"
+import { PreviewGateway } from "../preview/PreviewGateway.ts"
+import { protocolServer } from "./ProtocolServer.ts"
+import { TunnelGateway } from "./TunnelGateway.ts"
+
+/** A stop waits this long for requests that are being answered. */
+const drainWithin = "10 seconds"
+
+/** The address cannot be listened on. `message` is a sentence for the operator. */
+export class ListenerUnusable extends Schema.TaggedError<ListenerUnusable>()("ListenerUnusable", {
+  message: Schema.String
+}) {}
+
+const unusable =
+  ({ host, port }: SettingsShape) =>
+  ({ cause }: HttpServerError.ServeError): ListenerUnusable => {
+    const code = cause instanceof Error && "code" in cause ? cause.code : undefined
+    switch (code) {
+      case "EADDRINUSE":
+        return new ListenerUnusable({
+          message: `Port ${port} of ${host} is in use by another program. Stop it, or set ATOLL_PORT to another port.`
+        })
+      case "EACCES":
+        return new ListenerUnusable({
+          message: `Port ${port} needs root or CAP_NET_BIND_SERVICE. Set ATOLL_PORT to one above 1023.`
+        })
+      case "EADDRNOTAVAIL":
+      case "ENOTFOUND":
+      case "EAI_AGAIN":
+        return new ListenerUnusable({ message: `ATOLL_HOST, ${host}, is no address of this machine.` })
+      default:
+        return new ListenerUnusable({ message: `Cannot listen on ${host} port ${port}: ${String(cause)}.` })
+    }
+  }
+
+export const Listener = {
+  layer: Layer.effectContext(
+    Effect.gen(function* () {
+      const settings = yield* Settings
+      const gateways: ReadonlyArray<RawGateway> = [yield* PreviewGateway, yield* TunnelGateway]
+      const publicPort = yield* PublicPort
+      const server = protocolServer()
+      placeGateways(server, gateways)
+      // Streams have no end of their own: a stop cuts them first, and then waits for the requests that have.
+      const connections = yield* LiveConnections
+      const close = server.close.bind(server)
+      server.close = (closed) => {
+        connections.cutAll()
+        return close(closed)
+      }
+      const services = yield* Layer.build(
+        NodeHttpServer.layer(() => server, {
+          host: settings.host,
+          port: settings.port,
+          gracefulShutdownTimeout: drainWithin
+        })
+      ).pipe(Effect.mapError(unusable(settings)))
+      const address = server.address()
+      if (typeof address === "object" && address !== null) publicPort.set(address.port)
+      return services
+    })
+  ).pipe(Layer.provide(TunnelGateway.layer))
+}

@@ -1,0 +1,78 @@
+import { Effect } from "effect"
+import { Caller } from "../../schemas/Access.ts"
+import { Api } from "../../schemas/Api.ts"
+import type { OperationResponse } from "../../schemas/Operation.ts"
+import { Operations } from "../operation/Operations.ts"
+import { jsonAnswer } from "./JsonAnswer.ts"
+import { leanGroup } from "./LeanContext.ts"
+import { fingerprintOf } from "./RequestFingerprint.ts"
+
+export const OperationsHandlers = {
+  layer: leanGroup(
+    Api,
+    "operations",
+    Effect.fnUntraced(function* (handlers) {
+      const operations = yield* Operations
+      return handlers
+        .handle("execute", ({ params, payload }) =>
+          Effect.flatMap(Caller, ({ accountId, requestId }) =>
+            Effect.map(operations.execute(accountId, params.id, payload, { requestId }), (result) => ({ result }))
+          )
+        )
+        .handle(
+          "startOperation",
+          Effect.fnUntraced(function* ({ params, headers, payload, request }) {
+            const { accountId, requestId } = yield* Caller
+            const operation = yield* operations.start(accountId, params.id, {
+              requestId,
+              idempotencyKey: headers["idempotency-key"],
+              fingerprint: yield* fingerprintOf(request),
+              request: payload
+            })
+            return { operation }
+          }),
+          { uninterruptible: true }
+        )
+        .handle("listOperations", ({ params, query }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            operations.list(accountId, params.id, { limit: query.limit, cursor: query.cursor ?? null })
+          )
+        )
+        .handle("getOperation", ({ params }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(operations.get(accountId, params.id, params.operationId), (operation) =>
+              jsonAnswer<OperationResponse>({ operation })
+            )
+          )
+        )
+        .handle("readOperationOutput", ({ params, query }) =>
+          Effect.flatMap(Caller, ({ accountId }) => operations.output(accountId, params.id, params.operationId, query))
+        )
+        .handle("waitOperation", ({ params, payload }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(operations.wait(accountId, params.id, params.operationId, payload), (operation) => ({
+              operation
+            }))
+          )
+        )
+        .handle(
+          "cancelOperation",
+          ({ params }) =>
+            Effect.flatMap(Caller, ({ accountId, requestId }) =>
+              Effect.map(operations.cancel(accountId, params.id, params.operationId, { requestId }), (operation) => ({
+                operation
+              }))
+            ),
+          { uninterruptible: true }
+        )
+        .handle("listOperationTransitions", ({ params, query }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            operations.transitions(accountId, params.id, params.operationId, {
+              limit: query.limit,
+              cursor: query.cursor ?? null
+            })
+          )
+        )
+    })
+  )
+}

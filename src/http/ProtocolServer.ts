@@ -1,0 +1,54 @@
+/**
+ * The node:http server with its bounds, and with the Error body even where no request could be parsed.
+ *
+ * @source contract-details.md "Errors": every error body, those from the router itself included
+ */
+import { createServer, type Server } from "node:http"
+import type { Duplex } from "node:stream"
+import { holdEarlyRequests } from "./EarlyRequests.ts"
+import { errorBody, invalidRequest } from "./ErrorResponse.ts"
+import { rawAnswer } from "./RawAnswer.ts"
+import { requestIdFrom } from "./RequestId.ts"
+
+/** A path parameter of 4096 characters, percent-encoded, and a cursor as long fit beside the other headers. */
+const headMaxBytes = 64 * 1024
+const headWithinMs = 20_000
+const requestWithinMs = 300_000
+/** Longer than load balancers keep idle connections, so that they are the ones to close them. */
+const idleMs = 65_000
+
+const refusals: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
+  HPE_HEADER_OVERFLOW: { status: 431, message: `Expected at most ${headMaxBytes} bytes of URL and headers` },
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: "The request did not arrive in time" }
+}
+
+/** Answers what is not HTTP, or too much of it, and closes the connection. */
+const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+  if (error.code === "ECONNRESET" || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const { status, message } = refusals[error.code ?? ""] ?? {
+    status: 400,
+    message: "Expected a well-formed HTTP request"
+  }
+  const requestId = requestIdFrom(undefined)
+  const body = errorBody(invalidRequest([{ path: [], message }]), requestId)
+  socket.end(rawAnswer(status, body, requestId))
+}
+
+export const protocolServer = (): Server => {
+  const server = createServer({
+    maxHeaderSize: headMaxBytes,
+    headersTimeout: headWithinMs,
+    requestTimeout: requestWithinMs,
+    keepAliveTimeout: idleMs,
+    // The edge asks for it, so that its absence is answered like every other fault.
+    requireHostHeader: false
+  })
+  // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1); by default the answer would be a bare 417.
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response))
+  server.on("clientError", refuse)
+  holdEarlyRequests(server)
+  return server
+}

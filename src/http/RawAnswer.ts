@@ -1,0 +1,14 @@
+/** An error answer written to a bare socket: where node:http has no response to offer, before a request or after an upgrade. */
+import { STATUS_CODES } from "node:http"
+
+/** The whole answer, which also ends the connection. `body` is the Error body in JSON. */
+export const rawAnswer = (status: number, body: string, requestId: string): string =>
+  [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    "Content-Type: application/json",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    "Connection: close",
+    "",
+    body
+  ].join("\r\n")

@@ -1,0 +1,7 @@
+/** The fingerprint of a request whose JSON body was read and decoded. */
+import { Effect } from "effect"
+import type { HttpServerRequest } from "effect/unstable/http"
+import { fingerprint } from "../idempotency/Fingerprint.ts"
+
+export const fingerprintOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<string> =>
+  Effect.map(Effect.orDie(request.text), (body) => fingerprint(request.method, request.url.split("?", 1)[0]!, body))

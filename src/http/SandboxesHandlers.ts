@@ -1,0 +1,88 @@
+import { Effect } from "effect"
+import { HttpServerRequest } from "effect/unstable/http"
+import { Caller } from "../../schemas/Access.ts"
+import { Api } from "../../schemas/Api.ts"
+import type { SandboxResponse } from "../../schemas/Sandbox.ts"
+import { Sandboxes } from "../sandbox/Sandboxes.ts"
+import { jsonAnswer } from "./JsonAnswer.ts"
+import { leanGroup } from "./LeanContext.ts"
+import { metadataFilter } from "./MetadataFilter.ts"
+import { fingerprintOf } from "./RequestFingerprint.ts"
+
+export const SandboxesHandlers = {
+  layer: leanGroup(
+    Api,
+    "sandboxes",
+    Effect.fnUntraced(function* (handlers) {
+      const sandboxes = yield* Sandboxes
+      return handlers
+        .handle(
+          "listSandboxes",
+          Effect.fnUntraced(function* ({ query }) {
+            const { accountId } = yield* Caller
+            const parameters = yield* HttpServerRequest.ParsedSearchParams
+            return yield* sandboxes.list(accountId, {
+              status: query.status ?? null,
+              workspaceId: query.workspaceId ?? null,
+              metadata: yield* metadataFilter(parameters),
+              limit: query.limit ?? null,
+              cursor: query.cursor ?? null
+            })
+          })
+        )
+        .handle(
+          "createSandbox",
+          Effect.fnUntraced(function* ({ headers, payload, request }) {
+            const { accountId, requestId } = yield* Caller
+            const { sandbox, replayStatus } = yield* sandboxes.create({
+              accountId,
+              requestId,
+              idempotencyKey: headers["idempotency-key"],
+              fingerprint: yield* fingerprintOf(request),
+              request: payload
+            })
+            return jsonAnswer<SandboxResponse>({ sandbox }, replayStatus)
+          }),
+          { uninterruptible: true }
+        )
+        .handle("getSandbox", ({ params }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(sandboxes.get(accountId, params.id), (sandbox) => jsonAnswer<SandboxResponse>({ sandbox }))
+          )
+        )
+        .handle(
+          "deleteSandbox",
+          ({ params }) =>
+            Effect.flatMap(Caller, ({ accountId, requestId }) => sandboxes.remove(accountId, params.id, { requestId })),
+          { uninterruptible: true }
+        )
+        .handle(
+          "startSandbox",
+          ({ params, headers }) =>
+            Effect.flatMap(Caller, ({ accountId, requestId }) =>
+              Effect.map(
+                sandboxes.start(accountId, params.id, {
+                  requestId,
+                  idempotencyKey: headers["idempotency-key"] ?? null
+                }),
+                (sandbox) => ({ sandbox })
+              )
+            ),
+          { uninterruptible: true }
+        )
+        .handle(
+          "stopSandbox",
+          ({ params }) =>
+            Effect.flatMap(Caller, ({ accountId, requestId }) =>
+              Effect.map(sandboxes.stop(accountId, params.id, { requestId }), (sandbox) => ({ sandbox }))
+            ),
+          { uninterruptible: true }
+        )
+        .handle("listSandboxTransitions", ({ params, query }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            sandboxes.transitions(accountId, params.id, { limit: query.limit, cursor: query.cursor ?? null })
+          )
+        )
+    })
+  )
+}

@@ -1,0 +1,155 @@
+/**
+ * `GET /api/v2/tunnel?port=N` as a WebSocket: one TCP connection into a Sandbox, by a sealed capability and without an API key.
+ *
+ * Everything is refused before the handshake, with the contract's Error body, so that a client sees why.
+ *
+ * @source contract-details.md "Fine print"; schemas/ServiceAccess.ts
+ */
+import { randomUUID } from "node:crypto"
+import type { IncomingMessage } from "node:http"
+import type { Duplex } from "node:stream"
+import { Context, Effect, Exit, FiberSet, Layer, Result, Scope } from "effect"
+import { WebSocketServer } from "ws"
+import type { ServiceAccessContext } from "../../machines/serviceAccess.ts"
+import {
+  type ContractError,
+  errorStatus,
+  Internal,
+  RateLimited,
+  SandboxUnavailable,
+  Unauthenticated
+} from "../../schemas/Errors.ts"
+import { LiveConnections } from "../gateway/LiveConnections.ts"
+import type { RawGateway } from "../gateway/RawGateway.ts"
+import { SandboxReach } from "../gateway/SandboxReach.ts"
+import { type Admission, ServiceAccesses } from "../serviceAccess/ServiceAccesses.ts"
+import { bridge, tunnelMessageMaxBytes, tunnelProtocol } from "../serviceAccess/tunnelBridge.ts"
+import { errorBody, invalidRequest, isContractError } from "./ErrorResponse.ts"
+import { rawAnswer } from "./RawAnswer.ts"
+import { requestIdFrom } from "./RequestId.ts"
+
+const path = "/api/v2/tunnel"
+
+const requestIdOf = ({ headers }: IncomingMessage): string => requestIdFrom(headers["x-request-id"]?.toString())
+
+const refuse = (socket: Duplex, error: ContractError, requestId: string): void => {
+  const body = errorBody(error, requestId)
+  const status = errorStatus[error._tag]
+  socket.end(rawAnswer(status, body, requestId))
+}
+
+/** From Authorization, or the subprotocol after `atoll.tunnel`: browsers cannot set headers. */
+const capabilityOf = ({ headers }: IncomingMessage): string | null => {
+  const bearer = /^bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1]
+  if (bearer !== undefined) return bearer
+  const [first, second] = (headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim())
+  return first === tunnelProtocol && second ? second : null
+}
+
+interface Wanted {
+  readonly port: number
+  readonly client: string
+}
+
+const wantedOf = ({ url }: IncomingMessage): Wanted | ContractError => {
+  const query = new URL(url ?? "/", "http://atoll").searchParams
+  const port = /^\d{1,5}$/.test(query.get("port") ?? "") ? Number(query.get("port")) : 0
+  if (port < 1 || port > 65_535) return invalidRequest([{ path: ["port"], message: "Expected a port from 1 to 65535" }])
+  const client = query.get("client") ?? randomUUID()
+  return /^[\x21-\x7e]{1,64}$/.test(client)
+    ? { port, client }
+    : invalidRequest([{ path: ["client"], message: "Expected 1 to 64 printable ASCII characters" }])
+}
+
+const make = Effect.gen(function* () {
+  const accesses = yield* ServiceAccesses
+  const connections = yield* LiveConnections
+  const reach = yield* SandboxReach
+  const fork = yield* FiberSet.makeRuntime()
+  const sockets = new WebSocketServer({
+    noServer: true,
+    clientTracking: false,
+    perMessageDeflate: false,
+    maxPayload: tunnelMessageMaxBytes,
+    handleProtocols: (offered) => (offered.has(tunnelProtocol) ? tunnelProtocol : false)
+  })
+
+  const dial = (admission: Admission) =>
+    reach.dial(admission, admission.port).pipe(
+      Effect.catchTags({
+        PortClosed: () =>
+          Effect.fail(
+            new SandboxUnavailable({
+              message: `Nothing in the Sandbox listens on port ${admission.port}.`,
+              details: { status: "running" }
+            })
+          ),
+        GuestUnavailable: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+      })
+    )
+
+  const open = Effect.fnUntraced(function* (request: IncomingMessage, socket: Duplex, head: Buffer) {
+    const wanted = wantedOf(request)
+    if (isContractError(wanted)) return yield* Effect.fail(wanted)
+    const capability = capabilityOf(request)
+    if (capability === null) {
+      return yield* new Unauthenticated({ message: "Send the capability as Authorization: Bearer CAPABILITY." })
+    }
+    const admission = yield* accesses.admit(capability, wanted.port, wanted.client)
+    const scope = yield* Scope.make()
+    const end = () => void Effect.runFork(Scope.close(scope, Exit.void))
+    const release = connections.open({
+      ...admission,
+      mayGoOn: ({ status, context }) =>
+        status === "active" && (context as ServiceAccessContext).client === admission.client,
+      cut: () => {
+        socket.destroy()
+        end()
+      }
+    })
+    if (release === null) return yield* new RateLimited({ details: { retryAfterSeconds: 1 } })
+    socket.once("close", () => {
+      release()
+      end()
+    })
+    const stream = yield* dial(admission).pipe(
+      Scope.provide(scope),
+      Effect.onError(() => Effect.sync(release))
+    )
+    if (socket.destroyed) return end()
+    sockets.handleUpgrade(request, socket, head, (webSocket) => bridge(webSocket, stream))
+  })
+
+  const gateway: RawGateway = {
+    takes: ({ url }) => url?.split("?", 1)[0] === path,
+    request: (request, response) => {
+      const requestId = requestIdOf(request)
+      const error = invalidRequest([{ path: [], message: "Expected a WebSocket handshake" }])
+      response.writeHead(errorStatus[error._tag], {
+        "Content-Type": "application/json",
+        "X-Request-Id": requestId,
+        ...(request.complete ? {} : { Connection: "close" })
+      })
+      response.end(errorBody(error, requestId))
+    },
+    upgrade: (request, socket, head) => {
+      socket.on("error", () => {})
+      fork(
+        open(request, socket, head).pipe(
+          Effect.tapDefect((defect) => Effect.logError("A tunnel met a defect", defect)),
+          Effect.catchDefect(() => Effect.fail(new Internal())),
+          Effect.result,
+          Effect.map((result) => {
+            if (Result.isFailure(result)) refuse(socket, result.failure, requestIdOf(request))
+          })
+        )
+      )
+    }
+  }
+  return gateway
+})
+
+export class TunnelGateway extends Context.Service<TunnelGateway, RawGateway>()("atoll/http/TunnelGateway") {
+  /** Needs ServiceAccesses, LiveConnections and SandboxReach. */
+  static readonly layer = Layer.effect(TunnelGateway, make)
+}

@@ -1,0 +1,36 @@
+import { Effect } from "effect"
+import { Caller } from "../../schemas/Access.ts"
+import { Api } from "../../schemas/Api.ts"
+import { Workspaces } from "../workspace/Workspaces.ts"
+import { leanGroup } from "./LeanContext.ts"
+import { fingerprintOf } from "./RequestFingerprint.ts"
+
+export const WorkspacesHandlers = {
+  layer: leanGroup(
+    Api,
+    "workspaces",
+    Effect.fnUntraced(function* (handlers) {
+      const workspaces = yield* Workspaces
+      return handlers
+        .handle("listWorkspaces", () =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(workspaces.list(accountId), (list) => ({ workspaces: list }))
+          )
+        )
+        .handle(
+          "createWorkspace",
+          Effect.fnUntraced(function* ({ headers, payload, request }) {
+            const { accountId } = yield* Caller
+            const workspace = yield* workspaces.create({
+              accountId,
+              idempotencyKey: headers["idempotency-key"],
+              fingerprint: yield* fingerprintOf(request),
+              request: payload
+            })
+            return { workspace }
+          }),
+          { uninterruptible: true }
+        )
+    })
+  )
+}

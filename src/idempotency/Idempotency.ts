@@ -1,0 +1,50 @@
+/**
+ * Does a thing once for one Idempotency-Key, in one transaction with what it makes.
+ *
+ * For calls that make a row; actors carry their keys in their own commit (Journal.ts). A second call with the same key waits for the
+ * first (on the unique index) and gets its answer; if the first failed, nothing is kept and the second does the work.
+ *
+ * @source contract-details.md "Behaviour that the contract leaves open": Idempotency
+ */
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { IdempotencyConflict } from "../../schemas/Errors.ts"
+
+export interface IdempotentCall<A, E, R> {
+  readonly accountId: string
+  /** The kind of call: keys of different kinds do not meet. */
+  readonly kind: string
+  readonly key: string
+  readonly fingerprint: string
+  /** Runs inside the transaction. `response` is what a replay answers; it must be JSON. */
+  readonly make: Effect.Effect<{ readonly targetId: string; readonly response: A }, E, R>
+}
+
+export const once = Effect.fn("Idempotency.once")(function* <A, E, R>(call: IdempotentCall<A, E, R>) {
+  const sql = yield* SqlClient.SqlClient
+  const now = yield* Clock.currentTimeMillis
+  const claim = sql`
+    insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
+    values (${call.accountId}, ${call.kind}, ${call.key}, ${call.fingerprint}, '', ${BigInt(now)})
+    on conflict do nothing
+    returning key`
+  const claimed = sql<{ fingerprint: string; response: A }>`
+    select fingerprint, response from idempotency_keys
+    where account_id = ${call.accountId} and kind = ${call.kind} and key = ${call.key}`
+
+  return yield* Effect.gen(function* () {
+    if ((yield* Effect.orDie(claim)).length === 0) {
+      const [first] = yield* Effect.orDie(claimed)
+      if (first === undefined) return yield* Effect.die("an idempotency key vanished")
+      return first.fingerprint === call.fingerprint ? first.response : yield* new IdempotencyConflict()
+    }
+    const { targetId, response } = yield* call.make
+    yield* Effect.orDie(sql`
+      update idempotency_keys set target_id = ${targetId}, response = ${JSON.stringify(response)}::jsonb
+      where account_id = ${call.accountId} and kind = ${call.kind} and key = ${call.key}`)
+    return response
+  }).pipe(
+    sql.withTransaction,
+    Effect.catchTag("SqlError", (error) => Effect.die(error))
+  )
+})

@@ -1,0 +1,39 @@
+/** The Sandboxes' own consoles, stored as the log source `workload`. */
+import { Clock, Effect, Layer, Stream } from "effect"
+import { OutputSplit } from "../operation/OutputSplit.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import { Output } from "../store/Output.ts"
+
+/** The owner of one generation's console in the output store. */
+export const consoleOwner = (sandboxId: string, generation: number) => `console:${sandboxId}:${generation}`
+
+export const ConsoleLog = {
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const runtime = yield* Runtime
+      const output = yield* Output
+      yield* runtime.console.pipe(
+        Stream.runForEach(
+          Effect.fnUntraced(function* ({ sandboxId, generation, offset, bytes }) {
+            const ownerId = consoleOwner(sandboxId, generation)
+            const stored = yield* output.offsets(ownerId)
+            const at = yield* Clock.currentTimeMillis
+            const pieces = new OutputSplit(stored.stdout).take([{ offset, bytes }], true)
+            yield* output.append(
+              pieces.map((piece) => ({
+                ownerId,
+                stream: "stdout" as const,
+                sandboxId,
+                source: "workload" as const,
+                at,
+                ...piece
+              }))
+            )
+          })
+        ),
+        Effect.catchCause((cause) => Effect.logError("Consoles are no longer stored", cause)),
+        Effect.forkScoped
+      )
+    })
+  )
+}

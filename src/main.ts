@@ -1,0 +1,26 @@
+/** Where the layers meet. */
+import { Effect, Layer } from "effect"
+import { Atoll } from "./Atoll.ts"
+import { ActorCluster } from "./actor/ActorCluster.ts"
+import { ApiServer } from "./http/ApiServer.ts"
+import { Listener } from "./http/Listener.ts"
+import { launch } from "./Launch.ts"
+import { RuntimeChoice } from "./runtime/RuntimeChoice.ts"
+import { RuntimeBinding } from "./sandbox/RuntimeBinding.ts"
+import { Database } from "./store/Database.ts"
+import { Installation } from "./store/Installation.ts"
+import { Migrations } from "./store/Migrations.ts"
+
+const store = Migrations.layer.pipe(Layer.provideMerge(Database.layer))
+
+const runtime = Layer.unwrap(Effect.map(Installation, ({ driver }) => RuntimeChoice.layer(driver))).pipe(
+  Layer.provide(Installation.layer)
+)
+
+const service = Atoll.layer().pipe(
+  Layer.provide(RuntimeBinding.layer),
+  Layer.provideMerge(runtime),
+  Layer.provide(ActorCluster.layer)
+)
+
+launch(ApiServer.layer.pipe(Layer.provideMerge(Listener.layer), Layer.provide(service), Layer.provide(store)))

@@ -1,0 +1,223 @@
+/** How the commands of an Operation are done: in the guest of its Sandbox's generation. */
+import { Effect, Schedule } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { type OperationContext, operationMachine } from "../../machines/operation.ts"
+import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { Settings } from "../Config.ts"
+import type { GuestUnavailable } from "../runtime/Guest.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import type { PendingCommand } from "../store/Journal.ts"
+import { Output } from "../store/Output.ts"
+import { followProcess } from "./ProcessFollower.ts"
+
+/** What an operation needs to run, kept beside its snapshot; `env` and `stdin` are dropped at its end. */
+export interface OperationPayload {
+  readonly argv: ReadonlyArray<string>
+  readonly cwd: string
+  readonly env: Readonly<Record<string, string>> | null
+  /** Base64. */
+  readonly stdin: string | null
+}
+
+/** How long the guest gives a tree between TERM and KILL. */
+const graceMs = 2000
+/** The guest's own time-out stands behind the machine's deadline, for the time in which nobody watches. */
+const guestTimeoutSlackMs = 10_000
+const windowBytes = 1024 * 1024
+const askAgain = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
+
+const lost = (status: string | null): AnyEvent => {
+  switch (status) {
+    case "stopping":
+    case "stopped":
+    case "sleeping":
+    case "pending":
+      return {
+        type: "LOST",
+        reason: { code: "SANDBOX_STOPPED", message: "The Sandbox stopped while the command ran or waited." }
+      }
+    case "running":
+      return {
+        type: "LOST",
+        reason: {
+          code: "SANDBOX_RESTARTED",
+          message: "The Sandbox was started anew; the command's outcome is unknown."
+        }
+      }
+    default:
+      return { type: "LOST", reason: { code: "SANDBOX_DELETED", message: "The Sandbox no longer exists." } }
+  }
+}
+
+const forgotten: AnyEvent = {
+  type: "LOST",
+  reason: { code: "OUTCOME_UNKNOWN", message: "The Sandbox no longer knows the command; its outcome is unknown." }
+}
+
+export const operationDefinition = Effect.gen(function* () {
+  const runtime = yield* Runtime
+  const output = yield* Output
+  const sql = yield* SqlClient.SqlClient
+  const { outputRetentionBytes } = yield* Settings
+
+  const payloadOf = Effect.fnUntraced(function* (id: string) {
+    const [row] = yield* sql<{ readonly payload: OperationPayload }>`select payload from actors where id = ${id}`.pipe(
+      Effect.orDie
+    )
+    return row!.payload
+  })
+
+  /** The status of the Sandbox if the operation's generation is not (or no longer) its running one; else undefined. */
+  const sandboxGone = Effect.fnUntraced(function* (context: OperationContext) {
+    const [row] = yield* sql<{ readonly status: string; readonly generation: number }>`
+      select status, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors where id = ${context.sandboxId}`.pipe(
+      Effect.orDie
+    )
+    if (row === undefined) return null
+    const isHere =
+      row.generation === context.generation &&
+      (row.status === "running" || row.status === "sleeping" || row.status === "pending")
+    return isHere ? undefined : row.status
+  })
+
+  /** Repeats `attempt` while the guest does not answer although its Sandbox runs; gives up when the Sandbox is gone. */
+  const whileSandboxRuns = <A, E, B>(
+    context: OperationContext,
+    attempt: Effect.Effect<A, E | GuestUnavailable>,
+    gone: (status: string | null) => B
+  ): Effect.Effect<A | B, Exclude<E, GuestUnavailable>> =>
+    attempt.pipe(
+      Effect.catchIf(
+        (error): error is GuestUnavailable & E => (error as { readonly _tag?: string })._tag === "GuestUnavailable",
+        (error) =>
+          Effect.flatMap(sandboxGone(context), (status) =>
+            status === undefined ? Effect.fail(error) : Effect.succeed(gone(status))
+          )
+      ),
+      Effect.retry({
+        schedule: askAgain,
+        while: (error) => (error as { readonly _tag?: string })._tag === "GuestUnavailable"
+      })
+    ) as Effect.Effect<A | B, Exclude<E, GuestUnavailable>>
+
+  const follow = (context: OperationContext) =>
+    Effect.gen(function* () {
+      const guest = yield* runtime.guest(context.sandboxId, context.generation)
+      return yield* followProcess({
+        guest,
+        output,
+        key: context.operationId,
+        sandboxId: context.sandboxId,
+        source: "process",
+        retainBytes: outputRetentionBytes
+      })
+    })
+
+  const runProcess = (scope: CommandScope<OperationContext>) =>
+    Effect.gen(function* () {
+      const { context, value } = scope.state()
+      if (value === "queued") {
+        const payload = yield* payloadOf(context.operationId)
+        const start = Effect.gen(function* () {
+          const guest = yield* runtime.guest(context.sandboxId, context.generation)
+          yield* guest.processes.start(context.operationId, {
+            argv: payload.argv,
+            cwd: payload.cwd,
+            env: payload.env ?? {},
+            stdin: payload.stdin === null ? null : Buffer.from(payload.stdin, "base64"),
+            timeoutMs: context.timeoutMs === null ? null : context.timeoutMs + guestTimeoutSlackMs,
+            output: { mode: "window", bytes: windowBytes }
+          })
+          return null
+        }).pipe(
+          Effect.catchTag("SpawnRefused", (refused) =>
+            Effect.succeed<AnyEvent>({ type: "REFUSED", reason: { code: refused.code, message: refused.message } })
+          )
+        )
+        const refused = yield* whileSandboxRuns(context, start, lost)
+        if (refused !== null) return refused
+        yield* scope.tell({ type: "STARTED" })
+      }
+      const followed = follow(context).pipe(
+        Effect.map(({ exited, processTree }): AnyEvent => {
+          if (exited === null) return forgotten
+          if (exited.timedOut) {
+            return {
+              type: "LOST",
+              reason: {
+                code: "TIMED_OUT",
+                message: `The command did not end within its time-out of ${(context.timeoutMs ?? 0) / 1000} s.`
+              }
+            }
+          }
+          return { type: "EXITED", exitCode: exited.exitCode, signal: exited.signal, processTree }
+        }),
+        Effect.catchTag("ProcessUnknown", () => Effect.succeed(forgotten))
+      )
+      return yield* whileSandboxRuns(context, followed, lost)
+    })
+
+  const dropSecrets = (id: string) =>
+    sql`update actors set payload = payload || '{"env": null, "stdin": null}'::jsonb where id = ${id}`.pipe(
+      Effect.orDie,
+      Effect.asVoid
+    )
+
+  const endProcess = (scope: CommandScope<OperationContext>) =>
+    Effect.gen(function* () {
+      const { context } = scope.state()
+      const { operationId, sandboxId, generation } = context
+      const gone: AnyEvent = { type: "TREE_SETTLED", processTree: "gone" }
+      const end = Effect.gen(function* () {
+        const guest = yield* runtime.guest(sandboxId, generation)
+        yield* guest.processes.kill(operationId, { graceMs })
+        const { processTree } = yield* follow(context)
+        return { type: "TREE_SETTLED", processTree } as AnyEvent
+      }).pipe(
+        // Never started there, or forgotten with everything that belonged to it.
+        Effect.catchTag("ProcessUnknown", () => Effect.succeed(gone))
+      )
+      const settled = yield* whileSandboxRuns(context, end, () => gone)
+      yield* dropSecrets(operationId)
+      return settled
+    })
+
+  const forgetProcess = (scope: CommandScope<OperationContext>) =>
+    Effect.gen(function* () {
+      const { operationId, sandboxId, generation } = scope.state().context
+      yield* dropSecrets(operationId)
+      yield* Effect.flatMap(runtime.guest(sandboxId, generation), (guest) => guest.processes.forget(operationId)).pipe(
+        Effect.ignore
+      )
+      return null
+    })
+
+  const interpret = (
+    command: PendingCommand,
+    scope: CommandScope<OperationContext>
+  ): Effect.Effect<AnyEvent | null> => {
+    switch (command.type) {
+      case "runProcess":
+        return runProcess(scope)
+      case "endProcess":
+        return endProcess(scope)
+      case "forgetProcess":
+        return forgetProcess(scope)
+      default:
+        return Effect.die(new Error(`Unknown command ${command.type} of an Operation.`))
+    }
+  }
+
+  const definition: ActorDefinition<OperationContext> = {
+    kind: "operation",
+    version: 1,
+    machine: operationMachine,
+    // Ending a process takes over from following it.
+    lane: (type) => (type === "forgetProcess" ? null : "process"),
+    interpret
+  }
+  return definition
+})
+
+/** The states in which an operation must hear that its Sandbox ended. */
+export const openOperationStates = ["queued", "running"] as const

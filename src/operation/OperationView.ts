@@ -1,0 +1,28 @@
+/** An Operation's snapshot, payload and output totals as the contract shows them. */
+import type { OperationContext } from "../../machines/operation.ts"
+import type { Operation } from "../../schemas/Operation.ts"
+import type { ActorRecord } from "../store/Actors.ts"
+import type { OperationPayload } from "./OperationDefinition.ts"
+
+export type OperationRecord = ActorRecord<OperationContext, OperationPayload>
+
+const instantOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
+
+export const operationView = (
+  { status, context, payload }: Pick<OperationRecord, "status" | "context" | "payload">,
+  stored: { readonly stdout: number; readonly stderr: number }
+): Operation => ({
+  id: context.operationId,
+  sandboxId: context.sandboxId,
+  status: status as Operation["status"],
+  argv: payload.argv,
+  cwd: payload.cwd,
+  exitCode: context.exitCode,
+  signal: context.signal,
+  reason: context.reason,
+  createdAt: new Date(context.createdAt).toISOString(),
+  startedAt: instantOrNull(context.startedAt),
+  finishedAt: instantOrNull(context.finishedAt),
+  output: { stdoutBytes: stored.stdout, stderrBytes: stored.stderr },
+  processTree: context.processTree
+})

@@ -1,0 +1,85 @@
+/**
+ * The commands and operations of an account's Sandboxes: what the HTTP handlers ask for, and nothing of HTTP.
+ *
+ * A Sandbox or operation of another account is NOT_FOUND; a malformed cursor is INVALID_REQUEST with the path `["cursor"]`.
+ *
+ * @source contract.md "Commands and operations", contract-details.md "Shapes", "Fine print"
+ */
+import { Context, type Effect } from "effect"
+import type {
+  CreditExhausted,
+  ExecutionTimeout,
+  IdempotencyConflict,
+  InvalidRequest,
+  NotFound,
+  SandboxUnavailable,
+  UnsupportedByRuntime
+} from "../../schemas/Errors.ts"
+import type { ExecuteRequest, ExecutionResult } from "../../schemas/Execute.ts"
+import type {
+  Operation,
+  OperationList,
+  OperationOutputChunk,
+  OutputStream,
+  StartOperationRequest,
+  WaitOperationRequest
+} from "../../schemas/Operation.ts"
+import type { TransitionList } from "../../schemas/Transition.ts"
+import type { Page } from "../sandbox/Sandboxes.ts"
+
+type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
+
+export class Operations extends Context.Service<
+  Operations,
+  {
+    /** Interrupted when the caller goes away: the process tree is then ended. */
+    readonly execute: (
+      accountId: string,
+      sandboxId: string,
+      request: ExecuteRequest,
+      options: { readonly requestId: string }
+    ) => Effect.Effect<ExecutionResult, Unreachable | CreditExhausted | ExecutionTimeout | InvalidRequest>
+    /** `fingerprint` is the SHA-256 of method, path and canonical JSON body. */
+    readonly start: (
+      accountId: string,
+      sandboxId: string,
+      options: {
+        readonly requestId: string
+        readonly idempotencyKey: string
+        readonly fingerprint: string
+        readonly request: StartOperationRequest
+      }
+    ) => Effect.Effect<Operation, Unreachable | CreditExhausted | IdempotencyConflict | InvalidRequest>
+    readonly get: (accountId: string, sandboxId: string, operationId: string) => Effect.Effect<Operation, Unreachable>
+    readonly list: (
+      accountId: string,
+      sandboxId: string,
+      page: Page
+    ) => Effect.Effect<OperationList, Unreachable | InvalidRequest>
+    readonly output: (
+      accountId: string,
+      sandboxId: string,
+      operationId: string,
+      range: { readonly stream: OutputStream; readonly offset: number; readonly limit: number }
+    ) => Effect.Effect<OperationOutputChunk, Unreachable>
+    /** Ends early when the caller goes away. */
+    readonly wait: (
+      accountId: string,
+      sandboxId: string,
+      operationId: string,
+      request: WaitOperationRequest
+    ) => Effect.Effect<Operation, Unreachable>
+    readonly cancel: (
+      accountId: string,
+      sandboxId: string,
+      operationId: string,
+      options: { readonly requestId: string }
+    ) => Effect.Effect<Operation, Unreachable>
+    readonly transitions: (
+      accountId: string,
+      sandboxId: string,
+      operationId: string,
+      page: Page
+    ) => Effect.Effect<TransitionList, Unreachable | InvalidRequest>
+  }
+>()("atoll/operation/Operations") {}

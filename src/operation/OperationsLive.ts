@@ -1,0 +1,187 @@
+/** The Operations service on actors, the guest and the output store. */
+import { Clock, Effect, Layer, Queue } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { operationMachine } from "../../machines/operation.ts"
+import { IdempotencyConflict, NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
+import { transitionLog } from "../actor/TransitionLog.ts"
+import { Settings } from "../Config.ts"
+import { newOperationId } from "../identifier/newId.ts"
+import { Dependents } from "../sandbox/Dependents.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { Actors } from "../store/Actors.ts"
+import { Journal } from "../store/Journal.ts"
+import { Output } from "../store/Output.ts"
+import { Executions } from "./Executions.ts"
+import { type OperationPayload, openOperationStates, operationDefinition } from "./OperationDefinition.ts"
+import { Operations } from "./Operations.ts"
+import { type OperationRecord, operationView } from "./OperationView.ts"
+
+const keyKind = "operation.start"
+const askEveryMs = 500
+const terminalStates: ReadonlyArray<string> = ["completed", "cancelled", "failed"]
+
+const make = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const actors = yield* Actors
+  const journal = yield* Journal
+  const output = yield* Output
+  const executions = yield* Executions
+  const settings = yield* Settings
+  const sql = yield* SqlClient.SqlClient
+  yield* host.register(yield* operationDefinition)
+  yield* Effect.flatMap(Dependents, (dependents) =>
+    dependents.register({
+      kind: "operation",
+      openStates: openOperationStates,
+      event: (reason) => ({ type: "LOST", reason })
+    })
+  )
+
+  const findRunning = (accountId: string, sandboxId: string) =>
+    runningSandbox(accountId, sandboxId).pipe(
+      Effect.provideService(ActorHost, host),
+      Effect.provideService(Actors, actors),
+      Effect.provideService(Journal, journal),
+      Effect.provideService(Settings, settings),
+      Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
+    )
+
+  const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string, operationId: string) {
+    const record = yield* actors.read(operationId)
+    if (
+      record === null ||
+      record.kind !== "operation" ||
+      record.accountId !== accountId ||
+      record.sandboxId !== sandboxId
+    ) {
+      return yield* new NotFound()
+    }
+    return record as OperationRecord
+  })
+
+  const view = (record: OperationRecord) =>
+    Effect.map(output.offsets(record.id), (stored) => operationView(record, stored))
+
+  const replay = Effect.fnUntraced(function* (accountId: string, key: string, fingerprint: string) {
+    const [known] = yield* sql<{ readonly fingerprint: string; readonly target_id: string }>`
+      select fingerprint, target_id from idempotency_keys
+      where account_id = ${accountId} and kind = ${keyKind} and key = ${key}`.pipe(Effect.orDie)
+    if (known === undefined) return null
+    if (known.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
+    const record = yield* actors.read(known.target_id)
+    if (record === null) return yield* new NotFound()
+    return yield* view(record as OperationRecord)
+  })
+
+  const start: Operations["Service"]["start"] = Effect.fn("Operations.start")(function* (
+    accountId,
+    sandboxId,
+    { requestId, idempotencyKey, fingerprint, request }
+  ) {
+    const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
+    if (replayed !== null) return replayed
+    const { generation } = yield* findRunning(accountId, sandboxId)
+    const operationId = newOperationId()
+    const at = yield* Clock.currentTimeMillis
+    const payload: OperationPayload = {
+      argv: request.argv,
+      cwd: request.cwd,
+      env: request.env,
+      stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding).toString("base64")
+    }
+    const timeoutMs = request.timeoutSeconds === null ? null : request.timeoutSeconds * 1000
+    const isNew = yield* host.create("operation", {
+      id: operationId,
+      accountId,
+      sandboxId,
+      input: { operationId, accountId, sandboxId, generation, timeoutMs, at },
+      payload,
+      cause: "client",
+      requestId,
+      idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
+    })
+    if (!isNew) return (yield* replay(accountId, idempotencyKey, fingerprint))!
+    return yield* view(yield* find(accountId, sandboxId, operationId))
+  })
+
+  const wait: Operations["Service"]["wait"] = Effect.fn("Operations.wait")(
+    function* (accountId, sandboxId, operationId, request) {
+      const first = yield* find(accountId, sandboxId, operationId)
+      const changes = yield* Queue.sliding<void>(1)
+      const told = () => void Queue.offerUnsafe(changes, undefined)
+      yield* host.onCommit(operationId, told)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => output.onAppend(operationId, told)),
+        (stop) => Effect.sync(stop)
+      )
+      const end = (yield* Clock.currentTimeMillis) + request.timeoutSeconds * 1000
+      while (true) {
+        const operation = yield* view(yield* find(accountId, sandboxId, operationId))
+        const left = end - (yield* Clock.currentTimeMillis)
+        const isOver =
+          left <= 0 ||
+          terminalStates.includes(operation.status) ||
+          operation.status !== first.status ||
+          (request.stdoutOffset !== null && operation.output.stdoutBytes > request.stdoutOffset) ||
+          (request.stderrOffset !== null && operation.output.stderrBytes > request.stderrOffset)
+        if (isOver) return operation
+        yield* Effect.timeoutOption(Queue.take(changes), Math.min(askEveryMs, left))
+      }
+    },
+    (effect) => Effect.scoped(effect)
+  )
+
+  return Operations.of({
+    execute: Effect.fn("Operations.execute")(function* (accountId, sandboxId, request) {
+      const { generation } = yield* findRunning(accountId, sandboxId)
+      return yield* executions.run({ accountId, sandboxId, generation, request })
+    }),
+    start,
+    get: (accountId, sandboxId, operationId) => Effect.flatMap(find(accountId, sandboxId, operationId), view),
+    list: Effect.fn("Operations.list")(function* (accountId, sandboxId, page) {
+      const sandbox = yield* actors.read(sandboxId)
+      if (sandbox === null || sandbox.kind !== "sandbox" || sandbox.accountId !== accountId)
+        return yield* new NotFound()
+      const before = yield* openActorCursor(page.cursor)
+      const found = yield* actors.list({ kind: "operation", accountId, sandboxId, before, limit: page.limit + 1 })
+      const { entries, nextCursor } = pageOf(found as ReadonlyArray<OperationRecord>, page.limit, actorPosition)
+      const stored = yield* output.offsetsOf(entries.map(({ id }) => id))
+      return { operations: entries.map((record) => operationView(record, stored.get(record.id)!)), nextCursor }
+    }),
+    output: Effect.fn("Operations.output")(function* (accountId, sandboxId, operationId, { stream, offset, limit }) {
+      // The status first: what was terminal before the read has no output after it.
+      const { status, context } = yield* find(accountId, sandboxId, operationId)
+      const page = yield* output.read(operationId, stream, offset, limit)
+      const isSettled = status === "completed" || (terminalStates.includes(status) && context.processTree !== "running")
+      return {
+        stream,
+        offset: page.offset,
+        nextOffset: page.nextOffset,
+        data: Buffer.from(page.bytes).toString("base64"),
+        encoding: "base64" as const,
+        truncated: page.truncated,
+        eof: isSettled && page.nextOffset >= page.totalBytes
+      }
+    }),
+    wait,
+    cancel: Effect.fn("Operations.cancel")(function* (accountId, sandboxId, operationId, { requestId }) {
+      yield* find(accountId, sandboxId, operationId)
+      yield* host.send("operation", operationId, { type: "CANCEL" }, { cause: "client", requestId }).pipe(
+        Effect.catchTags({
+          EventRefused: Effect.die,
+          ActorNotFound: () => Effect.fail(new NotFound()),
+          MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+        })
+      )
+      return yield* view(yield* find(accountId, sandboxId, operationId))
+    }),
+    transitions: Effect.fn("Operations.transitions")(function* (accountId, sandboxId, operationId, page) {
+      const record = yield* find(accountId, sandboxId, operationId)
+      return yield* transitionLog(operationMachine, record, page).pipe(Effect.provideService(Actors, actors))
+    })
+  })
+})
+
+export const OperationsLive = Layer.effect(Operations, make).pipe(Layer.provide(Executions.layer))

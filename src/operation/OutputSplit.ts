@@ -1,0 +1,87 @@
+/**
+ * Bytes of one stream on their way into the store: cut into chunks of at most 64 KiB, never inside a UTF-8 character.
+ *
+ * @source contract-details.md "A log entry is one stored chunk of one stream"
+ */
+export const chunkBytesMax = 64 * 1024
+
+/** How many bytes at the end of `bytes` begin a UTF-8 character that is not complete there (0 to 3). */
+export const openCharacter = (bytes: Uint8Array): number => {
+  for (let back = 1; back <= Math.min(3, bytes.length); back++) {
+    const byte = bytes[bytes.length - back]!
+    if ((byte & 0b1100_0000) === 0b1000_0000) continue
+    const length =
+      byte >= 0b1111_0000 && byte <= 0b1111_0100
+        ? 4
+        : byte >= 0b1110_0000
+          ? byte < 0b1111_0000
+            ? 3
+            : 1
+          : byte >= 0b1100_0010
+            ? 2
+            : 1
+    return length > back ? back : 0
+  }
+  return 0
+}
+
+export interface Piece {
+  /** Absolute offset of the first byte. */
+  readonly offset: number
+  readonly bytes: Uint8Array
+}
+
+/** One stream's bytes that are not stored yet, from an absolute offset on. */
+export class OutputSplit {
+  #offset: number
+  /** Given and not yet cut off: pieces that follow each other from `#offset` on, joined once at each cut. */
+  #rest: Array<Uint8Array> = []
+  #restBytes = 0
+
+  constructor(offset: number) {
+    this.#offset = offset
+  }
+
+  /** Where the next stored byte belongs. */
+  get offset() {
+    return this.#offset
+  }
+
+  /** What can be stored now of the bytes given so far; with `isEnd` all of it. Bytes already seen are skipped, a gap moves on. */
+  take(pieces: ReadonlyArray<Piece>, isEnd: boolean): ReadonlyArray<Piece> {
+    const ready: Array<Piece> = []
+    for (const { offset, bytes } of pieces) {
+      const expected = this.#offset + this.#restBytes
+      if (offset > expected) {
+        this.#cut(ready, true)
+        this.#offset = offset
+        this.#push(bytes)
+      } else if (offset + bytes.length > expected) this.#push(bytes.subarray(expected - offset))
+    }
+    this.#cut(ready, isEnd)
+    return ready
+  }
+
+  #push(bytes: Uint8Array) {
+    this.#rest.push(bytes)
+    this.#restBytes += bytes.length
+  }
+
+  #cut(ready: Array<Piece>, isEnd: boolean) {
+    if (this.#restBytes === 0) return
+    const whole = this.#rest.length === 1 ? this.#rest[0]! : Buffer.concat(this.#rest, this.#restBytes)
+    let from = 0
+    while (from < whole.length) {
+      const piece = whole.subarray(from, from + chunkBytesMax)
+      const open = isEnd && from + piece.length === whole.length ? 0 : openCharacter(piece)
+      const bytes = piece.subarray(0, piece.length - open)
+      if (bytes.length === 0) break
+      ready.push({ offset: this.#offset, bytes })
+      this.#offset += bytes.length
+      from += bytes.length
+    }
+    // What is left is the begin of one character: a copy, so that it does not keep the whole alive.
+    this.#rest = from < whole.length ? [whole.slice(from)] : []
+    this.#restBytes = whole.length - from
+  }
+}

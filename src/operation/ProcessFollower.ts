@@ -1,0 +1,94 @@
+/**
+ * Follows one process to its end and stores its output on the way.
+ *
+ * Frames wait in a bounded queue while the last ones are being written, so an endless writer is held back by the guest's own
+ * flow control; a writer of small pieces is gathered for a moment, so that it does not cost a row a line.
+ */
+import { Cause, Clock, Effect, Queue, Stream } from "effect"
+import type { Guest, GuestUnavailable, OutputStream, ProcessFrame, ProcessUnknown } from "../runtime/Guest.ts"
+import type { Output, OutputSource } from "../store/Output.ts"
+import { OutputSplit } from "./OutputSplit.ts"
+
+const framesMax = 64
+const gatherMs = 20
+const gatherBelowBytes = 64 * 1024
+const trimEveryBytes = 4 * 1024 * 1024
+
+export interface Followed {
+  /** Null when the guest ended the stream before it said how the process ended. */
+  readonly exited: Extract<ProcessFrame, { readonly type: "exited" }> | null
+  readonly processTree: "running" | "gone" | "unconfirmed"
+}
+
+export interface FollowOptions {
+  readonly guest: Guest
+  readonly output: Output["Service"]
+  /** The process's key in the guest; the owner of its output in the store. */
+  readonly key: string
+  readonly sandboxId: string
+  readonly source: OutputSource
+  /** How much of each stream stays readable. */
+  readonly retainBytes: number
+}
+
+const streams: ReadonlyArray<OutputStream> = ["stdout", "stderr"]
+
+/** Returns once the process has ended, all its output is stored, and the guest has settled its tree. */
+export const followProcess = Effect.fnUntraced(
+  function* ({ guest, output, key, sandboxId, source, retainBytes }: FollowOptions) {
+    const stored = yield* output.offsets(key)
+    const splits = { stdout: new OutputSplit(stored.stdout), stderr: new OutputSplit(stored.stderr) }
+    const trimmedAt = { stdout: stored.stdout, stderr: stored.stderr }
+    const frames = yield* Queue.bounded<ProcessFrame, ProcessUnknown | GuestUnavailable | Cause.Done>(framesMax)
+    yield* guest.processes
+      .attach(key, { stdoutOffset: stored.stdout, stderrOffset: stored.stderr })
+      .pipe(Stream.runIntoQueue(frames), Effect.forkScoped)
+
+    let exited: Followed["exited"] = null
+    let processTree: Followed["processTree"] = "unconfirmed"
+    while (true) {
+      const batch = yield* Queue.takeAll(frames).pipe(
+        Effect.catchIf(Cause.isDone, () => Effect.succeed([] as ReadonlyArray<ProcessFrame>))
+      )
+      for (const frame of batch) {
+        if (frame.type === "exited") exited = frame
+        else if (frame.type === "settled") processTree = frame.processTree
+      }
+      const at = yield* Clock.currentTimeMillis
+      const chunks = streams.flatMap((stream) =>
+        splits[stream]
+          .take(
+            batch.flatMap((frame) => (frame.type === "output" && frame.stream === stream ? [frame] : [])),
+            exited !== null || batch.length === 0
+          )
+          .map(({ offset, bytes }) => ({ ownerId: key, stream, sandboxId, source, offset, bytes, at }))
+      )
+      if (chunks.length > 0) {
+        yield* output.append(chunks)
+        for (const stream of streams) {
+          const { offset } = splits[stream]
+          if (offset - Math.max(trimmedAt[stream], retainBytes) >= trimEveryBytes) {
+            trimmedAt[stream] = offset
+            yield* output.trim(key, stream, retainBytes)
+          }
+        }
+        if (exited === null) {
+          // A guest that lost the process says so on the attached stream.
+          yield* guest.processes
+            .acknowledge(key, { stdoutOffset: splits.stdout.offset, stderrOffset: splits.stderr.offset })
+            .pipe(Effect.catchTag("ProcessUnknown", () => Effect.void))
+        }
+      }
+      if (batch.length === 0 || batch.some((frame) => frame.type === "settled")) break
+      if (exited === null && sizeOf(batch) < gatherBelowBytes) yield* Effect.sleep(gatherMs)
+    }
+    for (const stream of streams) {
+      if (splits[stream].offset > retainBytes) yield* output.trim(key, stream, retainBytes)
+    }
+    return { exited, processTree } satisfies Followed
+  },
+  (effect) => Effect.scoped(effect)
+)
+
+const sizeOf = (batch: ReadonlyArray<ProcessFrame>) =>
+  batch.reduce((sum, frame) => sum + (frame.type === "output" ? frame.bytes.length : 0), 0)

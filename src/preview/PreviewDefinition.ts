@@ -1,0 +1,58 @@
+/** How the commands of a preview are done. */
+import { Effect, Schedule } from "effect"
+import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
+import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { LiveConnections } from "../gateway/LiveConnections.ts"
+import { SandboxReach } from "../gateway/SandboxReach.ts"
+import type { PendingCommand } from "../store/Journal.ts"
+
+/** A guest that does not confirm now may later, or its boot ends. */
+const askAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(5000)])
+
+/** @param forget Told as soon as a host name is dead in this process. */
+export const previewDefinition = Effect.fnUntraced(function* (forget: (actorId: string) => void) {
+  const connections = yield* LiveConnections
+  const reach = yield* SandboxReach
+
+  const openTunnel = (context: PreviewContext): Effect.Effect<AnyEvent> =>
+    Effect.map(reach.obstacle(context), (reason) =>
+      reason === null ? { type: "TUNNEL_OPEN" } : { type: "TUNNEL_REFUSED", reason }
+    )
+
+  const closeTunnel = (context: PreviewContext, actorId: string): Effect.Effect<AnyEvent> =>
+    Effect.sync(() => {
+      forget(actorId)
+      connections.cut(actorId)
+    }).pipe(
+      Effect.andThen(reach.hasSettled(context)),
+      Effect.flatMap((settled) => (settled ? Effect.void : Effect.fail("unsettled"))),
+      Effect.retry(askAgain),
+      Effect.orDie,
+      Effect.as({ type: "TUNNEL_CLOSED" })
+    )
+
+  const interpret = (command: PendingCommand, scope: CommandScope<PreviewContext>): Effect.Effect<AnyEvent | null> => {
+    const { id, context } = scope.state()
+    switch (command.type) {
+      case "openTunnel":
+        return openTunnel(context)
+      case "closeTunnel":
+        return closeTunnel(context, id)
+      default:
+        return Effect.die(new Error(`Unknown command ${command.type} of a preview.`))
+    }
+  }
+
+  const definition: ActorDefinition<PreviewContext> = {
+    kind: "preview",
+    version: 1,
+    machine: previewMachine,
+    // Closing takes over from opening.
+    lane: () => "tunnel",
+    interpret
+  }
+  return definition
+})
+
+/** The states in which a preview must hear that its Sandbox ended. */
+export const openPreviewStates = ["opening", "active"] as const

@@ -1,0 +1,336 @@
+/**
+ * Serves previews by their host names: HTTP/1.1 both ways as it comes, and whatever a connection is upgraded to, byte for byte.
+ *
+ * Streams are piped, so a slow side holds back the other one, through the guest's flow control into the program itself.
+ *
+ * @source contract.md "Previews"; RFC 9110 section 7.6
+ */
+import { type IncomingMessage, type ServerResponse, STATUS_CODES, request as sendRequest } from "node:http"
+import type { Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { Cause, Context, Effect, Exit, FiberSet, Layer, Scope } from "effect"
+import { Settings } from "../Config.ts"
+import { LiveConnections, type Release } from "../gateway/LiveConnections.ts"
+import type { RawGateway } from "../gateway/RawGateway.ts"
+import { SandboxReach } from "../gateway/SandboxReach.ts"
+import { PortClosed } from "../runtime/Guest.ts"
+import { type Hop, requestHeaders, responseHeaders, upgradeHeaders } from "./forwardedHeaders.ts"
+import { type Dial, PreviewPool } from "./PreviewPool.ts"
+import { Previews, type PreviewTarget } from "./Previews.ts"
+import { previewIdOf } from "./previewHost.ts"
+import { type Page, previewPages } from "./previewPages.ts"
+
+const poolIdleMs = 30_000
+
+const wantsHtml = ({ headers }: IncomingMessage): boolean => (headers.accept ?? "").includes("text/html")
+
+const answerPage = (request: IncomingMessage, response: ServerResponse, page: Page): void => {
+  if (response.headersSent || response.destroyed) {
+    response.destroy()
+    return
+  }
+  response.writeHead(page.status, {
+    ...page.headers,
+    "Content-Type": page.contentType,
+    "Content-Length": Buffer.byteLength(page.body),
+    // What is left of the request's body is not read.
+    ...(request.complete ? {} : { Connection: "close" })
+  })
+  response.end(page.body)
+}
+
+const head = (status: number, reason: string, headers: ReadonlyArray<string>): string => {
+  let text = `HTTP/1.1 ${status} ${reason}\r\n`
+  for (let at = 0; at + 1 < headers.length; at += 2) text += `${headers[at]}: ${headers[at + 1]}\r\n`
+  return `${text}\r\n`
+}
+
+const answerPageOnSocket = (socket: Duplex, page: Page): void => {
+  const headers = [...Object.entries(page.headers).flat(), "Content-Type", page.contentType]
+  headers.push("Content-Length", String(Buffer.byteLength(page.body)), "Connection", "close")
+  socket.end(head(page.status, STATUS_CODES[page.status] ?? "", headers) + page.body)
+}
+
+/** Both ways until both have ended, or either breaks. */
+const join = (a: Duplex, b: Duplex): void => {
+  a.pipe(b).pipe(a)
+  for (const [one, other] of [
+    [a, b],
+    [b, a]
+  ] as const) {
+    one.on("error", () => other.destroy())
+    one.on("close", () => other.destroy())
+  }
+}
+
+const pairsOf = (raw: ReadonlyArray<string>): Array<[string, string]> => {
+  const found: Array<[string, string]> = []
+  for (let at = 0; at + 1 < raw.length; at += 2) found.push([raw[at]!, raw[at + 1]!])
+  return found
+}
+
+/** A connection for one request, outside of any pool. */
+const once =
+  (dial: Dial) =>
+  (_options: unknown, created: (error: Error | null, stream: Duplex) => void): undefined => {
+    dial().then(
+      (stream) => created(null, stream),
+      (error: Error) => created(error, undefined as never)
+    )
+  }
+
+const make = Effect.gen(function* () {
+  const { previewDomain: domainAsSet, previewScheme } = yield* Settings
+  const previewDomain = domainAsSet.toLowerCase()
+  const previews = yield* Previews
+  const connections = yield* LiveConnections
+  const reach = yield* SandboxReach
+  const fork = yield* FiberSet.makeRuntimePromise()
+  const pools = new Map<string, { readonly pool: PreviewPool; readonly release: Release }>()
+
+  const mayGoOn = (actor: { readonly status: string }) => actor.status === "active"
+
+  /** A connection whose scope ends with it. */
+  const dialOf =
+    (target: PreviewTarget): Dial =>
+    () =>
+      fork(
+        Effect.gen(function* () {
+          const scope = yield* Scope.make()
+          return yield* reach.dial(target, target.port).pipe(
+            Scope.provide(scope),
+            Effect.tap((stream) =>
+              Effect.sync(() => {
+                stream.once("close", () => void Effect.runFork(Scope.close(scope, Exit.void)))
+              })
+            ),
+            Effect.onError(() => Scope.close(scope, Exit.void))
+          )
+        })
+      )
+
+  const endPool = (actorId: string) => {
+    const found = pools.get(actorId)
+    pools.delete(actorId)
+    found?.release()
+    found?.pool.destroy()
+  }
+
+  /** The pool is itself a connection of its preview, so it is cut with it. Null: there is no room for one. */
+  const poolOf = (target: PreviewTarget): PreviewPool | null => {
+    const { actorId } = target
+    const known = pools.get(actorId)
+    if (known !== undefined) return known.pool
+    const pool = new PreviewPool(dialOf(target))
+    const release = connections.open({ ...target, cut: () => endPool(actorId), mayGoOn })
+    if (release === null) return null
+    pools.set(actorId, { pool, release })
+    return pool
+  }
+
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.sleep(poolIdleMs),
+        Effect.sync(() => {
+          for (const [actorId, { pool }] of pools) {
+            if (pool.isIdle && Date.now() - pool.lastUsedAt > poolIdleMs) endPool(actorId)
+          }
+        })
+      )
+    )
+  )
+  yield* Effect.addFinalizer(() => Effect.sync(() => [...pools.keys()].forEach(endPool)))
+
+  const hopOf = (request: IncomingMessage): Hop => ({
+    scheme: previewScheme,
+    address: request.socket.remoteAddress?.replace(/^::ffff:/, "") ?? "unknown"
+  })
+
+  const refusalOf = (error: Error, { port }: PreviewTarget, isHtml: boolean): Page => {
+    if (error instanceof PortClosed) return previewPages.nothingListens(port, isHtml)
+    return "_tag" in error && error._tag === "GuestUnavailable"
+      ? previewPages.sandboxSilent(isHtml)
+      : previewPages.brokeOff(isHtml)
+  }
+
+  const forward = (
+    request: IncomingMessage,
+    response: ServerResponse,
+    target: PreviewTarget,
+    pool: PreviewPool
+  ): void => {
+    const release = connections.open({
+      ...target,
+      mayGoOn,
+      cut: (why) => {
+        isCut = true
+        // Who has no answer yet gets the one that comes from now on.
+        if (why === "stopping" || response.headersSent || response.destroyed) request.socket.destroy()
+        else {
+          response.shouldKeepAlive = false
+          answerPage(request, response, previewPages.notFound(wantsHtml(request)))
+        }
+        outgoing?.destroy()
+      }
+    })
+    if (release === null) {
+      answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
+      return
+    }
+    const { method = "GET", headers } = request
+    const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+    // Only what can be sent again may go on a connection that the program might be closing just now.
+    const canRepeat = !hasBody && ["GET", "HEAD", "OPTIONS"].includes(method)
+    let outgoing: ReturnType<typeof sendRequest> | null = null
+    let isCut = false
+    const attempt = (isFirst: boolean): void => {
+      const sent = sendRequest({
+        method,
+        path: request.url ?? "/",
+        headers: requestHeaders(request, hopOf(request)),
+        setHost: false,
+        ...(canRepeat && isFirst ? { agent: pool } : { createConnection: once(dialOf(target)) })
+      })
+      outgoing = sent
+      sent.on("error", (error) => {
+        if (response.destroyed || isCut) return
+        if (sent.reusedSocket && canRepeat && isFirst && !response.headersSent) return attempt(false)
+        if (response.headersSent) response.destroy()
+        else answerPage(request, response, refusalOf(error, target, wantsHtml(request)))
+      })
+      sent.on("information", ({ statusCode, rawHeaders }) => {
+        if (statusCode === 103 && !response.headersSent) {
+          const hints: Record<string, Array<string>> = {}
+          for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
+            const name = rawHeaders[at]!.toLowerCase()
+            hints[name] = [...(hints[name] ?? []), rawHeaders[at + 1]!]
+          }
+          if (hints["link"] !== undefined) response.writeEarlyHints(hints)
+        }
+      })
+      sent.on("response", (answer) => {
+        if (isCut) answer.destroy()
+        else relay(answer, response)
+      })
+      if (hasBody) request.pipe(sent)
+      else sent.end()
+      request.once("end", () => {
+        if (hasBody && request.rawTrailers.length > 0) sent.addTrailers(pairsOf(request.rawTrailers))
+      })
+    }
+    response.once("close", () => {
+      release()
+      if (!response.writableFinished) outgoing?.destroy()
+    })
+    request.on("error", () => outgoing?.destroy())
+    attempt(true)
+  }
+
+  const relay = (answer: IncomingMessage, response: ServerResponse): void => {
+    response.sendDate = false
+    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, responseHeaders(answer))
+    // The head goes at once: a stream of events may send nothing more for long.
+    response.flushHeaders()
+    answer.pipe(response, { end: false })
+    answer.once("end", () => {
+      if (answer.rawTrailers.length > 0) response.addTrailers(pairsOf(answer.rawTrailers))
+      response.end()
+    })
+    answer.once("close", () => {
+      if (!answer.complete) response.destroy()
+    })
+    answer.on("error", () => response.destroy())
+  }
+
+  const change = (request: IncomingMessage, socket: Socket, first: Buffer, target: PreviewTarget): void => {
+    const isHtml = false
+    const release = connections.open({
+      ...target,
+      mayGoOn,
+      cut: () => {
+        sent?.destroy()
+        socket.destroy()
+      }
+    })
+    if (release === null) {
+      answerPageOnSocket(socket, previewPages.tooMany(isHtml))
+      return
+    }
+    socket.setTimeout(0)
+    socket.setNoDelay(true)
+    socket.once("close", release)
+    const sent = sendRequest({
+      method: request.method ?? "GET",
+      path: request.url ?? "/",
+      headers: upgradeHeaders(request, hopOf(request)),
+      setHost: false,
+      createConnection: once(dialOf(target))
+    })
+    socket.on("error", () => sent.destroy())
+    socket.once("close", () => sent.destroy())
+    sent.on("error", (error) => {
+      if (socket.bytesWritten > 0) socket.destroy()
+      else answerPageOnSocket(socket, refusalOf(error, target, isHtml))
+    })
+    sent.on("upgrade", (answer, stream, rest) => {
+      socket.write(head(answer.statusCode ?? 101, answer.statusMessage ?? "", answer.rawHeaders))
+      if (rest.length > 0) socket.write(rest)
+      if (first.length > 0) stream.write(first)
+      join(socket, stream)
+    })
+    sent.on("response", (answer) => {
+      const headers = [...responseHeaders(answer), "Connection", "close"]
+      socket.write(head(answer.statusCode ?? 502, answer.statusMessage ?? "", headers))
+      answer.pipe(socket)
+      answer.on("error", () => socket.destroy())
+    })
+    sent.end()
+  }
+
+  const find = (request: IncomingMessage) => {
+    const previewId = previewIdOf(request.headers.host, previewDomain)
+    return previewId == null ? Promise.resolve(null) : fork(previews.find(previewId))
+  }
+
+  const failed = (cause: unknown) =>
+    void Effect.runFork(Effect.logError("A preview could not be looked up", Cause.die(cause)))
+
+  const gateway: RawGateway = {
+    takes: (request) => previewIdOf(request.headers.host, previewDomain) !== undefined,
+    request: (request, response) => {
+      find(request).then(
+        (target) => {
+          if (response.destroyed) return
+          if (target === null) return answerPage(request, response, previewPages.notFound(wantsHtml(request)))
+          const pool = poolOf(target)
+          if (pool === null) return answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
+          forward(request, response, target, pool)
+        },
+        (cause) => {
+          failed(cause)
+          response.destroy()
+        }
+      )
+    },
+    upgrade: (request, socket, first) => {
+      socket.on("error", () => {})
+      find(request).then(
+        (target) => {
+          if (socket.destroyed) return
+          if (target === null) return answerPageOnSocket(socket, previewPages.notFound(false))
+          change(request, socket as Socket, first, target)
+        },
+        (cause) => {
+          failed(cause)
+          socket.destroy()
+        }
+      )
+    }
+  }
+  return gateway
+})
+
+export class PreviewGateway extends Context.Service<PreviewGateway, RawGateway>()("atoll/preview/PreviewGateway") {
+  static readonly layer = Layer.effect(PreviewGateway, make)
+}

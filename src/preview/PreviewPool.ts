@@ -1,0 +1,51 @@
+/**
+ * Connections into one preview's port, kept open between requests. An `http.Agent` over the guest's streams, which are no sockets.
+ *
+ * @source node:http Agent: createConnection
+ */
+import { Agent, type ClientRequestArgs } from "node:http"
+import type { Duplex } from "node:stream"
+
+/** As many as may be open at all: see ATOLL_CONNECTIONS_PER_SANDBOX. */
+const idleMax = 256
+
+export type Dial = () => Promise<Duplex>
+
+type Created = (error: Error | null, stream: Duplex) => void
+
+const nothing = () => {}
+
+/** What the Agent calls on a socket beside a stream's methods. */
+const asSocket = (stream: Duplex): Duplex => {
+  const socket = stream as Duplex & Partial<Record<"ref" | "unref" | "setKeepAlive" | "setTimeout", () => void>>
+  socket.ref ??= nothing
+  socket.unref ??= nothing
+  socket.setKeepAlive ??= nothing
+  socket.setTimeout ??= nothing
+  // The far side may end an idle connection: then it is of no more use, though HTTP/2 would keep its other half.
+  return stream.once("end", () => stream.end())
+}
+
+export class PreviewPool extends Agent {
+  private readonly dial: Dial
+  lastUsedAt = Date.now()
+
+  constructor(dial: Dial) {
+    super({ keepAlive: true, maxFreeSockets: idleMax, scheduling: "lifo" })
+    this.dial = dial
+    this.on("free", () => {
+      this.lastUsedAt = Date.now()
+    })
+  }
+
+  override createConnection(_options: ClientRequestArgs, created?: Created): undefined {
+    this.dial().then(
+      (stream) => created?.(null, asSocket(stream)),
+      (error: Error) => created?.(error, undefined as never)
+    )
+  }
+
+  get isIdle(): boolean {
+    return Object.keys(this.sockets).length === 0 && Object.keys(this.requests).length === 0
+  }
+}

@@ -1,0 +1,192 @@
+/** The Previews service on actors. An actor's id is made of the SHA-256 of the preview id, so a host name finds its actor by its key. */
+import { hash, randomBytes } from "node:crypto"
+import { Clock, Effect, Layer } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import type { PreviewContext } from "../../machines/preview.ts"
+import {
+  CleanupPending,
+  NetworkDisabled,
+  NotFound,
+  PreviewExists,
+  PreviewTransportUnavailable
+} from "../../schemas/Errors.ts"
+import { previewLifetimeSeconds } from "../../schemas/Limits.ts"
+import type { Preview } from "../../schemas/Preview.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { awaitState } from "../actor/ActorWait.ts"
+import { Settings } from "../Config.ts"
+import { PublicPort } from "../gateway/PublicPort.ts"
+import { Dependents } from "../sandbox/Dependents.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { textColumn } from "../store/Columns.ts"
+import { insertActors, type Journal } from "../store/Journal.ts"
+import { openPreviewStates, previewDefinition } from "./PreviewDefinition.ts"
+import { Previews, type PreviewTarget } from "./Previews.ts"
+
+type PreviewRecord = ActorRecord<PreviewContext>
+
+const openAnswerMs = 10_000
+const closeAnswerMs = 3000
+/** How long another process may go on serving what it read: see account/KeyLease.ts for the same idea. */
+const leaseMs = 100
+const leaseMarginMs = 10
+const leasesMax = 10_000
+
+const sha256 = (previewId: string): string => hash("sha256", previewId, "hex")
+const actorIdOf = (previewSha256: string): string => `pre_${previewSha256}`
+
+const make = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const actors = yield* Actors
+  const sql = yield* SqlClient.SqlClient
+  const settings = yield* Settings
+  const publicPort = yield* PublicPort
+  const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
+  const leases = new Map<string, { readonly target: PreviewTarget; readonly until: number }>()
+  /** When each preview died in this process: a look that began before is worth nothing. */
+  const deaths = new Map<string, number>()
+  const forget = (actorId: string) => {
+    leases.delete(actorId)
+    if (deaths.size >= leasesMax) deaths.clear()
+    deaths.set(actorId, performance.now())
+  }
+  yield* host.register(yield* previewDefinition(forget))
+  yield* Effect.flatMap(Dependents, (dependents) =>
+    dependents.register({
+      kind: "preview",
+      openStates: openPreviewStates,
+      event: (reason) => ({ type: "SANDBOX_ENDED", reason })
+    })
+  )
+
+  const wait = (actorId: string, isReached: (status: string) => boolean, timeoutMs: number) =>
+    awaitState(actorId, ({ value }) => isReached(value), timeoutMs).pipe(Effect.provideContext(services))
+
+  const view = (previewId: string, context: PreviewContext): Preview => {
+    const hostname = `${previewId}.${settings.previewDomain}`
+    const port = publicPort.current()
+    const authority = settings.previewScheme === "https" || port === 80 ? hostname : `${hostname}:${port}`
+    return {
+      id: previewId,
+      sandboxId: context.sandboxId,
+      port: context.port,
+      url: `${settings.previewScheme}://${authority}/`,
+      hostname,
+      status: "active",
+      createdAt: new Date(context.createdAt).toISOString(),
+      expiresAt: new Date(context.expiresAt).toISOString()
+    }
+  }
+
+  const create: Previews["Service"]["create"] = Effect.fn("Previews.create")(function* (
+    accountId,
+    sandboxId,
+    { requestId, port }
+  ) {
+    const sandbox = yield* runningSandbox(accountId, sandboxId).pipe(
+      Effect.provideContext(services),
+      Effect.catchTag("NotRunning", () => Effect.fail(new PreviewTransportUnavailable()))
+    )
+    if (!sandbox.networkEnabled) return yield* new NetworkDisabled()
+    const at = yield* Clock.currentTimeMillis
+    const previewId = randomBytes(16).toString("hex")
+    const previewSha256 = sha256(previewId)
+    const actorId = actorIdOf(previewSha256)
+    const inserted = host.prepare("preview", {
+      id: actorId,
+      accountId,
+      sandboxId,
+      input: {
+        previewSha256,
+        accountId,
+        sandboxId,
+        generation: sandbox.generation,
+        port,
+        lifetimeMs: previewLifetimeSeconds * 1000,
+        at
+      },
+      payload: null,
+      cause: "client",
+      requestId,
+      idempotency: null
+    })
+    // Looking and inserting are one step for the Sandbox, in whichever process.
+    yield* Effect.gen(function* () {
+      yield* sql`select pg_advisory_xact_lock(hashtextextended(${`preview ${sandboxId}`}, 0))`
+      const [other] = yield* sql`
+        select 1 from actors
+        where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(openPreviewStates)}::text[])
+          and (pending <> '[]'::jsonb or due_at is not null)
+          and (snapshot -> 'context' ->> 'expiresAt')::int8 > ${BigInt(at)}`
+      if (other !== undefined) return yield* new PreviewExists()
+      yield* insertActors(sql, [inserted], [requestId])
+    }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die), Effect.uninterruptible)
+    yield* host.adopt(inserted)
+    const opened = yield* wait(actorId, (status) => status !== "opening", openAnswerMs)
+    if (opened?.value === "active") return view(previewId, opened.context as PreviewContext)
+    if (opened?.value === "opening") {
+      yield* host.send("preview", actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(Effect.ignore)
+    }
+    return yield* new PreviewTransportUnavailable()
+  })
+
+  const close: Previews["Service"]["close"] = Effect.fn("Previews.close")(function* (
+    accountId,
+    sandboxId,
+    previewId,
+    { requestId }
+  ) {
+    const sandbox = yield* actors.read(sandboxId)
+    const actorId = actorIdOf(sha256(previewId))
+    const record = yield* actors.read(actorId)
+    if (
+      record?.kind !== "preview" ||
+      record.accountId !== accountId ||
+      record.sandboxId !== sandboxId ||
+      sandbox?.kind !== "sandbox" ||
+      sandbox.status === "deleted"
+    ) {
+      return yield* new NotFound()
+    }
+    yield* host.send("preview", actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(
+      Effect.catchTags({
+        EventRefused: Effect.die,
+        ActorNotFound: () => Effect.fail(new NotFound()),
+        MailboxFull: () => Effect.fail(new CleanupPending())
+      })
+    )
+    forget(actorId)
+    if (settings.clusterPort !== 0) yield* Effect.sleep(leaseMs + leaseMarginMs)
+    const isOver = (status: string) => ["closed", "expired", "refused"].includes(status)
+    const closed = yield* wait(actorId, isOver, closeAnswerMs)
+    if (closed !== null && !isOver(closed.value)) return yield* new CleanupPending()
+  })
+
+  // --- what a host name leads to ------------------------------------------------------------------------------------
+
+  const lookUp = Effect.fnUntraced(function* (actorId: string) {
+    const began = performance.now()
+    const record = (yield* actors.read(actorId)) as PreviewRecord | null
+    if (record?.kind !== "preview" || record.status !== "active") return null
+    const { accountId, sandboxId, generation, port, expiresAt } = record.context
+    const target: PreviewTarget = { actorId, accountId, sandboxId, generation, port, expiresAt }
+    if (leases.size >= leasesMax) leases.clear()
+    if ((deaths.get(actorId) ?? 0) >= began) return null
+    leases.set(actorId, { target, until: began + leaseMs })
+    return target
+  })
+
+  return Previews.of({
+    create,
+    close,
+    find: Effect.fnUntraced(function* (previewId) {
+      const actorId = actorIdOf(sha256(previewId))
+      const lease = leases.get(actorId)
+      const found = lease !== undefined && performance.now() < lease.until ? lease.target : yield* lookUp(actorId)
+      return found !== null && (yield* Clock.currentTimeMillis) < found.expiresAt ? found : null
+    })
+  })
+})
+
+export const PreviewsLive = Layer.effect(Previews, make)

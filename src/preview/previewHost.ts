@@ -1,0 +1,13 @@
+/** Which preview a Host header names. */
+
+/**
+ * @returns Undefined when it is not below the preview domain (the API's own), null when it names no preview.
+ */
+export const previewIdOf = (host: string | undefined, domain: string): string | null | undefined => {
+  if (host === undefined) return undefined
+  const name = host.replace(/:\d*$/, "").replace(/\.$/, "").toLowerCase()
+  if (name === domain) return null
+  if (!name.endsWith(`.${domain}`)) return undefined
+  const id = name.slice(0, -domain.length - 1)
+  return /^[0-9a-f]{32}$/.test(id) ? id : null
+}

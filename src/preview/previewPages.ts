@@ -1,0 +1,46 @@
+/** What the gateway says itself. Nothing in it depends on whether a preview ever existed. */
+
+export interface Page {
+  readonly status: number
+  readonly contentType: string
+  readonly body: string
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const reloadSeconds = 2
+
+const html = (title: string, text: string, head = ""): string =>
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title>${head}<style>body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:20vh auto;padding:0 1rem}</style></head><body><h1>${title}</h1><p>${text}</p></body></html>\n`
+
+const page = (status: number, title: string, text: string, wantsHtml: boolean, reloads: boolean): Page => ({
+  status,
+  contentType: wantsHtml ? "text/html; charset=utf-8" : "text/plain; charset=utf-8",
+  body: wantsHtml
+    ? html(title, text, reloads ? `<meta http-equiv="refresh" content="${reloadSeconds}">` : "")
+    : `${title}. ${text}\n`,
+  headers: {
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    ...(reloads ? { "Retry-After": String(reloadSeconds) } : {})
+  }
+})
+
+export const previewPages = {
+  notFound: (wantsHtml: boolean) =>
+    page(404, "No such preview", "It never was, it was closed, or its hour is over.", wantsHtml, false),
+  nothingListens: (port: number, wantsHtml: boolean) =>
+    page(
+      502,
+      "Nothing listens yet",
+      `No program in the Sandbox listens on port ${port}. This page loads itself again.`,
+      wantsHtml,
+      true
+    ),
+  sandboxSilent: (wantsHtml: boolean) =>
+    page(502, "The Sandbox does not answer", "This page loads itself again.", wantsHtml, true),
+  brokeOff: (wantsHtml: boolean) =>
+    page(502, "No answer", "The program in the Sandbox closed the connection without an answer.", wantsHtml, false),
+  tooMany: (wantsHtml: boolean) =>
+    page(503, "Too many connections", "This Sandbox has as many open connections as it may.", wantsHtml, true)
+}

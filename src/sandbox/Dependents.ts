@@ -1,0 +1,57 @@
+/** Everything that lives in a Sandbox and ends with it: operations, previews, accesses, grants. */
+import { Context, Effect, Layer, Ref } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { textColumn } from "../store/Columns.ts"
+
+export interface Reason {
+  readonly code: string
+  readonly message: string
+}
+
+export interface DependentKind {
+  readonly kind: string
+  /** The states in which it must hear of the end. In each of them it waits for a command or a deadline: that is how it is found. */
+  readonly openStates: ReadonlyArray<string>
+  readonly event: (reason: Reason) => AnyEvent
+}
+
+export class Dependents extends Context.Service<
+  Dependents,
+  {
+    readonly register: (kind: DependentKind) => Effect.Effect<void>
+    /** Tells every open dependent. Returns when each has heard; repeated calls do no harm. */
+    readonly close: (sandboxId: string, reason: Reason) => Effect.Effect<void>
+  }
+>()("atoll/sandbox/Dependents") {
+  static readonly layer = Layer.effect(
+    Dependents,
+    Effect.gen(function* () {
+      const host = yield* ActorHost
+      const sql = yield* SqlClient.SqlClient
+      const kinds = yield* Ref.make<ReadonlyArray<DependentKind>>([])
+      return Dependents.of({
+        register: (kind) => Ref.update(kinds, (known) => [...known, kind]),
+        close: Effect.fn("Dependents.close")(function* (sandboxId, reason) {
+          for (const { kind, openStates, event } of yield* Ref.get(kinds)) {
+            const open = yield* sql<{ readonly id: string }>`
+              select id from actors
+              where sandbox_id = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
+                and (pending <> '[]'::jsonb or due_at is not null)`.pipe(Effect.orDie)
+            yield* Effect.forEach(
+              open,
+              ({ id }) =>
+                host.send(kind, id, event(reason), { cause: "cascade" }).pipe(
+                  // It ended by itself meanwhile.
+                  Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
+                  Effect.orDie
+                ),
+              { concurrency: 16, discard: true }
+            )
+          }
+        })
+      })
+    })
+  )
+}

@@ -1,0 +1,31 @@
+/**
+ * The Sandboxes that exist were made by one driver; another one would neither find their machines nor their volumes. A start with
+ * another driver ends with a sentence, unless nothing is left of them.
+ */
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { Runtime } from "../runtime/Runtime.ts"
+
+export class RuntimeMismatch extends Schema.TaggedError<RuntimeMismatch>()("RuntimeMismatch", {
+  message: Schema.String
+}) {}
+
+export const RuntimeBinding = {
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { driver } = yield* Runtime
+      const sql = yield* SqlClient.SqlClient
+      const [found] = yield* sql<{ readonly driver: string | null; readonly count: number }>`
+        select driver, (select count(*) from actors where kind = 'sandbox' and status not in ('deleted', 'expired'))::int4 as count
+        from installation`.pipe(Effect.orDie)
+      const { driver: bound, count } = found!
+      if (bound === driver) return
+      if (bound !== null && count > 0) {
+        return yield* new RuntimeMismatch({
+          message: `${count} Sandboxes exist on the ${bound} runtime, which the ${driver} runtime cannot reach. Set ATOLL_RUNTIME=${bound}, or delete them there first.`
+        })
+      }
+      yield* sql`update installation set driver = ${driver}`.pipe(Effect.orDie)
+    })
+  )
+}

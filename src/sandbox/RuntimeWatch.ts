@@ -1,0 +1,94 @@
+/**
+ * Keeps the Sandboxes' states and the host's machines in agreement: deaths become events, machines without a Sandbox are
+ * destroyed, Sandboxes without their machine learn it.
+ *
+ * @source design.md invariant 3
+ */
+import { Effect, Layer, Stream } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { Settings } from "../Config.ts"
+import { type InventoryEntry, Runtime } from "../runtime/Runtime.ts"
+import { textColumn } from "../store/Columns.ts"
+
+interface Row {
+  readonly id: string
+  readonly status: string
+  readonly generation: number
+  readonly isBusy: boolean
+}
+
+/** What an inventory entry calls for, given its Sandbox's row. Commands of a Sandbox that are under way are left to it. */
+const remedy = (entry: InventoryEntry, row: Row | undefined): "destroy" | "stop" | null => {
+  if (row === undefined) return "destroy"
+  if (row.isBusy) return null
+  if (row.status === "deleted" || row.status === "expired") return "destroy"
+  if (entry.state !== "volume" && (row.status === "stopped" || row.status === "failed")) return "stop"
+  return null
+}
+
+export const RuntimeWatch = {
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const runtime = yield* Runtime
+      const host = yield* ActorHost
+      const sql = yield* SqlClient.SqlClient
+      const { reconcileIntervalMs } = yield* Settings
+
+      const tellDown = (
+        sandboxId: string,
+        generation: number,
+        reason: { readonly code: string; readonly message: string }
+      ) =>
+        host
+          .send("sandbox", sandboxId, { type: "RUNTIME_DOWN", generation, reason }, { cause: "runtime" })
+          .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void))
+
+      yield* runtime.downs.pipe(
+        Stream.runForEach(({ sandboxId, generation, reason }) =>
+          tellDown(sandboxId, generation, reason).pipe(
+            Effect.catchCause((cause) => Effect.logError(`The death of ${sandboxId} was not recorded`, cause))
+          )
+        ),
+        Effect.forkScoped
+      )
+
+      const reconcile = Effect.gen(function* () {
+        // Candidates first, then the inventory: a Sandbox that came up in between is not taken for a lost one.
+        const running = yield* sql<{ readonly id: string; readonly generation: number }>`
+          select id, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
+          where kind = 'sandbox' and status in ('running', 'sleeping') and pending = '[]'::jsonb`
+        const found = yield* runtime.inventory
+        const rows = yield* sql<{
+          readonly id: string
+          readonly status: string
+          readonly generation: number
+          readonly is_busy: boolean
+        }>`
+          select id, status, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending <> '[]'::jsonb as is_busy
+          from actors where id = any(${textColumn(found.map((entry) => entry.sandboxId))}::text[])`
+        const byId = new Map(rows.map(({ is_busy, ...row }) => [row.id, { ...row, isBusy: is_busy }]))
+        for (const entry of found) {
+          const action = remedy(entry, byId.get(entry.sandboxId))
+          if (action === null) continue
+          yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${action}`)
+          yield* action === "destroy" ? runtime.destroy(entry.sandboxId) : runtime.stop(entry.sandboxId)
+        }
+        const alive = new Map(
+          found.flatMap((entry) => (entry.generation === null ? [] : [[entry.sandboxId, entry.generation]]))
+        )
+        for (const { id, generation } of running) {
+          if (alive.get(id) === generation) continue
+          yield* tellDown(id, generation, { code: "LOST", message: "The runtime was not found on its host." })
+        }
+      }).pipe(
+        Effect.catchCause((cause) =>
+          Effect.logWarning("The host's machines could not be compared with the Sandboxes", cause)
+        )
+      )
+
+      yield* reconcile
+      yield* reconcile.pipe(Effect.delay(reconcileIntervalMs), Effect.forever, Effect.forkScoped)
+    })
+  )
+}

@@ -1,0 +1,101 @@
+/** How the commands of a Sandbox are done: by the runtime driver, and by telling what lives in the Sandbox that it is gone. */
+import { Effect, Schedule } from "effect"
+import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
+import type { ActorDefinition, AnyEvent } from "../actor/ActorDefinition.ts"
+import type { SandboxSpec } from "../runtime/Runtime.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import type { PendingCommand } from "../store/Journal.ts"
+import { Dependents } from "./Dependents.ts"
+
+const bootTries = 3
+
+const specOf = (context: SandboxContext): SandboxSpec => ({
+  sandboxId: context.sandboxId,
+  generation: context.generation,
+  vcpus: context.profile.vcpus,
+  memoryBytes: context.profile.memoryBytes,
+  volumeBytes: context.profile.diskBytes,
+  networkEnabled: context.networkEnabled
+})
+
+/** Trying again is all that can be done: a runtime that cannot be ended or removed now will be, later. */
+const untilDone = Schedule.min([Schedule.exponential(200), Schedule.spaced(10_000)])
+
+export const sandboxDefinition = Effect.gen(function* () {
+  const runtime = yield* Runtime
+  const dependents = yield* Dependents
+
+  const provision = (context: SandboxContext): Effect.Effect<AnyEvent> => {
+    const { generation } = context
+    return runtime.provision(specOf(context)).pipe(
+      Effect.retry({
+        times: bootTries - 1,
+        schedule: Schedule.exponential(250),
+        while: (error) => error._tag === "RuntimeUnavailable"
+      }),
+      Effect.match({
+        onSuccess: (): AnyEvent => ({ type: "RUNTIME_UP", generation }),
+        onFailure: (error): AnyEvent =>
+          error._tag === "RuntimeRefused"
+            ? { type: "RUNTIME_REFUSED", generation, reason: { code: error.code, message: error.message } }
+            : { type: "RUNTIME_FAILED", generation, reason: { code: "RUNTIME_FAILED", message: error.message } }
+      })
+    )
+  }
+
+  const interpret = (command: PendingCommand, context: SandboxContext): Effect.Effect<AnyEvent | null> => {
+    const { sandboxId } = context
+    switch (command.type) {
+      case "provision":
+        return provision(context)
+      case "stopRuntime": {
+        const { generation } = command.params as { readonly generation: number }
+        return runtime.stop(sandboxId).pipe(
+          Effect.tapError((error) => Effect.logWarning(`The runtime of ${sandboxId} does not stop`, error.message)),
+          Effect.retry(untilDone),
+          Effect.orDie,
+          Effect.as({ type: "RUNTIME_STOPPED", generation })
+        )
+      }
+      case "destroyRuntime":
+        return runtime.destroy(sandboxId).pipe(
+          Effect.tapError((error) =>
+            Effect.logWarning(`The runtime of ${sandboxId} is not removed yet`, error.message)
+          ),
+          Effect.retry(untilDone),
+          Effect.orDie,
+          Effect.as({ type: "VOLUME_GONE" })
+        )
+      case "suspendRuntime": {
+        const { generation } = command.params as { readonly generation: number }
+        return runtime.suspend(sandboxId, generation).pipe(
+          Effect.match({
+            onSuccess: () => null,
+            onFailure: (error): AnyEvent => ({
+              type: "SUSPEND_FAILED",
+              generation,
+              reason: { code: "SUSPEND_FAILED", message: error.message }
+            })
+          })
+        )
+      }
+      case "closeDependents":
+        return Effect.as(
+          dependents.close(sandboxId, command.params as { readonly code: string; readonly message: string }),
+          null
+        )
+      default:
+        return Effect.die(new Error(`Unknown command ${command.type} of a Sandbox.`))
+    }
+  }
+
+  const definition: ActorDefinition<SandboxContext> = {
+    kind: "sandbox",
+    version: 1,
+    machine: sandboxMachine,
+    // Whatever was being done to the runtime is superseded by what shall be done now: the driver's calls may be cut anywhere.
+    lane: (type) => (type === "closeDependents" ? null : "runtime"),
+    interpret: (command, scope) => Effect.suspend(() => interpret(command, scope.state().context))
+  }
+  return definition
+})

@@ -1,0 +1,261 @@
+/** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
+import { Clock, Effect, Layer, Schema } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
+import {
+  IdempotencyConflict,
+  NotFound,
+  SandboxLimitReached,
+  SandboxUnavailable,
+  StorageLimitReached
+} from "../../schemas/Errors.ts"
+import { pageDefault } from "../../schemas/Limits.ts"
+import type { Sandbox } from "../../schemas/Sandbox.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { awaitState } from "../actor/ActorWait.ts"
+import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
+import { transitionLog } from "../actor/TransitionLog.ts"
+import { Settings } from "../Config.ts"
+import { newId } from "../identifier/newId.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { insertActors, Journal } from "../store/Journal.ts"
+import { Dependents } from "./Dependents.ts"
+import { sandboxDefinition } from "./SandboxDefinition.ts"
+import { Sandboxes } from "./Sandboxes.ts"
+import { sandboxView } from "./SandboxView.ts"
+
+type SandboxRecord = ActorRecord<SandboxContext, null>
+
+const startAnswerMs = 20_000
+const stopAnswerMs = 20_000
+const deleteAnswerMs = 10_000
+const keyKind = "sandbox.create"
+
+/** The key was claimed by another request between our look and our insert. */
+class KeyClaimed extends Schema.TaggedError<KeyClaimed>()("KeyClaimed", {}) {}
+
+const view = (record: SandboxRecord): Sandbox => sandboxView(record.status, record.context)
+
+/** A limit that was only found while provisioning is answered to every replay of the create. */
+const limitOf = (context: SandboxContext) =>
+  context.statusReason?.code === "STORAGE_LIMIT_REACHED"
+    ? new StorageLimitReached({ message: context.statusReason.message, details: { limitBytes: null } })
+    : new SandboxLimitReached({
+        message: context.statusReason?.message ?? "A limit refused the Sandbox.",
+        details: { limit: null }
+      })
+
+const make = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const actors = yield* Actors
+  const journal = yield* Journal
+  const runtime = yield* Runtime
+  const settings = yield* Settings
+  const sql = yield* SqlClient.SqlClient
+  yield* host.register(yield* sandboxDefinition)
+
+  const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
+    const record = yield* actors.read(sandboxId)
+    if (record === null || record.kind !== "sandbox" || record.accountId !== accountId) return yield* new NotFound()
+    return record as SandboxRecord
+  })
+
+  const wait = (id: string, states: ReadonlyArray<string>, timeoutMs: number) =>
+    awaitState(id, (state) => states.includes(state.value), timeoutMs).pipe(
+      Effect.provideService(ActorHost, host),
+      Effect.provideService(Journal, journal),
+      Effect.map((state) => sandboxView(state!.value, state!.context as SandboxContext))
+    )
+
+  // --- create -------------------------------------------------------------------------------------------------------
+
+  const replay = Effect.fnUntraced(function* (accountId: string, key: string, fingerprint: string) {
+    const [known] = yield* sql<{ readonly fingerprint: string; readonly target_id: string }>`
+      select fingerprint, target_id from idempotency_keys
+      where account_id = ${accountId} and kind = ${keyKind} and key = ${key}`.pipe(Effect.orDie)
+    if (known === undefined) return null
+    if (known.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
+    const { status, context } = yield* find(accountId, known.target_id)
+    if (status === "expired") return yield* limitOf(context)
+    const sandbox = sandboxView(status, context)
+    return { sandbox, replayStatus: status === "pending" ? (202 as const) : (201 as const) }
+  })
+
+  const create: Sandboxes["Service"]["create"] = Effect.fn("Sandboxes.create")(function* ({
+    accountId,
+    requestId,
+    idempotencyKey,
+    fingerprint,
+    request
+  }) {
+    const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
+    if (replayed !== null) return replayed
+    const sandboxId = newId("sbx_")
+    const at = yield* Clock.currentTimeMillis
+    const inserted = host.prepare("sandbox", {
+      id: sandboxId,
+      accountId,
+      sandboxId,
+      input: {
+        sandboxId,
+        accountId,
+        workspaceId: request.workspaceId,
+        volumeId: newId("vol_"),
+        name: request.name,
+        runtime: runtime.kind,
+        profile: {
+          vcpus: settings.sandboxVcpus,
+          memoryBytes: settings.sandboxMemoryBytes,
+          diskBytes: settings.volumeBytes
+        },
+        networkEnabled: request.networkEnabled,
+        metadata: request.metadata,
+        bootTimeoutMs: settings.bootTimeoutMs,
+        at
+      },
+      payload: null,
+      cause: "client",
+      requestId,
+      idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
+    })
+
+    // Counting and inserting are one step for the whole account: its row is locked meanwhile, by whichever process.
+    const claim = Effect.gen(function* () {
+      yield* sql`select 1 from accounts where id = ${accountId} for no key update`
+      const [workspace] =
+        yield* sql`select 1 from workspaces where id = ${request.workspaceId} and account_id = ${accountId}`
+      if (workspace === undefined) {
+        // The key may have been claimed while we waited for the lock; a replay comes before every other answer.
+        const [known] =
+          yield* sql`select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}`
+        return yield* known === undefined ? new NotFound() : new KeyClaimed()
+      }
+      const [used] = yield* sql<{ readonly count: number; readonly bytes: bigint; readonly key_taken: boolean }>`
+        select count(*)::int4 as count,
+               coalesce(sum((snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8)
+                 filter (where workspace_id = ${request.workspaceId}), 0)::int8 as bytes,
+               exists (select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}) as key_taken
+        from actors
+        where account_id = ${accountId} and kind = 'sandbox' and status not in ('deleted', 'expired')`
+      if (used!.key_taken) return yield* new KeyClaimed()
+      if (used!.count >= settings.sandboxesPerAccount) {
+        return yield* new SandboxLimitReached({ details: { limit: settings.sandboxesPerAccount } })
+      }
+      if (Number(used!.bytes) + settings.volumeBytes > settings.workspaceStorageBytes) {
+        return yield* new StorageLimitReached({ details: { limitBytes: settings.workspaceStorageBytes } })
+      }
+      const made = yield* insertActors(sql, [inserted], [requestId])
+      if (made.size === 0) return yield* new KeyClaimed()
+    })
+
+    const claimed = yield* sql.withTransaction(claim).pipe(
+      Effect.catchTag("SqlError", Effect.die),
+      Effect.as(true),
+      Effect.catchTag("KeyClaimed", () => Effect.succeed(false)),
+      Effect.uninterruptible
+    )
+    if (!claimed) return (yield* replay(accountId, idempotencyKey, fingerprint))!
+    yield* host.adopt(inserted)
+    return {
+      sandbox: sandboxView(inserted.row.snapshot.value, inserted.row.snapshot.context as SandboxContext),
+      replayStatus: 202 as const
+    }
+  })
+
+  // --- the rest -----------------------------------------------------------------------------------------------------
+
+  /** Deleted while we looked: not found. Otherwise the state does not allow it: 502. */
+  const refused = (code: string, status: string) =>
+    code === "SANDBOX_DELETED" && status === "deleted"
+      ? new NotFound()
+      : new SandboxUnavailable({ details: { status } })
+
+  const send = (sandboxId: string, type: "START" | "STOP" | "DELETE", requestId: string) =>
+    host.send("sandbox", sandboxId, { type }, { cause: "client", requestId }).pipe(
+      Effect.catchTags({
+        EventRefused: ({ code, state }) => Effect.fail(refused(code, state)),
+        ActorNotFound: () => Effect.fail(new NotFound()),
+        MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+      })
+    )
+
+  const start: Sandboxes["Service"]["start"] = Effect.fn("Sandboxes.start")(function* (
+    accountId,
+    sandboxId,
+    { requestId, idempotencyKey }
+  ) {
+    const record = yield* find(accountId, sandboxId)
+    if (record.status === "deleted") return yield* new NotFound()
+    const answer = wait(sandboxId, ["running", "failed", "stopped", "deleting", "deleted", "expired"], startAnswerMs)
+    if (idempotencyKey === null) {
+      const state = yield* send(sandboxId, "START", requestId)
+      return state.value === "running"
+        ? sandboxView(state.value, state.context as SandboxContext)
+        : yield* settled(answer, record)
+    }
+    // The key's row says which START was sent for it. Until it does, the START may not have been committed and is sent again.
+    const key = { accountId, kind: "sandbox.start", key: idempotencyKey }
+    yield* sql`
+      insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
+      values (${key.accountId}, ${key.kind}, ${key.key}, ${sandboxId}, ${sandboxId}, ${BigInt(yield* Clock.currentTimeMillis)})
+      on conflict do nothing`.pipe(Effect.orDie)
+    const [row] = yield* sql<{ readonly target_id: string; readonly response: unknown }>`
+      select target_id, response from idempotency_keys
+      where account_id = ${key.accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(Effect.orDie)
+    if (row!.target_id !== sandboxId || row!.response === null) {
+      const state = yield* send(sandboxId, "START", requestId)
+      yield* sql`
+        update idempotency_keys set response = ${JSON.stringify({ revision: state.revision })}::jsonb
+        where account_id = ${key.accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(Effect.orDie)
+    }
+    return yield* settled(answer, record)
+  })
+
+  /** A stopped Sandbox that boots answers `stopped` for an instant only if its boot failed. */
+  const settled = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
+    Effect.flatMap(answer, (sandbox) =>
+      sandbox.status === "deleted" && before.status !== "deleted"
+        ? Effect.fail(new NotFound())
+        : Effect.succeed(sandbox)
+    )
+
+  return Sandboxes.of({
+    create,
+    list: Effect.fn("Sandboxes.list")(function* (accountId, filter) {
+      const before = yield* openActorCursor(filter.cursor)
+      const limit = filter.limit ?? (filter.cursor === null ? null : pageDefault)
+      const found = yield* actors.list({
+        kind: "sandbox",
+        accountId,
+        status: filter.status,
+        workspaceId: filter.workspaceId,
+        metadata: filter.metadata,
+        before,
+        limit: limit === null ? null : limit + 1
+      })
+      const { entries, nextCursor } = pageOf(found as ReadonlyArray<SandboxRecord>, limit, actorPosition)
+      return { sandboxes: entries.map(view), nextCursor }
+    }),
+    get: (accountId, sandboxId) => Effect.map(find(accountId, sandboxId), view),
+    start,
+    stop: Effect.fn("Sandboxes.stop")(function* (accountId, sandboxId, { requestId }) {
+      const record = yield* find(accountId, sandboxId)
+      if (record.status === "deleted") return yield* new NotFound()
+      yield* send(sandboxId, "STOP", requestId)
+      return yield* settled(wait(sandboxId, ["stopped", "running", "deleting", "deleted"], stopAnswerMs), record)
+    }),
+    remove: Effect.fn("Sandboxes.remove")(function* (accountId, sandboxId, { requestId }) {
+      const record = yield* find(accountId, sandboxId)
+      if (record.status === "deleted") return
+      yield* send(sandboxId, "DELETE", requestId)
+      yield* wait(sandboxId, ["deleted"], deleteAnswerMs)
+    }),
+    transitions: Effect.fn("Sandboxes.transitions")(function* (accountId, sandboxId, page) {
+      const record = yield* find(accountId, sandboxId)
+      return yield* transitionLog(sandboxMachine, record, page).pipe(Effect.provideService(Actors, actors))
+    })
+  })
+})
+
+export const SandboxesLive = Layer.effect(Sandboxes, make).pipe(Layer.provideMerge(Dependents.layer))

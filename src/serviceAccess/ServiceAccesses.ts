@@ -1,0 +1,59 @@
+/**
+ * TCP access to the ports of an account's Sandboxes.
+ *
+ * @source contract.md "TCP service access", contract-details.md "Fine print"
+ */
+import { Context, type Effect } from "effect"
+import type {
+  InvalidRequest,
+  NotFound,
+  SandboxUnavailable,
+  Unauthenticated,
+  UnsupportedByRuntime
+} from "../../schemas/Errors.ts"
+import type { ServiceAccessEnvelope, ServiceAccessRequest, ServiceAccessRevoke } from "../../schemas/ServiceAccess.ts"
+import type { Boot } from "../gateway/SandboxReach.ts"
+
+type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
+
+interface Asked {
+  readonly requestId: string
+  /** The caller's UUID v4. */
+  readonly generationId: string
+  readonly request: ServiceAccessRequest
+}
+
+/** One TCP connection that a capability lets in. */
+export interface Admission extends Boot {
+  readonly actorId: string
+  readonly port: number
+  readonly client: string
+}
+
+export class ServiceAccesses extends Context.Service<
+  ServiceAccesses,
+  {
+    readonly create: (
+      accountId: string,
+      sandboxId: string,
+      asked: Asked
+    ) => Effect.Effect<ServiceAccessEnvelope, Unreachable | InvalidRequest>
+    readonly lookUp: (
+      accountId: string,
+      sandboxId: string,
+      asked: Asked
+    ) => Effect.Effect<ServiceAccessEnvelope, Unreachable | InvalidRequest>
+    readonly revoke: (
+      accountId: string,
+      sandboxId: string,
+      generationId: string,
+      options: { readonly requestId: string }
+    ) => Effect.Effect<ServiceAccessRevoke, Unreachable>
+    /** Retains `client`. Unauthenticated: no capability of ours, expired, or revoked. NotFound: it does not open that port. */
+    readonly admit: (
+      capability: string,
+      port: number,
+      client: string
+    ) => Effect.Effect<Admission, Unauthenticated | NotFound | UnsupportedByRuntime | SandboxUnavailable>
+  }
+>()("atoll/serviceAccess/ServiceAccesses") {}

@@ -1,0 +1,196 @@
+/** The ServiceAccesses service on actors. The caller's key is in the actor's id, so one key can only ever make one access. */
+import { hash } from "node:crypto"
+import { Clock, Effect, Layer } from "effect"
+import type { SandboxContext } from "../../machines/sandbox.ts"
+import type { ServiceAccessContext } from "../../machines/serviceAccess.ts"
+import {
+  InvalidRequest,
+  NotFound,
+  SandboxUnavailable,
+  Unauthenticated,
+  UnsupportedByRuntime
+} from "../../schemas/Errors.ts"
+import { serviceAccessClockToleranceSeconds, serviceAccessLifetimeSeconds } from "../../schemas/Limits.ts"
+import type { ServiceAccessRequest } from "../../schemas/ServiceAccess.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { awaitState } from "../actor/ActorWait.ts"
+import { Settings } from "../Config.ts"
+import { Dependents } from "../sandbox/Dependents.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { type ActorRecord, Actors } from "../store/Actors.ts"
+import type { Journal } from "../store/Journal.ts"
+import { Capability } from "./Capability.ts"
+import { openAccessStates, serviceAccessDefinition } from "./ServiceAccessDefinition.ts"
+import { ServiceAccesses } from "./ServiceAccesses.ts"
+
+type AccessRecord = ActorRecord<ServiceAccessContext, { readonly capability: string }>
+
+const openAnswerMs = 10_000
+const revokeAnswerMs = 6000
+const lifetimeMs = serviceAccessLifetimeSeconds * 1000
+const toleranceMs = serviceAccessClockToleranceSeconds * 1000
+
+const actorIdOf = (accountId: string, generationId: string): string =>
+  `sva_${hash("sha256", `${accountId} ${generationId.toLowerCase()}`, "hex").slice(0, 40)}`
+
+const invalid = (path: string, message: string) =>
+  new InvalidRequest({ details: { issues: [{ path: [path], message }] } })
+
+const isSame = ({ context }: AccessRecord, sandboxId: string, { requested_at, ports }: ServiceAccessRequest): boolean =>
+  context.sandboxId === sandboxId &&
+  context.requestedAt === requested_at &&
+  context.ports.length === ports.length &&
+  context.ports.every((port, at) => port === ports[at])
+
+const make = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const actors = yield* Actors
+  const settings = yield* Settings
+  const capabilities = yield* Capability
+  const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
+  yield* host.register(yield* serviceAccessDefinition)
+  yield* Effect.flatMap(Dependents, (dependents) =>
+    dependents.register({
+      kind: "serviceAccess",
+      openStates: openAccessStates,
+      event: (reason) => ({ type: "SANDBOX_ENDED", reason })
+    })
+  )
+
+  const wait = (actorId: string, isReached: (status: string) => boolean, timeoutMs: number) =>
+    awaitState(actorId, ({ value }) => isReached(value), timeoutMs).pipe(Effect.provideContext(services))
+
+  /** Whose Sandbox it is comes before whether the feature is on. */
+  const findSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
+    const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
+    if (record?.kind !== "sandbox" || record.accountId !== accountId || record.status === "deleted") {
+      return yield* new NotFound()
+    }
+    if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
+    return record
+  })
+
+  const find = Effect.fnUntraced(function* (accountId: string, generationId: string) {
+    const record = yield* actors.read(actorIdOf(accountId, generationId))
+    return record?.kind === "serviceAccess" ? (record as AccessRecord) : null
+  })
+
+  const known = Effect.fnUntraced(function* (
+    accountId: string,
+    sandboxId: string,
+    generationId: string,
+    request: ServiceAccessRequest
+  ) {
+    const record = yield* find(accountId, generationId)
+    if (record !== null && !isSame(record, sandboxId, request)) {
+      return yield* invalid("Idempotency-Key", "This key was used with a different request. Use a new one.")
+    }
+    return record
+  })
+
+  const answer = Effect.fnUntraced(function* (actorId: string, capability: string) {
+    const state = yield* wait(actorId, (status) => status !== "opening", openAnswerMs)
+    if (state === null || state.value === "opening" || state.value === "refused") {
+      return yield* new SandboxUnavailable({ details: { status: null } })
+    }
+    return { capability }
+  })
+
+  return ServiceAccesses.of({
+    create: Effect.fn("ServiceAccesses.create")(function* (accountId, sandboxId, { requestId, generationId, request }) {
+      yield* findSandbox(accountId, sandboxId)
+      const replayed = yield* known(accountId, sandboxId, generationId, request)
+      if (replayed !== null) return yield* answer(replayed.id, replayed.payload.capability)
+      const now = yield* Clock.currentTimeMillis
+      if (Math.abs(now - request.requested_at) > toleranceMs) {
+        return yield* invalid(
+          "requested_at",
+          `Expected an instant within ${toleranceMs / 1000} s of the server's clock`
+        )
+      }
+      const { generation } = yield* runningSandbox(accountId, sandboxId).pipe(
+        Effect.provideContext(services),
+        Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
+      )
+      const actorId = actorIdOf(accountId, generationId)
+      const capability = yield* capabilities.seal({
+        actorId,
+        accountId,
+        sandboxId,
+        generation,
+        ports: request.ports,
+        expiresAt: request.requested_at + lifetimeMs
+      })
+      const isNew = yield* host.create("serviceAccess", {
+        id: actorId,
+        accountId,
+        sandboxId,
+        input: {
+          generationId: generationId.toLowerCase(),
+          accountId,
+          sandboxId,
+          generation,
+          ports: request.ports,
+          requestedAt: request.requested_at,
+          lifetimeMs,
+          at: now
+        },
+        payload: { capability },
+        cause: "client",
+        requestId,
+        idempotency: null
+      })
+      if (isNew) return yield* answer(actorId, capability)
+      const first = yield* known(accountId, sandboxId, generationId, request)
+      return yield* answer(actorId, first!.payload.capability)
+    }),
+
+    lookUp: Effect.fn("ServiceAccesses.lookUp")(function* (accountId, sandboxId, { generationId, request }) {
+      yield* findSandbox(accountId, sandboxId)
+      const record = yield* known(accountId, sandboxId, generationId, request)
+      const isLive = record?.status === "active" && (yield* Clock.currentTimeMillis) < record.context.expiresAt
+      return isLive ? { capability: record.payload.capability } : yield* new NotFound()
+    }),
+
+    revoke: Effect.fn("ServiceAccesses.revoke")(function* (accountId, sandboxId, generationId, { requestId }) {
+      yield* findSandbox(accountId, sandboxId)
+      const record = yield* find(accountId, generationId)
+      if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
+      yield* host.send("serviceAccess", record.id, { type: "REVOKE" }, { cause: "client", requestId }).pipe(
+        Effect.catchTags({
+          EventRefused: Effect.die,
+          ActorNotFound: () => Effect.fail(new NotFound()),
+          MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+        })
+      )
+      const isOver = (status: string) => ["revoked", "expired", "refused"].includes(status)
+      const state = yield* wait(record.id, isOver, revokeAnswerMs)
+      const { cleanup } = state!.context as ServiceAccessContext
+      // One that was refused never let anything in.
+      const seen = state!.value === "refused" ? "confirmed" : cleanup
+      return { generationId: record.context.generationId, cleanup: seen ?? "unconfirmed" }
+    }),
+
+    admit: Effect.fn("ServiceAccesses.admit")(function* (sealed, port, client) {
+      if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
+      const claims = yield* capabilities.open(sealed)
+      const invalidCapability = () =>
+        new Unauthenticated({ message: "The capability is not valid, has expired, or was revoked. Ask for a new one." })
+      if (claims === null || (yield* Clock.currentTimeMillis) >= claims.expiresAt) return yield* invalidCapability()
+      const { actorId, accountId, sandboxId, generation } = claims
+      if (!claims.ports.includes(port)) {
+        return yield* new NotFound({ message: "The capability does not open that port." })
+      }
+      yield* host.send("serviceAccess", actorId, { type: "ATTACH", client }, { cause: "client" }).pipe(
+        Effect.catchTags({
+          EventRefused: () => Effect.fail(invalidCapability()),
+          ActorNotFound: () => Effect.fail(invalidCapability()),
+          MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+        })
+      )
+      return { actorId, accountId, sandboxId, generation, port, client }
+    })
+  })
+})
+
+export const ServiceAccessesLive = Layer.effect(ServiceAccesses, make).pipe(Layer.provide(Capability.layer))

@@ -1,0 +1,72 @@
+/**
+ * One TCP connection inside one WebSocket, the same on both ends: messages are its bytes. With the subprotocol `atoll.tunnel` bytes are
+ * binary, and the text message `end` is the end of one direction; without it the first end ends both. A slow side holds back the other.
+ *
+ * @source RFC 6455; schemas/ServiceAccess.ts
+ */
+import type { Duplex } from "node:stream"
+import type { WebSocket } from "ws"
+
+export const tunnelProtocol = "atoll.tunnel"
+/** Either side may send messages of up to this size. */
+export const tunnelMessageMaxBytes = 1024 * 1024
+
+const endOfDirection = "end"
+const bufferedMaxBytes = 256 * 1024
+const pingEveryMs = 30_000
+
+/** Carries until both directions have ended or either side breaks; then both are closed. */
+export const bridge = (socket: WebSocket, stream: Duplex): void => {
+  const halfCloses = socket.protocol === tunnelProtocol
+  let sentEnd = false
+  let gotEnd = false
+  let isAlive = true
+
+  const finish = () => {
+    if (sentEnd && gotEnd) socket.close(1000)
+  }
+  const pings = setInterval(() => {
+    if (!isAlive) return socket.terminate()
+    isAlive = false
+    socket.ping()
+  }, pingEveryMs)
+  pings.unref()
+  socket.on("pong", () => {
+    isAlive = true
+  })
+
+  socket.on("message", (data: Buffer, isBinary: boolean) => {
+    if (isBinary || !halfCloses) {
+      if (!stream.writableEnded && !stream.write(data)) socket.pause()
+    } else if (data.toString() === endOfDirection) {
+      gotEnd = true
+      stream.end()
+      finish()
+    }
+  })
+  stream.on("drain", () => socket.resume())
+
+  const roomAgain = () => {
+    if (stream.isPaused() && socket.bufferedAmount <= bufferedMaxBytes) stream.resume()
+  }
+  stream.on("data", (chunk: Buffer) => {
+    if (socket.readyState !== socket.OPEN) return
+    socket.send(chunk, { binary: true }, roomAgain)
+    if (socket.bufferedAmount > bufferedMaxBytes) stream.pause()
+  })
+  stream.on("end", () => {
+    sentEnd = true
+    if (!halfCloses) gotEnd = true
+    else if (socket.readyState === socket.OPEN) socket.send(endOfDirection)
+    finish()
+  })
+  stream.on("error", () => socket.terminate())
+  stream.on("close", () => {
+    if (!(sentEnd && gotEnd) && socket.readyState === socket.OPEN) socket.close(1011, "the connection broke")
+  })
+  socket.on("error", () => stream.destroy())
+  socket.on("close", () => {
+    clearInterval(pings)
+    stream.destroy()
+  })
+}

@@ -1,0 +1,105 @@
+/**
+ * The workspaces of an account.
+ *
+ * @source contract.md "Workspaces"
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { type IdempotencyConflict, WorkspaceQuotaExceeded } from "../../schemas/Errors.ts"
+import { workspacesPerAccount } from "../../schemas/Limits.ts"
+import type { CreateWorkspaceRequest, Workspace } from "../../schemas/Workspace.ts"
+import { Settings } from "../Config.ts"
+import { once } from "../idempotency/Idempotency.ts"
+import { newId } from "../identifier/newId.ts"
+
+interface Row {
+  readonly id: string
+  readonly name: string
+  readonly created_at: bigint
+  readonly sandbox_count: number
+  readonly storage_bytes: bigint
+}
+
+export class Workspaces extends Context.Service<
+  Workspaces,
+  {
+    /** `fingerprint` is the SHA-256 of method, path and canonical JSON body. */
+    readonly create: (options: {
+      readonly accountId: string
+      readonly idempotencyKey: string
+      readonly fingerprint: string
+      readonly request: CreateWorkspaceRequest
+    }) => Effect.Effect<Workspace, IdempotencyConflict | WorkspaceQuotaExceeded>
+    /** Newest first. */
+    readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<Workspace>>
+  }
+>()("atoll/workspace/Workspaces") {
+  static readonly layer = Layer.effect(
+    Workspaces,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { workspaceStorageBytes } = yield* Settings
+
+      const workspaceOf = (row: Row): Workspace => ({
+        id: row.id,
+        name: row.name,
+        createdAt: new Date(Number(row.created_at)).toISOString(),
+        sandboxCount: row.sandbox_count,
+        storageBytes: Number(row.storage_bytes),
+        storageLimitBytes: workspaceStorageBytes
+      })
+
+      /** The account's row is the lock: creates of one account come one after the other, in all processes. */
+      const insert = Effect.fnUntraced(
+        function* (accountId: string, name: string) {
+          const now = yield* Clock.currentTimeMillis
+          yield* sql`select id from accounts where id = ${accountId} for update`
+          const [found] = yield* sql<{ count: number }>`
+          select count(*)::int4 as count from workspaces where account_id = ${accountId}`
+          if (found!.count >= workspacesPerAccount) {
+            return yield* new WorkspaceQuotaExceeded({ details: { limit: workspacesPerAccount } })
+          }
+          const [row] = yield* sql<Row>`
+          insert into workspaces (id, account_id, name, created_at)
+          values (${newId("wsp_")}, ${accountId}, ${name}, ${BigInt(now)})
+          returning id, name, created_at, 0 as sandbox_count, 0::int8 as storage_bytes`
+          return workspaceOf(row!)
+        },
+        Effect.catchTag("SqlError", (error) => Effect.die(error))
+      )
+
+      const create = Effect.fn("Workspaces.create")(function* (options: {
+        readonly accountId: string
+        readonly idempotencyKey: string
+        readonly fingerprint: string
+        readonly request: CreateWorkspaceRequest
+      }) {
+        return yield* once({
+          accountId: options.accountId,
+          kind: "workspace",
+          key: options.idempotencyKey,
+          fingerprint: options.fingerprint,
+          make: Effect.map(insert(options.accountId, options.request.name), (workspace) => ({
+            targetId: workspace.id,
+            response: workspace
+          }))
+        }).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+      })
+
+      const list = Effect.fn("Workspaces.list")(function* (accountId: string) {
+        const rows = yield* sql<Row>`
+          select w.id, w.name, w.created_at, count(s.id)::int4 as sandbox_count,
+                 coalesce(sum((s.snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8), 0)::int8 as storage_bytes
+          from workspaces w
+          left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id
+                            and s.status not in ('deleted', 'expired')
+          where w.account_id = ${accountId}
+          group by w.id
+          order by w.id desc`
+        return rows.map(workspaceOf)
+      }, Effect.orDie)
+
+      return { create, list }
+    })
+  )
+}
