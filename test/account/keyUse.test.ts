@@ -1,0 +1,42 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Exit, Layer, Scope } from "effect"
+import { Accounts } from "../../src/account/Accounts.ts"
+import { ApiKeys } from "../../src/account/ApiKeys.ts"
+import { Authentication } from "../../src/account/Authentication.ts"
+import { KeyUse } from "../../src/account/KeyUse.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+
+layer(Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(Layer.provideMerge(TestDatabase.layer)), {
+  excludeTestServices: true
+})("the last use of a key", (it) => {
+  it.effect("is known at once, written when the service stops, and never goes back", () =>
+    Effect.gen(function* () {
+      const keys = yield* ApiKeys
+      const { id: accountId } = yield* (yield* Accounts).named("one")
+      const { key, secret } = yield* keys.create({ accountId, name: "used", scopes: ["sandbox:read"] })
+      const lastUsedAt = Effect.map(keys.get(key.id), (found) => found!.lastUsedAt)
+
+      /** A service's life: it accepts the key, and stops. */
+      const life = Effect.gen(function* () {
+        const scope = yield* Scope.make()
+        const services = yield* Layer.buildWithScope(
+          Layer.fresh(Authentication.layer.pipe(Layer.provideMerge(KeyUse.layer))),
+          scope
+        )
+        const before = Date.now()
+        yield* Effect.gen(function* () {
+          yield* (yield* Authentication).authenticate(secret)
+          assert.isAtLeast((yield* KeyUse).unwritten(key.id) ?? 0, before)
+        }).pipe(Effect.provideContext(services))
+        yield* Scope.close(scope, Exit.void)
+      })
+
+      assert.isNull(yield* lastUsedAt)
+      yield* life
+      const first = yield* lastUsedAt
+      assert.isBelow(Math.abs(Date.now() - first!), 10_000)
+      yield* life
+      assert.isAtLeast((yield* lastUsedAt)!, first!)
+    })
+  )
+})

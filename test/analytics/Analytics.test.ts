@@ -1,0 +1,127 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { Analytics } from "../../src/analytics/Analytics.ts"
+import { SimulatedWorld } from "../../src/runtime/simulated/SimulatedWorld.ts"
+import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { newAccount, testAtoll } from "../support/TestAtoll.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+
+const minute = 60_000
+/** A whole minute, so that buckets are easy to name. */
+const begin = 1_800_000_000_000 - (1_800_000_000_000 % minute)
+
+const sandboxOf = Effect.fnUntraced(function* () {
+  const account = yield* newAccount
+  const sandboxes = yield* Sandboxes
+  const { sandbox } = yield* sandboxes.create({
+    accountId: account.accountId,
+    requestId: "req_test",
+    idempotencyKey: "k",
+    fingerprint: "f",
+    request: { workspaceId: account.workspaceId, name: null, networkEnabled: false, metadata: {} }
+  })
+  return { accountId: account.accountId, id: sandbox.id }
+})
+
+const sample = (id: string, generation: number, at: number, cpu: number | null, memory: number | null) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql`
+      insert into telemetry_samples (sandbox_id, generation, at, cpu_seconds, memory_bytes)
+      values (${id}, ${generation}, ${BigInt(at)}, ${cpu}, ${memory === null ? null : BigInt(memory)})`
+  )
+
+const world = Layer.unwrap(
+  Effect.map(SimulatedWorld.make, (made) => testAtoll(made, { ATOLL_ANALYTICS_REQUESTS_PER_MINUTE: "5" }))
+)
+
+layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("Analytics", (it) => {
+  it.effect("puts counters into buckets by growth, across boots, and says null where nothing was measured", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const { accountId, id } = yield* sandboxOf()
+      yield* sample(id, 1, begin - 10_000, 4, 100)
+      yield* sample(id, 1, begin + 5000, 5, 100)
+      yield* sample(id, 1, begin + 20_000, 5, 300)
+      // A new boot counts from zero again.
+      yield* sample(id, 2, begin + 2 * minute, 0.5, 50)
+      yield* sample(id, 2, begin + 2 * minute + 15_000, null, null)
+      const answer = yield* analytics.read(accountId, id, {
+        from: begin,
+        to: begin + 4 * minute,
+        resolutionSeconds: 60,
+        generation: null
+      })
+      assert.deepStrictEqual(
+        answer.resources.samples.map(({ cpuSeconds, memoryBytes, volumeBytes }) => [
+          cpuSeconds,
+          memoryBytes,
+          volumeBytes
+        ]),
+        [
+          [1, 200, null],
+          [null, null, null],
+          [0.5, 50, null],
+          [null, null, null]
+        ]
+      )
+      const one = yield* analytics.read(accountId, id, {
+        from: begin,
+        to: begin + minute,
+        resolutionSeconds: 60,
+        generation: 2
+      })
+      assert.deepStrictEqual(one.resources.samples[0]!.cpuSeconds, null)
+    })
+  )
+
+  it.effect("refuses more than 2,000 samples and an empty window", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const { accountId, id } = yield* sandboxOf()
+      const read = (from: number, to: number) =>
+        Effect.result(analytics.read(accountId, id, { from, to, resolutionSeconds: 60, generation: null }))
+      assert.strictEqual((yield* read(begin, begin + 2000 * minute))._tag, "Success")
+      const tooMany = yield* read(begin, begin + 2000 * minute + 1)
+      assert.isTrue(tooMany._tag === "Failure" && tooMany.failure._tag === "INVALID_REQUEST")
+      const empty = yield* read(begin, begin)
+      assert.isTrue(empty._tag === "Failure" && empty.failure._tag === "INVALID_REQUEST")
+    })
+  )
+
+  it.effect("limits requests a minute for the whole account, exactly, also at once", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const { accountId, id } = yield* sandboxOf()
+      const results = yield* Effect.forEach(
+        Array.from({ length: 20 }),
+        () =>
+          Effect.result(
+            analytics.read(accountId, id, { from: begin, to: begin + minute, resolutionSeconds: 60, generation: null })
+          ),
+        { concurrency: "unbounded" }
+      )
+      const refused = results.flatMap((result) => (result._tag === "Failure" ? [result.failure] : []))
+      // The minute may end in the middle of the twenty: then twice as many pass.
+      assert.isTrue(refused.length === 15 || refused.length === 10, `${refused.length} refused`)
+      for (const error of refused) {
+        assert.isTrue(
+          error._tag === "RATE_LIMITED" && error.details.retryAfterSeconds >= 1 && error.details.retryAfterSeconds <= 60
+        )
+      }
+    })
+  )
+
+  it.effect("does not show another account's Sandbox", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const { id } = yield* sandboxOf()
+      const other = yield* newAccount
+      const seen = yield* Effect.result(
+        analytics.read(other.accountId, id, { from: null, to: null, resolutionSeconds: 300, generation: null })
+      )
+      assert.isTrue(seen._tag === "Failure" && seen.failure._tag === "NOT_FOUND")
+    })
+  )
+})

@@ -1,0 +1,148 @@
+/** The real service as its own process group on one data folder, with the embedded Postgres: started, killed, started again. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const root = join(import.meta.dirname, "../..")
+const startWithinMs = 60_000
+const logKept = 200
+
+export interface Answer {
+  readonly status: number
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any
+}
+
+const freePort = async () => {
+  const server = createServer().listen(0, "127.0.0.1")
+  await once(server, "listening")
+  const { port } = server.address() as { port: number }
+  server.close()
+  return port
+}
+
+export class ServiceProcess {
+  /** Of this run alone: everything that it starts names it. */
+  readonly dataDir = mkdtempSync(join(tmpdir(), "atoll-crash-"))
+  readonly #key = `crash-key-${randomBytes(16).toString("hex")}`
+  readonly #log: Array<string> = []
+  readonly #port: number
+  #child: ChildProcess | null = null
+
+  private constructor(port: number) {
+    // As root, the database and the Sandboxes are other users.
+    chmodSync(this.dataDir, 0o755)
+    this.#port = port
+  }
+
+  static async make() {
+    return new ServiceProcess(await freePort())
+  }
+
+  /** Returns once it answers. */
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [join(root, "src/main.ts")], {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: {
+        PATH: process.env["PATH"],
+        ATOLL_DATA_DIR: this.dataDir,
+        ATOLL_PORT: String(this.#port),
+        ATOLL_RUNTIME: "namespace",
+        ATOLL_LOG_LEVEL: "warn",
+        ATOLL_BOOTSTRAP_API_KEY: this.#key,
+        ATOLL_VOLUME_BYTES: String(32 * 1024 * 1024),
+        ATOLL_RECONCILE_INTERVAL_MS: "2000"
+      }
+    })
+    this.#child = child
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.#log.push(text)
+        if (this.#log.length > logKept) this.#log.shift()
+      })
+    }
+    const end = Date.now() + startWithinMs
+    while ((await this.ask("GET", "/me").catch(() => null))?.status !== 200) {
+      if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}:\n${this.log}`)
+      if (Date.now() > end) throw new Error(`The service does not answer:\n${this.log}`)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
+  get log() {
+    return this.#log.join("")
+  }
+
+  /** Throws when the service is cut off before it answers. */
+  async ask(method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Answer> {
+    const answer = await fetch(`http://127.0.0.1:${this.#port}/api/v2${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey })
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(40_000)
+    })
+    const text = await answer.text()
+    return { status: answer.status, body: text === "" ? null : JSON.parse(text) }
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    this.#child = null
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, "exit")
+    child.kill(signal)
+    await ended
+  }
+
+  /** kill -9, in the middle of whatever it does. */
+  kill(): Promise<void> {
+    return this.#end("SIGKILL")
+  }
+
+  /** In order: what it started besides Sandboxes ends too. */
+  stop(): Promise<void> {
+    return this.#end("SIGTERM")
+  }
+
+  /** kill -9 of the postmaster of this data folder. */
+  killPostgres(): void {
+    for (const { pid, command } of processes()) {
+      if (command.includes(this.dataDir) && /postgres/.test(command.split(" ")[0]!)) process.kill(pid, "SIGKILL")
+    }
+  }
+
+  /** Processes and mounts that still name the data folder. */
+  get leftovers(): ReadonlyArray<string> {
+    const mounts = readFileSync("/proc/self/mounts", "utf8").split("\n")
+    return [
+      ...processes().flatMap(({ pid, command }) => (command.includes(this.dataDir) ? [`${pid} ${command}`] : [])),
+      ...mounts.filter((line) => line.includes(this.dataDir))
+    ]
+  }
+
+  remove(): void {
+    rmSync(this.dataDir, { recursive: true, force: true })
+  }
+}
+
+/** Every process of this host with its arguments. */
+export const processes = () =>
+  readdirSync("/proc").flatMap((name) => {
+    if (!/^\d+$/.test(name)) return []
+    try {
+      return [
+        { pid: Number(name), command: readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ").trim() }
+      ]
+    } catch {
+      return []
+    }
+  })

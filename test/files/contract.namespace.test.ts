@@ -1,0 +1,175 @@
+/** The same contract in real namespaces, and what only a real Sandbox can do: a process in it that fights the file calls. */
+import { describe, expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { layer as runtime } from "../../src/runtime/namespace/NamespaceRuntime.ts"
+import { probe } from "../../src/runtime/namespace/probe.ts"
+import { fileContract } from "./fileContract.ts"
+import { type Answer, TestService } from "./TestService.ts"
+
+const { ok } = await Effect.runPromise(probe)
+
+describe.skipIf(!ok)("namespaces", () => {
+  fileContract("namespaces", runtime)
+
+  layer(TestService.layer(runtime), { excludeTestServices: true, timeout: 60_000 })(
+    "a hostile process inside",
+    (it) => {
+      const W = "/workspace"
+
+      /** Runs a shell script in the Sandbox. */
+      const shell = ({ send, sandboxId }: TestService["Service"], script: string, timeoutSeconds = 60) =>
+        send("POST", `/sandboxes/${sandboxId}/execute`, { body: { argv: ["sh", "-c", script], timeoutSeconds } })
+
+      const code = ({ status, json, bytes }: Answer) => (status === 200 ? bytes.toString() : (json?.code ?? status))
+
+      it.effect(
+        "swaps a directory for links to /etc, /proc and the root; no call ever goes through",
+        () =>
+          Effect.flatMap(TestService, (service) =>
+            Effect.promise(async () => {
+              const { files } = service
+              const ready = await shell(
+                service,
+                `mkdir a && echo inside > a/passwd && echo inside > a/hostname && ln -s /etc l && ln -s ../../../../proc/self/root/etc m && mkdir keep`
+              )
+              expect(ready.json.result).toMatchObject({ exitCode: 0 })
+              const fight = shell(
+                service,
+                `end=$(( $(date +%s) + 8 )); while [ $(date +%s) -lt $end ]; do for i in 1 2 3 4 5 6 7 8 9 10; do
+                 mv a real; mv l a; mv a l; mv m a; mv a m; mv real a; done; done 2>/dev/null`
+              )
+              let over = false
+              const fought = fight.finally(() => {
+                over = true
+              })
+              const seen = new Map<string, number>()
+              const count = (outcome: string) => seen.set(outcome, (seen.get(outcome) ?? 0) + 1)
+              while (!over) {
+                const outcomes = await Promise.all([
+                  files("GET", "/content", { path: `${W}/a/passwd` }).then(code),
+                  files("GET", "/content", { path: `${W}/a/hostname` }).then(code),
+                  files("PUT", "/content", { path: `${W}/a/planted` }, { body: Buffer.from("planted") }).then(code),
+                  files("GET", "/list", { path: `${W}/a` }).then((answer) =>
+                    answer.status === 200
+                      ? `${answer.json.entries.some(({ name }: { name: string }) => name === "shadow")}`
+                      : code(answer)
+                  ),
+                  files("DELETE", "", { path: `${W}/a/planted` }).then(code)
+                ])
+                for (const outcome of outcomes) count(String(outcome))
+              }
+              expect((await fought).status).toBe(200)
+              const expected = ["inside\n", "INVALID_PATH", "NOT_FOUND", "204", "false"]
+              expect([...seen.keys()].filter((outcome) => !expected.includes(outcome))).toEqual([])
+              for (const outcome of ["inside\n", "INVALID_PATH"])
+                expect(seen.get(outcome) ?? 0, outcome).toBeGreaterThan(0)
+            })
+          ),
+        60_000
+      )
+
+      it.effect(
+        "hides nothing in fifos, sockets, /dev links, loops and deep trees: all answer at once",
+        () =>
+          Effect.flatMap(TestService, (service) =>
+            Effect.promise(async () => {
+              const { files } = service
+              const made = await shell(
+                service,
+                `mkfifo fifo; ln -s /dev/zero zero; ln -s /proc/kcore core; ln -s loop loop; ln -s fifo tofifo; ln -s /workspace/fifo abs
+               mkdir locked && touch locked/x && chmod 000 locked
+               touch "$(printf 'latin\\351')"
+               mkdir -p deep && cd deep && i=0; while [ $i -lt 600 ]; do mkdir d && cd d; i=$((i+1)); done`
+              )
+              expect(made.json.result).toMatchObject({ exitCode: 0 })
+              const started = performance.now()
+              for (const name of ["fifo", "zero", "core", "loop", "tofifo", "abs", "locked/x"]) {
+                expect([name, code(await files("GET", "/content", { path: `${W}/${name}` }))]).toEqual([
+                  name,
+                  "INVALID_PATH"
+                ])
+              }
+              expect(code(await files("PUT", "/content", { path: `${W}/fifo` }, { body: Buffer.from("x") }))).toBe(
+                "INVALID_PATH"
+              )
+              const { entries } = (await files("GET", "/list", { path: W })).json
+              const latin = entries.find(({ name }: { name: string }) => name.startsWith("latin")).name
+              expect(latin).toBe("latin\u{10fee9}")
+              expect((await files("DELETE", "", { path: `${W}/${latin}` })).status).toBe(204)
+              expect((await files("DELETE", "", { path: `${W}/deep`, recursive: "true" })).status).toBe(204)
+              expect((await files("DELETE", "", { path: `${W}/locked`, recursive: "true" })).status).toBe(204)
+              expect(performance.now() - started).toBeLessThan(10_000)
+              const left = await shell(service, "ls -A")
+              expect(left.json.result.stdout).not.toMatch(/latin|deep|locked|staging/)
+            })
+          ),
+        60_000
+      )
+
+      it.effect(
+        "writes files that belong to the Sandbox's user, and sees what the user changes",
+        () =>
+          Effect.flatMap(TestService, (service) =>
+            Effect.promise(async () => {
+              const { files } = service
+              await files("POST", "/directory", { path: `${W}/mine/sub` }, { body: { recursive: true } })
+              await files("PUT", "/content", { path: `${W}/mine/f` }, { body: Buffer.from("from outside") })
+              const inside = await shell(
+                service,
+                `stat -c '%U %a' mine mine/sub mine/f; id -un; cat mine/f; chmod 700 mine/f; echo more >> mine/f`
+              )
+              const { exitCode, stdout } = inside.json.result
+              expect(exitCode).toBe(0)
+              const user = stdout.split("\n")[3]
+              expect(stdout).toBe(`${user} 755\n${user} 755\n${user} 644\n${user}\nfrom outside`)
+              expect((await files("GET", "/stat", { path: `${W}/mine/f` })).json).toMatchObject({
+                mode: "0700",
+                sizeBytes: 17
+              })
+            })
+          ),
+        60_000
+      )
+    }
+  )
+
+  describe.skipIf(process.getuid?.() !== 0)("a volume of 64 MiB (enforced as root)", () => {
+    const small = TestService.layer(runtime, { ATOLL_VOLUME_BYTES: String(64 * 1024 * 1024) })
+    layer(small, { excludeTestServices: true, timeout: 60_000 })("when it is full", (it) => {
+      it.effect(
+        "says STORAGE_FULL, changes nothing, leaves nothing behind, and takes files again once there is room",
+        () =>
+          Effect.flatMap(TestService, ({ files }) =>
+            Effect.promise(async () => {
+              const piece = (letter: number) => Buffer.alloc(8 * 1024 * 1024, letter)
+              const put = (name: string, letter: number) =>
+                files("PUT", "/content", { path: `/workspace/${name}` }, { body: piece(letter) })
+              const written: Array<string> = []
+              for (;;) {
+                const { status, json } = await put(`f${written.length}`, 65)
+                if (status === 204) written.push(`f${written.length}`)
+                else {
+                  expect([status, json.code]).toEqual([413, "STORAGE_FULL"])
+                  break
+                }
+                expect(written.length).toBeLessThan(9)
+              }
+              expect(written.length).toBeGreaterThan(2)
+              expect((await put("f0", 66)).json?.code).toBe("STORAGE_FULL")
+              expect((await files("GET", "/content", { path: "/workspace/f0" })).bytes.equals(piece(65))).toBe(true)
+              const { entries } = (await files("GET", "/list", { path: "/workspace" })).json
+              expect(
+                entries
+                  .map(({ name }: { name: string }) => name)
+                  .filter((name: string) => name !== "lost+found")
+                  .toSorted()
+              ).toEqual(written)
+              expect((await files("DELETE", "", { path: "/workspace/f1" })).status).toBe(204)
+              expect((await put("f0", 66)).status).toBe(204)
+            })
+          ),
+        60_000
+      )
+    })
+  })
+})

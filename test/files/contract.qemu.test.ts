@@ -1,0 +1,41 @@
+/** The same contract in real virtual machines, where the agent is root and the files are the user's. */
+import { describe, expect, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { layer as runtime } from "../../src/runtime/qemu/QemuRuntime.ts"
+import { TIMEOUT_MS, unusable } from "../runtime/qemu/TestMachines.ts"
+import { fileContract } from "./fileContract.ts"
+import { TestService } from "./TestService.ts"
+
+/** Two Sandboxes at once, under emulation. */
+const timeoutMs = 2 * TIMEOUT_MS
+const environment = {
+  ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2),
+  ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
+  ATOLL_BOOT_TIMEOUT_MS: String(TIMEOUT_MS)
+}
+
+describe.skipIf(unusable !== null)("virtual machines", () => {
+  fileContract("virtual machines", runtime, { timeoutMs, environment })
+
+  layer(TestService.layer(runtime, environment), { excludeTestServices: true, timeout: timeoutMs })(
+    "the agent",
+    (it) => {
+      it.effect(
+        "is root, yet what it makes belongs to the Sandbox's user",
+        () =>
+          Effect.flatMap(TestService, ({ files, send, sandboxId }) =>
+            Effect.promise(async () => {
+              await files("POST", "/directory", { path: "/workspace/mine/sub" }, { body: { recursive: true } })
+              await files("PUT", "/content", { path: "/workspace/mine/f" }, { body: Buffer.from("from outside") })
+              const argv = ["sh", "-c", "stat -c '%U %a' mine mine/sub mine/f; id -un"]
+              const { stdout } = (await send("POST", `/sandboxes/${sandboxId}/execute`, { body: { argv } })).json.result
+              const user = stdout.split("\n")[3]
+              expect(user).not.toBe("root")
+              expect(stdout).toBe(`${user} 755\n${user} 755\n${user} 644\n${user}\n`)
+            })
+          ),
+        timeoutMs
+      )
+    }
+  )
+})

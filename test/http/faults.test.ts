@@ -1,0 +1,127 @@
+/** When something is wrong on our side: what the caller reads, what the log says, and what neither of them may. */
+import { randomUUID } from "node:crypto"
+import { PgClient } from "@effect/sql-pg"
+import { assert, it, layer } from "@effect/vitest"
+import { Context, Effect, Exit, Layer, Logger, Redacted, References, Scope } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { inject } from "vitest"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { testDatabaseUrl } from "../support/TestPostgres.ts"
+import { TestApi } from "./TestApi.ts"
+
+const lines: Array<string> = []
+
+const remember = Logger.make((entry) => {
+  lines.push(Logger.formatJson.log(entry) as string)
+})
+
+const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(
+  Layer.provide(Layer.merge(Logger.layer([remember]), Layer.succeed(References.MinimumLogLevel, "Debug" as const)))
+)
+
+const secretsIn = (text: string, key: string) =>
+  [key, key.slice(0, 20), "Bearer", "authorization"].filter((secret) =>
+    text.toLowerCase().includes(secret.toLowerCase())
+  )
+
+it.live("a stop answers what it cuts short, with the Error body", () =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const context = yield* Layer.buildWithScope(TestApi.layer(), scope)
+    const { send, newWorkspace, newSandbox } = Context.get(context, TestApi)
+    const waiting = yield* Effect.promise(async () => {
+      const id = await newSandbox(await newWorkspace())
+      const started = await send("POST", `/api/v2/sandboxes/${id}/operations`, {
+        body: { argv: ["hang"] },
+        headers: { "idempotency-key": "hang" }
+      })
+      const path = `/api/v2/sandboxes/${id}/operations/${started.json.operation.id}/wait`
+      while ((await send("GET", path.replace("/wait", ""))).json.operation.status !== "running");
+      return { answer: send("POST", path) }
+    })
+    yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 100)))
+    yield* Effect.exit(Scope.close(scope, Exit.void))
+    const answer = yield* Effect.promise(() => waiting.answer)
+    assert.deepStrictEqual(
+      [answer.status, answer.json.code, answer.json.details],
+      [502, "SANDBOX_UNAVAILABLE", { status: null }]
+    )
+  })
+)
+
+layer(logged, { excludeTestServices: true })("faults", (it) => {
+  it.effect(
+    "a request's log line has its id, method, route template, status and duration, and nothing of its key or query",
+    () =>
+      Effect.gen(function* () {
+        const { send, key } = yield* TestApi
+        const id = randomUUID()
+        yield* Effect.promise(() =>
+          send("GET", "/api/v2/sandboxes?metadata.a=private", { headers: { "x-request-id": id } })
+        )
+        const [line] = lines.filter((text) => text.includes(id)).map((text) => JSON.parse(text))
+        assert.deepInclude(line.annotations, { requestId: id, method: "GET", route: "/api/v2/sandboxes", status: 200 })
+        assert.isNumber(line.annotations.durationMs)
+        assert.strictEqual(line.level, "DEBUG")
+        const everything = lines.join("\n")
+        assert.deepStrictEqual(secretsIn(everything, key), [])
+        assert.notInclude(everything, "private")
+      })
+  )
+
+  it.effect("a defect is 500 INTERNAL without a word of its cause, which the log has under the request id", () =>
+    Effect.gen(function* () {
+      const { send, key } = yield* TestApi
+      const sql = yield* SqlClient.SqlClient
+      const id = randomUUID()
+      yield* sql`alter table workspaces rename to hidden`
+      const answer = yield* Effect.promise(() => send("GET", "/api/v2/workspaces", { headers: { "x-request-id": id } }))
+      yield* sql`alter table hidden rename to workspaces`
+      assert.deepStrictEqual(
+        [answer.status, answer.json],
+        [
+          500,
+          {
+            code: "INTERNAL",
+            message: "Something went wrong on our side. Try again; report it with the requestId.",
+            requestId: id,
+            details: null
+          }
+        ]
+      )
+      const errors = lines.filter((text) => text.includes(id)).map((text) => JSON.parse(text))
+      const [defect] = errors.filter(({ level }) => level === "ERROR")
+      assert.deepInclude(defect.annotations, { requestId: id, method: "GET", route: "/api/v2/workspaces" })
+      assert.include(JSON.stringify(defect), "workspaces")
+      assert.deepStrictEqual(secretsIn(JSON.stringify(defect), key), [])
+      assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/workspaces"))).status, 200)
+    })
+  )
+
+  it.effect("without its database the service says so to a load balancer, and recovers with it", () =>
+    Effect.gen(function* () {
+      const { send } = yield* TestApi
+      const { name } = yield* TestDatabase
+      const postgres = yield* Layer.build(
+        PgClient.layer({
+          url: Redacted.make(testDatabaseUrl(inject("testPostgresSocketFolder"), "postgres")),
+          maxConnections: 1
+        })
+      )
+      const admin = (statement: string) => Context.get(postgres, PgClient.PgClient).unsafe(statement)
+      const health = () => Effect.promise(() => send("GET", "/healthz", { key: null }))
+      const until = (status: number) =>
+        Effect.repeat(health(), { until: (answer) => answer.status === status }).pipe(Effect.timeout("10 seconds"))
+      assert.strictEqual((yield* health()).status, 200)
+      yield* admin(`alter database ${name} with allow_connections false`)
+      yield* admin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`)
+      const down = yield* until(503)
+      assert.deepStrictEqual(down.json, { status: "unavailable", database: "unavailable" })
+      const refused = yield* Effect.promise(() => send("GET", "/api/v2/workspaces"))
+      assert.deepStrictEqual([refused.status, refused.json.code], [500, "INTERNAL"])
+      yield* admin(`alter database ${name} with allow_connections true`)
+      yield* until(200)
+      assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/workspaces"))).status, 200)
+    })
+  )
+})

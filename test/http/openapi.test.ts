@@ -1,0 +1,203 @@
+/** The published description: a linter finds no error in it, it says what the contract says, and the server does what it says. */
+import { execFile } from "node:child_process"
+import { mkdtemp, rm, writeFile } from "node:fs/promises"
+import { createRequire } from "node:module"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { promisify } from "node:util"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestApi } from "./TestApi.ts"
+
+const linter = join(dirname(createRequire(import.meta.url).resolve("@redocly/cli/package.json")), "bin/cli.js")
+
+const withApi = <A>(test: (api: TestApi["Service"]) => Promise<A>) =>
+  Effect.flatMap(TestApi, (api) => Effect.promise(() => test(api)))
+
+interface Operation {
+  readonly operationId: string
+  readonly summary?: string
+  readonly description: string
+  readonly security: ReadonlyArray<unknown>
+  readonly parameters: ReadonlyArray<{ name: string; in: string; required: boolean; schema: Record<string, unknown> }>
+  readonly requestBody?: { readonly required: boolean }
+  readonly responses: Record<
+    string,
+    { readonly headers?: object; readonly content?: Record<string, { schema: object }> }
+  >
+}
+
+interface Document {
+  readonly openapi: string
+  readonly info: { readonly version: string }
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly components: { readonly schemas: Record<string, object>; readonly securitySchemes: object }
+}
+
+/** contract.md "Endpoints": success and other statuses; the ones of contract-details.md that it does not have. */
+const contract: Record<string, ReadonlyArray<number>> = {
+  "get /openapi.json": [200],
+  "delete /auth": [204, 401, 403],
+  "get /me": [200, 401, 403],
+  "get /workspaces": [200, 401, 403],
+  "post /workspaces": [201, 400, 401, 403, 409, 413, 415],
+  "get /sandboxes": [200, 401, 403],
+  "post /sandboxes": [201, 202, 400, 401, 402, 403, 404, 409, 413, 415, 429, 501, 502],
+  "get /sandboxes/{id}": [200, 401, 403, 404, 501, 502],
+  "delete /sandboxes/{id}": [204, 401, 403, 404, 501, 502],
+  "post /sandboxes/{id}/start": [201, 400, 401, 402, 403, 404, 413, 415, 429, 501, 502],
+  "post /sandboxes/{id}/stop": [200, 401, 403, 404, 502],
+  "get /sandboxes/{id}/transitions": [200, 400, 401, 403, 404],
+  "post /sandboxes/{id}/execute": [200, 400, 401, 402, 403, 404, 408, 413, 415, 501, 502],
+  "post /sandboxes/{id}/operations": [202, 400, 401, 402, 403, 404, 409, 413, 415, 501, 502],
+  "get /sandboxes/{id}/operations": [200, 400, 401, 403, 404],
+  "get /sandboxes/{id}/operations/{operationId}": [200, 401, 403, 404, 501, 502],
+  "get /sandboxes/{id}/operations/{operationId}/output": [200, 400, 401, 403, 404, 501, 502],
+  "post /sandboxes/{id}/operations/{operationId}/wait": [200, 400, 401, 403, 404, 413, 415, 501, 502],
+  "post /sandboxes/{id}/operations/{operationId}/cancel": [200, 401, 403, 404, 501, 502],
+  "get /sandboxes/{id}/operations/{operationId}/transitions": [200, 400, 401, 403, 404]
+}
+
+/** contract.md "Resources and their fields": the names of the interface. */
+const named = [
+  "Error",
+  "Me",
+  "Workspace",
+  "Sandbox",
+  "CreateWorkspaceRequest",
+  "CreateSandboxRequest",
+  "StartSandboxRequest",
+  "ExecuteRequest",
+  "ExecutionResult",
+  "StartOperationRequest",
+  "OperationResponse",
+  "WaitOperationRequest",
+  "OperationOutputChunk"
+]
+
+const operationsOf = (document: Document) =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method, operation }))
+  )
+
+const fetched = async ({ send }: TestApi["Service"]): Promise<Document> =>
+  (await send("GET", "/api/v2/openapi.json", { key: null })).json
+
+layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description", (it) => {
+  it.effect("a linter finds no error", () =>
+    withApi(async (api) => {
+      const folder = await mkdtemp(join(tmpdir(), "atoll-openapi-"))
+      try {
+        const file = join(folder, "openapi.json")
+        await writeFile(file, JSON.stringify(await fetched(api)))
+        const { stdout } = await promisify(execFile)(process.execPath, [linter, "lint", "--format=json", file], {
+          cwd: folder,
+          maxBuffer: 16 * 1024 * 1024,
+          env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "true" }
+        })
+        assert.strictEqual(JSON.parse(stdout).totals.errors, 0, stdout)
+      } finally {
+        await rm(folder, { recursive: true, force: true })
+      }
+    })
+  )
+
+  it.effect("it is version 2.0.0, cacheable JSON, the same for everyone", () =>
+    withApi(async ({ send }) => {
+      const open = await send("GET", "/api/v2/openapi.json", { key: null })
+      assert.deepStrictEqual([open.status, open.headers["content-type"]], [200, "application/json"])
+      assert.match(String(open.headers["cache-control"]), /max-age=\d+/)
+      assert.strictEqual((await send("GET", "/api/v2/openapi.json", { key: "nonsense" })).text, open.text)
+      assert.deepStrictEqual([open.json.openapi, open.json.info.version], ["3.1.0", "2.0.0"])
+    })
+  )
+
+  it.effect("every endpoint of the contract has all its statuses, each error with the one body", () =>
+    withApi(async (api) => {
+      const document = await fetched(api)
+      for (const [call, statuses] of Object.entries(contract)) {
+        const [method, path] = call.split(" ") as [string, string]
+        const operation = document.paths[`/api/v2${path}`]?.[method]
+        assert.isDefined(operation, call)
+        assert.includeMembers(Object.keys(operation!.responses).map(Number), [...statuses], call)
+      }
+      for (const { path, method, operation } of operationsOf(document)) {
+        for (const [status, response] of Object.entries(operation.responses)) {
+          assert.property(response.headers ?? {}, "X-Request-Id", `${method} ${path} ${status}`)
+          if (Number(status) < 400) continue
+          assert.deepStrictEqual(response.content, {
+            "application/json": { schema: { $ref: "#/components/schemas/Error" } }
+          })
+        }
+      }
+    })
+  )
+
+  it.effect("schemas bear the contract's names, and stay open to fields of later versions", () =>
+    withApi(async (api) => {
+      const document = await fetched(api)
+      assert.includeMembers(Object.keys(document.components.schemas), named)
+      assert.notInclude(JSON.stringify(document), '"additionalProperties":false')
+    })
+  )
+
+  it.effect("every operation is told apart, summed up, and secured, but for the description itself", () =>
+    withApi(async (api) => {
+      const operations = operationsOf(await fetched(api))
+      assert.strictEqual(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
+      for (const { path, operation } of operations) {
+        assert.isString(operation.summary, path)
+        if (operation.operationId === "getOpenApi") {
+          assert.deepStrictEqual(operation.security, [])
+        } else {
+          assert.deepStrictEqual(operation.security, [{ apiKey: [] }], path)
+          assert.match(operation.description, /Needs the scope `[a-z]+:[a-z]+`\./)
+        }
+      }
+    })
+  )
+
+  it.effect("parameters have the types that they mean, with their bounds and defaults", () =>
+    withApi(async (api) => {
+      const document = await fetched(api)
+      const parameters = (call: string) => {
+        const [method, path] = call.split(" ") as [string, string]
+        return Object.fromEntries<Record<string, unknown>>(
+          document.paths[`/api/v2${path}`]![method]!.parameters.map(({ name, required, schema }) => [
+            name,
+            { required, ...schema }
+          ])
+        )
+      }
+      const output = parameters("get /sandboxes/{id}/operations/{operationId}/output")
+      assert.deepInclude(output["offset"]!, { required: true, type: "integer", minimum: 0, maximum: 9007199254740991 })
+      assert.deepInclude(output["limit"]!, {
+        required: false,
+        type: "integer",
+        minimum: 1,
+        maximum: 262144,
+        default: 65536
+      })
+      assert.deepInclude(parameters("post /workspaces")["Idempotency-Key"]!, { required: true, type: "string" })
+      assert.deepInclude(parameters("post /sandboxes/{id}/start")["Idempotency-Key"]!, { required: false })
+      assert.isFalse(document.paths["/api/v2/sandboxes/{id}/start"]!["post"]!.requestBody!.required)
+      assert.isTrue(document.paths["/api/v2/sandboxes"]!["post"]!.requestBody!.required)
+    })
+  )
+
+  it.effect("whatever it lists is there and wants a key; it lists whatever is there", () =>
+    withApi(async (api) => {
+      const document = await fetched(api)
+      for (const { path, method, operation } of operationsOf(document)) {
+        const answer = await api.send(method.toUpperCase(), path.replace(/\{\w+\}/g, "x"), { key: null })
+        assert.strictEqual(answer.status, operation.security.length === 0 ? 200 : 401, `${method} ${path}`)
+      }
+      for (const path of Object.keys(document.paths)) {
+        const options = await api.send("OPTIONS", path.replace(/\{\w+\}/g, "x"), { key: null })
+        const methods = Object.keys(document.paths[path]!).map((method) => method.toUpperCase())
+        const allowed = String(options.headers.allow).split(", ")
+        assert.includeMembers(allowed, methods, path)
+      }
+    })
+  )
+})

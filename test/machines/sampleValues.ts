@@ -1,0 +1,74 @@
+/** Values for the fields of a machine's events and input, from their types: every member of a union, both booleans, null where allowed. */
+import type { TSType } from "oxc-parser"
+import { namedTypes } from "./MachineSource.ts"
+
+/** Every event happens at this instant: times do not multiply the states. */
+export const at = 1_700_000_000_000
+
+const numberOf = (field: string) => (field === "at" || field.endsWith("At") ? at : field.endsWith("Ms") ? 60_000 : 1)
+
+/** @param field The name says what a number or a text is. */
+export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> => {
+  switch (type.type) {
+    case "TSNumberKeyword":
+      return [numberOf(field)]
+    case "TSStringKeyword":
+      return [`${field}-1`]
+    case "TSBooleanKeyword":
+      return [false, true]
+    case "TSNullKeyword":
+      return [null]
+    case "TSUnknownKeyword":
+      return [{}]
+    case "TSLiteralType":
+      if (type.literal.type === "Literal") return [type.literal.value]
+      break
+    case "TSParenthesizedType":
+      return samplesOf(type.typeAnnotation, field)
+    case "TSUnionType":
+      return type.types.flatMap((member) => samplesOf(member, field))
+    case "TSTypeOperator":
+      return samplesOf(type.typeAnnotation, field)
+    case "TSArrayType":
+      return [samplesOf(type.elementType, field)]
+    case "TSTypeLiteral":
+      return combinations(
+        new Map(
+          type.members.flatMap((member) =>
+            member.type === "TSPropertySignature" && member.key.type === "Identifier" && member.typeAnnotation
+              ? [[member.key.name, member.typeAnnotation.typeAnnotation] as const]
+              : []
+          )
+        )
+      )
+    case "TSTypeReference": {
+      const name = type.typeName.type === "Identifier" ? type.typeName.name : ""
+      const [argument] = type.typeArguments?.params ?? []
+      if (name === "Readonly" && argument !== undefined) return samplesOf(argument, field)
+      if (name === "ReadonlyArray" && argument !== undefined) return [samplesOf(argument, field)]
+      if (name === "Record") return [{}]
+      const named = namedTypes.get(name)
+      if (named !== undefined) return named instanceof Map ? combinations(named) : samplesOf(named as TSType, field)
+    }
+  }
+  throw new Error(`No sample for ${field}: ${type.type}; teach test/machines/sampleValues.ts this type.`)
+}
+
+type Fields = ReadonlyMap<string, TSType>
+
+/** Every combination of the fields' samples. */
+export const combinations = (fields: Fields): ReadonlyArray<Record<string, unknown>> => {
+  let found: ReadonlyArray<Record<string, unknown>> = [{}]
+  for (const [field, type] of fields) {
+    const samples = samplesOf(type, field)
+    found = found.flatMap((one) => samples.map((sample) => ({ ...one, [field]: sample })))
+  }
+  return found
+}
+
+/** The first sample of every field, and each other sample alone. */
+export const variations = (fields: Fields): ReadonlyArray<Record<string, unknown>> => {
+  const samples = [...fields].map(([field, type]) => [field, samplesOf(type, field)] as const)
+  const base = Object.fromEntries(samples.map(([field, [first]]) => [field, first]))
+  return [base, ...samples.flatMap(([field, [, ...others]]) => others.map((value) => ({ ...base, [field]: value })))]
+}

@@ -1,0 +1,73 @@
+import { assert, describe, it } from "vitest"
+import type { SandboxContext } from "../../machines/sandbox.ts"
+import { machineSources } from "./MachineSource.ts"
+import { isFollowed, walk } from "./walk.ts"
+
+const source = machineSources.find(({ name }) => name === "sandbox")!
+const reached = [...walk(source).values()].filter(isFollowed)
+const stepsOf = (type: string) =>
+  reached.flatMap(({ snapshot, steps }) =>
+    steps.filter(({ event }) => event.type === type).map((step) => ({ state: snapshot.value as string, ...step }))
+  )
+
+describe("the Sandbox machine", () => {
+  it("lets a delete win in every state, and nothing lead back from it", () => {
+    for (const { state, verdict } of stepsOf("DELETE")) {
+      if (state === "deleting" || state === "deleted") assert.strictEqual(verdict.type, "unchanged")
+      else assert.isTrue(verdict.type === "accepted" && verdict.snapshot.value === "deleting", state)
+    }
+    for (const { snapshot, steps } of reached) {
+      if (snapshot.value !== "deleting") continue
+      for (const { verdict } of steps) {
+        if (verdict.type === "accepted") assert.strictEqual(verdict.snapshot.value, "deleted")
+      }
+    }
+  })
+
+  it("asks to destroy runtime and volume on every way into deleting", () => {
+    for (const { verdict } of stepsOf("DELETE")) {
+      if (verdict.type !== "accepted") continue
+      assert.deepStrictEqual(
+        verdict.commands.map(({ type }) => type),
+        ["closeDependents", "destroyRuntime"]
+      )
+    }
+  })
+
+  it("refuses whatever the runtime says of another generation", () => {
+    for (const { snapshot, steps } of reached) {
+      const { generation } = snapshot.context as SandboxContext
+      for (const { event, verdict } of steps) {
+        if ("generation" in event && event["generation"] !== generation) {
+          assert.strictEqual(verdict.type, "refused", `${snapshot.value} ${JSON.stringify(event)}`)
+        }
+      }
+    }
+  })
+
+  it("boots a new generation only after the one before has ended", () => {
+    for (const { snapshot, steps } of reached) {
+      const { generation } = snapshot.context as SandboxContext
+      for (const { verdict } of steps) {
+        if (verdict.type !== "accepted") continue
+        const next = (verdict.snapshot.context as SandboxContext).generation
+        if (next === generation) continue
+        assert.strictEqual(next, generation + 1)
+        assert.include(["stopped", "stopping"], snapshot.value)
+        assert.deepInclude(verdict.commands[0], { type: "provision", params: { generation: next } })
+      }
+    }
+  })
+
+  it("waits with a deadline for every boot, and for nothing else", () => {
+    for (const { key, snapshot } of reached) {
+      const { generation, updatedAt, bootTimeoutMs } = snapshot.context as SandboxContext
+      assert.deepStrictEqual(
+        JSON.parse(key).deadlines,
+        snapshot.value === "pending"
+          ? { boot: { at: updatedAt + bootTimeoutMs, event: { type: "BOOT_TIMEOUT", generation } } }
+          : {}
+      )
+    }
+  })
+})

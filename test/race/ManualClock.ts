@@ -1,0 +1,55 @@
+/**
+ * Time that passes only when a test says so. Sleeps that were interrupted are forgotten, unlike those of Effect's TestClock,
+ * which a run of some thousand sleeps would drag along.
+ */
+import { type Clock, Duration, Effect } from "effect"
+
+interface Sleep {
+  readonly at: number
+  readonly wake: () => void
+}
+
+export class ManualClock implements Clock.Clock {
+  #now: number
+  readonly #sleeps = new Set<Sleep>()
+
+  constructor(startMs: number) {
+    this.#now = startMs
+  }
+
+  currentTimeMillisUnsafe = () => this.#now
+  currentTimeNanosUnsafe = () => BigInt(Math.floor(this.#now)) * 1_000_000n
+  monotonicTimeNanosUnsafe = () => this.currentTimeNanosUnsafe()
+  readonly currentTimeMillis = Effect.sync(this.currentTimeMillisUnsafe)
+  readonly currentTimeNanos = Effect.sync(this.currentTimeNanosUnsafe)
+  readonly monotonicTimeNanos = Effect.sync(this.monotonicTimeNanosUnsafe)
+
+  sleep = (duration: Duration.Duration): Effect.Effect<void> => {
+    const ms = Duration.toMillis(duration)
+    if (ms <= 0) return Effect.yieldNow
+    return Effect.callback((resume) => {
+      const sleep: Sleep = {
+        at: this.#now + ms,
+        wake: () => {
+          this.#sleeps.delete(sleep)
+          resume(Effect.void)
+        }
+      }
+      this.#sleeps.add(sleep)
+      return Effect.sync(() => void this.#sleeps.delete(sleep))
+    })
+  }
+
+  /** Goes to the next instant at which someone wakes, but not past `limitMs`. False: nobody wakes until then, and it is then. */
+  tick(limitMs: number): boolean {
+    let next = Number.POSITIVE_INFINITY
+    for (const { at } of this.#sleeps) next = Math.min(next, at)
+    if (next > limitMs) {
+      this.#now = Math.max(this.#now, limitMs)
+      return false
+    }
+    this.#now = Math.max(this.#now, next)
+    for (const sleep of [...this.#sleeps]) if (sleep.at <= this.#now) sleep.wake()
+    return true
+  }
+}

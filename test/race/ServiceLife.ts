@@ -1,0 +1,101 @@
+/** One life of the service below HTTP, from its start to its crash. */
+import { Clock, Context, Effect, Exit, type Fiber, Layer, Scope } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { Atoll } from "../../src/Atoll.ts"
+import { ActorCluster } from "../../src/actor/ActorCluster.ts"
+import type { ActorHost } from "../../src/actor/ActorHost.ts"
+import type { Operations } from "../../src/operation/Operations.ts"
+import { Runtime } from "../../src/runtime/Runtime.ts"
+import type { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { Database, JournalDatabase } from "../../src/store/Database.ts"
+import type { DatabaseServer } from "../../src/store/DatabaseServer.ts"
+import { testSettings } from "../support/TestSettings.ts"
+import type { Gates } from "./Gates.ts"
+import { gatedClient, gatedJournal } from "./gatedDatabase.ts"
+
+export const limits = { sandboxes: 3, volumeBytes: 1024, workspaceBytes: 2048 }
+
+const environment = {
+  ATOLL_SANDBOXES_PER_ACCOUNT: String(limits.sandboxes),
+  ATOLL_VOLUME_BYTES: String(limits.volumeBytes),
+  ATOLL_WORKSPACE_STORAGE_BYTES: String(limits.workspaceBytes),
+  ATOLL_RECONCILE_INTERVAL_MS: "5000",
+  ATOLL_BOOT_TIMEOUT_MS: "30000",
+  ATOLL_TELEMETRY_INTERVAL_MS: "1000000000",
+  ATOLL_PRUNE_INTERVAL_MS: "1000000000"
+}
+
+const hostOptions = { sweepIntervalMs: 5000, passivateAfterMs: 3000, deadlineHorizonMs: 10_000 }
+
+export type DatabaseContext = Context.Context<SqlClient.SqlClient | DatabaseServer>
+
+const connections = Database.layerOn.pipe(Layer.provide(testSettings()))
+const realClock = Context.get(Context.empty(), Clock.Clock)
+
+export type ServiceContext = Context.Context<ActorHost | Operations | Sandboxes>
+
+export class ServiceLife {
+  readonly #context: DatabaseContext
+  readonly #scope: Scope.Closeable
+  readonly #service: ServiceContext
+  readonly #gates: Gates
+  readonly #owner: object
+  readonly #calls = new Set<Fiber.Fiber<unknown, unknown>>()
+
+  private constructor(
+    context: DatabaseContext,
+    scope: Scope.Closeable,
+    service: ServiceContext,
+    gates: Gates,
+    owner: object
+  ) {
+    this.#context = context
+    this.#scope = scope
+    this.#service = service
+    this.#gates = gates
+    this.#owner = owner
+  }
+
+  /** @param context Also holds the clock of the run. */
+  static async start(context: DatabaseContext, runtime: Runtime["Service"], gates: Gates): Promise<ServiceLife> {
+    const owner = {}
+    const scope = Scope.makeUnsafe()
+    const build = Effect.gen(function* () {
+      // Connections of its own, as a process has; their idle times and time-outs are real.
+      const pools = yield* Layer.buildWithScope(connections, scope).pipe(
+        Effect.provideService(Clock.Clock, realClock),
+        Effect.provideContext(context)
+      )
+      const database = Layer.mergeAll(
+        Layer.succeedContext(pools),
+        Layer.succeed(JournalDatabase, gatedJournal(Context.get(pools, JournalDatabase), gates, owner)),
+        Layer.succeed(SqlClient.SqlClient, gatedClient(Context.get(pools, SqlClient.SqlClient), gates, owner))
+      )
+      const layer = Atoll.layer(hostOptions).pipe(
+        Layer.provide([Layer.succeed(Runtime, runtime), ActorCluster.layerSingle, testSettings(environment), database])
+      )
+      return yield* Layer.buildWithScope(layer, scope)
+    })
+    const service = await Effect.runPromiseWith(context)(build)
+    return new ServiceLife(context, scope, service, gates, owner)
+  }
+
+  /** A request of a client; a crash cuts it off. */
+  call(request: Effect.Effect<void, never, ActorHost | Operations | Sandboxes>): void {
+    const fiber = Effect.runForkWith(Context.merge(this.#context, this.#service))(request)
+    this.#calls.add(fiber)
+    fiber.addObserver(() => void this.#calls.delete(fiber))
+  }
+
+  get openCalls(): number {
+    return this.#calls.size
+  }
+
+  /** Everything stops where it is; nothing is finished, handed over or told. */
+  async crash(): Promise<void> {
+    this.#gates.abandon(this.#owner)
+    // A request that cannot be interrupted is left as it is: whatever it waits for will not come.
+    for (const fiber of this.#calls) fiber.interruptUnsafe()
+    await Effect.runPromise(Scope.close(this.#scope, Exit.void))
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Knows when nothing more happens by itself: no statement is with the database, and some turns of the event loop have
+ * passed without one. What waits for the clock or at a gate waits for the test.
+ */
+import { Tracer } from "effect"
+
+const stillTurns = 4
+const stillWithinMs = 30_000
+
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
+
+export class Stillness {
+  #open = 0
+  #begun = 0
+
+  /** Counts the statements of every fiber that has it. */
+  readonly tracer: Tracer.Tracer
+
+  constructor() {
+    const begin = () => {
+      this.#open++
+      this.#begun++
+      let isOpen = true
+      return () => {
+        if (isOpen) this.#open--
+        isOpen = false
+      }
+    }
+    this.tracer = Tracer.make({
+      span(options) {
+        const span = new Tracer.NativeSpan(options)
+        if (!options.name.startsWith("sql.")) return span
+        const end = begin()
+        const { end: endSpan } = span
+        span.end = (endTime, exit) => {
+          end()
+          endSpan.call(span, endTime, exit)
+        }
+        return span
+      }
+    })
+  }
+
+  async reached(): Promise<void> {
+    let still = 0
+    let begun = this.#begun
+    const end = performance.now() + stillWithinMs
+    while (still < stillTurns) {
+      if (performance.now() > end) throw new Error("The service does not come to rest although nothing is asked of it.")
+      await turn()
+      still = this.#open === 0 && begun === this.#begun ? still + 1 : 0
+      begun = this.#begun
+    }
+  }
+}

@@ -1,0 +1,64 @@
+/** What a namespace driver may leave on the host: looked up without its help. */
+import { createHash } from "node:crypto"
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs"
+import { join } from "node:path"
+
+/** The name that the driver of this data folder uses all over the host. */
+export const instanceOf = (dataDir: string): string =>
+  `atoll-${createHash("sha256")
+    .update(join(realpathSync(dataDir), "runtime", "namespace"))
+    .digest("hex")
+    .slice(0, 12)}`
+
+/** Pids of every process that the driver started, and of those inside its Sandboxes. */
+export const processesOf = (instance: string): ReadonlyArray<number> => {
+  const pids = readdirSync("/proc").map(Number).filter(Number.isInteger)
+  return pids.filter((pid) => {
+    try {
+      return readFileSync(`/proc/${pid}/environ`, "latin1").includes(`ATOLL_SANDBOX=${instance}/`)
+    } catch {
+      return false
+    }
+  })
+}
+
+const hierarchies = (): ReadonlyArray<string> =>
+  readFileSync("/proc/self/mounts", "latin1")
+    .split("\n")
+    .map((line) => line.split(" "))
+    .filter(([, , type]) => type === "cgroup" || type === "cgroup2")
+    .map(([, path]) => path!)
+
+/** Everything of the driver's that exists now, one line each. */
+export const tracesOf = (dataDir: string): ReadonlyArray<string> => {
+  const instance = instanceOf(dataDir)
+  const mounts = readFileSync("/proc/self/mounts", "latin1")
+    .split("\n")
+    .filter((line) => line.includes(instance))
+  const cgroups = hierarchies()
+    .map((path) => join(path, instance))
+    .filter(existsSync)
+    .flatMap((path) =>
+      readdirSync(path, { withFileTypes: true })
+        .filter((it) => it.isDirectory())
+        .map((it) => join(path, it.name))
+    )
+  const loops = existsSync("/sys/block")
+    ? readdirSync("/sys/block")
+        .filter((it) => it.startsWith("loop"))
+        .map((it) => join("/sys/block", it, "loop/backing_file"))
+        .filter(existsSync)
+        .filter((it) => readFileSync(it, "latin1").includes(realpathSync(dataDir)))
+    : []
+  const state = join(dataDir, "runtime", "namespace")
+  const folders = existsSync(state) ? readdirSync(state).filter((it) => !it.startsWith(".")) : []
+  const uids = existsSync(join(state, ".uids")) ? readdirSync(join(state, ".uids")) : []
+  return [
+    ...processesOf(instance).map((pid) => `process ${pid}`),
+    ...mounts.map((it) => `mount ${it}`),
+    ...cgroups.map((it) => `cgroup ${it}`),
+    ...loops.map((it) => `loop ${it}`),
+    ...folders.map((it) => `folder ${it}`),
+    ...uids.map((it) => `uid ${it}`)
+  ]
+}

@@ -1,0 +1,271 @@
+/** TCP service access over real sockets, into programs that listen inside simulated Sandboxes. */
+import { createHash, randomBytes, randomUUID } from "node:crypto"
+import { once } from "node:events"
+import type { IncomingMessage } from "node:http"
+import { type AddressInfo, connect, type Socket } from "node:net"
+import type { Duplex } from "node:stream"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { SqlClient } from "effect/unstable/sql"
+import { WebSocket } from "ws"
+import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
+import { TunnelGateway } from "../../src/http/TunnelGateway.ts"
+import { SimulatedWorld } from "../../src/runtime/simulated/SimulatedWorld.ts"
+import { Capability, type Claims } from "../../src/serviceAccess/Capability.ts"
+import { ServiceAccesses } from "../../src/serviceAccess/ServiceAccesses.ts"
+import { tunnelServer } from "../../src/serviceAccess/tunnelClient.ts"
+import { requestIdentity, runningSandboxOf, serveGateways } from "../support/GatewayServer.ts"
+import { testAtoll } from "../support/TestAtoll.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+
+const on = { ATOLL_SERVICE_ACCESS: "on" }
+
+const service = (world: SimulatedWorld, environment: Readonly<Record<string, string>> = on) =>
+  TunnelGateway.layer.pipe(Layer.provideMerge(testAtoll(world, environment)))
+
+/** An access to port 5432 of a new Sandbox, in which `inside` is given each connection. */
+const withAccess = <A, E, R>(
+  inside: (stream: Duplex) => void,
+  use: (at: {
+    readonly port: number
+    readonly capability: string
+    readonly generationId: string
+    readonly accountId: string
+    readonly sandboxId: string
+    readonly world: SimulatedWorld
+  }) => Effect.Effect<A, E, R>
+) =>
+  Effect.gen(function* () {
+    const world = yield* SimulatedWorld.make
+    return yield* Effect.gen(function* () {
+      const port = yield* serveGateways([yield* TunnelGateway])
+      const { accountId, sandboxId } = yield* runningSandboxOf()
+      world.machines.get(sandboxId)!.listeners.set(5432, inside)
+      const accesses = yield* ServiceAccesses
+      const generationId = randomUUID()
+      const { capability } = yield* accesses.create(accountId, sandboxId, {
+        ...requestIdentity,
+        generationId,
+        request: { requested_at: Date.now(), ports: [5432, 6379] }
+      })
+      return yield* use({ port, capability, generationId, accountId, sandboxId, world })
+    }).pipe(Effect.scoped, Effect.provide(service(world)))
+  })
+
+const open = (port: number, capability: string, query: string): Promise<WebSocket | IncomingMessage> =>
+  new Promise((resolve) => {
+    const socket = new WebSocket(`ws://127.0.0.1:${port}/api/v2/tunnel?${query}`, ["atoll.tunnel", capability])
+    socket.on("error", () => {})
+    socket.once("open", () => resolve(socket))
+    socket.once("unexpected-response", (_, answer) => resolve(answer))
+  })
+
+const opened = (port: number, capability: string, query: string) =>
+  Effect.promise(async () => {
+    const socket = await open(port, capability, query)
+    assert.instanceOf(socket, WebSocket)
+    return socket as WebSocket
+  })
+
+const refusal = (port: number, capability: string, query: string) =>
+  Effect.promise(async () => {
+    const answer = (await open(port, capability, query)) as IncomingMessage
+    let body = ""
+    for await (const chunk of answer) body += chunk
+    return [answer.statusCode, JSON.parse(body).code]
+  })
+
+/** The client of the command line on a free local port. */
+const localPort = (port: number, capability: string) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.callback<ReturnType<typeof tunnelServer>>((resume) => {
+        const server = tunnelServer({
+          url: `http://127.0.0.1:${port}`,
+          capability,
+          port: 5432,
+          client: "cli",
+          onRefused: () => {}
+        })
+        server.listen(0, "127.0.0.1", () => resume(Effect.succeed(server)))
+      }),
+      (server) => Effect.sync(() => void server.close())
+    ),
+    (server) => (server.address() as AddressInfo).port
+  )
+
+const readAll = async (socket: Socket): Promise<Buffer> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of socket) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks)
+}
+
+layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (it) => {
+  it.effect("answers the same envelope for the same key, 400 for another body, and looks up what is live", () =>
+    withAccess(
+      () => {},
+      ({ capability, generationId, accountId, sandboxId }) =>
+        Effect.gen(function* () {
+          const accesses = yield* ServiceAccesses
+          const sql = yield* SqlClient.SqlClient
+          const requested = yield* sql<{ readonly at: string }>`
+            select snapshot -> 'context' ->> 'requestedAt' as at from actors
+            where kind = 'serviceAccess' and sandbox_id = ${sandboxId}`
+          const same = { requested_at: Number(requested[0]!.at), ports: [5432, 6379] }
+          const asked = { ...requestIdentity, generationId: generationId.toUpperCase(), request: same }
+          assert.deepStrictEqual(yield* accesses.create(accountId, sandboxId, asked), { capability })
+          assert.deepStrictEqual(yield* accesses.lookUp(accountId, sandboxId, asked), { capability })
+          const other = { ...asked, request: { ...same, ports: [5432] } }
+          assert.strictEqual((yield* Effect.flip(accesses.create(accountId, sandboxId, other)))._tag, "INVALID_REQUEST")
+          const late = { ...asked, generationId: randomUUID(), request: { ...same, requested_at: Date.now() - 61_000 } }
+          assert.strictEqual((yield* Effect.flip(accesses.create(accountId, sandboxId, late)))._tag, "INVALID_REQUEST")
+          const foreign = yield* Effect.flip(accesses.create("acc_other", sandboxId, asked))
+          assert.strictEqual(foreign._tag, "NOT_FOUND")
+          const revoked = yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity)
+          assert.deepStrictEqual(revoked, { generationId, cleanup: "confirmed" })
+          assert.deepStrictEqual(yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity), revoked)
+          assert.strictEqual((yield* Effect.flip(accesses.lookUp(accountId, sandboxId, asked)))._tag, "NOT_FOUND")
+          assert.deepStrictEqual(yield* accesses.create(accountId, sandboxId, asked), { capability })
+        })
+    )
+  )
+
+  it.effect("carries bytes unchanged both ways, half-closed connections included", () =>
+    withAccess(
+      (stream) => void stream.pipe(stream),
+      ({ port, capability }) =>
+        Effect.gen(function* () {
+          const local = yield* localPort(port, capability)
+          const bytes = randomBytes(8 * 1024 ** 2)
+          const digest = (it: Buffer) => createHash("sha256").update(it).digest("hex")
+          const echoes = yield* Effect.forEach(
+            [1, 2, 3],
+            () =>
+              Effect.promise(async () => {
+                const socket = connect({ port: local, host: "127.0.0.1", allowHalfOpen: true })
+                socket.end(bytes)
+                return digest(await readAll(socket))
+              }),
+            { concurrency: 3 }
+          )
+          assert.deepStrictEqual(echoes, Array(3).fill(digest(bytes)))
+        })
+    )
+  )
+
+  it.effect("serves a WebSocket client that knows no subprotocol: bytes, and a close at the end", () =>
+    withAccess(
+      (stream) => void stream.once("data", (line) => stream.end(`you said ${line}`)),
+      ({ port, capability }) =>
+        Effect.promise(async () => {
+          const socket = new WebSocket(`ws://127.0.0.1:${port}/api/v2/tunnel?port=5432`, {
+            headers: { authorization: `bearer ${capability}` }
+          })
+          const messages: Array<string> = []
+          socket.on("message", (data) => messages.push(String(data)))
+          await once(socket, "open")
+          socket.send("hello")
+          const [code] = await once(socket, "close")
+          assert.deepStrictEqual([messages, code], [["you said hello"], 1000])
+        })
+    )
+  )
+
+  it.effect("refuses with the contract's errors before the handshake", () =>
+    withAccess(
+      () => {},
+      ({ port, capability, generationId, accountId, sandboxId }) =>
+        Effect.gen(function* () {
+          assert.deepStrictEqual(yield* refusal(port, capability, "port=0"), [400, "INVALID_REQUEST"])
+          assert.deepStrictEqual(yield* refusal(port, capability, "port=22"), [404, "NOT_FOUND"])
+          assert.deepStrictEqual(yield* refusal(port, capability, "port=6379"), [502, "SANDBOX_UNAVAILABLE"])
+          assert.deepStrictEqual(yield* refusal(port, "eyJ.x.y", "port=5432"), [401, "UNAUTHENTICATED"])
+          const changed = capability.replace(/.$/, (last) => (last === "A" ? "B" : "A"))
+          assert.deepStrictEqual(yield* refusal(port, changed, "port=5432"), [401, "UNAUTHENTICATED"])
+          const accesses = yield* ServiceAccesses
+          yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity)
+          assert.deepStrictEqual(yield* refusal(port, capability, "port=5432"), [401, "UNAUTHENTICATED"])
+        })
+    )
+  )
+
+  it.effect("retains one client: its connections live together, and a newer client's cut them", () =>
+    withAccess(
+      (stream) => void stream.pipe(stream),
+      ({ port, capability }) =>
+        Effect.gen(function* () {
+          const connections = yield* LiveConnections
+          const first = yield* opened(port, capability, "port=5432&client=a")
+          const second = yield* opened(port, capability, "port=5432&client=a")
+          assert.strictEqual(connections.count(), 2)
+          const gone = Promise.all([once(first, "close"), once(second, "close")])
+          const third = yield* opened(port, capability, "port=5432&client=b")
+          yield* Effect.promise(() => gone)
+          third.send(Buffer.from("still here"))
+          const [echo] = yield* Effect.promise(() => once(third, "message"))
+          assert.strictEqual(String(echo), "still here")
+          assert.strictEqual(connections.count(), 1)
+        })
+    )
+  )
+
+  it.effect("cuts live connections at revocation and when the Sandbox ends, and leaves none inside", () =>
+    withAccess(
+      (stream) => void stream.pipe(stream),
+      ({ port, capability, generationId, accountId, sandboxId, world }) =>
+        Effect.gen(function* () {
+          const socket = yield* opened(port, capability, "port=5432")
+          const cut = once(socket, "close")
+          const accesses = yield* ServiceAccesses
+          const { cleanup } = yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity)
+          yield* Effect.promise(() => cut)
+          assert.strictEqual(cleanup, "confirmed")
+          assert.strictEqual(world.machines.get(sandboxId)!.tunnels.size, 0)
+          assert.strictEqual((yield* LiveConnections).count(), 0)
+        })
+    )
+  )
+
+  it.effect("is not offered unless it is switched on", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const { accountId, sandboxId } = yield* runningSandboxOf()
+        const accesses = yield* ServiceAccesses
+        const refused = yield* Effect.flip(
+          accesses.create(accountId, sandboxId, {
+            ...requestIdentity,
+            generationId: randomUUID(),
+            request: { requested_at: Date.now(), ports: [1] }
+          })
+        )
+        assert.strictEqual(refused._tag, "UNSUPPORTED_BY_RUNTIME")
+      }).pipe(Effect.scoped, Effect.provide(testAtoll(world)))
+    })
+  )
+
+  it.effect("opens a capability until its key is two days old, and no other key's", () =>
+    Effect.gen(function* () {
+      const claims: Claims = {
+        actorId: "sva_1",
+        accountId: "acc_1",
+        sandboxId: "sbx_1",
+        generation: 1,
+        ports: [1, 2],
+        expiresAt: 3_600_000
+      }
+      const capability = yield* Capability
+      const sealed = yield* capability.seal(claims)
+      assert.notInclude(Buffer.from(sealed, "base64url").toString("latin1"), "acc_1")
+      assert.deepStrictEqual(yield* capability.open(sealed), claims)
+      yield* TestClock.adjust("1 day")
+      assert.deepStrictEqual(yield* capability.open(sealed), claims)
+      const [header, ...rest] = (yield* capability.seal(claims)).split(".")
+      assert.isNull(yield* capability.open([sealed.split(".")[0], ...rest].join(".")))
+      assert.isNull(yield* capability.open([header, ...sealed.split(".").slice(1)].join(".")))
+      yield* TestClock.adjust("1 day")
+      assert.isNull(yield* capability.open(sealed))
+    }).pipe(Effect.provide(Capability.layer), Effect.provide(TestClock.layer()))
+  )
+})

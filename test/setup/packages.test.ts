@@ -1,0 +1,23 @@
+import { readFileSync } from "node:fs"
+import { assert, describe, it } from "vitest"
+import { packages } from "../../src/runtime/namespace/probe.ts"
+import { packages as machinePackages } from "../../src/runtime/qemu/probe.ts"
+
+// Plain JavaScript, so that any Node can run it.
+const setup: { readonly debianPackages: Readonly<Record<string, string>> } = await import(
+  new URL("../../scripts/setup.mjs", import.meta.url).href
+)
+
+describe("npm run up", () => {
+  it("installs every Debian package that the namespace runtime names", () => {
+    assert.includeMembers(Object.values(setup.debianPackages), [...packages])
+  })
+})
+
+describe("npm run vm:image", () => {
+  it("installs every Debian package that the VM runtime names", () => {
+    const script = readFileSync(new URL("../../scripts/vm.mjs", import.meta.url), "utf8")
+    const named = Array.from(script.matchAll(/"([\w-]+)"/g), ([, name]) => name)
+    assert.includeMembers(named, [...machinePackages])
+  })
+})

@@ -1,0 +1,53 @@
+/** A service with its gateways on a real port, a running simulated Sandbox, and a program that listens inside it. */
+import { createServer, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { Effect } from "effect"
+import { PublicPort } from "../../src/gateway/PublicPort.ts"
+import { placeGateways, type RawGateway } from "../../src/gateway/RawGateway.ts"
+import type { SimulatedWorld } from "../../src/runtime/simulated/SimulatedWorld.ts"
+import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { newAccount } from "./TestAtoll.ts"
+
+export const requestIdentity = { requestId: "req_test" }
+
+/** What the API would answer: a test sees by it that a request was not taken by a gateway. */
+export const apiAnswer = "this is the API"
+
+/** Listens on a free port of the loopback until the scope ends. */
+export const serveGateways = Effect.fnUntraced(function* (gateways: ReadonlyArray<RawGateway>) {
+  const server: Server = createServer((_request, response) => response.end(apiAnswer))
+  placeGateways(server, gateways)
+  yield* Effect.acquireRelease(
+    Effect.callback<void>((resume) => {
+      server.listen(0, "127.0.0.1", () => resume(Effect.void))
+    }),
+    () =>
+      Effect.sync(() => {
+        server.closeAllConnections()
+        server.close()
+      })
+  )
+  const { port } = server.address() as AddressInfo
+  const publicPort = yield* PublicPort
+  publicPort.set(port)
+  return port
+})
+
+/** A running Sandbox of a new account. */
+export const runningSandboxOf = Effect.fnUntraced(function* (options: { readonly networkEnabled?: boolean } = {}) {
+  const sandboxes = yield* Sandboxes
+  const { accountId, workspaceId } = yield* newAccount
+  const { sandbox } = yield* sandboxes.create({
+    accountId,
+    requestId: "req_test",
+    idempotencyKey: "k",
+    fingerprint: "f",
+    request: { workspaceId, name: null, networkEnabled: options.networkEnabled ?? true, metadata: {} }
+  })
+  yield* Effect.repeat(sandboxes.get(accountId, sandbox.id), { until: ({ status }) => status === "running" })
+  return { accountId, sandboxId: sandbox.id }
+})
+
+/** A real node:http server inside a simulated Sandbox. */
+export const listenInside = (world: SimulatedWorld, sandboxId: string, port: number, server: Server) =>
+  void world.machines.get(sandboxId)!.listeners.set(port, (stream) => void server.emit("connection", stream))

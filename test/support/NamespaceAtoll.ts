@@ -1,0 +1,18 @@
+/** The whole service below HTTP on the namespace driver: for tests with real programs inside. */
+import { Layer } from "effect"
+import { Atoll } from "../../src/Atoll.ts"
+import { ActorCluster } from "../../src/actor/ActorCluster.ts"
+import { freshDriver } from "../runtime/namespace/TestHost.ts"
+import { testSettings } from "./TestSettings.ts"
+
+const small = {
+  ATOLL_VOLUME_BYTES: String(256 * 1024 ** 2),
+  ATOLL_SANDBOX_MEMORY_BYTES: String(512 * 1024 ** 2)
+}
+
+export const namespaceAtoll = (environment: Readonly<Record<string, string>> = {}) =>
+  Atoll.layer({ sweepIntervalMs: 1000 }).pipe(
+    Layer.provideMerge(freshDriver({ ...small, ...environment })),
+    Layer.provide(ActorCluster.layerSingle),
+    Layer.provide(testSettings({ ...small, ...environment }))
+  )
