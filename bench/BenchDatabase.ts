@@ -1,0 +1,37 @@
+/** A fresh, durable (fsync on) embedded Postgres for one benchmark, removed at its end. */
+import { chmod, mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect, Layer, Redacted } from "effect"
+import { Settings } from "../src/Config.ts"
+import { EmbeddedPostgres } from "../src/postgres/EmbeddedPostgres.ts"
+import { Database } from "../src/store/Database.ts"
+import { DatabaseServer } from "../src/store/DatabaseServer.ts"
+import { Migrations } from "../src/store/Migrations.ts"
+
+const home = Layer.unwrap(
+  Effect.gen(function* () {
+    const base = yield* Effect.acquireRelease(
+      Effect.promise(async () => {
+        const folder = await mkdtemp(join(tmpdir(), "atoll-bench-"))
+        await chmod(folder, 0o711)
+        return folder
+      }),
+      (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true }))
+    )
+    return EmbeddedPostgres.at({ home: join(base, "postgres"), durable: true })
+  })
+)
+
+const server = Layer.unwrap(
+  Effect.map(EmbeddedPostgres, ({ socketFolder }) =>
+    DatabaseServer.at(Redacted.make(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(socketFolder)}`))
+  )
+)
+
+export const benchDatabase = Migrations.layer.pipe(
+  Layer.provideMerge(Database.layerOn),
+  Layer.provide(server),
+  Layer.provide(home),
+  Layer.provideMerge(Settings.layer)
+)

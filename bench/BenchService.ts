@@ -1,0 +1,154 @@
+/** The real service as a child process on a fresh data folder: what a client sees, measured from outside. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+
+const freePort = () =>
+  new Promise<number>((resolve, reject) => {
+    const server = createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() =>
+        typeof address === "object" && address !== null ? resolve(address.port) : reject(new Error("no port"))
+      )
+    })
+  })
+
+export class BenchService {
+  readonly #child: ChildProcess
+  readonly #folder: string
+  readonly #key: string
+  readonly base: string
+
+  private constructor(child: ChildProcess, folder: string, key: string, port: number) {
+    this.#child = child
+    this.#folder = folder
+    this.#key = key
+    this.base = `http://127.0.0.1:${port}/api/v2`
+  }
+
+  private static async start(environment: Readonly<Record<string, string>>): Promise<BenchService> {
+    const folder = await mkdtemp(join(tmpdir(), "atoll-bench-"))
+    await chmod(folder, 0o711)
+    const port = await freePort()
+    const key = `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
+    const child = spawn(process.execPath, ["src/main.ts"], {
+      env: {
+        ...process.env,
+        ATOLL_DATA_DIR: join(folder, "data"),
+        ATOLL_PORT: String(port),
+        ATOLL_BOOTSTRAP_API_KEY: key,
+        ATOLL_LOG_LEVEL: "warn",
+        ...environment
+      },
+      stdio: ["ignore", "ignore", "inherit"]
+    })
+    const service = new BenchService(child, folder, key, port)
+    const giveUpAt = Date.now() + 60_000
+    while (Date.now() < giveUpAt) {
+      if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`)
+      const answer = await fetch(`${service.base}/openapi.json`).catch(() => null)
+      if (answer?.ok) return service
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    throw new Error("The service did not answer within 60 s")
+  }
+
+  /** Runs a benchmark on a service of its own and ends that service, whatever happens. */
+  static async use<A>(
+    environment: Readonly<Record<string, string>>,
+    run: (service: BenchService) => Promise<A>
+  ): Promise<A> {
+    const service = await BenchService.start(environment)
+    try {
+      return await run(service)
+    } finally {
+      await service.#stop()
+    }
+  }
+
+  get headers() {
+    return { authorization: `Bearer ${this.#key}` }
+  }
+
+  async call<A = unknown>(method: string, path: string, body?: unknown): Promise<A> {
+    const answer = await fetch(`${this.base}${path}`, {
+      method,
+      headers: {
+        ...this.headers,
+        "content-type": "application/json",
+        "idempotency-key": randomBytes(8).toString("hex")
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+    const text = await answer.text()
+    if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${text}`)
+    return (text === "" ? null : JSON.parse(text)) as A
+  }
+
+  /** A new Sandbox that runs. */
+  async sandbox(workspaceId: string, networkEnabled = false): Promise<string> {
+    const { sandbox } = await this.call<{ sandbox: { id: string } }>("POST", "/sandboxes", {
+      workspaceId,
+      networkEnabled
+    })
+    while (true) {
+      const now = await this.call<{ sandbox: { status: string; statusReason: unknown } }>(
+        "GET",
+        `/sandboxes/${sandbox.id}`
+      )
+      if (now.sandbox.status === "running") return sandbox.id
+      if (now.sandbox.status !== "pending") throw new Error(JSON.stringify(now.sandbox))
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+  }
+
+  async workspace(): Promise<string> {
+    return (await this.call<{ workspace: { id: string } }>("POST", "/workspaces", { name: "bench" })).workspace.id
+  }
+
+  /** Resident bytes of the service's process. */
+  async residentBytes(): Promise<number> {
+    const status = await readFile(`/proc/${this.#child.pid}/status`, "utf8")
+    return Number(/VmRSS:\s+(\d+) kB/.exec(status)![1]) * 1024
+  }
+
+  /** CPU seconds that the service's process has used. */
+  async cpuSeconds(): Promise<number> {
+    const fields = (await readFile(`/proc/${this.#child.pid}/stat`, "utf8")).split(") ")[1]!.split(" ")
+    return (Number(fields[11]) + Number(fields[12])) / 100
+  }
+
+  /** Ends the service and removes everything it made. */
+  async #stop(): Promise<void> {
+    const { sandboxes } = await this.call<{ sandboxes: ReadonlyArray<{ id: string; status: string }> }>(
+      "GET",
+      "/sandboxes"
+    )
+    for (const { id, status } of sandboxes) if (status !== "deleted") await this.call("DELETE", `/sandboxes/${id}`)
+    const ended = new Promise((resolve) => this.#child.once("exit", resolve))
+    this.#child.kill("SIGTERM")
+    await ended
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
+
+export const quantile = (values: ReadonlyArray<number>, q: number): number => {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? Number.NaN
+}
+
+/** Milliseconds of each of `times` calls, one after the other. */
+export const timed = async (times: number, call: () => Promise<unknown>): Promise<ReadonlyArray<number>> => {
+  const took: Array<number> = []
+  for (let index = 0; index < times; index++) {
+    const before = performance.now()
+    await call()
+    took.push(performance.now() - before)
+  }
+  return took
+}

@@ -1,0 +1,45 @@
+/** GET one Sandbox, authenticated, beside bare `node:http` serving the same bytes: requests a second from 32 connections, in turns. */
+import { spawn } from "node:child_process"
+import autocannon from "autocannon"
+import { BenchService } from "./BenchService.ts"
+
+const seconds = Number(process.env["BENCH_SECONDS"] ?? 4)
+const rounds = 3
+
+const bareServer = async (body: string) => {
+  const source = `const b = Buffer.from(process.argv[1]); require("node:http").createServer((_, r) => { r.writeHead(200, { "content-type": "application/json", "content-length": b.length }); r.end(b) }).listen(0, "127.0.0.1", function () { console.log(this.address().port) })`
+  const child = spawn(process.execPath, ["-e", source, body], { stdio: ["ignore", "pipe", "inherit"] })
+  const port = await new Promise<string>((resolve) =>
+    child.stdout!.once("data", (data: Buffer) => resolve(data.toString().trim()))
+  )
+  return { url: `http://127.0.0.1:${port}/`, stop: () => child.kill() }
+}
+
+await BenchService.use({ ATOLL_RUNTIME: "simulated" }, async (service) => {
+  const id = await service.sandbox(await service.workspace())
+  const url = `${service.base}/sandboxes/${id}`
+  const body = await (await fetch(url, { headers: service.headers })).text()
+  const bare = await bareServer(body)
+
+  const run = async (target: string, headers: Record<string, string>) => {
+    const result = await autocannon({ url: target, headers, connections: 32, duration: seconds })
+    if (result.non2xx > 0 || result.errors > 0)
+      throw new Error(`${target}: ${result.non2xx} refused, ${result.errors} failed`)
+    return { perSecond: result.requests.average, p50: result.latency.p50, p99: result.latency.p99 }
+  }
+
+  const table = []
+  for (let round = 0; round < rounds; round++) {
+    const ours = await run(url, service.headers)
+    const theirs = await run(bare.url, {})
+    table.push({
+      "GET Sandbox/s": Math.round(ours.perSecond),
+      "bare node:http/s": Math.round(theirs.perSecond),
+      ratio: Number((ours.perSecond / theirs.perSecond).toFixed(2)),
+      "p50 ms": ours.p50,
+      "p99 ms": ours.p99
+    })
+  }
+  console.table(table)
+  bare.stop()
+})

@@ -1,0 +1,18 @@
+/** What a client waits for: `execute true`, and create until the first command has ended. */
+import { BenchService, quantile, timed } from "./BenchService.ts"
+
+await BenchService.use({ ATOLL_RUNTIME: process.env["ATOLL_RUNTIME"] ?? "namespace" }, async (service) => {
+  const workspaceId = await service.workspace()
+  const row = (name: string, took: ReadonlyArray<number>) => ({
+    what: name,
+    "p50 ms": Number(quantile(took, 0.5).toFixed(1)),
+    "p99 ms": Number(quantile(took, 0.99).toFixed(1))
+  })
+
+  const id = await service.sandbox(workspaceId)
+  const execute = (sandboxId: string) => service.call("POST", `/sandboxes/${sandboxId}/execute`, { argv: ["true"] })
+  await timed(20, () => execute(id))
+  const executes = await timed(300, () => execute(id))
+  const creates = await timed(15, async () => execute(await service.sandbox(workspaceId)))
+  console.table([row("execute true over HTTP", executes), row("create to first command ended", creates)])
+})

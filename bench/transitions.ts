@@ -1,0 +1,171 @@
+/**
+ * Durable transitions a second: 64 callers over 1,000 Operation actors, beside the raw floor (the same rows written by bare SQL in
+ * batches through `unnest`, two connections) and beside one bare committed UPDATE for the latency of one caller.
+ */
+import { NodeRuntime } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { type AnyStateMachine, assign, setup } from "xstate"
+import { operationMachine } from "../machines/operation.ts"
+import { ActorCluster } from "../src/actor/ActorCluster.ts"
+import { ActorHost } from "../src/actor/ActorHost.ts"
+import { int8Column, jsonColumn, textColumn } from "../src/store/Columns.ts"
+import { JournalDatabase } from "../src/store/Database.ts"
+import { Journal } from "../src/store/Journal.ts"
+import { benchDatabase } from "./BenchDatabase.ts"
+
+const actors = 1000
+const callers = 64
+const seconds = Number(process.env.BENCH_SECONDS ?? 4)
+
+const quantile = (sorted: ReadonlyArray<number>, q: number) =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!
+
+/** Runs `call` from `concurrency` callers for the bench's time; calls a second and the latency of each. */
+const load = Effect.fnUntraced(function* (concurrency: number, call: (index: number) => Effect.Effect<unknown>) {
+  const latencies: Array<number> = []
+  const start = performance.now()
+  const end = start + seconds * 1000
+  let next = 0
+  yield* Effect.forEach(
+    Array.from({ length: concurrency }),
+    () =>
+      Effect.gen(function* () {
+        while (performance.now() < end) {
+          const before = performance.now()
+          yield* call(next++)
+          latencies.push(performance.now() - before)
+        }
+      }),
+    { concurrency: "unbounded" }
+  )
+  const elapsed = (performance.now() - start) / 1000
+  latencies.sort((a, b) => a - b)
+  return { perSecond: latencies.length / elapsed, p50: quantile(latencies, 0.5), p99: quantile(latencies, 0.99) }
+})
+
+/** An Operation that can be told the same thing for ever: `running` takes STARTED again as a real transition. */
+const endless = setup({
+  types: { context: {} as { startedAt: number | null }, events: {} as { type: "STARTED"; at: number } },
+  actions: { noteStarted: assign({ startedAt: ({ event }) => event.at }) }
+}).createMachine({
+  ...operationMachine.config,
+  initial: "queued",
+  states: {
+    ...operationMachine.config.states,
+    queued: { on: { STARTED: { target: "running", actions: "noteStarted" } } },
+    running: { on: { STARTED: { target: "queued", actions: "noteStarted" } } }
+  }
+} as never)
+
+const idOf = (index: number) => `op_${String(index).padStart(32, "0")}`
+
+const program = Effect.gen(function* () {
+  const host = yield* ActorHost
+  const sql = yield* JournalDatabase
+  yield* host.register({
+    kind: "operation",
+    version: 1,
+    machine: endless as unknown as AnyStateMachine,
+    lane: () => null,
+    interpret: () => Effect.succeed(null)
+  })
+  yield* Effect.forEach(
+    Array.from({ length: actors }, (_, index) => index),
+    (index) =>
+      host.create("operation", {
+        id: idOf(index),
+        accountId: "acc_bench",
+        sandboxId: "sbx_bench",
+        input: {
+          operationId: idOf(index),
+          accountId: "acc_bench",
+          sandboxId: "sbx_bench",
+          generation: 1,
+          timeoutMs: null,
+          at: 1
+        },
+        payload: null,
+        cause: "client",
+        requestId: null,
+        idempotency: null
+      }),
+    { concurrency: 64, discard: true }
+  )
+  yield* sql`create table floor_actors as select * from actors`
+  yield* sql`alter table floor_actors add primary key (id)`
+  yield* sql`create table floor_transitions (like transitions including all)`
+  yield* sql`create table single (id int primary key, value int)`
+  yield* sql`insert into single values (1, 0)`
+  yield* sql`analyze`
+
+  const send = (index: number) =>
+    host.send("operation", idOf(index % actors), { type: "STARTED" }, { cause: "client" }).pipe(Effect.orDie)
+  const snapshot = {
+    value: "running",
+    context: {
+      operationId: idOf(0),
+      accountId: "acc_bench",
+      sandboxId: "sbx_bench",
+      generation: 1,
+      timeoutMs: null,
+      createdAt: 1,
+      startedAt: 1,
+      finishedAt: null,
+      exitCode: null,
+      signal: null,
+      reason: null,
+      processTree: "running"
+    }
+  }
+
+  let revision = 1
+  // The floor knows nothing of mailboxes: each of two connections writes 32 rows (its half of 64 callers) a statement, as fast as it can.
+  const floorBatch = (half: number) =>
+    Effect.suspend(() => {
+      revision++
+      const rows = Array.from({ length: callers / 2 }, (_, index) => idOf(half * 500 + ((revision * 37 + index) % 500)))
+      return sql.unsafe(
+        `with input as (select * from unnest($1::text[], $2::int8[], $3::text[], $4::text[]) as i (id, revision, snapshot, event)),
+              updated as (update floor_actors a set revision = a.revision + 1, snapshot = i.snapshot::jsonb from input i where a.id = i.id returning a.id),
+              logged as (insert into floor_transitions select i.id, i.revision, 1, i.event::jsonb, 'queued', 'running', '[]', 'client', null, 'x' from input i on conflict do nothing)
+         select id from updated`,
+        [
+          textColumn(rows),
+          int8Column(rows.map(() => BigInt(revision))),
+          jsonColumn(rows.map(() => snapshot)),
+          jsonColumn(rows.map(() => ({ type: "STARTED", at: 1 })))
+        ]
+      )
+    }).pipe(Effect.orDie)
+
+  const rounds = []
+  for (let round = 0; round < 3; round++) {
+    let floorRows = 0
+    const floor = yield* load(2, (index) => Effect.map(floorBatch(index % 2), () => (floorRows += callers / 2)))
+    const host64 = yield* load(callers, send)
+    const bare1 = yield* load(1, () => sql`update single set value = value + 1 where id = 1`.pipe(Effect.orDie))
+    const host1 = yield* load(1, send)
+    rounds.push({
+      "floor rows/s": Math.round(floor.perSecond * (callers / 2)),
+      "actors transitions/s": Math.round(host64.perSecond),
+      ratio: Number((host64.perSecond / (floor.perSecond * (callers / 2))).toFixed(2)),
+      "actors p50 ms": Number(host64.p50.toFixed(2)),
+      "actors p99 ms": Number(host64.p99.toFixed(2)),
+      "bare UPDATE p50 ms": Number(bare1.p50.toFixed(3)),
+      "one caller p50 ms": Number(host1.p50.toFixed(3)),
+      "p50 ratio": Number((host1.p50 / bare1.p50).toFixed(2))
+    })
+  }
+  console.table(rounds)
+})
+
+program.pipe(
+  Effect.provide(
+    ActorHost.layer().pipe(
+      Layer.provideMerge(Journal.layer),
+      Layer.provideMerge(ActorCluster.layerSingle),
+      Layer.provideMerge(benchDatabase)
+    )
+  ),
+  NodeRuntime.runMain
+)
