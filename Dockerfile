@@ -1,0 +1,30 @@
+# Atoll with what its namespace runtime needs. See docker-compose.yml for the privileges it must be given.
+FROM node:24-bookworm-slim
+
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends bubblewrap e2fsprogs iproute2 mount slirp4netns util-linux \
+ && rm -rf /var/lib/apt/lists/*
+
+WORKDIR /opt/atoll
+
+# Changes seldom: kept as a layer of its own.
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund && npm cache clean --force
+
+COPY machines machines
+COPY schemas schemas
+COPY src src
+
+ENV NODE_ENV=production \
+    ATOLL_HOST=0.0.0.0 \
+    ATOLL_DATA_DIR=/var/lib/atoll
+
+VOLUME /var/lib/atoll
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ATOLL_PORT || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+
+# Root: each Sandbox gets a user of its own, which only root can give it.
+CMD ["node", "src/main.ts"]
