@@ -6,7 +6,7 @@
  * named for this one installation only; the machine's list of archives stays as it is.
  */
 import { spawnSync } from "node:child_process"
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { modernNode, ownEnvironment, root, setUpPackages } from "./setup.mjs"
@@ -45,10 +45,19 @@ const asRoot = () => {
   return onPath("sudo") && spawnSync("sudo", ["-n", "true"], { stdio: "ignore" }).status === 0 ? ["sudo", "-n"] : null
 }
 
+/** Where this machine gets its Debian release from, as its own configuration says; null where it names none. */
+const archiveOf = (release) => {
+  const { stdout } = spawnSync("apt-get", ["indextargets", "--format", "$(RELEASE) $(REPO_URI)"], { encoding: "utf8" })
+  const line = (stdout ?? "").split("\n").find((candidate) => candidate.startsWith(`${release} `))
+  return line?.slice(release.length + 1) ?? null
+}
+
 /** Options that make apt see backports for one call, with package lists of its own. */
-const backports = () => {
+const backports = (archive) => {
   const folder = mkdtempSync(join(tmpdir(), "atoll-apt-"))
-  const archive = "http://deb.debian.org/debian"
+  // apt makes lists only below its own folders, and drops its rights before it fetches.
+  chmodSync(folder, 0o755)
+  mkdirSync(join(folder, "lists/partial"), { recursive: true })
   const suites = ["bookworm", "bookworm-updates", "bookworm-backports"]
   const lines = suites.map((suite) => `deb [signed-by=${keyring}] ${archive} ${suite} main\n`)
   writeFileSync(join(folder, "sources.list"), lines.join(""))
@@ -69,17 +78,19 @@ const installPackages = () => {
   if (missing.length === 0) return true
   const prefix = asRoot()
   const early = codename() === "bookworm" && missing.includes("qemu-system-x86")
+  const archive = early ? archiveOf("bookworm") : null
+  if (early && archive === null) {
+    say("Virtual machines need QEMU from bookworm-backports, and apt here is not set up for Debian's own archive.")
+    return false
+  }
   if (prefix === null || !onPath("apt-get")) {
     say(`Virtual machines need ${missing.join(", ")}. As root:\n`)
-    if (early)
-      say(
-        '    echo "deb http://deb.debian.org/debian bookworm-backports main" > /etc/apt/sources.list.d/backports.list'
-      )
+    if (early) say(`    echo "deb ${archive} bookworm-backports main" > /etc/apt/sources.list.d/backports.list`)
     say(`    apt-get update && apt-get install ${early ? "-t bookworm-backports " : ""}${missing.join(" ")}\n`)
     return false
   }
   say(`Installing ${missing.join(", ")}, which virtual machines need …`)
-  const own = early ? backports() : { folder: null, options: [], install: [] }
+  const own = early ? backports(archive) : { folder: null, options: [], install: [] }
   const apt = (...args) => {
     const options = ["DPkg::Lock::Timeout=120", ...own.options].flatMap((option) => ["-o", option])
     const [program, ...rest] = [...prefix, "apt-get", "-qq", ...options, ...args]
