@@ -3,7 +3,7 @@
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
-import { delimiter, dirname, join } from "node:path"
+import { delimiter, dirname, join, resolve } from "node:path"
 
 export const root = dirname(import.meta.dirname)
 
@@ -11,7 +11,7 @@ export const root = dirname(import.meta.dirname)
 const oldestNode = [22, 18]
 
 /** Debian packages that the namespace runtime and the embedded Postgres want, by the programs that they bring. */
-export const debianPackages = {
+export const servicePackages = {
   bwrap: "bubblewrap",
   slirp4netns: "slirp4netns",
   ip: "iproute2",
@@ -20,6 +20,16 @@ export const debianPackages = {
   nsenter: "util-linux",
   setpriv: "util-linux",
   flock: "util-linux"
+}
+
+/** The real clients and servers that tests put on both ends of Atoll. */
+const testPackages = {
+  psql: "postgresql-client",
+  "redis-cli": "redis-tools",
+  "redis-server": "redis-server",
+  rsync: "rsync",
+  scp: "openssh-client",
+  "/usr/lib/openssh/sftp-server": "openssh-sftp-server"
 }
 
 const say = (text) => process.stderr.write(`${text}\n`)
@@ -40,7 +50,7 @@ const systemPath = () =>
 const onPath = (program) =>
   systemPath()
     .split(delimiter)
-    .some((folder) => existsSync(join(folder, program)))
+    .some((folder) => existsSync(resolve(folder, program)))
 
 const readJson = (path) => JSON.parse(readFileSync(join(root, path), "utf8"))
 
@@ -92,25 +102,27 @@ const sudoWithoutPassword = () => onPath("sudo") && spawnSync("sudo", ["-n", "tr
  *
  * @returns {boolean} Whether everything is there now.
  */
-const installDebianPackages = () => {
-  const absent = Object.entries(debianPackages).flatMap(([program, name]) => (onPath(program) ? [] : [name]))
+const installDebianPackages = (packages, who) => {
+  const absent = Object.entries(packages).flatMap(([program, name]) => (onPath(program) ? [] : [name]))
   const missing = [...new Set(absent)]
   if (missing.length === 0) return true
   const command = `apt-get install --yes --no-install-recommends ${missing.join(" ")}`
   if (!onPath("apt-get")) {
-    say(`Sandboxes need these, which this system's package manager may have: ${missing.join(", ")}.`)
+    say(`${who} these, which this system's package manager may have: ${missing.join(", ")}.`)
     return false
   }
   const asked = process.stdin.isTTY && process.stderr.isTTY && onPath("sudo")
   const prefix = isRoot() ? [] : sudoWithoutPassword() ? ["sudo", "-n"] : asked ? ["sudo"] : null
   if (prefix === null) {
-    say(`Sandboxes need ${missing.join(", ")}. Install with:\n\n    sudo apt-get update && sudo ${command}\n`)
+    say(`${who} ${missing.join(", ")}. Install with:\n\n    sudo apt-get update && sudo ${command}\n`)
     return false
   }
-  say(`Installing ${missing.join(", ")}, which Sandboxes need${prefix.length > 0 ? " (with sudo)" : ""} …`)
-  const env = { ...process.env, PATH: systemPath(), DEBIAN_FRONTEND: "noninteractive" }
+  say(`Installing ${missing.join(", ")}. ${who} them${prefix.length > 0 ? " (with sudo)" : ""} …`)
+  // In run level 1 Debian starts no server that a package brings. sudo would drop these from its environment.
+  const words = ["env", "DEBIAN_FRONTEND=noninteractive", "RUNLEVEL=1"]
+  const env = { ...process.env, PATH: systemPath() }
   const apt = (...args) => {
-    const [program, ...rest] = [...prefix, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", ...args]
+    const [program, ...rest] = [...prefix, ...words, "apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120", ...args]
     return spawnSync(program, rest, { stdio: ["inherit", 2, 2], env }).status === 0
   }
   const install = () => apt("install", "--yes", "--no-install-recommends", ...missing)
@@ -151,5 +163,13 @@ export const setUpPackages = () => {
 /** @returns {boolean} Whether Sandboxes have what they need. */
 export const setUp = () => {
   setUpPackages()
-  return process.env.ATOLL_RUNTIME === "simulated" || installDebianPackages()
+  return process.env.ATOLL_RUNTIME === "simulated" || installDebianPackages(servicePackages, "Sandboxes need")
+}
+
+/** @returns {boolean} Whether the tests have the real clients and servers that they talk to. */
+export const setUpTestPrograms = () => {
+  if (process.env.ATOLL_RUNTIME === "simulated") return true
+  // Apart: where there is no package of that name (Ubuntu), the others still come.
+  const browser = installDebianPackages({ chromium: "chromium" }, "Some tests need")
+  return installDebianPackages(testPackages, "Some tests need") && browser
 }

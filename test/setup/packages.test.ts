@@ -4,13 +4,13 @@ import { packages } from "../../src/runtime/namespace/probe.ts"
 import { packages as machinePackages } from "../../src/runtime/qemu/probe.ts"
 
 // Plain JavaScript, so that any Node can run it.
-const setup: { readonly debianPackages: Readonly<Record<string, string>> } = await import(
+const setup: { readonly servicePackages: Readonly<Record<string, string>> } = await import(
   new URL("../../scripts/setup.mjs", import.meta.url).href
 )
 
 describe("npm run up", () => {
   it("installs every Debian package that the namespace runtime names", () => {
-    assert.includeMembers(Object.values(setup.debianPackages), [...packages])
+    assert.includeMembers(Object.values(setup.servicePackages), [...packages])
   })
 })
 
