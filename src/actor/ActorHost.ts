@@ -73,6 +73,13 @@ export class ActorHost extends Context.Service<
       event: AnyEvent,
       delivery: Delivery
     ) => Effect.Effect<ActorState, ActorError>
+    /**
+     * The committed state of an actor that this process owns and holds in memory; else null.
+     * Only for what is checked again where it matters: an owner that lost its shard learns of it late.
+     */
+    readonly peek: (id: string) => ActorState | null
+    /** Fetches an actor that is known to exist into memory, if it is ours. */
+    readonly awaken: (kind: string, id: string) => void
     /** Wakes every actor of ours that has something to do; again at each sweep. */
     readonly recover: Effect.Effect<void>
     /** Calls back after each commit of that actor in this process. */
@@ -484,6 +491,17 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       })
     })
 
+  const peek = (id: string): ActorState | null => {
+    const actor = live.get(id)
+    if (actor === undefined || actor.dropped || actor.revision === 0 || !isOurs(id)) return null
+    actor.lastUsedAt = clock.currentTimeMillisUnsafe()
+    return actor.state()
+  }
+
+  const awaken = (kind: string, id: string): void => {
+    if (isOurs(id)) activate(id, definitionOf(kind))
+  }
+
   // --- creation -----------------------------------------------------------------------------------------------------
 
   const prepare = (kind: string, actor: NewActor): ActorInsert => {
@@ -591,6 +609,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     adopt,
     create,
     send,
+    peek,
+    awaken,
     recover,
     onCommit: (id, listener) =>
       Effect.acquireRelease(

@@ -4,7 +4,13 @@
  * The machine gives the next snapshot and actions. Actions named `schedule` and `unschedule` become deadlines, all
  * others become pending commands; only their plain data is kept.
  */
-import { type AnyActorScope, type AnyMachineSnapshot, type AnyStateMachine, createActor, initialTransition } from "xstate"
+import {
+  type AnyActorScope,
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  createActor,
+  initialTransition
+} from "xstate"
 import type { StateMeta } from "../../machines/meta.ts"
 import type { Deadlines, PendingCommand, StoredSnapshot } from "../store/Journal.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"

@@ -6,17 +6,16 @@
  * @source contract-details.md ExecuteRequest, ExecutionResult, "Fine print"
  */
 import { randomBytes } from "node:crypto"
-import { Clock, Context, Effect, FiberSet, Layer, Option, Stream } from "effect"
+import { Clock, Context, Effect, FiberSet, Layer, Option } from "effect"
 import { SqlClient } from "effect/unstable/sql"
 import { ExecutionTimeout, InvalidRequest, SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { ExecuteRequest, ExecutionResult } from "../../schemas/Execute.ts"
 import { executeStreamMaxBytes } from "../../schemas/Limits.ts"
-import type { Guest, OutputStream, ProcessFrame, SpawnRefused } from "../runtime/Guest.ts"
+import type { OutputStream, SpawnRefused } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Output, type OutputChunk } from "../store/Output.ts"
 import { OutputSplit, openCharacter } from "./OutputSplit.ts"
 
-const graceMs = 2000
 /** Beyond the command's own time-out, for the guest to end the tree and say so. */
 const answerSlackMs = 10_000
 /** More than this is stored before the answer, so that many large answers do not pile up behind it. */
@@ -43,22 +42,14 @@ const refusal = (refused: SpawnRefused) => {
   }
 }
 
-/** What one stream gave: its first bytes, and how much there was. */
-class Head {
-  readonly parts: Array<Uint8Array> = []
-  bytes = 0
-
-  push(part: Uint8Array) {
-    this.parts.push(part)
-    this.bytes += part.length
-  }
-
-  text(encoding: "utf8" | "base64", isTruncated: boolean) {
-    const whole = Buffer.concat(this.parts)
-    if (encoding === "base64") return whole.toString("base64")
-    return whole.toString("utf8", 0, whole.length - (isTruncated ? openCharacter(whole) : 0))
-  }
+/** The first bytes of one stream as the answer carries them; a character that is cut off is left out. */
+const headText = (head: Uint8Array, encoding: "utf8" | "base64", isTruncated: boolean) => {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength)
+  if (encoding === "base64") return bytes.toString("base64")
+  return bytes.toString("utf8", 0, bytes.length - (isTruncated ? openCharacter(bytes) : 0))
 }
+
+const nothing = new Uint8Array(0)
 
 export class Executions extends Context.Service<
   Executions,
@@ -93,13 +84,10 @@ export class Executions extends Context.Service<
       const run = Effect.fn("Executions.run")(function* (execution: Execution) {
         const { sandboxId, generation, request } = execution
         const id = `exe_${randomBytes(16).toString("hex")}`
-        const guest: Guest = yield* runtime.guest(sandboxId, generation).pipe(Effect.mapError(gone))
+        const guest = yield* runtime.guest(sandboxId, generation).pipe(Effect.mapError(gone))
         const startedAt = yield* Clock.currentTimeMillis
-        const heads: Record<OutputStream, Head> = { stdout: new Head(), stderr: new Head() }
-        let exited: Extract<ProcessFrame, { readonly type: "exited" }> | null = null
-
-        const follow = guest.processes
-          .run(id, {
+        const ended = yield* guest.processes
+          .execute(id, {
             argv: request.argv,
             cwd: request.cwd,
             env: request.env,
@@ -108,51 +96,39 @@ export class Executions extends Context.Service<
             output: { mode: "head", bytes: executeStreamMaxBytes }
           })
           .pipe(
-            Stream.takeUntil((frame) => frame.type === "exited"),
-            Stream.runForEach((frame) =>
-              Effect.sync(() => {
-                if (frame.type === "output") heads[frame.stream].push(frame.bytes)
-                else if (frame.type === "exited") exited = frame
-              })
-            ),
-            Effect.timeoutOption(request.timeoutSeconds * 1000 + answerSlackMs)
+            Effect.timeoutOption(request.timeoutSeconds * 1000 + answerSlackMs),
+            Effect.catchTag("SpawnRefused", (refused) => Effect.fail(refusal(refused))),
+            Effect.catchTag("GuestUnavailable", () => Effect.fail(gone()))
           )
-
-        const ended = yield* follow.pipe(
-          Effect.onInterrupt(() => Effect.sync(() => later(Effect.ignore(guest.processes.kill(id, { graceMs }))))),
-          Effect.catchTag("SpawnRefused", (refused) => Effect.fail(refusal(refused))),
-          Effect.catchTag("GuestUnavailable", () => Effect.fail(gone()))
-        )
-        later(Effect.ignore(guest.processes.forget(id)))
-        const end = exited as Extract<ProcessFrame, { readonly type: "exited" }> | null
-        if (Option.isNone(ended)) later(Effect.ignore(guest.processes.kill(id, { graceMs })))
-        else if (end === null) return yield* gone()
+        const end = Option.getOrNull(ended)
 
         const finishedAt = yield* Clock.currentTimeMillis
-        const isTruncated = (stream: OutputStream) =>
-          (end === null ? 0 : stream === "stdout" ? end.stdoutBytes : end.stderrBytes) > heads[stream].bytes
+        const stdout = end?.stdout ?? nothing
+        const stderr = end?.stderr ?? nothing
+        const stdoutTruncated = end !== null && end.stdoutBytes > stdout.length
+        const stderrTruncated = end !== null && end.stderrBytes > stderr.length
         const result: ExecutionResult = {
           exitCode: end?.exitCode ?? null,
           signal: end?.signal ?? null,
-          stdout: heads.stdout.text(request.encoding, isTruncated("stdout")),
-          stderr: heads.stderr.text(request.encoding, isTruncated("stderr")),
-          stdoutTruncated: isTruncated("stdout"),
-          stderrTruncated: isTruncated("stderr"),
+          stdout: headText(stdout, request.encoding, stdoutTruncated),
+          stderr: headText(stderr, request.encoding, stderrTruncated),
+          stdoutTruncated,
+          stderrTruncated,
           encoding: request.encoding,
           startedAt: new Date(startedAt).toISOString(),
           finishedAt: new Date(finishedAt).toISOString(),
           durationMs: finishedAt - startedAt
         }
-        const chunks = (["stdout", "stderr"] as const).flatMap((stream) =>
+        const chunksOf = (stream: OutputStream, bytes: Uint8Array) =>
           new OutputSplit(0)
-            .take([{ offset: 0, bytes: Buffer.concat(heads[stream].parts) }], true)
+            .take([{ offset: 0, bytes }], true)
             .map(
               (piece): OutputChunk => ({ ownerId: id, stream, sandboxId, source: "execute", at: finishedAt, ...piece })
             )
-        )
+        const chunks = [...chunksOf("stdout", stdout), ...chunksOf("stderr", stderr)]
         const timedOut = end === null || end.timedOut
         later(note(id, execution, result, timedOut))
-        if (heads.stdout.bytes + heads.stderr.bytes > storeLaterMaxBytes) yield* output.append(chunks)
+        if (stdout.length + stderr.length > storeLaterMaxBytes) yield* output.append(chunks)
         else if (chunks.length > 0) later(output.append(chunks))
         if (timedOut) return yield* new ExecutionTimeout({ details: result })
         return result

@@ -6,7 +6,7 @@
  *
  * @source design.md "The runtime", contract-details.md "Shapes" and "Fine print"
  */
-import type { Duplex } from "node:stream"
+import type { Duplex, Readable } from "node:stream"
 import { type Effect, Schema, type Scope, type Stream } from "effect"
 
 export type OutputStream = "stdout" | "stderr"
@@ -63,6 +63,12 @@ export type ProcessFrame =
   /** The last frame: what is left of the process tree. `running`: the command left background processes behind (only when it was not killed). */
   | { readonly type: "settled"; readonly processTree: "running" | "gone" | "unconfirmed" }
 
+/** A command from its start to its end. The bytes are the first of each stream, as many as `head` keeps; `*Bytes` count everything. */
+export interface Executed extends Omit<Extract<ProcessFrame, { readonly type: "exited" }>, "type"> {
+  readonly stdout: Uint8Array
+  readonly stderr: Uint8Array
+}
+
 export type FileType = "file" | "directory" | "symlink" | "other"
 
 export interface FileStat {
@@ -106,8 +112,16 @@ export interface FileRead {
   readonly sizeBytes: number
   readonly eof: boolean
   readonly version: Version
-  /** Exactly `nextOffset - offset` bytes; fails with GuestUnavailable if the guest breaks off. */
-  readonly body: Stream.Stream<Uint8Array, GuestUnavailable>
+  /** Exactly `nextOffset - offset` bytes, or an error: the guest broke off, or the file was cut meanwhile. It lives as long as the scope. */
+  readonly body: Readable
+}
+
+/** Content on its way in. Node's own streams: eight megabytes through an Effect stream cost as much CPU again as the sockets do. */
+export interface FileUpload<E> {
+  /** Ends when everything has come. */
+  readonly bytes: Readable
+  /** What it means that it closed before its end. */
+  readonly broken: () => E
 }
 
 export interface FilePage {
@@ -125,7 +139,7 @@ export interface GuestFiles {
   /** Atomically replaces the whole file. The length of the body is not known before. */
   readonly write: <E>(
     path: string,
-    body: Stream.Stream<Uint8Array, E>
+    body: FileUpload<E>
   ) => Effect.Effect<void, E | FileRefused | GuestUnavailable>
   readonly edit: (
     path: string,
@@ -203,6 +217,8 @@ export interface GuestProcesses {
     key: string,
     from: { readonly stdoutOffset: number; readonly stderrOffset: number }
   ) => Stream.Stream<ProcessFrame, ProcessUnknown | GuestUnavailable>
+  /** Runs a command in `head` mode to its end; the guest forgets it then. It is ended, tree and all, when its caller or the connection goes. */
+  readonly execute: (key: string, spec: ProcessSpec) => Effect.Effect<Executed, SpawnRefused | GuestUnavailable>
   /** Start and attach in one round trip. */
   readonly run: (key: string, spec: ProcessSpec) => Stream.Stream<ProcessFrame, SpawnRefused | GuestUnavailable>
   /** Bytes below these offsets are stored elsewhere and may be dropped. */

@@ -4,10 +4,10 @@
  * @source src/runtime/agent/files/fileRoutes.ts, contract.md "Files"
  */
 import type { ClientHttp2Stream } from "node:http2"
-import { Effect, Option, Schema, type Scope, Stream } from "effect"
-import { type FileRead, FileRefused, type GuestFiles, GuestUnavailable } from "../Guest.ts"
+import { Effect, Option, Schema, type Scope } from "effect"
+import { type FileRead, FileRefused, type FileUpload, type GuestFiles, GuestUnavailable } from "../Guest.ts"
 import { type AgentHead, type AgentSession, readAnswer } from "./AgentSession.ts"
-import { byteStream } from "./byteStream.ts"
+import { ExactBytes } from "./ExactBytes.ts"
 
 /** Calls that touch one file or one page. */
 const CALL_TIMEOUT_MS = 30_000
@@ -115,13 +115,13 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
       sizeBytes,
       eof: nextOffset >= sizeBytes,
       version: headers["atoll-version"],
-      body: exactly(nextOffset - offset, byteStream(stream))
+      body: new ExactBytes(stream, nextOffset - offset)
     }
   })
 
   const write = <E>(
     path: string,
-    body: Stream.Stream<Uint8Array, E>
+    body: FileUpload<E>
   ): Effect.Effect<void, E | FileRefused | GuestUnavailable> =>
     Effect.scoped(
       Effect.gen(function* () {
@@ -158,28 +158,6 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
   }
 }
 
-/** Fails when the bytes end early (the file was cut while it was read) or go on. */
-const exactly = (
-  bytes: number,
-  body: Stream.Stream<Uint8Array, GuestUnavailable>
-): Stream.Stream<Uint8Array, GuestUnavailable> =>
-  bytes === 0
-    ? Stream.empty
-    : Stream.suspend(() => {
-        let left = bytes
-        return Stream.concat(
-          Stream.mapArrayEffect(body, (chunks) => {
-            for (const { byteLength } of chunks) left -= byteLength
-            return left < 0 ? Effect.fail(broken()) : Effect.succeed(chunks)
-          }),
-          Stream.suspend(() =>
-            left === 0
-              ? Stream.empty
-              : Stream.fail(new GuestUnavailable({ message: "The file was cut while it was being read" }))
-          )
-        )
-      })
-
 /** 4 bytes of length before each piece; length 0 ends the content. */
 const frameHeader = (bytes: number): Uint8Array => {
   const header = Buffer.allocUnsafe(4)
@@ -191,34 +169,34 @@ const frameHeader = (bytes: number): Uint8Array => {
 const UPLOAD_AHEAD_BYTES = 512 * 1024
 
 /** Sends the body at the agent's pace. When the agent hangs up meanwhile its answer decides, so this then waits. */
-const upload = <E>(stream: ClientHttp2Stream, body: Stream.Stream<Uint8Array, E>): Effect.Effect<void, E> =>
-  Effect.suspend(() => {
-    let ahead = 0
-    let goOn: (() => void) | null = null
-    const send = (chunk: Uint8Array) => {
-      if (chunk.byteLength === 0) return
-      ahead += chunk.byteLength
-      stream.write(frameHeader(chunk.byteLength))
-      stream.write(chunk, (failure) => {
-        if (failure) return
-        ahead -= chunk.byteLength
-        if (ahead < UPLOAD_AHEAD_BYTES) goOn?.()
-      })
+const upload = <E>(stream: ClientHttp2Stream, { bytes, broken }: FileUpload<E>): Effect.Effect<void, E> =>
+  Effect.callback<void, E>((resume) => {
+    const stop = () => {
+      bytes.off("data", send).off("end", end).off("close", breakOff).off("error", breakOff)
+      bytes.pause()
     }
-    const sendAll = (chunks: ReadonlyArray<Uint8Array>) =>
-      Effect.callback<void>((resume) => {
-        if (stream.destroyed || stream.writableEnded) return
-        stream.cork()
-        chunks.forEach(send)
-        stream.uncork()
-        if (ahead < UPLOAD_AHEAD_BYTES) return resume(Effect.void)
-        goOn = () => {
-          goOn = null
-          resume(Effect.void)
-        }
-      })
-    return Effect.andThen(
-      Stream.runForEachArray(body, sendAll),
-      Effect.sync(() => void stream.end(frameHeader(0)))
-    )
+    const send = (chunk: Uint8Array) => {
+      if (chunk.byteLength === 0 || stream.destroyed || stream.writableEnded) return
+      stream.cork()
+      stream.write(frameHeader(chunk.byteLength))
+      stream.write(chunk, sent)
+      stream.uncork()
+      if (stream.writableLength >= UPLOAD_AHEAD_BYTES) bytes.pause()
+    }
+    const sent = (failure?: Error | null) => {
+      if (!failure && bytes.isPaused() && stream.writableLength < UPLOAD_AHEAD_BYTES) bytes.resume()
+    }
+    const end = () => {
+      stop()
+      if (stream.destroyed || stream.writableEnded) return
+      stream.end(frameHeader(0))
+      resume(Effect.void)
+    }
+    const breakOff = () => {
+      stop()
+      resume(Effect.fail(broken()))
+    }
+    if (bytes.destroyed && !bytes.readableEnded) return breakOff()
+    bytes.on("end", end).on("close", breakOff).on("error", breakOff).on("data", send)
+    return Effect.sync(stop)
   })

@@ -1,5 +1,5 @@
 /** `GuestProcesses` over an AgentSession. Every frame and answer of the agent is decoded and checked before it is passed on. */
-import type { Writable } from "node:stream"
+import type { Readable, Writable } from "node:stream"
 import { Cause, Effect, Option, Schema, Stream } from "effect"
 import {
   FRAME_PAYLOAD_MAX_BYTES,
@@ -10,8 +10,10 @@ import {
   type RawFrame
 } from "../agent/processes/processFrames.ts"
 import {
+  type Executed,
   type GuestProcesses,
   GuestUnavailable,
+  type OutputStream,
   type ProcessFrame,
   type ProcessSpec,
   ProcessUnknown,
@@ -102,6 +104,17 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
       )
     )
 
+  const execute: GuestProcesses["execute"] = (key, spec) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const body = Buffer.from(JSON.stringify(specBody(key, spec)))
+        const { status, stream } = yield* session.request({ method: "POST", path: "/v1/processes/execute", body })
+        if (status === 200) return yield* collect(stream, spec.output.bytes)
+        const fault = refusal({ status, body: yield* readAnswer(stream) }, key)
+        return yield* fault._tag === "ProcessUnknown" ? nonsense() : fault
+      })
+    )
+
   const open: GuestProcesses["open"] = Effect.fnUntraced(function* (spec) {
     const { stream, head } = yield* session.open({ method: "POST", path: "/v1/processes/channel", body: "open" })
     const control = (message: Readonly<Record<string, unknown>>) =>
@@ -130,6 +143,7 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
       call("/v1/processes", key, specBody(key, spec)).pipe(
         Effect.catchTag("ProcessUnknown", () => Effect.fail(nonsense()))
       ),
+    execute,
     run: (key, spec) =>
       frames(key, FROM_THE_START, {
         method: "POST",
@@ -223,6 +237,47 @@ class FrameOrder {
     }
   }
 }
+
+/** All frames of a command at once: its first bytes and its end. More bytes than were asked for break the protocol. */
+const collect = (readable: Readable, headBytes: number): Effect.Effect<Executed, GuestUnavailable> =>
+  Effect.callback((resume) => {
+    const decoder = new FrameDecoder()
+    const order = new FrameOrder(FROM_THE_START)
+    const parts: Record<OutputStream, Array<Uint8Array>> = { stdout: [], stderr: [] }
+    const sizes: Record<OutputStream, number> = { stdout: 0, stderr: 0 }
+    let exited: Extract<ProcessFrame, { readonly type: "exited" }> | null = null
+    const stop = () => void readable.off("data", onData).off("end", onEnd).off("close", onClose)
+    const fail = (fault: GuestUnavailable) => {
+      stop()
+      resume(Effect.fail(fault))
+    }
+    const take = (raw: RawFrame): boolean => {
+      const frame = decodeFrame(raw)
+      if (frame === null || !order.accepts(frame)) return false
+      if (frame.type === "exited") exited = frame
+      if (frame.type !== "output") return true
+      parts[frame.stream].push(frame.bytes)
+      sizes[frame.stream] += frame.bytes.length
+      return sizes[frame.stream] <= headBytes
+    }
+    const onData = (chunk: Uint8Array) => {
+      try {
+        if (!decoder.push(chunk).every(take)) fail(nonsense())
+      } catch {
+        fail(nonsense())
+      }
+    }
+    const onEnd = () => {
+      if (exited === null || !order.complete || !decoder.atBoundary) return fail(nonsense())
+      stop()
+      const { type: _type, ...end } = exited
+      resume(Effect.succeed({ ...end, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr) }))
+    }
+    const onClose = () => fail(new GuestUnavailable({ message: "The Sandbox's agent broke off a stream" }))
+    readable.on("data", onData).on("end", onEnd).on("close", onClose)
+    if (readable.destroyed) onClose()
+    return Effect.sync(stop)
+  })
 
 /** Turns bytes into frames; the stream is complete only if its last frame was `settled`. */
 const frameReader = (

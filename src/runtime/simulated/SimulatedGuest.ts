@@ -2,10 +2,12 @@
 import { duplexPair } from "node:stream"
 import { Clock, Effect, Stream } from "effect"
 import {
+  type Executed,
   type Guest,
   type GuestFiles,
   type GuestProcesses,
   GuestUnavailable,
+  type OutputStream,
   PortClosed,
   type ProcessFrame,
   type ProcessSpec,
@@ -152,17 +154,46 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
     }
   })
 
+  const run: GuestProcesses["run"] = (key, spec) =>
+    Stream.unwrap(Effect.as(start(key, spec), attach(key, { stdoutOffset: 0, stderrOffset: 0 }))).pipe(
+      Stream.mapError((error) =>
+        error._tag === "ProcessUnknown" ? new GuestUnavailable({ message: "The process was forgotten." }) : error
+      )
+    )
+
+  const execute: GuestProcesses["execute"] = Effect.fnUntraced(
+    function* (key, spec) {
+      const parts: Record<OutputStream, Array<Uint8Array>> = { stdout: [], stderr: [] }
+      let exited: Omit<Executed, OutputStream> | null = null
+      yield* Stream.runForEach(run(key, spec), (frame) =>
+        Effect.sync(() => {
+          if (frame.type === "output") parts[frame.stream].push(frame.bytes)
+          else if (frame.type === "exited") exited = frame
+        })
+      )
+      if (exited === null) return yield* gone(sandboxId)
+      const head = (stream: OutputStream) => Buffer.concat(parts[stream]).subarray(0, spec.output.bytes)
+      return { ...(exited as Omit<Executed, OutputStream>), stdout: head("stdout"), stderr: head("stderr") }
+    },
+    (effect, key) =>
+      Effect.ensuring(
+        effect,
+        Effect.map(Clock.currentTimeMillis, (now) => {
+          const process = machine.processes.get(key)
+          if (process?.exited === false) process.end({ exitCode: null, signal: "SIGTERM" }, now)
+          machine.processes.delete(key)
+          machine.ended.add(key)
+        })
+      )
+  )
+
   return {
     processes: {
       open,
+      execute,
       start,
       attach,
-      run: (key, spec) =>
-        Stream.unwrap(Effect.as(start(key, spec), attach(key, { stdoutOffset: 0, stderrOffset: 0 }))).pipe(
-          Stream.mapError((error) =>
-            error._tag === "ProcessUnknown" ? new GuestUnavailable({ message: "The process was forgotten." }) : error
-          )
-        ),
+      run,
       acknowledge: () => check,
       kill: Effect.fnUntraced(function* (key: string) {
         yield* intercept("kill")

@@ -29,7 +29,8 @@ const inDirectory = (guest: Guest, directory: string): Guest => {
     processes: {
       ...processes,
       start: (key, spec) => processes.start(key, placed(spec)),
-      run: (key, spec) => processes.run(key, placed(spec))
+      run: (key, spec) => processes.run(key, placed(spec)),
+      execute: (key, spec) => processes.execute(key, placed(spec))
     }
   }
 }
@@ -325,6 +326,30 @@ export const processContract = (
         yield* eventually(
           Effect.map(output(guest, "cat /proc/[0-9]*/stat 2>/dev/null | grep -c ') Z ' || true"), (it) => it === "0")
         )
+      }))
+
+    test("execute gives the first bytes, counts all, and leaves nothing known", (guest) =>
+      Effect.gen(function* () {
+        const key = freshKey()
+        const head = { output: { mode: "head" as const, bytes: 6 } }
+        const ended = yield* guest.processes.execute(key, shell("echo 123456789; echo err >&2; exit 3", head))
+        expect(ended).toMatchObject({ exitCode: 3, signal: null, timedOut: false, stdoutBytes: 10, stderrBytes: 4 })
+        expect([decoder.decode(ended.stdout), decoder.decode(ended.stderr)]).toEqual(["123456", "err\n"])
+        yield* eventually(Effect.map(guest.processes.list, (listed) => !listed.some((process) => process.key === key)))
+      }))
+
+    test("execute leaves background processes alone, but ends everything when its caller goes", (guest) =>
+      Effect.gen(function* () {
+        const background = yield* guest.processes.execute(freshKey(), shell("sleep 7306 & exit 0"))
+        expect(background.exitCode).toBe(0)
+        const caller = yield* Effect.forkChild(
+          guest.processes.execute(freshKey(), shell(`${ESCAPEE("7307")} sleep 7307`))
+        )
+        yield* eventually(alive(guest, "7307"))
+        yield* Fiber.interrupt(caller)
+        yield* eventually(Effect.map(alive(guest, "7307"), (it) => !it))
+        expect(yield* alive(guest, "7306")).toBe(true)
+        yield* output(guest, "pkill -f '^sleep 7306' || true")
       }))
 
     test("list tells every key and whether it runs", (guest) =>

@@ -28,10 +28,26 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
     return processesOf(threads).filter((pid) => !own.has(pid))
   }
 
-  const create = (): ProcessTree => {
+  const make = (): string => {
     const name = `command-${process.pid}-${created++}`
+    makeThreaded(join(root, name))
+    return name
+  }
+  // One is kept ready, so that no command waits for its making.
+  let spare: string | null = null
+  const makeSpare = () => {
+    try {
+      spare ??= make()
+    } catch {
+      // The next command makes its own, and says why it cannot.
+    }
+  }
+
+  const create = (): ProcessTree => {
+    const name = spare ?? make()
+    spare = null
+    setImmediate(makeSpare)
     const folder = join(root, name)
-    makeThreaded(folder)
     live.add(name)
     const pids = () => processesOf(readTree(folder)).filter((pid) => !own.has(pid))
     return {
@@ -63,7 +79,8 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
       },
       dispose: () => {
         live.delete(name)
-        removeTree(folder)
+        // After what the end of the command still has to say.
+        setImmediate(() => removeTree(folder))
       }
     }
   }

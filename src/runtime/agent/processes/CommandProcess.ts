@@ -28,6 +28,7 @@ const TIMEOUT_GRACE_MS = 2_000
 /** How often a tree that is being ended is looked at. */
 const KILL_POLL_MS = 20
 const SECOND_LOOK_MS = 5
+const PREFER_AGAIN_MS = 10
 /** In thousandths of all memory, added to what a process uses. */
 const COMMAND_OOM_SCORE = "500"
 /** A tree that is not gone this long after KILL (a process stuck in the kernel) is reported as unconfirmed. */
@@ -95,6 +96,7 @@ export class CommandProcess {
   private outcome: Outcome | null = null
   private timedOut = false
   private timeout: NodeJS.Timeout | null = null
+  private readonly preference: NodeJS.Timeout
   private ending: { killAt: number; done: boolean; timer: NodeJS.Timeout | null } | null = null
   private disposed = false
 
@@ -156,6 +158,10 @@ export class CommandProcess {
       new OutputReader(err.readFd, this.stderr, progress)
     ]
     child.on("exit", (code, signal) => this.ended(code, signal))
+    // Its children inherit the preference, but the first may have been born before.
+    this.preference = setTimeout(() => {
+      for (const pid of this.tree.members()) preferForOutOfMemory(pid)
+    }, PREFER_AGAIN_MS)
     this.spawnFailure = child.pid === undefined ? new Promise((resolve) => child.once("error", resolve)) : null
     child.on("error", () => {})
     if (spec.timeoutMs !== null) {
@@ -240,16 +246,14 @@ export class CommandProcess {
         ...(host.runAs === null ? {} : { uid: host.runAs.uid, gid: host.runAs.gid })
       })
     )
-    if (child.pid !== undefined) {
-      // Its children inherit it, but the first may have been born before.
-      for (const pid of [child.pid, ...this.tree.members()]) preferForOutOfMemory(pid)
-    }
+    if (child.pid !== undefined) preferForOutOfMemory(child.pid)
     return child
   }
 
   private ended(code: number | null, signal: string | null): void {
     if (this.outcome !== null) return
     this.outcome = { code, signal, finishedAt: Date.now() }
+    clearTimeout(this.preference)
     if (this.timeout !== null) clearTimeout(this.timeout)
     for (const reader of this.readers) reader.processExited()
     this.progress()

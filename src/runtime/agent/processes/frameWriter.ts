@@ -42,13 +42,15 @@ export const writeFrames = (
     stdoutOffset = send(FrameType.stdout, command.stdout, stdoutOffset)
     if (acknowledges) command.acknowledge({ stdoutOffset, stderrOffset })
     if (blocked || command.exit === null) return
-    if (!exitSent) {
-      exitSent = true
-      stream.write(jsonFrame(FrameType.exited, command.exit))
+    // Both last frames go out as one.
+    const last = exitSent ? [] : [jsonFrame(FrameType.exited, command.exit)]
+    exitSent = true
+    if (command.settled === null) {
+      for (const frame of last) stream.write(frame)
+      return
     }
-    if (command.settled === null) return
     command.listeners.delete(pump)
-    stream.end(jsonFrame(FrameType.settled, { processTree: command.settled }))
+    stream.end(Buffer.concat([...last, jsonFrame(FrameType.settled, { processTree: command.settled })]))
   }
 
   stream.respond({ ":status": 200, "content-type": "application/octet-stream" })

@@ -1,7 +1,8 @@
 /**
- * `GuestProcesses` over HTTP/2. Every body is JSON; `run` and `output` answer process frames.
+ * `GuestProcesses` over HTTP/2. Every body is JSON; `execute`, `run` and `output` answer process frames.
  *
  *     POST /v1/processes              {key, ...CommandSpec}                     -> 200 {}
+ *     POST /v1/processes/execute      {key, ...CommandSpec}                     -> 200 frames from offset 0; forgotten, and ended, with the stream
  *     POST /v1/processes/run          {key, ...CommandSpec}                     -> 200 frames from offset 0
  *     GET  /v1/processes/output       ?key=&stdout=&stderr=                     -> 200 frames
  *     POST /v1/processes/acknowledge  {key, stdoutOffset, stderrOffset}         -> 200 {}
@@ -10,7 +11,7 @@
  *     GET  /v1/processes              -> 200 {processes: [{key, running}]}
  */
 import { answerJson, Refusal, type Routes, readJson } from "../routes.ts"
-import type { CommandSpec } from "./CommandProcess.ts"
+import type { CommandProcess, CommandSpec } from "./CommandProcess.ts"
 import { writeFrames } from "./frameWriter.ts"
 import type { ProcessTable } from "./ProcessTable.ts"
 
@@ -23,11 +24,17 @@ export const processRoutes = (table: ProcessTable): Routes => ({
     await table.start(text(body, "key"), commandSpec(body))
     answerJson(stream, 200, {})
   },
+  "POST /v1/processes/execute": async (stream) => {
+    const body = await readJson(stream)
+    const key = text(body, "key")
+    const forget = () => table.forget(key)
+    stream.once("close", forget)
+    writeFrames(stream, await startNew(table, key, body), { stdoutOffset: 0, stderrOffset: 0 })
+    if (stream.destroyed) forget()
+  },
   "POST /v1/processes/run": async (stream) => {
     const body = await readJson(stream)
-    const command = await table.start(text(body, "key"), commandSpec(body))
-    if (command === null) throw new Refusal(404, "PROCESS_UNKNOWN", "It was ended before")
-    writeFrames(stream, command, { stdoutOffset: 0, stderrOffset: 0 })
+    writeFrames(stream, await startNew(table, text(body, "key"), body), { stdoutOffset: 0, stderrOffset: 0 })
   },
   "GET /v1/processes/output": (stream, _headers, url) => {
     const command = table.get(url.searchParams.get("key") ?? "")
@@ -55,6 +62,12 @@ export const processRoutes = (table: ProcessTable): Routes => ({
   },
   "GET /v1/processes": (stream) => answerJson(stream, 200, { processes: table.list() })
 })
+
+const startNew = async (table: ProcessTable, key: string, body: Record<string, unknown>): Promise<CommandProcess> => {
+  const command = await table.start(key, commandSpec(body))
+  if (command === null) throw new Refusal(404, "PROCESS_UNKNOWN", "It was ended before")
+  return command
+}
 
 const invalid = (field: string) => new Refusal(400, "INVALID_REQUEST", `${field} is not valid`)
 
