@@ -3,7 +3,8 @@
  *
  * @source contract.md "Files", contract-details.md "Fine print"
  */
-import { Context, Effect, Layer, Schema, type Scope, type Stream } from "effect"
+import type { Readable } from "node:stream"
+import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import {
   type AlreadyExists,
   type CursorStale,
@@ -49,8 +50,8 @@ export interface FileRange {
   readonly sizeBytes: number
   readonly eof: boolean
   readonly nextCursor: string
-  /** Exactly `nextOffset - offset` bytes, or a failure. */
-  readonly body: Stream.Stream<Uint8Array, Guest.GuestUnavailable>
+  /** Exactly `nextOffset - offset` bytes, or an error. */
+  readonly body: Readable
 }
 
 /** What any call may answer. */
@@ -67,7 +68,7 @@ export class Files extends Context.Service<
     ) => Effect.Effect<FileRange, Common | InvalidRequest | CursorStale | IsADirectory, Scope.Scope>
     readonly write: <E>(
       at: FileAddress,
-      body: Stream.Stream<Uint8Array, E>
+      body: Guest.FileUpload<E>
     ) => Effect.Effect<void, E | Common | IsADirectory | PayloadTooLarge | StorageFull>
     readonly edit: (
       at: FileAddress,

@@ -1,13 +1,12 @@
 import type { IncomingMessage } from "node:http"
-import { NodeStream } from "@effect/platform-node"
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import { type HttpServerRequest, HttpServerResponse } from "effect/unstable/http"
 import { HttpApiBuilder } from "effect/unstable/httpapi"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
-import { InvalidPath, type InvalidRequest, PayloadTooLarge } from "../../schemas/Errors.ts"
-import { fileContentMaxBytes } from "../../schemas/Limits.ts"
+import { InvalidPath, type InvalidRequest } from "../../schemas/Errors.ts"
 import { type FileAddress, Files } from "../files/Files.ts"
+import type { FileUpload } from "../runtime/Guest.ts"
 import { invalidRequest } from "./ErrorResponse.ts"
 
 interface FileRequest {
@@ -37,31 +36,11 @@ const addressOf = ({ params, query, request }: FileRequest): Effect.Effect<FileA
         )
   )
 
-const brokenOff = () => invalidRequest([{ path: [], message: "The body ended too early" }])
-
-/**
- * The body as it comes in, cut off at the limit; a body that breaks off fails, so that nothing is written.
- * The connection stays open for the answer.
- */
-const contentOf = (request: HttpServerRequest.HttpServerRequest) => {
-  const source = request.source as IncomingMessage
-  return Stream.suspend(() => {
-    let total = 0
-    return NodeStream.fromReadable<Uint8Array, InvalidRequest>({
-      evaluate: () => source,
-      onError: brokenOff,
-      closeOnDone: false
-    }).pipe(
-      Stream.tap((chunk) => {
-        total += chunk.byteLength
-        return total > fileContentMaxBytes
-          ? Effect.fail(new PayloadTooLarge({ details: { limitBytes: fileContentMaxBytes } }))
-          : Effect.void
-      }),
-      Stream.concat(Stream.suspend(() => (source.complete ? Stream.empty : Stream.fail(brokenOff()))))
-    )
-  })
-}
+/** The body as it comes in; the guest counts it. One that breaks off fails, so that nothing is written. */
+const contentOf = (request: HttpServerRequest.HttpServerRequest): FileUpload<InvalidRequest> => ({
+  bytes: request.source as IncomingMessage,
+  broken: () => invalidRequest([{ path: [], message: "The body ended too early" }])
+})
 
 export const FilesHandlers = {
   layer: HttpApiBuilder.group(
@@ -77,7 +56,7 @@ export const FilesHandlers = {
             const { offset, maxBytes, cursor } = asked.query
             const at = yield* addressOf(asked)
             const range = yield* files.read(at, { offset: offset ?? null, maxBytes, cursor: cursor ?? null })
-            return HttpServerResponse.stream(range.body, {
+            return HttpServerResponse.raw(range.body, {
               contentType: "application/octet-stream",
               contentLength: range.nextOffset - range.offset,
               headers: {

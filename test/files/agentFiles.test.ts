@@ -1,7 +1,10 @@
 import fs from "node:fs"
+import type { Readable } from "node:stream"
+import { buffer } from "node:stream/consumers"
 import { describe, expect, it } from "@effect/vitest"
-import { Deferred, Effect, Exit, Fiber, Stream } from "effect"
+import { Effect, Exit, Fiber } from "effect"
 import { type FileRefused, GuestUnavailable } from "../../src/runtime/Guest.ts"
+import { upload } from "../support/upload.ts"
 import { TestAgent } from "./TestAgent.ts"
 import { TestWorkspace } from "./TestWorkspace.ts"
 
@@ -24,15 +27,14 @@ const started = Effect.gen(function* () {
   return { at, agent: yield* agentAt(at) }
 })
 
-const bytesOf = <E>(body: Stream.Stream<Uint8Array, E>) =>
-  Effect.map(Stream.runCollect(body), (chunks) => Buffer.concat([...chunks]))
+const bytesOf = (body: Readable) => Effect.promise(() => buffer(body))
 
-const chunks = (total: Buffer, size = 64 * 1024) =>
-  Stream.fromIterable(
-    Array.from({ length: Math.ceil(total.byteLength / size) }, (_, index) =>
-      total.subarray(index * size, (index + 1) * size)
-    )
+const pieces = (total: Buffer, size = 64 * 1024) =>
+  Array.from({ length: Math.ceil(total.byteLength / size) }, (_, index) =>
+    total.subarray(index * size, (index + 1) * size)
   )
+
+const chunks = (total: Buffer, size?: number) => upload(pieces(total, size))
 
 /** Waits until `seen` answers true, looking again after each turn of the loop. */
 const until = (seen: () => boolean) =>
@@ -53,7 +55,7 @@ describe("files through the agent", () => {
       const part = yield* agent.files.read(`${W}/big`, { offset: 5, maxBytes: 7, version: range.version })
       expect((yield* bytesOf(part.body)).toString()).toBe("56789ab")
       expect(part.eof).toBe(false)
-      yield* agent.files.write(`${W}/empty`, Stream.empty)
+      yield* agent.files.write(`${W}/empty`, upload([]))
       const nothing = yield* agent.files.read(`${W}/empty`, { offset: 9, maxBytes: 7, version: null })
       expect((yield* bytesOf(nothing.body)).byteLength).toBe(0)
       expect(nothing).toMatchObject({ offset: 9, nextOffset: 9, sizeBytes: 0, eof: true })
@@ -64,13 +66,13 @@ describe("files through the agent", () => {
     Effect.gen(function* () {
       const { at, agent } = yield* started
       const { files } = agent
-      const code = <A>(call: Effect.Effect<A, FileRefused | GuestUnavailable>) =>
+      const code = <A>(call: Effect.Effect<A, FileRefused | GuestUnavailable | "broken off">) =>
         Effect.match(call, {
           onSuccess: () => "ok",
-          onFailure: (error) => ("code" in error ? error.code : error.message)
+          onFailure: (error) => (typeof error === "string" ? error : "code" in error ? error.code : error.message)
         })
       yield* files.createDirectory(`${W}/a/b`, { recursive: true })
-      yield* files.write(`${W}/a/b/f`, Stream.make(Buffer.from("one two")))
+      yield* files.write(`${W}/a/b/f`, upload([Buffer.from("one two")]))
       yield* files.rename(`${W}/a/b/f`, `${W}/a/ü`, { overwrite: false })
       expect(yield* files.stat(`${W}/a/ü`)).toMatchObject({ name: "ü", type: "file", sizeBytes: 7, mode: "0644" })
       const { createHash } = yield* Effect.promise(() => import("node:crypto"))
@@ -92,7 +94,7 @@ describe("files through the agent", () => {
       expect(yield* code(files.remove(`${W}/a`, { recursive: false }))).toBe("DIRECTORY_NOT_EMPTY")
       expect(yield* code(files.write(`${W}/none/f`, chunks(Buffer.alloc(4 * MiB))))).toBe("NOT_FOUND")
       expect(yield* code(files.write(`${W}/large`, chunks(Buffer.alloc(8 * MiB + 1))))).toBe("PAYLOAD_TOO_LARGE")
-      expect(yield* code(files.write(`${W}/${"\u{1f600}".repeat(63)}`, Stream.make(Buffer.from("x"))))).toBe("ok")
+      expect(yield* code(files.write(`${W}/${"\u{1f600}".repeat(63)}`, upload([Buffer.from("x")])))).toBe("ok")
       yield* files.remove(`${W}/a`, { recursive: true })
       expect(at.tree()).toHaveLength(1)
     }).pipe(Effect.scoped)
@@ -104,7 +106,7 @@ describe("files through the agent", () => {
       const segment = "\u{1f600}".repeat(63)
       const path = `${W}${`/${segment}`.repeat(63)}`
       yield* agent.files.createDirectory(path, { recursive: true })
-      yield* agent.files.write(`${path}/f`, Stream.make(Buffer.from("deep")))
+      yield* agent.files.write(`${path}/f`, upload([Buffer.from("deep")]))
       expect((yield* agent.files.stat(`${path}/f`)).sizeBytes).toBe(4)
     }).pipe(Effect.scoped)
   )
@@ -118,16 +120,15 @@ describe("files through the agent", () => {
     Effect.gen(function* () {
       const { at, agent } = yield* started
       at.put("file", "old")
-      const reached = yield* Deferred.make<void>()
-      const body = Stream.concat(
-        chunks(Buffer.alloc(2 * MiB)),
-        Stream.concat(
-          Stream.fromEffect(Effect.as(Deferred.succeed(reached, undefined), Buffer.from("x"))),
-          Stream.never
-        )
-      )
-      const writing = yield* Effect.forkChild(agent.files.write(`${W}/file`, body))
-      yield* Deferred.await(reached)
+      let reached = false
+      const body = async function* () {
+        yield* pieces(Buffer.alloc(2 * MiB))
+        reached = true
+        yield Buffer.from("x")
+        await new Promise(() => {})
+      }
+      const writing = yield* Effect.forkChild(agent.files.write(`${W}/file`, upload(body())))
+      yield* until(() => reached)
       yield* until(() => fs.existsSync(at.on(".atoll-staging")))
       yield* interrupt(agent)
       yield* Fiber.interrupt(writing)
@@ -147,13 +148,12 @@ describe("files through the agent", () => {
     Effect.gen(function* () {
       const { at, agent } = yield* started
       at.put("file", "old")
-      const failure = yield* Effect.flip(
-        agent.files.write(
-          `${W}/file`,
-          Stream.concat(chunks(Buffer.alloc(MiB)), Stream.fail("the client hung up" as const))
-        )
-      )
-      expect(failure).toBe("the client hung up")
+      const body = async function* () {
+        yield* pieces(Buffer.alloc(MiB))
+        throw new Error("reset")
+      }
+      const failure = yield* Effect.flip(agent.files.write(`${W}/file`, upload(body())))
+      expect(failure).toBe("broken off")
       yield* until(() => !fs.existsSync(at.on(".atoll-staging")))
       expect(at.tree()).toEqual(["file: old"])
     }).pipe(Effect.scoped)
@@ -167,12 +167,15 @@ describe("files through the agent", () => {
       const range = yield* agent.files.read(`${W}/file`, { offset: 0, maxBytes: 2 ** 39, version: null })
       let seen = 0
       const failure = yield* Effect.flip(
-        Stream.runForEach(range.body, (chunk) =>
-          Effect.sync(() => {
-            seen += chunk.byteLength
-            if (seen > 4 * MiB) fs.truncateSync(at.on("file"), 0)
-          })
-        )
+        Effect.tryPromise({
+          try: async () => {
+            for await (const chunk of range.body) {
+              seen += chunk.byteLength
+              if (seen > 4 * MiB) fs.truncateSync(at.on("file"), 0)
+            }
+          },
+          catch: (cause) => cause
+        })
       )
       expect(failure).toBeInstanceOf(GuestUnavailable)
     }).pipe(Effect.scoped)
@@ -184,7 +187,7 @@ describe("files through the agent", () => {
       Effect.gen(function* () {
         const { agent } = yield* started
         const whole = Buffer.alloc(100_000, "x")
-        const write = agent.files.write(`${W}/f`, chunks(whole, 40_000))
+        const write = Effect.suspend(() => agent.files.write(`${W}/f`, chunks(whole, 40_000)))
         const read = Effect.scoped(
           Effect.flatMap(agent.files.read(`${W}/f`, { offset: 0, maxBytes: MiB, version: null }), ({ body }) =>
             bytesOf(body)
@@ -213,7 +216,11 @@ describe("files through the agent", () => {
             const writers = yield* Effect.forkChild(
               Effect.all(
                 [0, 1, 2, 3].map((file) =>
-                  Effect.ignore(Effect.forever(agent.files.write(`${W}/${file}`, chunks(whole(66 + (round % 20))))))
+                  Effect.ignore(
+                    Effect.forever(
+                      Effect.suspend(() => agent.files.write(`${W}/${file}`, chunks(whole(66 + (round % 20)))))
+                    )
+                  )
                 ),
                 { concurrency: "unbounded" }
               )

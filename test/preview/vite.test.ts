@@ -14,6 +14,7 @@ import { Chromium } from "../support/Chromium.ts"
 import { requestIdentity, runningSandboxOf, serveGateways } from "../support/GatewayServer.ts"
 import { namespaceAtoll } from "../support/NamespaceAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
+import { upload } from "../support/upload.ts"
 
 const missing = ((): string | null => {
   if (unusable !== null) return unusable
@@ -75,7 +76,7 @@ describe.skipIf(skipped(missing))("a development server in a preview", () => {
             const runtime = yield* Runtime
             const { processes, files } = yield* runtime.guest(sandboxId, 1)
             const write = (path: string, text: string) =>
-              files.write(`/workspace/${path}`, Stream.make(new TextEncoder().encode(text)))
+              files.write(`/workspace/${path}`, upload([new TextEncoder().encode(text)]))
 
             // The page waits for the server: it loads itself again until there is one.
             const previews = yield* Previews

@@ -119,10 +119,7 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
     }
   })
 
-  const write = <E>(
-    path: string,
-    body: FileUpload<E>
-  ): Effect.Effect<void, E | FileRefused | GuestUnavailable> =>
+  const write = <E>(path: string, body: FileUpload<E>): Effect.Effect<void, E | FileRefused | GuestUnavailable> =>
     Effect.scoped(
       Effect.gen(function* () {
         const { stream, head } = yield* session.open({
