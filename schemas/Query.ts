@@ -55,7 +55,7 @@ export const instant = (description: string) =>
     )
 
 const instantPattern =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /** Epoch milliseconds, or null for what is no instant (30 February, no zone, …). A leap second counts as the next second. */
 export const parseInstant = (text: string): number | null => {
@@ -74,7 +74,7 @@ export const parseInstant = (text: string): number | null => {
   const date = new Date(0)
   date.setUTCFullYear(y, mo - 1, d)
   if (date.getUTCDate() !== d) return null
-  date.setUTCHours(h, mi, s, Math.floor(Number(`0.${fraction}`) * 1000))
+  date.setUTCHours(h, mi, s, Number(fraction.slice(0, 3).padEnd(3, "0")))
   return date.getTime() - zoneMs(zone)
 }
 
