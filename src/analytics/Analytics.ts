@@ -130,11 +130,11 @@ export class Analytics extends Context.Service<
             select status, (snapshot -> 'context' ->> 'startedAt')::int8 as started_at, (snapshot -> 'context' ->> 'finishedAt')::int8 as finished_at
             from actors
             where sandbox_id = ${sandboxId} and kind = 'operation'
-              and (${generation}::int4 is null or (snapshot -> 'context' ->> 'generation')::int4 = ${generation}::int4)
+              and (${generation}::int8 is null or (snapshot -> 'context' ->> 'generation')::int4 = ${generation}::int8)
           ), executed as (
             select started_at, finished_at from executions
             where sandbox_id = ${sandboxId} and finished_at >= ${from} and finished_at < ${to}
-              and (${generation}::int4 is null or generation = ${generation}::int4)
+              and (${generation}::int8 is null or generation = ${generation}::int8)
           ), finished as (
             select status, started_at, finished_at from operations where finished_at >= ${from} and finished_at < ${to}
           ), durations as (
@@ -175,7 +175,7 @@ export class Analytics extends Context.Service<
                    network_tx_bytes - coalesce(lag(network_tx_bytes) over boot, 0) as network_tx_bytes
             from telemetry_samples
             where sandbox_id = ${sandboxId} and at < ${BigInt(window.to)}
-              and (${generation}::int4 is null or generation = ${generation}::int4)
+              and (${generation}::int8 is null or generation = ${generation}::int8)
             window boot as (partition by generation order by at)
           )
           select ((at - ${BigInt(window.from)}) / ${BigInt(resolutionMs)})::int4 as bucket,
@@ -202,13 +202,13 @@ export class Analytics extends Context.Service<
 
       return Analytics.of({
         read: Effect.fn("Analytics.read")(function* (accountId, sandboxId, query) {
+          const window = yield* windowOf(query)
           const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
           if (record === null || record.kind !== "sandbox" || record.accountId !== accountId)
             return yield* new NotFound()
           yield* countRequest(accountId, "analytics", analyticsRequestsPerMinute).pipe(
             Effect.provideService(SqlClient.SqlClient, sql)
           )
-          const window = yield* windowOf(query)
           const log = yield* actors.log(sandboxId, 0, logMax)
           const lifecycle = foldLifecycle(log, window, query.generation)
           const { createdAt, deletedAt } = record.context

@@ -90,6 +90,38 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
+  it.effect("knows no boot of a number beyond all that there were", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const { accountId, id } = yield* sandboxOf()
+      for (const generation of [2 ** 31, Number.MAX_SAFE_INTEGER]) {
+        const answer = yield* analytics.read(accountId, id, {
+          from: null,
+          to: null,
+          resolutionSeconds: 300,
+          generation
+        })
+        assert.deepStrictEqual([answer.generation, answer.lifecycle.boots], [generation, 0])
+      }
+    })
+  )
+
+  it.effect("says what is wrong with a request before it looks for the Sandbox, and does not count it", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const { accountId, id } = yield* sandboxOf()
+      const read = (sandboxId: string, to: number) =>
+        Effect.result(
+          analytics.read(accountId, sandboxId, { from: begin, to, resolutionSeconds: 60, generation: null })
+        )
+      for (let at = 0; at < 12; at++) {
+        const refused = yield* read(at % 2 === 0 ? id : "sbx_00000000000000000000000000", begin)
+        assert.isTrue(refused._tag === "Failure" && refused.failure._tag === "INVALID_REQUEST")
+      }
+      assert.strictEqual((yield* read(id, begin + minute))._tag, "Success")
+    })
+  )
+
   it.effect("limits requests a minute for the whole account, exactly, also at once", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics
