@@ -44,6 +44,12 @@ const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId
   return errorResponse(new MethodNotAllowed({ details: { allow } }), requestId)
 }
 
+/** The router would end the path at a `;`, as if a query began there. No path has one, so such a path is no path of ours. */
+const hasSemicolon = (url: string): boolean => {
+  const at = url.indexOf(";")
+  return at !== -1 && !/[?#]/.test(url.slice(0, at))
+}
+
 /** Nobody reads it; it only stands in the audit log. */
 const abandonedStatus = 499
 
@@ -95,6 +101,7 @@ const edge = (audit: Audit["Service"], logsRequests: boolean) => (handler: Handl
     if (source.headers.host === undefined && source.httpVersion === "1.1") {
       return finish(errorResponse(invalidRequest([{ path: ["Host"], message: "Required" }]), requestId))
     }
+    if (hasSemicolon(request.url)) return finish(answerUnmatched(request, requestId))
     return Effect.matchCauseEffect(handler, {
       onSuccess: finish,
       onFailure: (cause) => {

@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer } from "effect"
-import { HttpServerRequest, type HttpServerResponse } from "effect/unstable/http"
+import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/unstable/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/unstable/httpapi"
 import { Authorized, Caller, Open, OptionalBody, RequiredScope } from "../../schemas/Access.ts"
 import { type ContractError, ScopeRequired, Unauthenticated, UnsupportedMediaType } from "../../schemas/Errors.ts"
@@ -44,9 +44,19 @@ const bearer = /^bearer +([\x21-\x7e]{1,512})$/i
 
 const nodeRequest = (request: HttpServerRequest.HttpServerRequest): IncomingMessage => request.source as IncomingMessage
 
-/** The request with its body already read. */
+const json = "application/json"
+
+/**
+ * The request with its body already read. The media type was judged with it, and an absent body has none, whatever the header says:
+ * the decoder behind would judge the header again by rules of its own, and answer without the Error body.
+ */
 const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
-  Object.create(request, { text: { value: Effect.succeed(text) } })
+  Object.create(request, {
+    text: { value: Effect.succeed(text) },
+    ...(request.headers["content-type"] === json
+      ? {}
+      : { headers: { value: Headers.set(request.headers, "content-type", json) } })
+  })
 
 type BodyKind = "none" | "json" | "optional-json" | "octet-stream"
 

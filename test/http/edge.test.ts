@@ -33,6 +33,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
         "/api/v1/me",
         "/api/v2/me/",
         "/API/v2/me",
+        "/api/v2/me;x=1",
         "//api/v2/me"
       ]) {
         refused(await send("GET", path, { key: null }), 404, "NOT_FOUND")
@@ -148,7 +149,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
         "application/json",
         "Application/JSON; charset=UTF-8",
         'application/json;charset="utf-8"',
-        "application/json; x=y"
+        "application/json; x=y",
+        "application/json ; x=y",
+        "application/json;"
       ]) {
         const answer = await send("POST", workspaces, ask({ "content-type": type, "idempotency-key": "media types" }))
         refused(answer, 400, "INVALID_REQUEST")
@@ -182,6 +185,12 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
         415,
         "UNSUPPORTED_MEDIA_TYPE"
       )
+      // As fetch and `curl -d ''` send no body.
+      for (const type of ["text/plain;charset=UTF-8", "application/x-www-form-urlencoded", "application/json ;x=y"]) {
+        const headers = { "content-type": type }
+        refused(await send("POST", `${nowhere}/start`, { body: "", headers }), 404, "NOT_FOUND")
+        refused(await send("POST", `${nowhere}/stop`, { headers }), 404, "NOT_FOUND")
+      }
       refused(await send("POST", workspaces, { headers: { "idempotency-key": "a" } }), 400, "INVALID_REQUEST")
     })
   )
@@ -338,6 +347,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
         "%zz",
         "..%2f..",
         "sbx_01M7WEJMG7EMT8PDNTXAYX2HKQ",
+        "sbx_00000000000000000000000000;x",
         "x".repeat(5000),
         "%F0%9F%98%80"
       ]) {
