@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
 import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest, NotFound, RateLimited } from "./Errors.ts"
+import { SandboxId } from "./Identifiers.ts"
 import {
   analyticsResolutionDefaultSeconds,
   analyticsResolutionMaxSeconds,
@@ -12,16 +13,16 @@ import {
 import { instant, integer, integerWithDefault } from "./Query.ts"
 import { Timestamp } from "./Text.ts"
 
-const measured = (description: string) =>
-  Schema.NullOr(Schema.Number).annotate({ description: `${description} Null: not measured.` })
+const measured = (unit: Schema.Codec<number, number>, description: string) =>
+  Schema.NullOr(unit).annotate({ description: `${description} Null: not measured.` })
 
 export const ResourceSample = Schema.Struct({
   at: Timestamp.annotate({ description: "The begin of the bucket." }),
-  cpuSeconds: measured("CPU time used within the bucket."),
-  memoryBytes: measured("Mean memory in use."),
-  volumeBytes: measured("Volume in use at the bucket's last sample."),
-  networkRxBytes: measured("Bytes received within the bucket."),
-  networkTxBytes: measured("Bytes sent within the bucket.")
+  cpuSeconds: measured(Schema.Finite, "CPU time used within the bucket."),
+  memoryBytes: measured(Schema.Int, "Mean memory in use."),
+  volumeBytes: measured(Schema.Int, "Volume in use at the bucket's last sample."),
+  networkRxBytes: measured(Schema.Int, "Bytes received within the bucket."),
+  networkTxBytes: measured(Schema.Int, "Bytes sent within the bucket.")
 }).annotate({ identifier: "ResourceSample" })
 
 export const SandboxAnalytics = Schema.Struct({
@@ -34,7 +35,7 @@ export const SandboxAnalytics = Schema.Struct({
     createdAt: Timestamp,
     deletedAt: Schema.NullOr(Timestamp),
     boots: Schema.Int.annotate({ description: "Generations that came up within the window." }),
-    runningSeconds: Schema.Number.annotate({ description: "Time in status running within the window." }),
+    runningSeconds: Schema.Finite.annotate({ description: "Time in status running within the window." }),
     transitions: Schema.Array(
       Schema.Struct({
         at: Timestamp,
@@ -50,8 +51,8 @@ export const SandboxAnalytics = Schema.Struct({
     cancelled: Schema.Int,
     failed: Schema.Int,
     executeCount: Schema.Int,
-    medianDurationMs: Schema.NullOr(Schema.Number).annotate({ description: "Of completed operations and executes." }),
-    p99DurationMs: Schema.NullOr(Schema.Number)
+    medianDurationMs: Schema.NullOr(Schema.Finite).annotate({ description: "Of completed operations and executes." }),
+    p99DurationMs: Schema.NullOr(Schema.Finite)
   }),
   resources: Schema.Struct({ samples: Schema.Array(ResourceSample) })
 }).annotate({ identifier: "SandboxAnalytics" })
@@ -72,7 +73,7 @@ const query = {
 export class AnalyticsGroup extends HttpApiGroup.make("analytics")
   .add(
     HttpApiEndpoint.get("readAnalytics", "/sandboxes/:id/analytics", {
-      params: { id: Schema.String.annotate({ description: "A Sandbox id: sbx_…" }) },
+      params: { id: SandboxId },
       query,
       success: Schema.Struct({ analytics: SandboxAnalytics }),
       error: [InvalidRequest, NotFound, RateLimited]

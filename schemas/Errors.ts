@@ -292,6 +292,21 @@ export const errorStatus = Object.fromEntries(
   Object.entries(errors).map(([code, error]) => [code, resolveStatus(error.ast) ?? 500])
 ) as Record<ErrorCode, number>
 
+/** What `details` holds for a code: its fields, or nothing. */
+const detailsOf = (code: ErrorCode): string => {
+  if (code === "EXECUTION_TIMEOUT") return "what ExecutionResult held so far"
+  const { details } = errors[code].fields
+  return "fields" in details ? Object.keys(details.fields).join(", ") : ""
+}
+
+const codesTable = [
+  "| code | status | details |",
+  "| --- | --- | --- |",
+  ...(Object.keys(errors) as Array<ErrorCode>).map(
+    (code) => `| \`${code}\` | ${errorStatus[code]} | ${detailsOf(code)} |`
+  )
+].join("\n")
+
 /** The wire form of every error. */
 export const ErrorBody = Schema.Struct({
   code: Schema.Literals(Object.keys(errors) as Array<ErrorCode>),
@@ -300,6 +315,5 @@ export const ErrorBody = Schema.Struct({
   details: Schema.Unknown
 }).annotate({
   identifier: "Error",
-  description:
-    "The body of every error answer. `code` is for programs and never changes its meaning; `message` is for people; `details` depends on the code and is null for most."
+  description: `The body of every error answer. \`code\` is for programs and never changes its meaning; \`message\` is for people; \`details\` depends on the code and is null for most.\n\n${codesTable}`
 })

@@ -28,6 +28,6 @@ export const ExecutionResult = Schema.Struct({
   encoding: Encoding,
   startedAt: Timestamp,
   finishedAt: Timestamp,
-  durationMs: Schema.Number
+  durationMs: Schema.Int
 }).annotate({ identifier: "ExecutionResult" })
 export interface ExecutionResult extends Schema.Schema.Type<typeof ExecutionResult> {}

@@ -100,22 +100,22 @@ export const CreateDirectoryRequest = Schema.Struct({
   })
 }).annotate({ identifier: "CreateDirectoryRequest", description: "An absent body means {}." })
 
-const header = (schema: Schema.Codec<string, string>, description: string) => schema.annotate({ description })
 const count = (description: string) =>
-  header(Schema.String.check(Schema.isPattern(/^\d+$/, { expected: "decimal digits" })), description)
+  Schema.String.check(Schema.isPattern(/^\d+$/, { expected: "decimal digits" })).annotate({ description })
 
 /** @source contract.md "Response headers of a successful file content read" */
 const contentHeaders = {
-  "accept-ranges": header(Schema.String, "Always bytes."),
+  "accept-ranges": Schema.Literal("bytes").annotate({ description: "Offsets count bytes." }),
   "content-length": count("Bytes in this answer."),
   "x-service-offset": count("Offset of the first returned byte."),
   "x-service-next-offset": count("Offset to continue from."),
   "x-service-file-size": count("Size of the file."),
-  "x-service-eof": header(Schema.String, "true when the end of the file was reached, else false."),
-  "x-service-next-cursor": header(
-    Schema.String,
-    "Pass it as cursor to continue at the next offset, provided that the file is unchanged."
-  )
+  "x-service-eof": Schema.Literals(["true", "false"]).annotate({
+    description: "Whether the end of the file was reached."
+  }),
+  "x-service-next-cursor": Schema.String.annotate({
+    description: "Pass it as cursor to continue at the next offset, provided that the file is unchanged."
+  })
 }
 
 const params = { id: SandboxId }

@@ -12,4 +12,12 @@ export const IdempotencyKey = Schema.String.check(
 })
 
 export const required = { "idempotency-key": IdempotencyKey }
-export const optional = { "idempotency-key": Schema.optionalKey(IdempotencyKey) }
+
+/** Of a start: repeated for the same Sandbox it boots once. */
+export const ofStart = {
+  "idempotency-key": Schema.optionalKey(
+    IdempotencyKey.annotate({
+      description: "Names this start of this Sandbox: repeated it boots nothing again, whatever happened since."
+    })
+  )
+}

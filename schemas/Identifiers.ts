@@ -30,11 +30,15 @@ export const OperationId = Schema.String.check(
 /** 32 lowercase hexadecimal characters: a capability. */
 export const PreviewId = Schema.String.check(
   Schema.isPattern(/^[0-9a-f]{32}$/, { message: "Expected a preview id: 32 lowercase hexadecimal characters" })
-).annotate({ identifier: "PreviewId", examples: ["0123456789abcdef0123456789abcdef"] })
+).annotate({
+  identifier: "PreviewId",
+  description: "A capability: shown when the preview is created, and never again.",
+  examples: ["0123456789abcdef0123456789abcdef"]
+})
 
 /** A UUID version 4, in either case. */
 export const ServiceAccessId = Schema.String.check(
-  Schema.isPattern(/^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i, {
+  Schema.isPattern(/^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-4[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$/, {
     message: "Expected a UUID version 4"
   })
 ).annotate({ identifier: "ServiceAccessId", format: "uuid", examples: ["6f1c3a52-8d1b-4c3e-9a77-0d2b5f4e1c90"] })

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
 import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
+import { SandboxId } from "./Identifiers.ts"
 import { logEntriesDefault, logEntriesMax } from "./Limits.ts"
 import { OutputStream } from "./Operation.ts"
 import { instant, integerWithDefault } from "./Query.ts"
@@ -45,7 +46,7 @@ const query = {
 export class LogsGroup extends HttpApiGroup.make("logs")
   .add(
     HttpApiEndpoint.get("readLogs", "/sandboxes/:id/logs", {
-      params: { id: Schema.String.annotate({ description: "A Sandbox id: sbx_…" }) },
+      params: { id: SandboxId },
       query,
       success: Schema.Struct({ logs: SandboxLogs }),
       error: [InvalidRequest, NotFound, UnsupportedByRuntime, SandboxUnavailable]

@@ -19,7 +19,7 @@ export const Me = Schema.Struct({
     scopes: Schema.Array(Scope),
     createdAt: Timestamp,
     lastUsedAt: Schema.NullOr(Timestamp).annotate({
-      description: "Written at most once a minute; null before the first use was written."
+      description: "The key's last use, of which this request is one."
     })
   }),
   limits: Schema.Struct({

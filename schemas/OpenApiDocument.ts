@@ -72,7 +72,38 @@ interface Parameter {
   description?: string
 }
 
-const headerName = (name: string): string => name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
+const headerName = (name: string): string =>
+  name.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase()).replace(/-Eof$/, "-EOF")
+
+/** The value that a header's text stands for. */
+const headerType = (schema: Json): Json => {
+  if (schema["pattern"] === "^\\d+$") return { type: "integer", minimum: 0 }
+  if (JSON.stringify(schema["enum"]) === '["true","false"]') return { type: "boolean" }
+  return schema
+}
+
+interface ResponseHeader {
+  readonly schema: Json
+  readonly required?: boolean
+}
+
+/** Headers of an answer by the names that people know, with their descriptions beside their schemas. */
+const responseHeaders = (given: Readonly<Record<string, ResponseHeader>>): Json =>
+  Object.fromEntries(
+    Object.entries(given).map(([name, { schema: whole, ...header }]) => {
+      const { description, ...schema } = whole
+      return [headerName(name), { ...header, description, schema: headerType(schema) }]
+    })
+  )
+
+const successResponse = (given: Json): Json => ({
+  ...given,
+  ...(given["description"] === "<No Content>" ? { description: "Done. No body." } : {}),
+  headers: {
+    ...requestId,
+    ...responseHeaders((given["headers"] ?? {}) as Readonly<Record<string, ResponseHeader>>)
+  }
+})
 
 const parameterOf = (given: Parameter, types: ReadonlyMap<string, Json>, required: ReadonlySet<string>): Parameter => {
   if (given.in === "header") return { ...given, name: headerName(given.name) }
@@ -91,7 +122,10 @@ const described = (parameter: Parameter): Parameter => {
   return typeof description === "string" ? { ...parameter, description, schema } : parameter
 }
 
-/** A status or a default makes a copy of a named schema (Name_1, NameEncoded); one that says the same goes by the first name. */
+/**
+ * A status or a default makes a copy of a named schema (Name_1, NameEncoded). One that says the same goes by the first name; what a
+ * default adds to a name is said in place.
+ */
 const withoutCopies = (document: Json): Json => {
   const { schemas } = document["components"] as { readonly schemas: Record<string, Json> }
   const names = new Map<string, string>()
@@ -107,12 +141,39 @@ const withoutCopies = (document: Json): Json => {
   return renamed as unknown as Json
 }
 
+const isEncoded = /^#\/components\/schemas\/(\w+Encoded)$/
+
+/** Puts the schemas that are only a name with a default where they are used. */
+const withoutEncoded = (document: Json): Json => {
+  const { schemas } = document["components"] as { readonly schemas: Record<string, Json> }
+  const inlined = (node: unknown): unknown => {
+    if (Array.isArray(node)) return node.map(inlined)
+    if (typeof node !== "object" || node === null) return node
+    const name = isEncoded.exec(String((node as Json)["$ref"]))?.[1]
+    if (name !== undefined) return inlined(schemas[name])
+    return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, inlined(value)]))
+  }
+  const whole = inlined(document) as { readonly components: { readonly schemas: Record<string, Json> } }
+  for (const name of Object.keys(schemas)) if (name.endsWith("Encoded")) delete whole.components.schemas[name]
+  return whole as unknown as Json
+}
+
+/** Effect's own: an object without fields is said as what is not null; how a stream's bytes are carried is nobody's business. */
+const plain = (node: Json): Json => {
+  const { not, "x-effect-stream": _, ...rest } = node
+  return not === undefined
+    ? rest
+    : JSON.stringify(not) === '{"type":"null"}'
+      ? { type: "object", ...rest }
+      : { not, ...rest }
+}
+
 /** Objects are open in both directions. */
 const opened = (node: unknown): unknown => {
   if (Array.isArray(node)) return node.map(opened)
   if (typeof node !== "object" || node === null) return node
   return Object.fromEntries(
-    Object.entries(node)
+    Object.entries(plain(node as Json))
       .filter(([key, value]) => !(key === "additionalProperties" && value === false))
       .map(([key, value]) => [key, opened(value)])
   )
@@ -138,7 +199,7 @@ const completed = (
   const scope = Context.getOrUndefined(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
   const responses = { ...(operation["responses"] as Record<string, Json>) }
   for (const [status, response] of Object.entries(responses)) {
-    responses[status] = { ...response, headers: { ...requestId, ...(response["headers"] as Json | undefined) } }
+    responses[status] = successResponse(response)
   }
   for (const [status, codes] of codesOf(failures)) responses[status] = errorResponse(status, codes)
   const parameters = (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
@@ -178,27 +239,29 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
     Object.entries(components.schemas).filter(([name]) => !isErrorCode(name.replace(/Encoded$/, "")))
   )
   const usesRetryAfter = JSON.stringify(paths).includes("#/components/headers/RetryAfter")
-  return withoutCopies(
-    opened({
-      ...derived,
-      servers: [{ url: "/", description: "This server." }],
-      info: {
-        ...(derived["info"] as Json),
-        license: { name: "Proprietary", url: "https://spdx.org/licenses/LicenseRef-Proprietary" }
-      },
-      security: [{ [securityScheme]: [] }],
-      paths,
-      components: {
-        schemas,
-        headers: { RequestId, WwwAuthenticate, ...(usesRetryAfter ? { RetryAfter } : {}) },
-        securitySchemes: {
-          [securityScheme]: {
-            type: "http",
-            scheme: "bearer",
-            description: "An API key. It never goes into a URL. A missing, unknown or revoked one gives 401."
+  return withoutEncoded(
+    withoutCopies(
+      opened({
+        ...derived,
+        servers: [{ url: "/", description: "This server." }],
+        info: {
+          ...(derived["info"] as Json),
+          license: { name: "Proprietary", url: "https://spdx.org/licenses/LicenseRef-Proprietary" }
+        },
+        security: [{ [securityScheme]: [] }],
+        paths,
+        components: {
+          schemas,
+          headers: { RequestId, WwwAuthenticate, ...(usesRetryAfter ? { RetryAfter } : {}) },
+          securitySchemes: {
+            [securityScheme]: {
+              type: "http",
+              scheme: "bearer",
+              description: "An API key. It never goes into a URL. A missing, unknown or revoked one gives 401."
+            }
           }
         }
-      }
-    }) as Json
+      }) as Json
+    )
   )
 }

@@ -24,7 +24,7 @@ export const CreatePreviewRequest = Schema.Struct({
 export interface CreatePreviewRequest extends Schema.Schema.Type<typeof CreatePreviewRequest> {}
 
 export const Preview = Schema.Struct({
-  id: PreviewId.annotate({ description: "A capability: shown here only, and never stored." }),
+  id: PreviewId,
   sandboxId: SandboxId,
   port: Schema.Int,
   url: Schema.String,

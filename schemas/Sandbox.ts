@@ -58,7 +58,7 @@ export const Sandbox = Schema.Struct({
   runtime: Schema.Literals(["vm", "namespace"]).annotate({
     description: "vm: a virtual machine. namespace: Linux namespaces on the host's kernel. Always what it really is."
   }),
-  profile: Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Int, diskBytes: Schema.Int }),
+  profile: Schema.Struct({ vcpus: Schema.Int, memoryBytes: Schema.Int, diskBytes: Schema.Int }),
   status: SandboxStatus,
   statusReason: Schema.NullOr(Reason),
   networkEnabled: Schema.Boolean,
@@ -183,7 +183,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       ),
     HttpApiEndpoint.post("startSandbox", "/sandboxes/:id/start", {
       params: sandboxParams,
-      headers: IdempotencyKey.optional,
+      headers: IdempotencyKey.ofStart,
       payload: StartSandboxRequest,
       success: SandboxResponse.pipe(HttpApiSchema.status(201)),
       error: [...jsonBody, ...limits, ...reached]

@@ -195,15 +195,16 @@ const make = Effect.gen(function* () {
         : yield* settled(answer, record)
     }
     // The key's row says which START was sent for it. Until it does, the START may not have been committed and is sent again.
-    const key = { accountId, kind: "sandbox.start", key: idempotencyKey }
+    // It is the Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
+    const key = { accountId, kind: `sandbox.start:${sandboxId}`, key: idempotencyKey }
     yield* sql`
       insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
       values (${key.accountId}, ${key.kind}, ${key.key}, ${sandboxId}, ${sandboxId}, ${BigInt(yield* Clock.currentTimeMillis)})
       on conflict do nothing`.pipe(Effect.orDie)
-    const [row] = yield* sql<{ readonly target_id: string; readonly response: unknown }>`
-      select target_id, response from idempotency_keys
+    const [row] = yield* sql<{ readonly response: unknown }>`
+      select response from idempotency_keys
       where account_id = ${key.accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(Effect.orDie)
-    if (row!.target_id !== sandboxId || row!.response === null) {
+    if (row!.response === null) {
       const state = yield* send(sandboxId, "START", requestId)
       yield* sql`
         update idempotency_keys set response = ${JSON.stringify({ revision: state.revision })}::jsonb

@@ -7,6 +7,7 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { errorStatus } from "../../schemas/Errors.ts"
 import { TestApi } from "./TestApi.ts"
 
 const linter = join(dirname(createRequire(import.meta.url).resolve("@redocly/cli/package.json")), "bin/cli.js")
@@ -133,12 +134,20 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
-  it.effect("schemas bear the contract's names, and stay open to fields of later versions", () =>
-    withApi(async (api) => {
-      const document = await fetched(api)
-      assert.includeMembers(Object.keys(document.components.schemas), named)
-      assert.notInclude(JSON.stringify(document), '"additionalProperties":false')
-    })
+  it.effect(
+    "schemas bear the contract's names, and no others for the same, and stay open to fields of later versions",
+    () =>
+      withApi(async (api) => {
+        const document = await fetched(api)
+        const names = Object.keys(document.components.schemas)
+        assert.deepStrictEqual(
+          names.filter((name) => /_\d+$|Encoded$/.test(name)),
+          []
+        )
+        assert.deepInclude(document.components.schemas["StartSandboxRequest"], { type: "object" })
+        assert.includeMembers(Object.keys(document.components.schemas), named)
+        assert.notInclude(JSON.stringify(document), '"additionalProperties":false')
+      })
   )
 
   it.effect("every operation is told apart, summed up, and secured, but for the description itself", () =>
@@ -182,6 +191,31 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
       assert.deepInclude(parameters("post /sandboxes/{id}/start")["Idempotency-Key"]!, { required: false })
       assert.isFalse(document.paths["/api/v2/sandboxes/{id}/start"]!["post"]!.requestBody!.required)
       assert.isTrue(document.paths["/api/v2/sandboxes"]!["post"]!.requestBody!.required)
+    })
+  )
+
+  it.effect("numbers are numbers, and an answer's headers have the contract's names and types", () =>
+    withApi(async (api) => {
+      const document = await fetched(api)
+      assert.notInclude(JSON.stringify(document), "Infinity")
+      const headers = document.paths["/api/v2/sandboxes/{id}/files/content"]!["get"]!.responses["200"]!
+        .headers as Record<string, { readonly schema?: object }>
+      assert.deepInclude(headers["Accept-Ranges"]!.schema, { enum: ["bytes"] })
+      for (const name of ["X-Service-Offset", "X-Service-Next-Offset", "X-Service-File-Size"]) {
+        assert.deepStrictEqual(headers[name]!.schema, { type: "integer", minimum: 0 }, name)
+      }
+      assert.deepStrictEqual(headers["X-Service-EOF"]!.schema, { type: "boolean" })
+      assert.deepStrictEqual(headers["X-Service-Next-Cursor"]!.schema, { type: "string" })
+    })
+  )
+
+  it.effect("each code is listed with its status and what its details hold", () =>
+    withApi(async (api) => {
+      const { description } = (await fetched(api)).components.schemas["Error"] as { readonly description: string }
+      for (const [code, status] of Object.entries(errorStatus)) {
+        assert.include(description, `| \`${code}\` | ${status} |`)
+      }
+      assert.include(description, "| `SCOPE_REQUIRED` | 403 | scope |")
     })
   )
 

@@ -182,6 +182,20 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
     })
   )
 
+  it.effect("a start's key is its Sandbox's own: the same key starts another Sandbox, and each of them once", () =>
+    withTenant(async ({ send, running }) => {
+      const ids = [await running(), await running()]
+      const start = async (id: string) => {
+        const { status, json } = await send("POST", `/${id}/start`, { headers: { "idempotency-key": "shared" } })
+        return [status, json.sandbox.status, json.sandbox.generation]
+      }
+      for (const id of ids) await send("POST", `/${id}/stop`)
+      for (const id of ids) assert.deepStrictEqual(await start(id), [201, "running", 2])
+      for (const id of ids) await send("POST", `/${id}/stop`)
+      for (const id of ids) assert.deepStrictEqual(await start(id), [201, "stopped", 2])
+    })
+  )
+
   it.effect("the transition log is paged from the first revision on, and tells what may come next", () =>
     withTenant(async ({ send, running }) => {
       const id = await running()
