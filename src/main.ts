@@ -4,6 +4,7 @@ import { Atoll } from "./Atoll.ts"
 import { ActorCluster } from "./actor/ActorCluster.ts"
 import { ApiServer } from "./http/ApiServer.ts"
 import { Listener } from "./http/Listener.ts"
+import { collectPassingBytes } from "./http/PassingBytes.ts"
 import { launch } from "./Launch.ts"
 import { RuntimeChoice } from "./runtime/RuntimeChoice.ts"
 import { RuntimeBinding } from "./sandbox/RuntimeBinding.ts"
@@ -23,4 +24,5 @@ const service = Atoll.layer().pipe(
   Layer.provide(ActorCluster.layer)
 )
 
+collectPassingBytes()
 launch(ApiServer.layer.pipe(Layer.provideMerge(Listener.layer), Layer.provide(service), Layer.provide(store)))
