@@ -14,22 +14,25 @@ export const ConsoleLog = {
       const output = yield* Output
       yield* runtime.console.pipe(
         Stream.runForEach(
-          Effect.fnUntraced(function* ({ sandboxId, generation, offset, bytes }) {
-            const ownerId = consoleOwner(sandboxId, generation)
-            const stored = yield* output.offsets(ownerId)
-            const at = yield* Clock.currentTimeMillis
-            const pieces = new OutputSplit(stored.stdout).take([{ offset, bytes }], true)
-            yield* output.append(
-              pieces.map((piece) => ({
-                ownerId,
-                stream: "stdout" as const,
-                sandboxId,
-                source: "workload" as const,
-                at,
-                ...piece
-              }))
-            )
-          })
+          Effect.fnUntraced(
+            function* ({ sandboxId, generation, offset, bytes }) {
+              const ownerId = consoleOwner(sandboxId, generation)
+              const stored = yield* output.offsets(ownerId)
+              const at = yield* Clock.currentTimeMillis
+              const pieces = new OutputSplit(stored.stdout).take([{ offset, bytes }], true)
+              yield* output.append(
+                pieces.map((piece) => ({
+                  ownerId,
+                  stream: "stdout" as const,
+                  sandboxId,
+                  source: "workload" as const,
+                  at,
+                  ...piece
+                }))
+              )
+            },
+            Effect.retry({ while: (error) => error._tag === "Overtaken" })
+          )
         ),
         Effect.catchCause((cause) => Effect.logError("Consoles are no longer stored", cause)),
         Effect.forkScoped

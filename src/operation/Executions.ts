@@ -128,8 +128,10 @@ export class Executions extends Context.Service<
         const chunks = [...chunksOf("stdout", stdout), ...chunksOf("stderr", stderr)]
         const timedOut = end === null || end.timedOut
         later(note(id, execution, result, timedOut))
-        if (stdout.length + stderr.length > storeLaterMaxBytes) yield* output.append(chunks)
-        else if (chunks.length > 0) later(output.append(chunks))
+        // Nobody else knows this owner: what overtook it is its own first try, whose answer was lost.
+        const store = Effect.catchTag(output.append(chunks), "Overtaken", () => Effect.void)
+        if (stdout.length + stderr.length > storeLaterMaxBytes) yield* store
+        else if (chunks.length > 0) later(store)
         if (timedOut) return yield* new ExecutionTimeout({ details: result })
         return result
       })

@@ -33,8 +33,7 @@ export interface FollowOptions {
 
 const streams: ReadonlyArray<OutputStream> = ["stdout", "stderr"]
 
-/** Returns once the process has ended, all its output is stored, and the guest has settled its tree. */
-export const followProcess = Effect.fnUntraced(
+const followOnce = Effect.fnUntraced(
   function* ({ guest, output, key, sandboxId, source, retainBytes }: FollowOptions) {
     const stored = yield* output.offsets(key)
     const splits = { stdout: new OutputSplit(stored.stdout), stderr: new OutputSplit(stored.stderr) }
@@ -89,6 +88,11 @@ export const followProcess = Effect.fnUntraced(
   },
   (effect) => Effect.scoped(effect)
 )
+
+/** Returns once the process has ended, all its output is stored, and the guest has settled its tree. */
+export const followProcess = (options: FollowOptions): Effect.Effect<Followed, ProcessUnknown | GuestUnavailable> =>
+  // What a killed process had sent before arrived after it was asked for.
+  Effect.catchTag(followOnce(options), "Overtaken", () => followProcess(options))
 
 const sizeOf = (batch: ReadonlyArray<ProcessFrame>) =>
   batch.reduce((sum, frame) => sum + (frame.type === "output" ? frame.bytes.length : 0), 0)

@@ -6,7 +6,7 @@
  *
  * @source contract.md OperationOutputChunk, SandboxLogs; contract-details.md "retention"
  */
-import { Context, Effect, Layer, Queue, Schedule } from "effect"
+import { Context, Data, Effect, Layer, Queue, Schedule } from "effect"
 import type { SqlError } from "effect/unstable/sql"
 import { byteaColumn, int8Column, textColumn } from "./Columns.ts"
 import { OutputDatabase } from "./Database.ts"
@@ -40,30 +40,41 @@ export interface OutputPage {
 
 interface Job {
   readonly chunks: ReadonlyArray<OutputChunk>
-  readonly done: (error: SqlError.SqlError | null) => void
+  readonly done: (error: SqlError.SqlError | Overtaken | null) => void
 }
 
 const batchBytesMax = 2 * 1024 * 1024
 const pageChunksMax = 4096
 
+// A stream's end moves only from where the writer believes it to be, or over a gap. A statement of a process that was killed may still be on
+// its way while the next one follows the same command: whichever of the two comes second stores nothing. `retained_offset` carries the
+// writer's begin: a stream that does not begin at 0 has nothing before it either.
 const appendStatement = `
   with input as (
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::bytea[])
       as i (owner_id, stream, sandbox_id, source, start_offset, end_offset, at, bytes)
+  ), advanced as (
+    insert into outputs (owner_id, stream, sandbox_id, source, next_offset, retained_offset)
+    select owner_id, stream, min(sandbox_id), min(source), max(end_offset), min(start_offset)
+    from input group by owner_id, stream order by owner_id, stream
+    on conflict (owner_id, stream) do update set next_offset = excluded.next_offset
+      where outputs.next_offset <= excluded.retained_offset
+    returning owner_id, stream
   ), stored as (
-    insert into output_chunks (owner_id, stream, sandbox_id, source, start_offset, end_offset, at, bytes)
-    select owner_id, stream, sandbox_id, source, start_offset, end_offset, at, bytes from input
-    on conflict do nothing
+    insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, bytes)
+    select i.owner_id, i.stream, i.start_offset, i.end_offset, i.sandbox_id, i.source, i.at, i.bytes
+    from input i join advanced a on a.owner_id = i.owner_id and a.stream = i.stream
   )
-  insert into outputs (owner_id, stream, sandbox_id, source, next_offset)
-  select owner_id, stream, min(sandbox_id), min(source), max(end_offset) from input group by owner_id, stream order by owner_id, stream
-  on conflict (owner_id, stream) do update set next_offset = greatest(outputs.next_offset, excluded.next_offset)`
+  select owner_id, stream from advanced`
+
+/** Somebody else stored bytes of that stream meanwhile: read its offset and go on from there. Streams of the same call may be stored. */
+export class Overtaken extends Data.TaggedError("Overtaken")<{ readonly ownerId: string }> {}
 
 export class Output extends Context.Service<
   Output,
   {
     /** Stored when it returns (durable with the next journal commit). Chunks of one stream must follow each other. */
-    readonly append: (chunks: ReadonlyArray<OutputChunk>) => Effect.Effect<void>
+    readonly append: (chunks: ReadonlyArray<OutputChunk>) => Effect.Effect<void, Overtaken>
     /** How much of each stream is stored. */
     readonly offsets: (ownerId: string) => Effect.Effect<{ readonly stdout: number; readonly stderr: number }>
     /** The same for many owners at once. */
@@ -95,7 +106,7 @@ export class Output extends Context.Service<
       const write = (batch: ReadonlyArray<Job>): Effect.Effect<void> => {
         const chunks = batch.flatMap((job) => job.chunks)
         return sql
-          .unsafe(appendStatement, [
+          .unsafe<{ readonly owner_id: string; readonly stream: OutputStreamName }>(appendStatement, [
             textColumn(chunks.map((chunk) => chunk.ownerId)),
             textColumn(chunks.map((chunk) => chunk.stream)),
             textColumn(chunks.map((chunk) => chunk.sandboxId)),
@@ -109,9 +120,13 @@ export class Output extends Context.Service<
             Effect.tapError((error) => Effect.logWarning("Output could not be stored", error.message)),
             Effect.retry({ schedule: retryStorage, while: (error) => error.isRetryable }),
             Effect.matchEffect({
-              onSuccess: () =>
+              onSuccess: (rows) =>
                 Effect.sync(() => {
-                  for (const job of batch) job.done(null)
+                  const advanced = new Set(rows.map((row) => streamOf(row.owner_id, row.stream)))
+                  for (const job of batch) {
+                    const missed = job.chunks.find((chunk) => !advanced.has(streamOf(chunk.ownerId, chunk.stream)))
+                    job.done(missed === undefined ? null : new Overtaken({ ownerId: missed.ownerId }))
+                  }
                 }),
               onFailure: (error) =>
                 batch.length === 1
@@ -121,20 +136,24 @@ export class Output extends Context.Service<
           )
       }
 
-      const takeBatch = Effect.gen(function* () {
-        const first = yield* Queue.take(jobs)
-        const batch = [first]
-        let bytes = sizeOf(first)
+      // One statement can move a stream once: a second job for it waits for the next statement.
+      const writeNext = Effect.gen(function* () {
+        const batch = [yield* Queue.take(jobs)]
+        const streams = new Set(streamsOf(batch[0]!))
+        let bytes = sizeOf(batch[0]!)
         while (bytes < batchBytesMax && Queue.sizeUnsafe(jobs) > 0) {
           const next = yield* Queue.take(jobs)
+          if (streamsOf(next).some((stream) => streams.has(stream))) {
+            yield* write(batch)
+            return yield* write([next])
+          }
+          for (const stream of streamsOf(next)) streams.add(stream)
           batch.push(next)
           bytes += sizeOf(next)
         }
-        return batch
+        yield* write(batch)
       })
-      for (let writer = 0; writer < 2; writer++) {
-        yield* takeBatch.pipe(Effect.flatMap(write), Effect.forever, Effect.forkScoped)
-      }
+      for (let writer = 0; writer < 2; writer++) yield* Effect.forkScoped(Effect.forever(writeNext))
 
       const offsetsOf = (ownerIds: ReadonlyArray<string>) =>
         patiently(
@@ -154,10 +173,13 @@ export class Output extends Context.Service<
       return Output.of({
         append: Effect.fnUntraced(function* (chunks) {
           if (chunks.length === 0) return
-          yield* Effect.callback<void>((resume) => {
+          yield* Effect.callback<void, Overtaken>((resume) => {
             Queue.offerUnsafe(jobs, {
               chunks,
-              done: (error) => resume(error === null ? Effect.void : Effect.die(error))
+              done: (error) => {
+                if (error === null) resume(Effect.void)
+                else resume(error instanceof Overtaken ? Effect.fail(error) : Effect.die(error))
+              }
             })
           })
           for (const ownerId of new Set(chunks.map((chunk) => chunk.ownerId))) {
@@ -229,5 +251,9 @@ export class Output extends Context.Service<
     })
   )
 }
+
+const streamOf = (ownerId: string, stream: OutputStreamName) => `${stream} ${ownerId}`
+
+const streamsOf = (job: Job) => job.chunks.map((chunk) => streamOf(chunk.ownerId, chunk.stream))
 
 const sizeOf = (job: Job) => job.chunks.reduce((sum, chunk) => sum + chunk.bytes.length, 0)

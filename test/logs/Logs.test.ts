@@ -85,7 +85,8 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
         "op_big",
         "process",
         "stdout",
-        0,
+        // Not older than the retention: the service prunes by itself.
+        Date.now() - 1000,
         Array.from({ length: 300 }, (_, index) => String(index).padStart(64 * 1024, "."))
       )
       const { entries, truncated } = yield* logs.read(accountId, sandboxId, { ...any, limit: 5000 })

@@ -1,0 +1,89 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Fiber, Layer } from "effect"
+import { SqlClient } from "effect/unstable/sql"
+import { Output, type OutputChunk } from "../../src/store/Output.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+
+const text = (length: number) => Buffer.from(Array.from({ length }, (_, index) => 48 + (index % 10)))
+
+/** What a command wrote from `from` up to `to`. */
+const chunk = (ownerId: string, from: number, to: number): OutputChunk => ({
+  ownerId,
+  stream: "stdout",
+  sandboxId: "sbx",
+  source: "process",
+  offset: from,
+  bytes: text(to).subarray(from),
+  at: 1
+})
+
+const readAll = (ownerId: string) => Effect.flatMap(Output, (output) => output.read(ownerId, "stdout", 0, 1000))
+
+layer(Output.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("Output", (it) => {
+  it.effect("stores nothing of a writer that believes the stream's end to be earlier, and tells it", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.append([chunk("op_1", 0, 100)])
+      const overtaken = yield* Effect.flip(output.append([chunk("op_1", 0, 250), chunk("op_1", 250, 300)]))
+      assert.strictEqual(overtaken.ownerId, "op_1")
+      assert.strictEqual((yield* output.offsets("op_1")).stdout, 100)
+      yield* output.append([chunk("op_1", 100, 300)])
+      assert.deepStrictEqual(Buffer.from((yield* readAll("op_1")).bytes), text(300))
+    })
+  )
+
+  it.effect("waits for a killed process's statement that is still being written, and goes on behind it", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const sql = yield* SqlClient.SqlClient
+      const arrived = Promise.withResolvers<void>()
+      const finish = Promise.withResolvers<void>()
+      const killed = yield* Effect.forkChild(
+        sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`insert into outputs (owner_id, stream, sandbox_id, source, next_offset) values ('op_2', 'stdout', 'sbx', 'process', 100)`
+            yield* sql`insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, bytes)
+              values ('op_2', 'stdout', 0, 100, 'sbx', 'process', 1, ${text(100)})`
+            arrived.resolve()
+            yield* Effect.promise(() => finish.promise)
+          })
+        )
+      )
+      yield* Effect.promise(() => arrived.promise)
+      assert.strictEqual((yield* output.offsets("op_2")).stdout, 0)
+      const next = yield* Effect.forkChild(Effect.flip(output.append([chunk("op_2", 0, 300)])))
+      finish.resolve()
+      yield* Fiber.join(killed)
+      assert.strictEqual((yield* Fiber.join(next))._tag, "Overtaken")
+      yield* output.append([chunk("op_2", 100, 300)])
+      assert.deepStrictEqual(Buffer.from((yield* readAll("op_2")).bytes), text(300))
+    })
+  )
+
+  it.effect("stores the others of a batch when one is overtaken, and takes a stream twice in a batch", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.append([chunk("op_3", 0, 100)])
+      const outcomes = yield* Effect.all(
+        [
+          output.append([chunk("op_4", 0, 10)]),
+          output.append([chunk("op_3", 50, 60)]),
+          output.append([chunk("op_4", 10, 20)]),
+          output.append([chunk("op_5", 0, 10)])
+        ].map((one) => Effect.match(one, { onFailure: () => "overtaken", onSuccess: () => "stored" })),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(outcomes, ["stored", "overtaken", "stored", "stored"])
+      assert.deepStrictEqual(Buffer.from((yield* readAll("op_4")).bytes), text(20))
+    })
+  )
+
+  it.effect("moves on over a gap, and says that what lies before is not kept", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.append([chunk("op_6", 40, 60)])
+      const page = yield* readAll("op_6")
+      assert.deepStrictEqual([page.offset, page.truncated, page.totalBytes], [40, true, 60])
+    })
+  )
+})
