@@ -1,4 +1,7 @@
-/** One `cat` of 100 MB as an operation, read by a client as it comes: MB/s into the store and the service's memory, which must stay flat. */
+/**
+ * One `cat` of 100 MB as an operation, alone and with a client that reads it as it comes: MB/s into the store, and the service's memory,
+ * which must stay flat.
+ */
 import { BenchService } from "./BenchService.ts"
 
 const megabytes = 100
@@ -20,45 +23,64 @@ await BenchService.use(
       return operation.id
     }
 
-    const table = []
-    for (let round = 0; round < 3; round++) {
-      const before = await service.residentBytes()
-      let peak = before
-      const start = performance.now()
-      const operationId = await operate(["cat", "big"])
+    const isCompleted = async (operationId: string, timeoutSeconds: number) => {
+      const { operation } = await service.call<{ operation: { status: string } }>(
+        "POST",
+        `/sandboxes/${id}/operations/${operationId}/wait`,
+        { timeoutSeconds }
+      )
+      return operation.status === "completed"
+    }
+
+    /** Follows the output as a client does that wants all of it: the next page at once, or a wait for more. */
+    const readAll = async (operationId: string, onPage: () => Promise<void>) => {
       let offset = 0
-      let storedAt = 0
       while (true) {
-        const chunk = await service.call<{ nextOffset: number; eof: boolean }>(
+        const page = await service.call<{ nextOffset: number; eof: boolean }>(
           "GET",
           `/sandboxes/${id}/operations/${operationId}/output?stream=stdout&offset=${offset}&limit=262144`
         )
-        const isWaiting = chunk.nextOffset === offset
-        offset = chunk.nextOffset
-        if (chunk.eof) break
-        if (isWaiting) {
+        await onPage()
+        if (page.nextOffset === offset && !page.eof) {
           await service.call("POST", `/sandboxes/${id}/operations/${operationId}/wait`, {
             stdoutOffset: offset,
             timeoutSeconds: 1
           })
         }
-        if (storedAt === 0) {
-          const { operation } = await service.call<{ operation: { status: string } }>(
-            "GET",
-            `/sandboxes/${id}/operations/${operationId}`
-          )
-          if (operation.status === "completed") storedAt = performance.now()
-        }
-        peak = Math.max(peak, await service.residentBytes())
+        offset = page.nextOffset
+        if (page.eof) return offset
       }
-      const read = performance.now()
-      if (offset !== megabytes * 1_000_000) throw new Error(`${offset} bytes arrived`)
-      table.push({
-        "stored MB/s": Math.round(megabytes / (((storedAt || read) - start) / 1000)),
-        "read through MB/s": Math.round(megabytes / ((read - start) / 1000)),
-        "memory before MB": Math.round(before / 1e6),
-        "memory peak MB": Math.round(peak / 1e6)
-      })
+    }
+
+    const table = []
+    for (let round = 0; round < 3; round++) {
+      for (const reader of ["none", "follows"]) {
+        const before = await service.residentBytes()
+        let peak = before
+        const look = async () => {
+          peak = Math.max(peak, await service.residentBytes())
+        }
+        const watching = setInterval(look, 20)
+        const cpu = await service.cpuSeconds()
+        const start = performance.now()
+        const operationId = await operate(["cat", "big"])
+        const reading = reader === "follows" ? readAll(operationId, look) : null
+        while (!(await isCompleted(operationId, 30))) {}
+        const stored = performance.now()
+        const cpuStored = (await service.cpuSeconds()) - cpu
+        const arrived = (await reading) ?? megabytes * 1_000_000
+        const read = performance.now()
+        clearInterval(watching)
+        if (arrived !== megabytes * 1_000_000) throw new Error(`${arrived} bytes arrived`)
+        table.push({
+          reader,
+          "stored MB/s": Math.round(megabytes / ((stored - start) / 1000)),
+          "read through MB/s": reading === null ? null : Math.round(megabytes / ((read - start) / 1000)),
+          "service CPU ms a MB stored": Number(((cpuStored * 1000) / megabytes).toFixed(1)),
+          "memory before MB": Math.round(before / 1e6),
+          "memory peak MB": Math.round(peak / 1e6)
+        })
+      }
     }
     console.table(table)
   }
