@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto"
 import { statSync } from "node:fs"
 import { basename, dirname, join, resolve } from "node:path"
-import { Config, Context, Effect, Layer, Option, type Redacted, Schema } from "effect"
+import { Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 
 interface Setting<A> {
   readonly env: string
@@ -96,6 +96,28 @@ const secret = (env: string, description: string): Setting<Redacted.Redacted<str
   config: Config.Redacted(env).pipe(Config.option, Config.map(Option.getOrNull))
 })
 
+/** A URL, which may hold a password. `example` shows its shape. */
+const secretUrl = (
+  env: string,
+  protocols: ReadonlyArray<string>,
+  example: string,
+  description: string
+): Setting<Redacted.Redacted<string> | null> => ({
+  ...secret(env, description),
+  shape: `a URL such as ${example}`,
+  config: Config.schema(
+    Schema.Redacted(
+      Schema.String.check(
+        Schema.makeFilter<string>((text) => text === "" || protocols.includes(URL.parse(text)?.protocol ?? ""))
+      )
+    ),
+    env
+  ).pipe(
+    Config.option,
+    Config.map((found) => Option.getOrNull(Option.filter(found, (url) => Redacted.value(url) !== "")))
+  )
+})
+
 const port = { minimum: 0, maximum: 65_535 }
 
 export const settings = {
@@ -108,12 +130,16 @@ export const settings = {
     "Folder of the embedded Postgres, volumes and runtime state. As root in a folder that is closed to other users (below /root, say): /var/lib/atoll/<folder>-<digest>."
   ),
   logLevel: oneOf("ATOLL_LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "The least that is logged."),
-  otlpEndpoint: secret(
+  otlpEndpoint: secretUrl(
     "OTEL_EXPORTER_OTLP_ENDPOINT",
+    ["http:", "https:"],
+    "http://127.0.0.1:4318",
     "OpenTelemetry collector that gets traces by OTLP over HTTP, as http://127.0.0.1:4318; without it nothing is traced."
   ),
-  databaseUrl: secret(
+  databaseUrl: secretUrl(
     "DATABASE_URL",
+    ["postgres:", "postgresql:"],
+    "postgres://user:password@host:5432/database",
     "Postgres to use instead of the embedded one, as postgres://user:password@host/database."
   ),
   databaseWaitMs: integer(

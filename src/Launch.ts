@@ -21,6 +21,9 @@ const repeatedSignalMs = 1_000
 
 const exitCodes = { stopped: 0, unavailable: 69, defect: 70, settings: 78 }
 
+/** What no restart mends: the text of a setting. */
+const settingFaults: ReadonlySet<string> = new Set(["SettingsUnusable", "SecretUnusable"])
+
 /** One JSON object a line, unless a person looks at it. */
 const logFormat = Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson])
 
@@ -42,7 +45,7 @@ const ending = (exit: Exit.Exit<unknown, unknown>): { readonly code: number; rea
     return { code: exitCodes.defect, sentence: `a defect ended Atoll:\n${Cause.pretty(exit.cause)}` }
   }
   return {
-    code: fault._tag === "SettingsUnusable" ? exitCodes.settings : exitCodes.unavailable,
+    code: settingFaults.has(fault._tag) ? exitCodes.settings : exitCodes.unavailable,
     sentence: fault.message
   }
 }

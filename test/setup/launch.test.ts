@@ -178,6 +178,10 @@ describe("the service as a process", () => {
       const service = yield* start({ ATOLL_VOLUME_BYTES: "4GB" })
       assert.strictEqual(yield* ended(service), 78)
       assert.include(service.said(), "atoll: ATOLL_VOLUME_BYTES must be a whole number from")
+      const secretive = yield* start({ ATOLL_BOOTSTRAP_API_KEY: "two words" })
+      assert.strictEqual(yield* ended(secretive), 78)
+      assert.include(secretive.said(), "atoll: ATOLL_BOOTSTRAP_API_KEY must be")
+      assert.notInclude(secretive.said(), "two words")
     }).pipe(provideDatabase)
   )
 

@@ -43,6 +43,23 @@ describe("the settings", () => {
     })
   )
 
+  it.effect("that are URLs are looked at before anything is tried with them, and not repeated", () =>
+    Effect.gen(function* () {
+      for (const url of ["hunter2", "http://someone:hunter2@127.0.0.1/shop"]) {
+        const { message } = yield* Effect.flip(
+          read({ DATABASE_URL: url, OTEL_EXPORTER_OTLP_ENDPOINT: "127.0.0.1:4318" })
+        )
+        assert.match(
+          message,
+          /^OTEL_EXPORTER_OTLP_ENDPOINT must be a URL such as http:.* DATABASE_URL must be a URL such as postgres:/
+        )
+        assert.notInclude(message, "hunter2")
+      }
+      const found = yield* read({ DATABASE_URL: "", OTEL_EXPORTER_OTLP_ENDPOINT: "" })
+      assert.deepInclude(found, { databaseUrl: null, otlpEndpoint: null })
+    })
+  )
+
   it("have distinct names, each with its unit last where it has one", () => {
     const names = Object.values(settings).map((setting) => setting.env)
     assert.lengthOf(new Set(names), names.length)
