@@ -8,7 +8,7 @@ import { Entity } from "effect/unstable/cluster"
 import { Rpc } from "effect/unstable/rpc"
 import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { type ActorError, ActorNotFound, EventRefused, MailboxFull } from "./ActorError.ts"
-import type { Message } from "./LiveActor.ts"
+import type { Message } from "./Message.ts"
 
 const Deliver = Rpc.make("Deliver", {
   payload: {

@@ -7,29 +7,22 @@
  *
  * @source design.md "The actor"; ARCHITECTURE.md "Departures"
  */
-import { Cause, Clock, Context, Effect, Exit, Fiber, FiberSet, Layer, Metric, Schedule, Scope } from "effect"
+import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Scope } from "effect"
 import { EntityId, type ShardId, Sharding } from "effect/unstable/cluster"
 import { type ActorInsert, type CommitOutcome, Journal, type PendingCommand } from "../store/Journal.ts"
-import type { ActorDefinition, ActorState, AnyEvent, CommandScope } from "./ActorDefinition.ts"
+import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { type ActorForward, actorEntity, forwardTo } from "./ActorEntity.ts"
 import { type ActorError, ActorNotFound, EventRefused, MailboxFull } from "./ActorError.ts"
-import { LiveActor, type Message } from "./LiveActor.ts"
-import { begin, decide, earliest, store } from "./Transition.ts"
+import { CommandRunner, withCommands } from "./CommandRunner.ts"
+import { DeadlineTimers } from "./DeadlineTimers.ts"
+import { LiveActor } from "./LiveActor.ts"
+import { type Message, unawaited } from "./Message.ts"
+import { firstRevision, type NewActor } from "./NewActor.ts"
+import { decide, earliest, store } from "./Transition.ts"
 
 export interface Delivery {
   readonly cause: string
   readonly requestId?: string | null
-}
-
-export interface NewActor {
-  readonly id: string
-  readonly accountId: string
-  readonly sandboxId: string
-  readonly input: { readonly at: number } & Record<string, unknown>
-  readonly payload: unknown
-  readonly cause: string
-  readonly requestId: string | null
-  readonly idempotency: ActorInsert["idempotency"]
 }
 
 export interface ActorHostOptions {
@@ -103,7 +96,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const definitions = new Map<string, ActorDefinition>()
   const forwards = new Map<string, ActorForward>()
   const live = new Map<string, LiveActor>()
-  const timers = new Map<string, { readonly at: number; readonly fiber: Fiber.Fiber<void> }>()
+  const timers = new DeadlineTimers(clock, fork, options.deadlineHorizonMs)
+  const commands = new CommandRunner(fork, (actor, message) => enqueue(actor, message))
   const listeners = new Map<string, Set<(state: ActorState) => void>>()
   const metricContext = Context.empty()
 
@@ -116,114 +110,12 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const shardOf = (id: string): ShardId.ShardId => sharding.getShardId(EntityId.make(id), "default")
   const isOurs = (id: string) => sharding.hasShardId(shardOf(id))
 
-  // --- commands -----------------------------------------------------------------------------------------------------
-
-  const scopeOf = (actor: LiveActor): CommandScope => ({
-    state: () => actor.state(),
-    tell: (event) =>
-      Effect.sync(() => {
-        enqueue(actor, {
-          event,
-          cause: "command",
-          requestId: null,
-          done: null,
-          deadline: null,
-          attempts: 0,
-          ...noReply
-        })
-      })
-  })
-
-  const interpret = (actor: LiveActor, command: PendingCommand) =>
-    Effect.suspend(() => actor.definition.interpret(command, scopeOf(actor))).pipe(
-      Effect.tapCause((cause) =>
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.void
-          : Effect.logError(`Command ${command.type} of ${actor.id} failed and is tried again`, cause)
-      ),
-      Effect.sandbox,
-      Effect.retry({
-        schedule: Schedule.min([Schedule.exponential(100), Schedule.spaced(30_000)]),
-        while: (cause) => !Cause.hasInterruptsOnly(cause)
-      }),
-      Effect.withSpan("ActorHost.command", { attributes: { actor: actor.id, command: command.type } })
-    )
-
-  const run = (actor: LiveActor, command: PendingCommand) => {
-    if (actor.running.has(command.key)) return
-    const lane = actor.definition.lane(command.type)
-    const superseded: Array<Fiber.Fiber<unknown, unknown>> = []
-    if (lane !== null) {
-      for (const [key, other] of actor.running) {
-        if (other.lane === lane) {
-          superseded.push(other.fiber)
-          actor.running.delete(key)
-        }
-      }
-    }
-    const work = Effect.yieldNow.pipe(
-      Effect.andThen(Fiber.interruptAll(superseded)),
-      Effect.andThen(interpret(actor, command))
-    )
-    const fiber = fork(
-      Effect.onExit(work, (exit) =>
-        Effect.sync(() => {
-          if (actor.running.get(command.key)?.fiber === fiber) actor.running.delete(command.key)
-          if (Exit.isSuccess(exit) && !actor.dropped) {
-            enqueue(actor, {
-              event: exit.value,
-              cause: "command",
-              requestId: null,
-              done: command.key,
-              deadline: null,
-              attempts: 0,
-              ...noReply
-            })
-          }
-        })
-      )
-    )
-    actor.running.set(command.key, { lane, fiber })
-  }
-
-  /** A newer command of a lane takes the place of those before it. */
-  const withCommands = (
-    actor: LiveActor,
-    pending: ReadonlyArray<PendingCommand>,
-    commands: ReadonlyArray<PendingCommand>
-  ) => {
-    if (commands.length === 0) return pending
-    const lanes = new Set(
-      commands.map((command) => actor.definition.lane(command.type)).filter((lane) => lane !== null)
-    )
-    const kept =
-      lanes.size === 0 ? pending : pending.filter((command) => !lanes.has(actor.definition.lane(command.type) ?? ""))
-    return [...kept, ...commands]
-  }
-
   // --- deadlines ----------------------------------------------------------------------------------------------------
 
-  const setTimer = (id: string, kind: string, dueAt: number | null) => {
-    const timer = timers.get(id)
-    if (timer !== undefined) {
-      if (timer.at === dueAt) return
-      timers.delete(id)
-      fork(Fiber.interrupt(timer.fiber))
-    }
-    if (dueAt === null || dueAt - clock.currentTimeMillisUnsafe() > options.deadlineHorizonMs) return
-    const fiber = fork(
-      Effect.yieldNow.pipe(
-        Effect.andThen(Effect.suspend(() => Effect.sleep(Math.max(0, dueAt - clock.currentTimeMillisUnsafe())))),
-        Effect.andThen(
-          Effect.sync(() => {
-            timers.delete(id)
-            if (isOurs(id)) fireDeadlines(activate(id, definitionOf(kind)))
-          })
-        )
-      )
-    ) as Fiber.Fiber<void>
-    timers.set(id, { at: dueAt, fiber })
-  }
+  const setTimer = (id: string, kind: string, dueAt: number | null) =>
+    timers.set(id, dueAt, () => {
+      if (isOurs(id)) fireDeadlines(activate(id, definitionOf(kind)))
+    })
 
   const fireDeadlines = (actor: LiveActor) => {
     const fire = () => {
@@ -232,23 +124,13 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       for (const name in actor.deadlines) {
         const { at, event } = actor.deadlines[name]!
         if (at > now) next = Math.min(at, next ?? at)
-        else {
-          enqueue(actor, {
-            event,
-            cause: "deadline",
-            requestId: null,
-            done: null,
-            deadline: { name, at },
-            attempts: 0,
-            ...noReply
-          })
-        }
+        else enqueue(actor, unawaited(event, "deadline", { deadline: { name, at } }))
       }
       // Those that fire now stay known until their commit, and are not asked for again meanwhile.
       setTimer(actor.id, actor.definition.kind, next)
     }
     // Loading actors fire once they know their deadlines.
-    if (actor.revision === 0) enqueue(actor, { ...wake, succeed: fire })
+    if (actor.revision === 0) enqueue(actor, unawaited(null, "wake", { succeed: fire }))
     else fire()
   }
 
@@ -282,7 +164,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   /** An actor that was loaded or just created: its commands run again, its deadline is watched, its mailbox opens. */
   const settleIn = (actor: LiveActor) => {
     actor.busy = false
-    for (const command of actor.pending) run(actor, command)
+    for (const command of actor.pending) commands.start(actor, command)
     setTimer(actor.id, actor.definition.kind, earliest(actor.deadlines))
     pump(actor)
   }
@@ -290,8 +172,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const drop = (actor: LiveActor) => {
     actor.dropped = true
     if (live.get(actor.id) === actor) live.delete(actor.id)
-    for (const { fiber } of actor.running.values()) fork(Fiber.interrupt(fiber))
-    actor.running.clear()
+    commands.endAll(actor)
   }
 
   const enqueue = (actor: LiveActor, message: Message) => {
@@ -358,8 +239,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       if (pending.length === actor.pending.length && deadlines === actor.deadlines) return answer()
       return commit(actor, message, { pending, deadlines, transition: null }, answer)
     }
-    const { snapshot, commands } = verdict
-    const nextPending = withCommands(actor, pending, commands)
+    const { snapshot } = verdict
+    const nextPending = withCommands(actor, pending, verdict.commands)
     commit(
       actor,
       message,
@@ -373,7 +254,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
             event,
             from: actor.snapshot.value as string,
             to: snapshot.value as string,
-            commands,
+            commands: verdict.commands,
             cause: message.cause,
             requestId: message.requestId
           }
@@ -383,18 +264,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         const state = actor.state()
         message.succeed(state)
         for (const listener of listeners.get(actor.id) ?? []) listener(state)
-        const superseded = [...actor.running.keys()].filter(
-          (key) =>
-            !nextPending.some((command) => command.key === key) && !commands.some((command) => command.key === key)
-        )
-        for (const command of commands) run(actor, command)
-        for (const key of superseded) {
-          const left = actor.running.get(key)
-          if (left !== undefined) {
-            actor.running.delete(key)
-            fork(Fiber.interrupt(left.fiber))
-          }
-        }
+        commands.follow(actor, nextPending, verdict.commands)
       }
     )
   }
@@ -504,37 +374,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   // --- creation -----------------------------------------------------------------------------------------------------
 
-  const prepare = (kind: string, actor: NewActor): ActorInsert => {
-    const definition = definitionOf(kind)
-    const { snapshot, commands, deadlines } = begin(definition.machine, actor.input)
-    return {
-      row: {
-        id: actor.id,
-        kind,
-        accountId: actor.accountId,
-        sandboxId: actor.sandboxId,
-        machineVersion: definition.version,
-        revision: 1,
-        snapshot: store(snapshot),
-        pending: commands,
-        deadlines
-      },
-      input: actor.input,
-      payload: actor.payload,
-      dueAt: earliest(deadlines),
-      createdAt: actor.input.at,
-      transition: {
-        at: actor.input.at,
-        event: { type: "CREATED", at: actor.input.at },
-        from: null,
-        to: snapshot.value as string,
-        commands,
-        cause: actor.cause,
-        requestId: actor.requestId
-      },
-      idempotency: actor.idempotency
-    }
-  }
+  const prepare = (kind: string, actor: NewActor) => firstRevision(definitionOf(kind), actor)
 
   const adopt = (inserted: ActorInsert) =>
     Effect.sync(() => {
@@ -542,7 +382,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       if (live.has(row.id)) return
       const definition = definitionOf(row.kind)
       if (!isOurs(row.id)) {
-        deliver(definition, row.id, wake)
+        deliver(definition, row.id, unawaited(null, "wake"))
         return
       }
       // Stored long ago, told only now: a sweep may have woken it, and it may have gone on and to sleep since.
@@ -630,15 +470,3 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     isQuiet: Effect.sync(() => [...live.values()].every((actor) => actor.isIdle))
   })
 })
-
-const nothing = () => {}
-const noReply = { succeed: nothing, fail: nothing, die: nothing }
-const wake: Message = {
-  event: null,
-  cause: "wake",
-  requestId: null,
-  done: null,
-  deadline: null,
-  attempts: 0,
-  ...noReply
-}

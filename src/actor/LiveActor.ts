@@ -2,25 +2,9 @@
 import type { Fiber } from "effect"
 import type { AnyMachineSnapshot } from "xstate"
 import type { ActorRow, Deadlines, PendingCommand } from "../store/Journal.ts"
-import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
-import type { ActorError } from "./ActorError.ts"
+import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
+import type { Message } from "./Message.ts"
 import { restore } from "./Transition.ts"
-
-export interface Message {
-  /** Null: only tidies `done` away. */
-  readonly event: AnyEvent | null
-  /** Who caused it, in one word: client, command, deadline, runtime, cascade. */
-  readonly cause: string
-  readonly requestId: string | null
-  /** The command whose outcome this is. */
-  readonly done: string | null
-  /** The deadline that fires, with the instant it was set for. */
-  readonly deadline: { readonly name: string; readonly at: number } | null
-  readonly attempts: number
-  readonly succeed: (state: ActorState) => void
-  readonly fail: (error: ActorError) => void
-  readonly die: (defect: unknown) => void
-}
 
 export class LiveActor {
   readonly id: string

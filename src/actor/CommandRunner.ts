@@ -1,0 +1,105 @@
+/**
+ * Does the commands of live actors, each in a fiber of its own, until it has an outcome or a newer one takes its place.
+ *
+ * At-least-once: what ends with the process is done again when the actor is loaded. Commands of one lane exclude each other.
+ */
+import { Cause, Effect, Exit, Fiber, Schedule } from "effect"
+import type { PendingCommand } from "../store/Journal.ts"
+import type { AnyEvent } from "./ActorDefinition.ts"
+import type { LiveActor } from "./LiveActor.ts"
+import { type Message, unawaited } from "./Message.ts"
+
+const tryAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(30_000)])
+
+export class CommandRunner {
+  readonly #fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
+  readonly #enqueue: (actor: LiveActor, message: Message) => void
+
+  constructor(
+    fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>,
+    enqueue: (actor: LiveActor, message: Message) => void
+  ) {
+    this.#fork = fork
+    this.#enqueue = enqueue
+  }
+
+  /** Begins a command that is not being done yet; those of its lane are ended first. Its outcome comes as a message. */
+  start(actor: LiveActor, command: PendingCommand): void {
+    if (actor.running.has(command.key)) return
+    const lane = actor.definition.lane(command.type)
+    const superseded: Array<Fiber.Fiber<unknown, unknown>> = []
+    if (lane !== null) {
+      for (const [key, other] of actor.running) {
+        if (other.lane === lane) {
+          superseded.push(other.fiber)
+          actor.running.delete(key)
+        }
+      }
+    }
+    const work = Effect.yieldNow.pipe(
+      Effect.andThen(Fiber.interruptAll(superseded)),
+      Effect.andThen(this.#interpret(actor, command))
+    )
+    const fiber = this.#fork(
+      Effect.onExit(work, (exit) =>
+        Effect.sync(() => {
+          if (actor.running.get(command.key)?.fiber === fiber) actor.running.delete(command.key)
+          if (Exit.isSuccess(exit) && !actor.dropped) {
+            this.#enqueue(actor, unawaited(exit.value, "command", { done: command.key }))
+          }
+        })
+      )
+    )
+    actor.running.set(command.key, { lane, fiber })
+  }
+
+  /** After a commit: ends what is no longer pending and begins what is new. */
+  follow(actor: LiveActor, pending: ReadonlyArray<PendingCommand>, commands: ReadonlyArray<PendingCommand>): void {
+    const isWanted = (key: string) => [...pending, ...commands].some((command) => command.key === key)
+    const unwanted = [...actor.running.keys()].filter((key) => !isWanted(key))
+    for (const command of commands) this.start(actor, command)
+    for (const key of unwanted) {
+      const left = actor.running.get(key)
+      if (left === undefined) continue
+      actor.running.delete(key)
+      this.#fork(Fiber.interrupt(left.fiber))
+    }
+  }
+
+  /** The actor is leaving this process's memory. */
+  endAll(actor: LiveActor): void {
+    for (const { fiber } of actor.running.values()) this.#fork(Fiber.interrupt(fiber))
+    actor.running.clear()
+  }
+
+  #interpret(actor: LiveActor, command: PendingCommand): Effect.Effect<AnyEvent | null> {
+    const scope = {
+      state: () => actor.state(),
+      tell: (event: AnyEvent) => Effect.sync(() => this.#enqueue(actor, unawaited(event, "command")))
+    }
+    return Effect.suspend(() => actor.definition.interpret(command, scope)).pipe(
+      Effect.tapCause((cause) =>
+        Cause.hasInterruptsOnly(cause)
+          ? Effect.void
+          : Effect.logError(`Command ${command.type} of ${actor.id} failed and is tried again`, cause)
+      ),
+      Effect.sandbox,
+      Effect.retry({ schedule: tryAgain, while: (cause) => !Cause.hasInterruptsOnly(cause) }),
+      Effect.catch((cause) => Effect.failCause(cause)),
+      Effect.withSpan("ActorHost.command", { attributes: { actor: actor.id, command: command.type } })
+    )
+  }
+}
+
+/** What is pending once `commands` were asked for: a newer command of a lane takes the place of those before it. */
+export const withCommands = (
+  actor: LiveActor,
+  pending: ReadonlyArray<PendingCommand>,
+  commands: ReadonlyArray<PendingCommand>
+): ReadonlyArray<PendingCommand> => {
+  if (commands.length === 0) return pending
+  const laneOf = (command: PendingCommand) => actor.definition.lane(command.type)
+  const lanes = new Set(commands.map(laneOf).filter((lane) => lane !== null))
+  const kept = lanes.size === 0 ? pending : pending.filter((command) => !lanes.has(laneOf(command) ?? ""))
+  return [...kept, ...commands]
+}

@@ -1,0 +1,39 @@
+/** What lies in an actor's mailbox. */
+import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
+import type { ActorError } from "./ActorError.ts"
+
+export interface Message {
+  /** Null: only tidies `done` away. */
+  readonly event: AnyEvent | null
+  /** Who caused it, in one word: client, command, deadline, runtime, cascade. */
+  readonly cause: string
+  readonly requestId: string | null
+  /** The command whose outcome this is. */
+  readonly done: string | null
+  /** The deadline that fires, with the instant it was set for. */
+  readonly deadline: { readonly name: string; readonly at: number } | null
+  readonly attempts: number
+  readonly succeed: (state: ActorState) => void
+  readonly fail: (error: ActorError) => void
+  readonly die: (defect: unknown) => void
+}
+
+const nothing = () => {}
+
+/** A message whose outcome nobody waits for. */
+export const unawaited = (
+  event: AnyEvent | null,
+  cause: string,
+  about: Partial<Pick<Message, "done" | "deadline" | "succeed">> = {}
+): Message => ({
+  event,
+  cause,
+  requestId: null,
+  done: null,
+  deadline: null,
+  attempts: 0,
+  succeed: nothing,
+  fail: nothing,
+  die: nothing,
+  ...about
+})

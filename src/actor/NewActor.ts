@@ -1,0 +1,48 @@
+/** An actor's first revision. */
+import type { ActorInsert } from "../store/Journal.ts"
+import type { ActorDefinition } from "./ActorDefinition.ts"
+import { begin, earliest, store } from "./Transition.ts"
+
+export interface NewActor {
+  readonly id: string
+  readonly accountId: string
+  readonly sandboxId: string
+  readonly input: { readonly at: number } & Record<string, unknown>
+  readonly payload: unknown
+  readonly cause: string
+  readonly requestId: string | null
+  readonly idempotency: ActorInsert["idempotency"]
+}
+
+/** Revision 1 as it is to be inserted, with the commands and deadlines that the machine's first state asks for. */
+export const firstRevision = (definition: ActorDefinition, actor: NewActor): ActorInsert => {
+  const { snapshot, commands, deadlines } = begin(definition.machine, actor.input)
+  const { at } = actor.input
+  return {
+    row: {
+      id: actor.id,
+      kind: definition.kind,
+      accountId: actor.accountId,
+      sandboxId: actor.sandboxId,
+      machineVersion: definition.version,
+      revision: 1,
+      snapshot: store(snapshot),
+      pending: commands,
+      deadlines
+    },
+    input: actor.input,
+    payload: actor.payload,
+    dueAt: earliest(deadlines),
+    createdAt: at,
+    transition: {
+      at,
+      event: { type: "CREATED", at },
+      from: null,
+      to: snapshot.value as string,
+      commands,
+      cause: actor.cause,
+      requestId: actor.requestId
+    },
+    idempotency: actor.idempotency
+  }
+}
