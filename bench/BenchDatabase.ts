@@ -1,4 +1,4 @@
-/** A fresh, durable (fsync on) embedded Postgres for one benchmark, removed at its end. */
+/** The database of a benchmark: a fresh, durable (fsync on) embedded Postgres that is removed at its end, or the one of a service under test. */
 import { chmod, mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -23,11 +23,14 @@ const home = Layer.unwrap(
   })
 )
 
-const server = Layer.unwrap(
-  Effect.map(EmbeddedPostgres, ({ socketFolder }) =>
-    DatabaseServer.at(Redacted.make(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(socketFolder)}`))
-  )
-)
+const serverAt = (socketFolder: string) =>
+  DatabaseServer.at(Redacted.make(`postgres://postgres@localhost/postgres?host=${encodeURIComponent(socketFolder)}`))
+
+const server = Layer.unwrap(Effect.map(EmbeddedPostgres, ({ socketFolder }) => serverAt(socketFolder)))
+
+/** The database of a service that runs, beside that service. */
+export const databaseOf = (socketFolder: string) =>
+  Database.layerOn.pipe(Layer.provide(serverAt(socketFolder)), Layer.provide(Settings.layer))
 
 export const benchDatabase = Migrations.layer.pipe(
   Layer.provideMerge(Database.layerOn),

@@ -48,14 +48,15 @@ export class BenchService {
       stdio: ["ignore", "ignore", "inherit"]
     })
     const service = new BenchService(child, folder, key, port)
-    const giveUpAt = Date.now() + 60_000
+    const giveUpAt = Date.now() + 180_000
     while (Date.now() < giveUpAt) {
       if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}`)
       const answer = await fetch(`${service.base}/openapi.json`).catch(() => null)
       if (answer?.ok) return service
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    throw new Error("The service did not answer within 60 s")
+    child.kill()
+    throw new Error("The service did not answer within 180 s")
   }
 
   /** Runs a benchmark on a service of its own and ends that service, whatever happens. */
@@ -69,6 +70,11 @@ export class BenchService {
     } finally {
       await service.#stop()
     }
+  }
+
+  /** Where its embedded Postgres listens. */
+  get databaseSocketFolder(): string {
+    return join(this.#folder, "data", "postgres", "socket")
   }
 
   get headers() {

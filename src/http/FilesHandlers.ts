@@ -5,9 +5,11 @@ import { HttpApiBuilder } from "effect/unstable/httpapi"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { InvalidPath, type InvalidRequest } from "../../schemas/Errors.ts"
+import type { FileList, FileStatResponse } from "../../schemas/Files.ts"
 import { type FileAddress, Files } from "../files/Files.ts"
 import type { FileUpload } from "../runtime/Guest.ts"
 import { invalidRequest } from "./ErrorResponse.ts"
+import { jsonAnswer } from "./JsonAnswer.ts"
 
 interface FileRequest {
   readonly params: { readonly id: string }
@@ -49,7 +51,9 @@ export const FilesHandlers = {
     Effect.fnUntraced(function* (handlers) {
       const files = yield* Files
       return handlers
-        .handle("statFile", (asked) => Effect.flatMap(addressOf(asked), files.stat))
+        .handle("statFile", (asked) =>
+          Effect.map(Effect.flatMap(addressOf(asked), files.stat), (stat) => jsonAnswer<FileStatResponse>(stat))
+        )
         .handle(
           "readFile",
           Effect.fnUntraced(function* (asked) {
@@ -76,7 +80,9 @@ export const FilesHandlers = {
         .handle("editFile", (asked) => Effect.flatMap(addressOf(asked), (at) => files.edit(at, asked.payload)))
         .handle("listFiles", (asked) =>
           Effect.flatMap(addressOf(asked), (at) =>
-            files.list(at, { pageSize: asked.query.pageSize, cursor: asked.query.cursor ?? null })
+            Effect.map(files.list(at, { pageSize: asked.query.pageSize, cursor: asked.query.cursor ?? null }), (page) =>
+              jsonAnswer<FileList>(page)
+            )
           )
         )
         .handle(

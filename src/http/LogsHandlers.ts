@@ -2,7 +2,9 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/unstable/httpapi"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
+import type { SandboxLogs } from "../../schemas/Logs.ts"
 import { Logs } from "../logs/Logs.ts"
+import { jsonAnswer } from "./JsonAnswer.ts"
 
 export const LogsHandlers = {
   layer: HttpApiBuilder.group(
@@ -20,7 +22,7 @@ export const LogsHandlers = {
               source: query.source ?? null,
               limit: query.limit
             }),
-            (read) => ({ logs: read })
+            (read) => jsonAnswer<{ readonly logs: typeof SandboxLogs.Type }>({ logs: read })
           )
         )
       )
