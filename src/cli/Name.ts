@@ -1,6 +1,10 @@
-/** Names of accounts and keys, bounded as the API's names are. */
+/** Names of accounts and keys, bounded as the API's names are, and on one line: they stand in tables. */
 import { Schema } from "effect"
 import { nameMaxCharacters } from "../../schemas/Limits.ts"
 import { isCharactersBetween, isPlainText } from "../../schemas/Text.ts"
 
-export const Name = Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText)
+export const Name = Schema.String.check(
+  isCharactersBetween(1, nameMaxCharacters),
+  isPlainText,
+  Schema.isPattern(/^\P{Cc}*$/u, { expected: "text without control characters" })
+)

@@ -1,7 +1,8 @@
 /** `atoll accounts list|create` */
-import { Console, Effect, Option } from "effect"
+import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/unstable/cli"
 import { Accounts } from "../account/Accounts.ts"
+import { answer } from "./answer.ts"
 import { Name } from "./Name.ts"
 import { shownTime, table } from "./table.ts"
 
@@ -10,7 +11,7 @@ const list = Command.make(
   {},
   Effect.fnUntraced(function* () {
     const accounts = yield* (yield* Accounts).list
-    yield* Console.log(
+    yield* answer(
       table(
         ["ID", "NAME", "EMAIL", "CREATED"],
         accounts.map((account) => [account.id, account.name, account.email ?? "-", shownTime(account.createdAt)])
@@ -27,7 +28,7 @@ const create = Command.make(
   },
   Effect.fnUntraced(function* ({ name, email }) {
     const account = yield* (yield* Accounts).create({ name, email: Option.getOrNull(email) })
-    yield* Console.log(account.id)
+    yield* answer(account.id)
   })
 ).pipe(Command.withDescription("Create an account and print its id"))
 

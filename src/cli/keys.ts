@@ -1,9 +1,10 @@
 /** `atoll keys create|list|revoke` */
-import { Console, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/unstable/cli"
 import { scopes as allScopes, Scope } from "../../schemas/Access.ts"
 import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
+import { answer } from "./answer.ts"
 import { Name } from "./Name.ts"
 import { shownTime, table } from "./table.ts"
 
@@ -42,7 +43,7 @@ const create = Command.make(
     const wanted = yield* parseScopes(scopes)
     const { id } = yield* (yield* Accounts).named(account)
     const { secret } = yield* (yield* ApiKeys).create({ accountId: id, name, scopes: wanted })
-    yield* Console.log(secret)
+    yield* answer(secret)
   })
 ).pipe(Command.withDescription("Create an API key and print its secret, which is never shown again"))
 
@@ -58,7 +59,7 @@ const list = Command.make(
     }
     const names = new Map(known.map(({ id, name }) => [id, name]))
     const keys = yield* (yield* ApiKeys).list(chosen?.id ?? null)
-    yield* Console.log(
+    yield* answer(
       table(
         ["ID", "ACCOUNT", "NAME", "HINT", "SCOPES", "CREATED", "LAST USED", "REVOKED"],
         keys.map((key) => [
@@ -83,7 +84,7 @@ const revoke = Command.make(
     if (!(yield* (yield* ApiKeys).revoke(id))) {
       return yield* new Refused({ message: `There is no API key ${JSON.stringify(id)}. atoll keys list shows them.` })
     }
-    yield* Console.log(`${id} is revoked.`)
+    yield* answer(`${id} is revoked.`)
   })
 ).pipe(Command.withDescription("Revoke an API key: no process accepts it once this returns"))
 

@@ -5,7 +5,7 @@
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
-import { Cause, Effect, Layer, Logger, References } from "effect"
+import { Cause, Console, Effect, Layer, Logger, References } from "effect"
 import { CliError, Command } from "effect/unstable/cli"
 import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
@@ -30,10 +30,17 @@ const atoll = Command.make("atoll").pipe(
   Command.withSubcommands([accounts.pipe(Command.provide(services)), keys.pipe(Command.provide(services)), tunnel])
 )
 
+/** What the command line says by itself is an answer when it was asked for; the help beside an error is not. */
+const isHelpAsked = process.argv.some((word) => /^(?:-[hv]|--(?:help|version|wizard|completions)(?:=.*)?)$/.test(word))
+const ownWords: Console.Console = isHelpAsked
+  ? console
+  : Object.assign(Object.create(console), { log: (...words: ReadonlyArray<unknown>) => console.error(...words) })
+
 /** Answers go to stdout and nothing else does. */
-const quiet = Layer.merge(
+const quiet = Layer.mergeAll(
   Logger.layer([Logger.withConsoleError(Logger.formatLogFmt)]),
-  Layer.succeed(References.MinimumLogLevel, "Warn" as const)
+  Layer.succeed(References.MinimumLogLevel, "Warn" as const),
+  Layer.succeed(Console.Console, ownWords)
 )
 
 const sentenceOf = (cause: Cause.Cause<unknown>): string => {

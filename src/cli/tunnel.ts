@@ -1,9 +1,10 @@
 /** `atoll tunnel CAPABILITY PORT [--listen PORT] [--url URL]` */
 import { hash } from "node:crypto"
 import { hostname, userInfo } from "node:os"
-import { Console, Effect, Option, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { Argument, Command, Flag } from "effect/unstable/cli"
 import { tunnelServer } from "../serviceAccess/tunnelClient.ts"
+import { answer } from "./answer.ts"
 
 const Port = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_535 }))
 
@@ -44,7 +45,7 @@ export const tunnel = Command.make(
       server.once("error", (error) => resume(new NotListening({ message: `Cannot listen: ${error.message}` })))
       server.listen(local, "127.0.0.1", () => resume(Effect.void))
     })
-    yield* Console.log(`127.0.0.1:${local} is port ${port} of the Sandbox, until Ctrl-C.`)
+    yield* answer(`127.0.0.1:${local} is port ${port} of the Sandbox, until Ctrl-C.`)
     yield* Effect.never
   })
 ).pipe(Command.withDescription("Bridge a local TCP port to a port of a Sandbox"))

@@ -92,6 +92,28 @@ layer(services, { excludeTestServices: true })("the command line", (it) => {
   )
 
   it.effect(
+    "shows its help on stdout when it was asked for, else beside the error on stderr: stdout holds answers only",
+    () =>
+      Effect.gen(function* () {
+        const [asked, wrong, name] = yield* Effect.all(
+          [
+            atoll("keys", "create", "--help"),
+            atoll("keys", "create", "--account", "x"),
+            atoll("accounts", "create", "two\nlines")
+          ],
+          { concurrency: 2 }
+        )
+        assert.deepStrictEqual([asked.code, asked.stderr], [0, ""])
+        assert.include(asked.stdout, "--scopes")
+        assert.deepStrictEqual([wrong.code, wrong.stdout], [1, ""])
+        assert.include(wrong.stderr, "Missing required flag: --scopes")
+        assert.deepStrictEqual([name.code, name.stdout], [1, ""])
+        assert.include(name.stderr, "Expected text without control characters")
+      }),
+    withinMs
+  )
+
+  it.effect(
     "says what is wrong in one sentence, on stderr, with exit code 1",
     () =>
       Effect.gen(function* () {
