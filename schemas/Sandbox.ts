@@ -144,7 +144,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       headers: IdempotencyKey.required,
       payload: CreateSandboxRequest,
       success: [
-        SandboxResponse.annotate({ description: "It runs." }).pipe(HttpApiSchema.status(201)),
+        SandboxResponse.annotate({ description: "It is made; status says what it is now." }).pipe(HttpApiSchema.status(201)),
         SandboxResponse.annotate({ description: "Accepted durably; it is being made." }).pipe(HttpApiSchema.status(202))
       ],
       error: [...jsonBody, ...limits, IdempotencyConflict, ...reached]
@@ -155,7 +155,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "createSandbox",
           summary: "Create a Sandbox",
           description:
-            "Answers 202 at once with a pending Sandbox. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 once it runs, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429 and keeps nothing. Unknown request fields are ignored."
+            "Answers 202 at once with a pending Sandbox. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429 and keeps nothing. Unknown request fields are ignored."
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {
@@ -210,7 +210,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         OpenApi.annotations({
           identifier: "stopSandbox",
           summary: "Stop a Sandbox and keep its volume",
-          description: "Its running operations become failed; previews and accesses close. Repeated: 200."
+          description: "Its running operations become failed; previews and accesses close. Answers once it is stopped, or after 20 s with the status it has. Repeated: 200. expired or failed: 502."
         })
       ),
     HttpApiEndpoint.get("listSandboxTransitions", "/sandboxes/:id/transitions", {
