@@ -1,7 +1,7 @@
 /** One machine kind as the host sees it: the machine, its version, and who interprets its commands. */
 import type { Effect } from "effect"
 import type { AnyStateMachine } from "xstate"
-import type { PendingCommand, StoredSnapshot } from "../store/Journal.ts"
+import type { PendingCommand, StoredSnapshot } from "../store/JournalRecord.ts"
 
 export interface AnyEvent {
   readonly type: string

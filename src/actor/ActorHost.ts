@@ -9,7 +9,8 @@
  */
 import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Scope } from "effect"
 import { EntityId, type ShardId, Sharding } from "effect/unstable/cluster"
-import { type ActorInsert, type CommitOutcome, Journal, type PendingCommand } from "../store/Journal.ts"
+import { Journal } from "../store/Journal.ts"
+import type { ActorInsert, CommitOutcome, PendingCommand } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { type ActorForward, actorEntity, forwardTo } from "./ActorEntity.ts"
 import { type ActorError, ActorNotFound, EventRefused, MailboxFull } from "./ActorError.ts"

@@ -4,7 +4,7 @@
  * At-least-once: what ends with the process is done again when the actor is loaded. Commands of one lane exclude each other.
  */
 import { Cause, Effect, Exit, Fiber, Schedule } from "effect"
-import type { PendingCommand } from "../store/Journal.ts"
+import type { PendingCommand } from "../store/JournalRecord.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"
 import type { LiveActor } from "./LiveActor.ts"
 import { type Message, unawaited } from "./Message.ts"

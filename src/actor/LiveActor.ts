@@ -1,7 +1,7 @@
 /** One actor in memory: its committed snapshot, its mailbox, and the commands that are being done for it. */
 import type { Fiber } from "effect"
 import type { AnyMachineSnapshot } from "xstate"
-import type { ActorRow, Deadlines, PendingCommand } from "../store/Journal.ts"
+import type { ActorRow, Deadlines, PendingCommand } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
 import type { Message } from "./Message.ts"
 import { restore } from "./Transition.ts"

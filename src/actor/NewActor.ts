@@ -1,5 +1,5 @@
 /** An actor's first revision. */
-import type { ActorInsert } from "../store/Journal.ts"
+import type { ActorInsert } from "../store/JournalRecord.ts"
 import type { ActorDefinition } from "./ActorDefinition.ts"
 import { begin, earliest, store } from "./Transition.ts"
 

@@ -12,7 +12,7 @@ import {
   initialTransition
 } from "xstate"
 import type { StateMeta } from "../../machines/meta.ts"
-import type { Deadlines, PendingCommand, StoredSnapshot } from "../store/Journal.ts"
+import type { Deadlines, PendingCommand, StoredSnapshot } from "../store/JournalRecord.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"
 
 export type Verdict =

@@ -5,7 +5,7 @@ import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefi
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
-import type { PendingCommand } from "../store/Journal.ts"
+import type { PendingCommand } from "../store/JournalRecord.ts"
 
 const lookEvery = "5 seconds"
 

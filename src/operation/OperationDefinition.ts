@@ -6,7 +6,7 @@ import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefi
 import { Settings } from "../Config.ts"
 import type { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import type { PendingCommand } from "../store/Journal.ts"
+import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Output } from "../store/Output.ts"
 import { followProcess } from "./ProcessFollower.ts"
 

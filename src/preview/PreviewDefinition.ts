@@ -4,7 +4,7 @@ import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
-import type { PendingCommand } from "../store/Journal.ts"
+import type { PendingCommand } from "../store/JournalRecord.ts"
 
 /** A guest that does not confirm now may later, or its boot ends. */
 const askAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(5000)])

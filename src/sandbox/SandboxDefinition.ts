@@ -4,7 +4,7 @@ import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import type { ActorDefinition, AnyEvent } from "../actor/ActorDefinition.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import type { PendingCommand } from "../store/Journal.ts"
+import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Dependents } from "./Dependents.ts"
 
 const bootTries = 3

@@ -4,7 +4,7 @@ import { type ServiceAccessContext, serviceAccessMachine } from "../../machines/
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
-import type { PendingCommand } from "../store/Journal.ts"
+import type { PendingCommand } from "../store/JournalRecord.ts"
 
 export const serviceAccessDefinition = Effect.gen(function* () {
   const connections = yield* LiveConnections

@@ -6,7 +6,7 @@
 import { Context, Effect, Layer, Queue, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/unstable/sql"
 import { textColumn } from "./Columns.ts"
-import type { PendingCommand } from "./Journal.ts"
+import type { PendingCommand } from "./JournalRecord.ts"
 
 export interface ActorRecord<C = unknown, P = unknown> {
   readonly id: string

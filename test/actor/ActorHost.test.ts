@@ -7,7 +7,8 @@ import type { AnyEvent, CommandScope } from "../../src/actor/ActorDefinition.ts"
 import { EventRefused } from "../../src/actor/ActorError.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { replay } from "../../src/actor/Transition.ts"
-import { Journal, type PendingCommand } from "../../src/store/Journal.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import type { PendingCommand } from "../../src/store/JournalRecord.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 /** The interpreter of one test: what a command answers, and what was asked. */

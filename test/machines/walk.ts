@@ -7,7 +7,7 @@
 import type { AnyMachineSnapshot } from "xstate"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { begin, decide, restore, store, type Verdict } from "../../src/actor/Transition.ts"
-import type { Deadlines } from "../../src/store/Journal.ts"
+import type { Deadlines } from "../../src/store/JournalRecord.ts"
 import type { MachineSource } from "./MachineSource.ts"
 import { at, combinations, variations } from "./sampleValues.ts"
 

@@ -10,7 +10,7 @@ import { SqlClient } from "effect/unstable/sql"
 import type { AnyStateMachine } from "xstate"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { begin, decide, store } from "../../src/actor/Transition.ts"
-import type { Deadlines, PendingCommand, StoredSnapshot } from "../../src/store/Journal.ts"
+import type { Deadlines, PendingCommand, StoredSnapshot } from "../../src/store/JournalRecord.ts"
 
 const folder = join(import.meta.dirname, "../../machines")
 

@@ -1,0 +1,72 @@
+/** What the journal writes and reads: an actor's row, its transitions, and the outcomes of writing them. */
+
+/** A command of a transition, not done yet. `key` is `revision.index`. */
+export interface PendingCommand {
+  readonly key: string
+  readonly type: string
+  readonly params: unknown
+}
+
+/** Named instants that an actor waits for: epoch milliseconds, and the event that each one fires. */
+export type Deadlines = Readonly<
+  Record<string, { readonly at: number; readonly event: { readonly type: string } & Record<string, unknown> }>
+>
+
+/** What XState needs to go on: nothing of its internals. */
+export interface StoredSnapshot {
+  readonly value: string
+  readonly context: unknown
+}
+
+export interface ActorRow {
+  readonly id: string
+  readonly kind: string
+  readonly accountId: string
+  readonly sandboxId: string
+  readonly machineVersion: number
+  readonly revision: number
+  readonly snapshot: StoredSnapshot
+  readonly pending: ReadonlyArray<PendingCommand>
+  readonly deadlines: Deadlines
+}
+
+export interface TransitionRecord {
+  readonly at: number
+  readonly event: unknown
+  readonly from: string | null
+  readonly to: string
+  readonly commands: ReadonlyArray<PendingCommand>
+  readonly cause: string
+  readonly requestId: string | null
+}
+
+/** One actor's next revision; `transition: null` only tidies pending commands and deadlines and keeps the revision. */
+export interface ActorCommit {
+  readonly actorId: string
+  readonly revision: number
+  readonly snapshot: StoredSnapshot
+  /** Null: as they were. */
+  readonly pending: ReadonlyArray<PendingCommand> | null
+  /** Null: as they were. */
+  readonly deadlines: Deadlines | null
+  readonly dueAt: number | null
+  readonly transition: TransitionRecord | null
+}
+
+/** A new actor at revision 1, with the key that makes its creation happen once. */
+export interface ActorInsert {
+  readonly row: ActorRow
+  readonly input: unknown
+  /** Kept beside the snapshot and never rewritten by transitions; dropped when the actor no longer needs it. */
+  readonly payload: unknown
+  readonly dueAt: number | null
+  readonly createdAt: number
+  readonly transition: TransitionRecord
+  readonly idempotency: { readonly kind: string; readonly key: string; readonly fingerprint: string } | null
+}
+
+/**
+ * `fenced`: another owner committed first, or the actor is gone; nothing was written.
+ * `failed`: the database refuses this record for good (a value it cannot store); nothing was written.
+ */
+export type CommitOutcome = "committed" | "fenced" | "failed"
