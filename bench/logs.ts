@@ -53,7 +53,7 @@ await BenchService.use({ ATOLL_RUNTIME: process.env["ATOLL_RUNTIME"] ?? "namespa
     await query("1,000 out of the middle", `limit=1000&since=${at(0.4)}&until=${at(0.6)}`, 1000),
     await query("1,000 of standard error", "limit=1000&stream=stderr", 1000),
     await query("1,000 of commands", "limit=1000&source=execute", 1000),
-    await query("none from the console", "limit=1000&source=workload", 0),
+    await query("none of standard error from the console", "limit=1000&source=workload&stream=stderr", 0),
     await query("the newest 5,000", "limit=5000", 5000)
   ])
   console.log("wanted of a query for 1,000: 30 ms")
