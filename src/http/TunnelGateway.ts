@@ -15,6 +15,7 @@ import {
   type ContractError,
   errorStatus,
   Internal,
+  MethodNotAllowed,
   RateLimited,
   SandboxUnavailable,
   Unauthenticated
@@ -124,10 +125,14 @@ const make = Effect.gen(function* () {
     takes: ({ url }) => url?.split("?", 1)[0] === path,
     request: (request, response) => {
       const requestId = requestIdOf(request)
-      const error = invalidRequest([{ path: [], message: "Expected a WebSocket handshake" }])
+      const error =
+        request.method === "GET" || request.method === "HEAD"
+          ? invalidRequest([{ path: [], message: "Expected a WebSocket handshake" }])
+          : new MethodNotAllowed({ details: { allow: ["GET"] } })
       response.writeHead(errorStatus[error._tag], {
         "Content-Type": "application/json",
         "X-Request-Id": requestId,
+        ...(error._tag === "METHOD_NOT_ALLOWED" ? { Allow: "GET" } : {}),
         ...(request.complete ? {} : { Connection: "close" })
       })
       response.end(errorBody(error, requestId))

@@ -190,6 +190,21 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
+  it.effect("asks a plain request for a handshake, and another method for GET", () =>
+    withAccess(
+      () => {},
+      ({ port }) =>
+        Effect.promise(async () => {
+          const ask = async (method: string) => {
+            const answer = await fetch(`http://127.0.0.1:${port}/api/v2/tunnel?port=5432`, { method })
+            return [answer.status, ((await answer.json()) as { code: string }).code, answer.headers.get("allow")]
+          }
+          assert.deepStrictEqual(await ask("GET"), [400, "INVALID_REQUEST", null])
+          assert.deepStrictEqual(await ask("POST"), [405, "METHOD_NOT_ALLOWED", "GET"])
+        })
+    )
+  )
+
   it.effect("retains one client: its connections live together, and a newer client's cut them", () =>
     withAccess(
       (stream) => void stream.pipe(stream),
