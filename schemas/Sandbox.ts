@@ -144,7 +144,9 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       headers: IdempotencyKey.required,
       payload: CreateSandboxRequest,
       success: [
-        SandboxResponse.annotate({ description: "It is made; status says what it is now." }).pipe(HttpApiSchema.status(201)),
+        SandboxResponse.annotate({ description: "It is made; status says what it is now." }).pipe(
+          HttpApiSchema.status(201)
+        ),
         SandboxResponse.annotate({ description: "Accepted durably; it is being made." }).pipe(HttpApiSchema.status(202))
       ],
       error: [...jsonBody, ...limits, IdempotencyConflict, ...reached]
@@ -210,7 +212,8 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         OpenApi.annotations({
           identifier: "stopSandbox",
           summary: "Stop a Sandbox and keep its volume",
-          description: "Its running operations become failed; previews and accesses close. Answers once it is stopped, or after 20 s with the status it has. Repeated: 200. expired or failed: 502."
+          description:
+            "Its running operations become failed; previews and accesses close. Answers once it is stopped, or after 20 s with the status it has. Repeated: 200. expired or failed: 502."
         })
       ),
     HttpApiEndpoint.get("listSandboxTransitions", "/sandboxes/:id/transitions", {
