@@ -2,8 +2,7 @@
 # The agent, as root. PID 1 starts it again if it ends.
 #
 # What the host sends is copied into a pipe by another process, in 4 KiB pieces as the port gives them; the agent reads the pipe and writes
-# the port itself. The port ends when the host hangs up, so the copying begins anew until it is back. It stays outside of
-# the cgroup that the agent moves into, where a command's strays are looked for.
+# the port itself. The copying process stays outside of the cgroup that the agent moves into, where a command's strays are looked for.
 bb=/run/atoll/busybox
 . /run/atoll/agent.env
 cd /
@@ -15,14 +14,7 @@ case $cmdline in
   *atoll.emulated*) compiling="--no-opt --no-maglev --no-sparkplug --single-threaded" ;;
   *) compiling= ;;
 esac
-receive() {
-  while :; do
-    # Nobody reads the pipe any more: the agent has ended.
-    $bb cat <&3 || return
-    $bb usleep 20000
-  done
-}
-receive | {
+/run/atoll/relay <&3 | {
   # What runs out of memory is a command; the agent takes this back for what it starts.
   echo -1000 > /proc/self/oom_score_adj
   exec /usr/local/bin/node --max-old-space-size=64 --v8-pool-size=0 --no-warnings $compiling /run/atoll/agent.*js

@@ -2,11 +2,12 @@
 # Makes one machine out of a template: the host writes a line, this acts on it and answers with a line.
 #
 #   identity TOKEN TIME HOSTNAME MACHINE_ID SEED NAMESERVER|-   clock, names, entropy, volume, network
+#   name TOKEN TIME HOSTNAME                                    clock and host name, of one that had its identity before it had an owner
 #   clock TOKEN TIME                                            after a sleep
 #   flush TOKEN                                                 writes everything to the volume
 #   halt TOKEN                                                  the same, and powers off
 #
-# The answer is `TOKEN ready` or `TOKEN failed WHY`; to halt there is none. TIME is a struct timespec as printf escapes. Reading ends when the host hangs up; PID 1 then starts this again.
+# The answer is `TOKEN ready` or `TOKEN failed WHY`; to halt there is none. TIME is a struct timespec as printf escapes.
 # Few processes, because each costs some 30 ms in a guest that was just restored under TCG.
 bb=/run/atoll/busybox
 port=/dev/virtio-ports/atoll.boot
@@ -15,14 +16,16 @@ set_clock() {
   printf "$1" > /run/atoll/now
   /run/atoll/settime < /run/atoll/now
 }
+set_name() {
+  echo "$hostname" > /proc/sys/kernel/hostname
+  echo "$hostname" > /run/atoll/hostname
+}
 exec 3<> $port || { $bb sleep 1; exit 1; }
-read -r verb token time hostname machine_id seed nameserver <&3 || { $bb usleep 50000; exit 0; }
-while :; do
+/run/atoll/relay <&3 | while read -r verb token time hostname machine_id seed nameserver; do
   case $verb in
     identity)
       set_clock "$time"
-      echo "$hostname" > /proc/sys/kernel/hostname
-      echo "$hostname" > /run/atoll/hostname
+      set_name
       echo "$machine_id" > /run/atoll/machine-id
       echo "$seed" > /dev/urandom
       if [ "$nameserver" != - ]; then
@@ -38,6 +41,11 @@ while :; do
         answer failed "$why"
       fi
       ;;
+    name)
+      set_clock "$time"
+      set_name
+      answer ready
+      ;;
     clock)
       set_clock "$time"
       answer ready
@@ -52,5 +60,4 @@ while :; do
       $bb poweroff -f
       ;;
   esac
-  read -r verb token time hostname machine_id seed nameserver <&3 || exit 0
 done

@@ -2,15 +2,13 @@
  * A static x86-64 ELF program of 180 bytes: sets the guest's clock from the `struct timespec` on its standard input.
  *
  * Made here because nothing small in the image sets a fraction of a second (busybox' `date` takes whole ones), and the
- * dynamically linked `date` costs 300 ms in a guest that was just restored under TCG, where every instruction is translated
- * when it first runs.
+ * dynamically linked `date` costs 300 ms in a guest that was just restored under TCG.
  */
-const BASE = 0x400000
-const HEADERS_BYTES = 64 + 56
+import { staticProgram } from "./staticProgram.ts"
 
 /** `read(0, rsp, 16) == 16 ? clock_settime(CLOCK_REALTIME, rsp) : 1`, exits with 0 or an error number. */
-const code = Buffer.from(
-  [
+export const settimeProgram = (): Buffer =>
+  staticProgram([
     "4883ec20", // sub  rsp, 32
     "31c0", //     xor  eax, eax          read
     "31ff", //     xor  edi, edi          standard input
@@ -28,31 +26,7 @@ const code = Buffer.from(
     "f7df", //     neg  edi
     "b83c000000", // exit: mov eax, 60
     "0f05" //      syscall
-  ].join(""),
-  "hex"
-)
-
-export const settimeProgram = (): Buffer => {
-  const size = HEADERS_BYTES + code.length
-  const header = Buffer.alloc(HEADERS_BYTES)
-  header.write("\x7fELF\x02\x01\x01", 0, "latin1")
-  header.writeUInt16LE(2, 16) // executable
-  header.writeUInt16LE(62, 18) // x86-64
-  header.writeUInt32LE(1, 20)
-  header.writeBigUInt64LE(BigInt(BASE + HEADERS_BYTES), 24) // entry
-  header.writeBigUInt64LE(64n, 32) // program headers follow
-  header.writeUInt16LE(64, 52)
-  header.writeUInt16LE(56, 54)
-  header.writeUInt16LE(1, 56)
-  header.writeUInt32LE(1, 64) // PT_LOAD
-  header.writeUInt32LE(5, 68) // readable, executable
-  header.writeBigUInt64LE(BigInt(BASE), 80)
-  header.writeBigUInt64LE(BigInt(BASE), 88)
-  header.writeBigUInt64LE(BigInt(size), 96)
-  header.writeBigUInt64LE(BigInt(size), 104)
-  header.writeBigUInt64LE(4096n, 112)
-  return Buffer.concat([header, code])
-}
+  ])
 
 /** Sixteen bytes as `printf` escapes: seconds and nanoseconds, little endian. */
 export const timespecEscapes = (epochMs: number): string => {

@@ -5,6 +5,7 @@
 import { readdir, readFile } from "node:fs/promises"
 import { extname } from "node:path"
 import { fileURLToPath } from "node:url"
+import { relayProgram } from "../guest/relay.ts"
 import { settimeProgram } from "../guest/settime.ts"
 import type { BaseImage } from "./BaseImage.ts"
 import { type CpioEntry, cpioArchive, directory, executable, plainFile } from "./cpio.ts"
@@ -42,6 +43,7 @@ export const makeInitramfs = async (
     plainFile(`atoll/agent${extname(agent.fileName)}`, agent.bundle),
     executable("atoll/busybox", busybox),
     executable("atoll/init", busybox),
+    executable("atoll/relay", relayProgram()),
     executable("atoll/settime", settimeProgram())
   ])
 }
