@@ -30,9 +30,13 @@ const onceSeen = (wanted: string, act: Effect.Effect<unknown, unknown>) => {
   }
 }
 
-export const channelContract = (name: string, guest: Effect.Effect<Guest, unknown, Scope.Scope>): void => {
+export const channelContract = (
+  name: string,
+  guest: Effect.Effect<Guest, unknown, Scope.Scope>,
+  timeoutMs = 30_000
+): void => {
   const test = (title: string, body: (guest: Guest) => Effect.Effect<unknown, unknown, Scope.Scope>) =>
-    it.live(title, () => Effect.scoped(Effect.flatMap(guest, body)), 30_000)
+    it.live(title, () => Effect.scoped(Effect.flatMap(guest, body)), timeoutMs)
   const spec = (script: string) => ({ argv: ["/bin/bash", "-c", script], cwd: "/workspace", env: {}, terminal: null })
 
   describe(`interactive commands: ${name}`, () => {

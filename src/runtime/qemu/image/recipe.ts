@@ -27,9 +27,12 @@ export const recipe = {
     "iproute2",
     "less",
     "openssh-client",
+    // What `sftp`, `scp` and `rsync` start at the far end of a cooperative connection.
+    "openssh-sftp-server",
     "patch",
     "procps",
     "python3",
+    "rsync",
     "unzip",
     "xz-utils"
   ],
