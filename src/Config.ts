@@ -217,6 +217,12 @@ export const settings = {
     1024 ** 3,
     "Disk that stays free for the host when every volume is full."
   ),
+  vmSpares: integer(
+    "ATOLL_VM_SPARES",
+    1,
+    "Virtual machines kept started and paused for the next Sandbox, with and without network each. They give way when a Sandbox needs their memory or disk.",
+    { minimum: 0, maximum: 16 }
+  ),
   vmUidFirst: integer("ATOLL_VM_UID_FIRST", 210_000, "As root each virtual machine runs as a user from here on.", {
     minimum: 1000,
     maximum: 2 ** 31

@@ -43,6 +43,11 @@ export class BootPort {
     )
   }
 
+  /** Clock and host name, for a machine that had its identity before it was anybody's. */
+  name(hostname: string, timeoutMs: number): Promise<void> {
+    return this.ask("name", `${timespecEscapes(Date.now())} ${hostname}`, timeoutMs)
+  }
+
   /** After a sleep. */
   clock(timeoutMs: number): Promise<void> {
     return this.ask("clock", timespecEscapes(Date.now()), timeoutMs)

@@ -6,7 +6,7 @@
  */
 import { randomUUID } from "node:crypto"
 import { closeSync } from "node:fs"
-import { access, chmod, chown, copyFile, rm } from "node:fs/promises"
+import { access, chmod, chown, copyFile, rename, rm } from "node:fs/promises"
 import { Effect, Fiber, Queue, Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../Guest.ts"
@@ -21,7 +21,8 @@ import { connectNetwork, NAMESERVER } from "./Network.ts"
 import { findByArgument, identify, isAlive, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
-import { buildTemplate, findTemplate, makeOverlay, type Template, templateKey } from "./Template.ts"
+import { isSpare, type Spare, Spares, spareName } from "./Spares.ts"
+import { buildTemplate, findTemplate, makeOverlay, type Template, templateKey, warm } from "./Template.ts"
 import { Uids } from "./Uids.ts"
 import { allocatedBytes, ensureVolume } from "./Volume.ts"
 
@@ -30,6 +31,8 @@ const AGENT_TIMEOUT_MS = 20_000
 /** A guest that writes its last data and powers off; then it is killed, and its journal has what was synced. */
 const HALT_TIMEOUT_MS = 15_000
 const FLUSH_TIMEOUT_MS = 20_000
+/** Commands that a machine runs before it is anybody's: by then most of what a first command needs is translated. */
+const SPARE_WARM_RUNS = 4
 
 interface Attached {
   readonly machine: Machine
@@ -50,6 +53,7 @@ export class Machines {
   private readonly locks = new Map<string, Semaphore.Semaphore>()
   private readonly attached = new Map<string, Attached>()
   private readonly templates = new Map<string, Effect.Effect<Template, RuntimeUnavailable>>()
+  private readonly spares: Spares
 
   constructor(host: QemuHost, settings: SettingsShape, downs: Queue.Queue<RuntimeDown>) {
     this.host = host
@@ -57,6 +61,11 @@ export class Machines {
     this.downs = downs
     this.uids = new Uids(host.root, host.firstUid)
     this.starts = Semaphore.makeUnsafe(settings.parallelStarts)
+    this.spares = new Spares({
+      max: host.qemu.clones ? settings.vmSpares : 0,
+      make: (shape) => this.makeSpare(shape),
+      discard: ({ machine, record }) => this.discardSpare(machine, record)
+    })
   }
 
   /** Connects to every machine that outlived the service, and reports those that did not. */
@@ -64,24 +73,36 @@ export class Machines {
     Effect.flatMap(
       Effect.promise(() => sandboxFolders(this.host.root)),
       (folders) =>
-        Effect.forEach(folders, (folder) => this.locked(folder.sandboxId, this.adoptOrReport(folder)), {
-          concurrency: 8,
-          discard: true
-        })
+        Effect.forEach(
+          folders,
+          (folder) =>
+            isSpare(folder.sandboxId)
+              ? Effect.ignore(this.destroy(folder.sandboxId))
+              : this.locked(folder.sandboxId, this.adoptOrReport(folder)),
+          { concurrency: 8, discard: true }
+        )
     )
   )
 
-  /** Our connections end; the machines run on. */
+  /** Our connections end; the machines run on, but for those that are nobody's. */
   readonly release: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.forEach(
-      [...this.attached.values()],
-      (attached) => {
-        attached.expected = true
-        return disconnect(attached.machine)
-      },
-      { discard: true }
+    Effect.andThen(
+      this.spares.close,
+      Effect.forEach(
+        [...this.attached.values()],
+        (attached) => {
+          attached.expected = true
+          return disconnect(attached.machine)
+        },
+        { discard: true }
+      )
     )
   )
+
+  /** Has a machine of this shape ready for the next Sandbox that wants one. */
+  prepareSpare(shape: MachineShape): Effect.Effect<void> {
+    return this.spares.refill(shape)
+  }
 
   provision(spec: SandboxSpec): Effect.Effect<void, Unusable> {
     const folder = new SandboxFolder(this.host.root, spec.sandboxId)
@@ -100,7 +121,9 @@ export class Machines {
         if (woken) return
       }
       if (record !== null) yield* this.end(folder, record)
-      yield* this.boot(folder, spec)
+      const shape = this.shapeFor({ ...spec, network: spec.networkEnabled })
+      if (record !== null || !(yield* this.takeSpare(folder, spec, shape))) yield* this.boot(folder, spec)
+      yield* this.spares.refill(shape)
     })
     return this.locked(spec.sandboxId, bring)
   }
@@ -168,6 +191,7 @@ export class Machines {
       for (const folder of await sandboxFolders(this.host.root)) {
         const record = await folder.read()
         const { sandboxId } = folder
+        if (isSpare(sandboxId)) continue
         if (record === null) entries.push({ sandboxId, state: "volume", generation: null })
         else if (record.state === "suspended")
           entries.push({ sandboxId, state: "suspended", generation: record.generation })
@@ -349,6 +373,13 @@ export class Machines {
     })
   }
 
+  /** A Sandbox's need goes before that of machines that are nobody's. */
+  private withRoom<A>(start: Effect.Effect<A, Unusable>): Effect.Effect<A, Unusable> {
+    return Effect.catchTag(start, "RuntimeRefused", (refused) =>
+      Effect.flatMap(this.spares.drop, (madeRoom) => (madeRoom ? start : Effect.fail(refused)))
+    )
+  }
+
   /** Refuses, or writes down that this machine is being started. One at a time: two must not both take the last room. */
   private admit(folder: SandboxFolder, record: Omit<MachineRecord, "uid">): Effect.Effect<MachineRecord, Unusable> {
     return this.admissions.withPermits(1)(
@@ -383,10 +414,12 @@ export class Machines {
     const shape = this.shapeFor({ ...spec, network: spec.networkEnabled })
     return Effect.gen({ self: this }, function* () {
       const { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled } = spec
-      const record = yield* this.admit(folder, {
-        ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator },
-        ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
-      })
+      const record = yield* this.withRoom(
+        this.admit(folder, {
+          ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator },
+          ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
+        })
+      )
       const template = this.host.qemu.clones
         ? yield* this.template(shape).pipe(
             Effect.catchTag("RuntimeUnavailable", ({ message }) =>
@@ -459,12 +492,19 @@ export class Machines {
   private wake(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, Unusable> {
     const shape = this.shapeFor({ ...record, network: record.networkEnabled }, record.accelerator)
     return Effect.gen({ self: this }, function* () {
-      const held = yield* this.held(record.sandboxId)
-      const limits = { memoryBytes: this.settings.vmMemoryBytes, diskReserveBytes: this.settings.vmDiskReserveBytes }
-      const refused = yield* attempt("measuring the host", () =>
-        refusal({ ...record, newVolume: false }, held, limits, this.host.root)
+      yield* this.withRoom(
+        Effect.gen({ self: this }, function* () {
+          const held = yield* this.held(record.sandboxId)
+          const limits = {
+            memoryBytes: this.settings.vmMemoryBytes,
+            diskReserveBytes: this.settings.vmDiskReserveBytes
+          }
+          const refused = yield* attempt("measuring the host", () =>
+            refusal({ ...record, newVolume: false }, held, limits, this.host.root)
+          )
+          if (refused !== null) return yield* refused
+        })
       )
-      if (refused !== null) return yield* refused
       yield* attempt("preparing a machine", async () => {
         await access(folder.file("suspended"))
         await folder.prepare(record.uid)
@@ -497,6 +537,24 @@ export class Machines {
     start: Start,
     prepare: (machine: Machine) => Effect.Effect<void, RuntimeUnavailable>
   ): Effect.Effect<void, RuntimeUnavailable> {
+    return this.connected(folder, record, shape, start, (machine, started) =>
+      Effect.andThen(prepare(machine), this.counted(folder, started, machine))
+    )
+  }
+
+  private counted(folder: SandboxFolder, started: MachineRecord, machine: Machine) {
+    const running: MachineRecord = { ...started, state: "running" }
+    return Effect.tap(this.note(folder, running), () => Effect.sync(() => this.attach(running, machine)))
+  }
+
+  /** Runs QEMU and connects it; what it started is gone if `use` fails. */
+  private connected<A>(
+    folder: SandboxFolder,
+    record: MachineRecord,
+    shape: MachineShape,
+    start: Start,
+    use: (machine: Machine, started: MachineRecord) => Effect.Effect<A, RuntimeUnavailable>
+  ): Effect.Effect<A, RuntimeUnavailable> {
     return Effect.gen({ self: this }, function* () {
       const launched = yield* attempt("starting QEMU", () =>
         launch({
@@ -516,16 +574,13 @@ export class Machines {
         const started = { ...record, process: launched.process, network }
         // A sleeping machine's record stays as it is until it is awake: its saved state is all there is of it.
         if (record.state === "starting") yield* this.note(folder, started)
-        yield* prepare(machine)
-        const running: MachineRecord = { ...started, state: "running" }
-        yield* this.note(folder, running)
-        this.attach(running, machine)
+        return yield* use(machine, started)
       })
       const diedEarly = Effect.flatMap(
         Effect.promise(() => launched.ended),
         (said) => Effect.fail(unavailable(`QEMU ended while the machine was starting: ${said}`))
       )
-      yield* Effect.raceFirst(bring, diedEarly).pipe(
+      return yield* Effect.raceFirst(bring, diedEarly).pipe(
         Effect.tapError(() => Effect.ignore(killProcess(launched.process)))
       )
     })
@@ -545,25 +600,117 @@ export class Machines {
     record: MachineRecord,
     shape: MachineShape
   ): Effect.Effect<void, RuntimeUnavailable> {
-    return Effect.gen(function* () {
-      yield* attempt("starting a machine's processors", () => machine.qmp.execute("cont"))
-      const identity = { hostname: hostnameOf(record.sandboxId), nameserver: shape.network ? NAMESERVER : null }
-      yield* Effect.all(
+    const identity = { hostname: hostnameOf(record.sandboxId), nameserver: shape.network ? NAMESERVER : null }
+    return Effect.andThen(
+      attempt("starting a machine's processors", () => machine.qmp.execute("cont")),
+      Effect.all(
         [
           attempt("giving a machine its identity", () => machine.boot.identity(identity, IDENTITY_TIMEOUT_MS)),
-          machine.session.call("POST", "/v1/identity", { generation: record.generation }).pipe(
-            Effect.mapError(({ message }) => unavailable(message)),
-            Effect.filterOrFail(
-              ({ status }) => status === 200,
-              ({ status }) => unavailable(`The guest's agent refused its generation with status ${status}.`)
-            )
-          )
+          giveGeneration(machine, record.generation)
         ],
         { concurrency: 2, discard: true }
+      )
+    )
+  }
+
+  private makeSpare(shape: MachineShape): Effect.Effect<Spare, Unusable> {
+    const { accelerator, vcpus, memoryBytes, volumeBytes, network } = shape
+    const sandboxId = spareName(randomUUID())
+    const folder = new SandboxFolder(this.host.root, sandboxId)
+    return Effect.gen({ self: this }, function* () {
+      const record = yield* this.admit(folder, {
+        ...{ sandboxId, generation: 0, vcpus, memoryBytes, volumeBytes, networkEnabled: network, accelerator },
+        ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
+      })
+      const template = yield* this.template(shape)
+      yield* attempt("making a machine's disks", async () => {
+        await ensureVolume(folder.file("volume"), volumeBytes, record.uid)
+        await folder.makeEmpty("console", record.uid)
+        await copyRootDisk(template.rootDisk, folder.file("overlay"), record.uid)
+      })
+      const start: Start = { type: "clone", memoryFile: template.memoryFile }
+      const identity = { hostname: "sandbox", nameserver: network ? NAMESERVER : null }
+      return yield* this.connected(folder, record, shape, start, (machine, started) =>
+        Effect.gen(function* () {
+          yield* loadState(machine, template.stateFile, { memoryIsShared: true })
+          yield* attempt("starting a machine's processors", () => machine.qmp.execute("cont"))
+          yield* attempt("giving a machine its identity", () => machine.boot.identity(identity, IDENTITY_TIMEOUT_MS))
+          yield* warm(machine.guest, SPARE_WARM_RUNS)
+          yield* attempt("warming a machine", () => machine.boot.name(identity.hostname, IDENTITY_TIMEOUT_MS))
+          yield* attempt("pausing a machine", () => machine.qmp.execute("stop"))
+          return { machine, record: started }
+        })
+      )
+    }).pipe(
+      this.starts.withPermits(1),
+      Effect.tapError(() => Effect.ignore(this.destroy(sandboxId)))
+    )
+  }
+
+  private discardSpare(machine: Machine, record: MachineRecord): Effect.Effect<void> {
+    return Effect.andThen(disconnect(machine), Effect.ignore(this.destroy(record.sandboxId)))
+  }
+
+  /** Makes a spare this Sandbox's machine, by giving it the rest of its identity. False when there is none, or it was of no use. */
+  private takeSpare(
+    folder: SandboxFolder,
+    spec: SandboxSpec,
+    shape: MachineShape
+  ): Effect.Effect<boolean, RuntimeUnavailable> {
+    const { sandboxId, generation, networkEnabled } = spec
+    return Effect.gen({ self: this }, function* () {
+      const spare = yield* this.spares.claim(shape)
+      if (spare === null) return false
+      const { machine } = spare
+      const record: MachineRecord = { ...spare.record, sandboxId, generation, networkEnabled }
+      const before = new SandboxFolder(this.host.root, spare.record.sandboxId)
+      const moved = yield* attempt("handing a machine over", async () => {
+        await this.uids.pass(record.uid, sandboxId)
+        // Written first: wherever this is cut off, the folder tells what runs in it.
+        await before.write(record)
+        await rename(before.path, folder.path)
+      }).pipe(
+        Effect.as(true),
+        Effect.catchTag("RuntimeUnavailable", ({ message }) => Effect.as(Effect.logWarning(message), false))
+      )
+      if (!moved) {
+        yield* this.discardSpare(machine, spare.record)
+        return false
+      }
+      return yield* attempt("starting a machine's processors", () => machine.qmp.execute("cont")).pipe(
+        Effect.andThen(
+          Effect.all(
+            [
+              attempt("naming a machine", () => machine.boot.name(hostnameOf(sandboxId), IDENTITY_TIMEOUT_MS)),
+              giveGeneration(machine, generation)
+            ],
+            { concurrency: 2, discard: true }
+          )
+        ),
+        Effect.andThen(this.counted(folder, record, machine)),
+        Effect.as(true),
+        Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+          Effect.gen({ self: this }, function* () {
+            yield* Effect.logWarning(`Sandbox ${sandboxId} got a machine that was of no use: ${message}`)
+            yield* disconnect(machine)
+            yield* this.kill(record)
+            return false
+          })
+        )
       )
     })
   }
 }
+
+const giveGeneration = (machine: Machine, generation: number): Effect.Effect<void, RuntimeUnavailable> =>
+  machine.session.call("POST", "/v1/identity", { generation }).pipe(
+    Effect.mapError(({ message }) => unavailable(message)),
+    Effect.filterOrFail(
+      ({ status }) => status === 200,
+      ({ status }) => unavailable(`The guest's agent refused its generation with status ${status}.`)
+    ),
+    Effect.asVoid
+  )
 
 /** The QEMU process of a record that runs, also when the service was killed before it wrote the pid down. */
 const processOf = (record: MachineRecord): ProcessIdentity | null => {

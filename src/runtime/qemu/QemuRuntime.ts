@@ -66,11 +66,14 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     const downs = yield* Queue.unbounded<RuntimeDown>()
     const machines = new Machines(host, settings, downs)
     yield* Effect.acquireRelease(machines.adoptAll, () => machines.release)
-    // Templates are made ahead of the first Sandbox, not by it.
+    // Templates and spares are made ahead of the first Sandbox, not by it.
     if (host.qemu.clones) {
       yield* Effect.forEach(
         [true, false],
-        (network) => machines.template(machines.shapeFor(shapeOf(settings, network))).pipe(Effect.ignore),
+        (network) => {
+          const shape = machines.shapeFor(shapeOf(settings, network))
+          return Effect.ignore(Effect.andThen(machines.template(shape), machines.prepareSpare(shape)))
+        },
         { discard: true }
       ).pipe(Effect.forkScoped)
     }

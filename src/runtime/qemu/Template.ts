@@ -57,6 +57,7 @@ export const templateKey = (host: TemplateHost, shape: MachineShape): string =>
         host.qemu.version,
         host.image.id,
         shape,
+        machineArguments(shape, { uuid: "", start: { type: "boot", kernel: "", initramfs: "", memoryFile: "" } }),
         machineArguments(shape, { uuid: "", start: { type: "clone", memoryFile: "" } })
       ])
     )
@@ -151,9 +152,9 @@ export const buildTemplate = (
   })
 
 /** Runs commands that do nothing, as a customer's first ones will. */
-const warm = (guest: Guest): Effect.Effect<void, RuntimeUnavailable> =>
+export const warm = (guest: Guest, runs = WARM_RUNS): Effect.Effect<void, RuntimeUnavailable> =>
   Effect.forEach(
-    Array.from({ length: WARM_RUNS }, (_, index) => `template-${index}`),
+    Array.from({ length: runs }, () => `warm-${randomUUID()}`),
     (key) =>
       Stream.runDrain(
         guest.processes.run(key, {

@@ -3,7 +3,7 @@
  *
  * A user is taken by making `<root>/.uids/<uid>` as a link to the Sandbox's id, which only one can do.
  */
-import { mkdir, readlink, symlink, unlink } from "node:fs/promises"
+import { mkdir, readlink, rename, rm, symlink, unlink } from "node:fs/promises"
 
 const MOST = 10_000
 
@@ -32,6 +32,15 @@ export class Uids {
       if (taken) return uid
     }
     throw new Error(`All ${MOST} users for machines are taken.`)
+  }
+
+  /** From now on it is another's. */
+  async pass(uid: number | null, sandboxId: string): Promise<void> {
+    if (uid === null) return
+    const partial = `${this.folder}/${uid}.partial`
+    await rm(partial, { force: true })
+    await symlink(sandboxId, partial)
+    await rename(partial, `${this.folder}/${uid}`)
   }
 
   async release(uid: number | null, sandboxId: string): Promise<void> {
