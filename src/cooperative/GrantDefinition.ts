@@ -21,10 +21,7 @@ export const grantDefinition = Effect.gen(function* () {
     const { id, context } = scope.state()
     switch (command.type) {
       case "confirmSandbox":
-        return Effect.map(
-          reach.obstacle(context),
-          (reason): AnyEvent => (reason === null ? { type: "SANDBOX_CONFIRMED" } : { type: "SANDBOX_REFUSED", reason })
-        )
+        return reach.confirmation(context)
       case "holdConnections":
         // With several processes another one may carry them: then only the end of the Sandbox ends the wait.
         return Effect.suspend(() => Effect.succeed(clusterPort === 0 && connections.countOf(id) === 0)).pipe(

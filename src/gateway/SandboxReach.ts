@@ -19,11 +19,18 @@ export interface Boot {
   readonly generation: number
 }
 
+/** What the machines of ways into a Sandbox hear after they have been stored. */
+export type Confirmation =
+  | { readonly type: "SANDBOX_CONFIRMED" }
+  | { readonly type: "SANDBOX_REFUSED"; readonly reason: Reason }
+
 export class SandboxReach extends Context.Service<
   SandboxReach,
   {
     /** Null when that boot runs (or sleeps) and its guest answers; else why not. */
     readonly obstacle: (boot: Boot) => Effect.Effect<Reason | null>
+    /** The same as the answer to the command `confirmSandbox`. */
+    readonly confirmation: (boot: Boot) => Effect.Effect<Confirmation>
     /** Its guest; a sleeping Sandbox wakes. */
     readonly guest: (boot: Boot) => Effect.Effect<Guest, GuestUnavailable>
     /** One TCP connection to a port, closed with the scope; a sleeping Sandbox wakes. */
@@ -68,17 +75,25 @@ export class SandboxReach extends Context.Service<
           Effect.match({ onSuccess: () => true, onFailure: () => false })
         )
 
+      const obstacle = Effect.fn("SandboxReach.obstacle")(function* (boot: Boot) {
+        const status = yield* statusOf(boot)
+        if (status === null) return { code: "SANDBOX_NOT_RUNNING", message: "The Sandbox does not run any more." }
+        if (status !== "running") return null
+        const answers = yield* runtime.guest(boot.sandboxId, boot.generation).pipe(
+          Effect.flatMap(roundTrip),
+          Effect.catchTag("GuestUnavailable", () => Effect.succeed(false))
+        )
+        return answers ? null : { code: "GUEST_UNAVAILABLE", message: "The Sandbox does not answer." }
+      })
+
       return SandboxReach.of({
-        obstacle: Effect.fn("SandboxReach.obstacle")(function* (boot) {
-          const status = yield* statusOf(boot)
-          if (status === null) return { code: "SANDBOX_NOT_RUNNING", message: "The Sandbox does not run any more." }
-          if (status !== "running") return null
-          const answers = yield* runtime.guest(boot.sandboxId, boot.generation).pipe(
-            Effect.flatMap(roundTrip),
-            Effect.catchTag("GuestUnavailable", () => Effect.succeed(false))
-          )
-          return answers ? null : { code: "GUEST_UNAVAILABLE", message: "The Sandbox does not answer." }
-        }),
+        obstacle,
+        confirmation: (boot) =>
+          Effect.map(
+            obstacle(boot),
+            (reason): Confirmation =>
+              reason === null ? { type: "SANDBOX_CONFIRMED" } : { type: "SANDBOX_REFUSED", reason }
+          ),
         guest,
         dial: (boot, port) => Effect.flatMap(guest(boot), (found) => found.dial(port)),
         hasSettled: Effect.fn("SandboxReach.hasSettled")(function* (boot) {

@@ -17,10 +17,7 @@ export const serviceAccessDefinition = Effect.gen(function* () {
     const { id, context } = scope.state()
     switch (command.type) {
       case "confirmSandbox":
-        return Effect.map(
-          reach.obstacle(context),
-          (reason): AnyEvent => (reason === null ? { type: "SANDBOX_CONFIRMED" } : { type: "SANDBOX_REFUSED", reason })
-        )
+        return reach.confirmation(context)
       case "cutOtherClients":
         return Effect.sync(() => {
           const { value, context } = scope.state()
