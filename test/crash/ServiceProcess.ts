@@ -94,6 +94,21 @@ export class ServiceProcess {
     return { status: answer.status, body: text === "" ? null : JSON.parse(text) }
   }
 
+  /** File content in or out. Throws when the service is cut off before it answers. */
+  async bytes(
+    method: "GET" | "PUT",
+    path: string,
+    content?: Uint8Array<ArrayBuffer>
+  ): Promise<{ readonly status: number; readonly bytes: Buffer }> {
+    const answer = await fetch(`http://127.0.0.1:${this.#port}/api/v2${path}`, {
+      method,
+      headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/octet-stream" },
+      ...(content === undefined ? {} : { body: content }),
+      signal: AbortSignal.timeout(40_000)
+    })
+    return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) }
+  }
+
   async #end(signal: NodeJS.Signals): Promise<void> {
     const child = this.#child
     this.#child = null
