@@ -7,10 +7,16 @@
 import { randomUUID } from "node:crypto"
 import { closeSync } from "node:fs"
 import { access, chmod, chown, copyFile, rename, rm } from "node:fs/promises"
-import { Effect, Fiber, Queue, Semaphore } from "effect"
+import { Effect, Fiber, Option, Queue, Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../Guest.ts"
-import type { InventoryEntry, RuntimeDown, RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../Runtime.ts"
+import {
+  type InventoryEntry,
+  type RuntimeDown,
+  RuntimeRefused,
+  type RuntimeUnavailable,
+  type SandboxSpec
+} from "../Runtime.ts"
 import { type Held, heldBy, refusal } from "./Admission.ts"
 import { attempt, unavailable } from "./attempt.ts"
 import { hostnameOf } from "./BootPort.ts"
@@ -642,8 +648,15 @@ export class Machines {
         })
       )
     }).pipe(
-      this.starts.withPermits(1),
-      Effect.tapError(() => Effect.ignore(this.destroy(sandboxId)))
+      Effect.tapError(() => Effect.ignore(this.destroy(sandboxId))),
+      // Sandboxes that start go first.
+      this.starts.withPermitsIfAvailable(1),
+      Effect.flatMap(
+        Option.match({
+          onNone: () => new RuntimeRefused({ code: "HOST_FULL", message: "As many Sandboxes are starting as may." }),
+          onSome: Effect.succeed
+        })
+      )
     )
   }
 

@@ -35,6 +35,7 @@ interface Kind {
 export interface SparesOptions {
   /** For each kind of machine; 0: none. */
   readonly max: number
+  /** Waits for nothing that a start which drops spares may hold. */
   readonly make: (shape: MachineShape) => Effect.Effect<Spare, RuntimeRefused | RuntimeUnavailable>
   readonly discard: (spare: Spare) => Effect.Effect<void>
 }
@@ -73,7 +74,8 @@ export class Spares {
     const missing = () => !this.closed && kind.making === null && kind.ready.length < this.options.max
     const refill: Effect.Effect<void> = Effect.suspend(() => {
       if (!missing()) return Effect.void
-      const made = this.options.make(shape).pipe(
+      // Not before `making` is set: what fails at once must find it.
+      const made = Effect.andThen(Effect.yieldNow, this.options.make(shape)).pipe(
         Effect.flatMap((spare) =>
           this.closed ? this.options.discard(spare) : Effect.sync(() => this.keep(kind, spare))
         ),
@@ -99,17 +101,18 @@ export class Spares {
     )
   }
 
-  /** Gives up all that are ready. True when that made room. */
-  readonly drop: Effect.Effect<boolean> = Effect.suspend(() => {
+  /** Gives up all, also those that are being made. True when that made room. */
+  readonly drop: Effect.Effect<boolean> = Effect.gen({ self: this }, function* () {
+    for (const { making } of this.kinds.values()) if (making !== null) yield* Fiber.await(making)
     const spares = [...this.kinds.values()].flatMap(({ ready }) => ready.splice(0))
-    return Effect.as(Effect.forEach(spares, this.options.discard, { discard: true }), spares.length > 0)
+    yield* Effect.forEach(spares, this.options.discard, { discard: true })
+    return spares.length > 0
   })
 
-  /** No more of them: those that are ready and those that are being made end. */
+  /** No more of them. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.closed = true
-    const making = [...this.kinds.values()].flatMap(({ making }) => (making === null ? [] : [making]))
-    return Effect.andThen(Effect.forEach(making, Fiber.await, { discard: true }), this.drop)
+    return Effect.asVoid(this.drop)
   })
 
   private kindOf(shape: MachineShape): Kind {

@@ -1,6 +1,8 @@
 /** What needs no machine: formats, keys, rules and the two protocols on the host's side. */
-import { execFileSync } from "node:child_process"
-import { mkdtempSync, writeFileSync } from "node:fs"
+import { execFileSync, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { once } from "node:events"
+import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs"
 import { appendFile, chmod, readFile, rm, truncate } from "node:fs/promises"
 import { createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
@@ -10,6 +12,7 @@ import { type Held, refusal } from "../../../src/runtime/qemu/Admission.ts"
 import { BootPort, hostnameOf } from "../../../src/runtime/qemu/BootPort.ts"
 import { Consoles } from "../../../src/runtime/qemu/Consoles.ts"
 import type { GuestImage } from "../../../src/runtime/qemu/GuestImage.ts"
+import { relayProgram } from "../../../src/runtime/qemu/guest/relay.ts"
 import { settimeProgram, timespecEscapes } from "../../../src/runtime/qemu/guest/settime.ts"
 import { cpioArchive, directory, executable, plainFile } from "../../../src/runtime/qemu/image/cpio.ts"
 import { vmlinuxToElf } from "../../../src/runtime/qemu/image/vmlinux.ts"
@@ -93,6 +96,29 @@ describe("guest image", () => {
       await chmod(path, 0o755)
       // Without a whole timespec it must not reach the system call.
       expect(() => execFileSync(path, { input: "short", stdio: ["pipe", "ignore", "ignore"] })).toThrow("failed")
+    }))
+
+  it("the relay's program copies what comes, asks again after an end, and ends with its reader", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "relay")
+      writeFileSync(path, relayProgram())
+      await chmod(path, 0o755)
+      const input = join(folder, "input")
+      const bytes = randomBytes(100_000)
+      writeFileSync(input, bytes)
+      const relay = spawn("sh", ["-c", 'exec "$0" < "$1"', path, input], { stdio: ["ignore", "pipe", "ignore"] })
+      const ended = once(relay, "exit")
+      let seen = Buffer.alloc(0)
+      const more = Buffer.from("more")
+      for await (const chunk of relay.stdout) {
+        seen = Buffer.concat([seen, chunk as Buffer])
+        // A file reads as ended like a port whose host has hung up.
+        if (seen.length === bytes.length) appendFileSync(input, more)
+        if (seen.length === bytes.length + more.length) break
+      }
+      expect(seen.equals(Buffer.concat([bytes, more]))).toBe(true)
+      appendFileSync(input, more)
+      expect(await ended).toEqual([null, "SIGPIPE"])
     }))
 
   it("a time is sixteen bytes, seconds and nanoseconds", () => {
@@ -299,6 +325,10 @@ describe("host", () => {
       expect(await uids.take("d")).toBe(300_003)
       await uids.release(first!, "a")
       expect(await uids.take("e")).toBe(first)
+      await uids.pass(first!, "g")
+      await uids.release(first!, "e")
+      expect(await uids.take("h")).not.toBe(first)
+      expect(await uids.take("g")).toBe(first)
       expect(await new Uids(folder, null).take("f")).toBeNull()
     }))
 
