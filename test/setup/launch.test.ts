@@ -173,6 +173,18 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
+  it.live("says that another process has the database to itself, and exits with 69", () =>
+    Effect.gen(function* () {
+      const first = yield* start({})
+      yield* ready(first)
+      const second = yield* start({ ATOLL_CLUSTER_PORT: "0" })
+      const third = yield* start({ ATOLL_CLUSTER_PORT: "39999" })
+      assert.deepStrictEqual([yield* ended(second), yield* ended(third)], [69, 69])
+      assert.include(second.said(), "atoll: Other Atoll processes use this database, and ATOLL_CLUSTER_PORT is not set")
+      assert.include(third.said(), "atoll: Another Atoll process uses this database alone")
+    }).pipe(provideDatabase)
+  )
+
   it.live("says which setting does not parse, and exits with 78", () =>
     Effect.gen(function* () {
       const service = yield* start({ ATOLL_VOLUME_BYTES: "4GB" })
