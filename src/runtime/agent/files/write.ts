@@ -14,6 +14,9 @@ import type { Place, Workspace } from "./Workspace.ts"
 const writeVector = promisify(fs.writev)
 const flush = promisify(fs.fsync)
 
+/** So much is on its way to the disk while the rest still comes; the last flush then has little left to wait for. */
+const flushBytes = 2 * 1024 * 1024
+
 /** Small pieces (HTTP/2 sends 16 KiB frames) are gathered to this size before they are written. */
 const gatherBytes = 256 * 1024
 
@@ -67,6 +70,8 @@ const pour = async (staged: StagedFile, body: AsyncIterable<Uint8Array>): Promis
   let pieces: Array<Uint8Array> = []
   let gathered = 0
   let total = 0
+  let flushed = 0
+  let flushing: Promise<void> = Promise.resolve()
   for await (const piece of body) {
     total += piece.byteLength
     if (total > contentMaxBytes) {
@@ -80,8 +85,14 @@ const pour = async (staged: StagedFile, body: AsyncIterable<Uint8Array>): Promis
     await writeAll(staged.descriptor, pieces)
     pieces = []
     gathered = 0
+    if (total - flushed < flushBytes) continue
+    flushed = total
+    // A failure is told once for each descriptor, so it must not be lost here. (A handler at once: it may come before it is awaited.)
+    flushing = Promise.all([flushing, flush(staged.descriptor)]).then(() => {})
+    flushing.catch(() => {})
   }
   await writeAll(staged.descriptor, pieces)
+  await flushing
 }
 
 /** writev may write less than asked (a full disk writes what fits first). */
