@@ -20,7 +20,7 @@ import {
 import { type Held, heldBy, refusal } from "./Admission.ts"
 import { attempt, unavailable } from "./attempt.ts"
 import { hostnameOf } from "./BootPort.ts"
-import { goneWithin, type Launched, launch } from "./launch.ts"
+import { goneWithin, type Launched, launch, openLife } from "./launch.ts"
 import { agentAnswers, connectMachine, disconnect, killProcess, loadState, type Machine, saveState } from "./Machine.ts"
 import { type MachineShape, machineArguments, machineFiles, type Start } from "./machineArguments.ts"
 import { connectNetwork, NAMESERVER } from "./Network.ts"
@@ -42,7 +42,7 @@ const SPARE_WARM_RUNS = 4
 
 interface Attached {
   readonly machine: Machine
-  readonly record: MachineRecord
+  record: MachineRecord
   /** We are ending it, so its end is no news. */
   expected: boolean
 }
@@ -102,6 +102,15 @@ export class Machines {
         },
         { discard: true }
       )
+    )
+  )
+
+  /** Gives every machine whose way out of its network namespace has died another one. Until then it reaches nothing. */
+  readonly mendNetworks: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.forEach(
+      [...this.attached.values()].filter(hasLostNetwork),
+      (attached) => this.locked(attached.record.sandboxId, this.mendNetwork(attached)),
+      { discard: true }
     )
   )
 
@@ -592,7 +601,26 @@ export class Machines {
     })
   }
 
-  private network({ process, lifeFd }: Launched): Effect.Effect<ProcessIdentity | null, RuntimeUnavailable> {
+  private mendNetwork(attached: Attached): Effect.Effect<void> {
+    const { record, machine } = attached
+    return Effect.gen({ self: this }, function* () {
+      if (this.attached.get(record.sandboxId) !== attached || !hasLostNetwork(attached)) return
+      const lifeFd = yield* attempt("finding a machine's life pipe", () => openLife(machine.process))
+      const network = yield* this.network({ process: machine.process, lifeFd })
+      attached.record = { ...record, network }
+      yield* this.note(this.folderOf(record.sandboxId), attached.record)
+      yield* Effect.logWarning(`The network of Sandbox ${record.sandboxId} had died and was started anew.`)
+    }).pipe(
+      Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+        Effect.logWarning(`The network of Sandbox ${record.sandboxId} has died: ${message}`)
+      )
+    )
+  }
+
+  private network({
+    process,
+    lifeFd
+  }: Pick<Launched, "process" | "lifeFd">): Effect.Effect<ProcessIdentity | null, RuntimeUnavailable> {
     if (lifeFd === null) return Effect.succeed(null)
     return attempt("connecting a machine's network", () => connectNetwork(process.pid, lifeFd)).pipe(
       Effect.map(identify),
@@ -724,6 +752,9 @@ const giveGeneration = (machine: Machine, generation: number): Effect.Effect<voi
     ),
     Effect.asVoid
   )
+
+const hasLostNetwork = ({ record, expected }: Attached): boolean =>
+  !expected && record.network !== null && !isAlive(record.network)
 
 /** The QEMU process of a record that runs, also when the service was killed before it wrote the pid down. */
 const processOf = (record: MachineRecord): ProcessIdentity | null => {

@@ -35,7 +35,8 @@ export const routeCommands = (hostAddresses: ReadonlyArray<string>): string =>
     "route del 10.0.2.0/24",
     `route replace default via ${GATEWAY} dev ${DEVICE} onlink`,
     `route add ${NAMESERVER}/32 dev ${DEVICE}`,
-    ...REFUSED.map((range) => `route add prohibit ${range}`),
+    // They outlive a slirp4netns that died, and are there when the next one comes.
+    ...REFUSED.map((range) => `route replace prohibit ${range}`),
     ...new Set(hostAddresses.map((address) => `route replace prohibit ${address}/32`)),
     ""
   ].join("\n")

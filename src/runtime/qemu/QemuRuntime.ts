@@ -1,6 +1,6 @@
 /** The `qemu` driver: every Sandbox a virtual machine. */
 import { readFile } from "node:fs/promises"
-import { Effect, Layer, Queue, Stream } from "effect"
+import { Effect, Layer, Queue, Schedule, Stream } from "effect"
 import { Settings } from "../../Config.ts"
 import { type ResourceSample, Runtime, type RuntimeDown, RuntimeUnsupported } from "../Runtime.ts"
 import { attempt } from "./attempt.ts"
@@ -11,6 +11,8 @@ import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./Qe
 import { allocatedBytes } from "./Volume.ts"
 
 const CONSOLE_INTERVAL_MS = 500
+/** How often it is looked whether every machine still has its way to the network. */
+const NETWORK_INTERVAL_MS = 2_000
 
 /** Bytes through slirp4netns' device in QEMU's network namespace: received and sent as the guest sees them. */
 const networkBytes = async (pid: number): Promise<{ readonly rx: number; readonly tx: number } | null> => {
@@ -66,6 +68,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     const downs = yield* Queue.unbounded<RuntimeDown>()
     const machines = new Machines(host, settings, downs)
     yield* Effect.acquireRelease(machines.adoptAll, () => machines.release)
+    yield* machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS)), Effect.forkScoped)
     // Templates and spares are made ahead of the first Sandbox, not by it.
     if (host.qemu.clones) {
       yield* Effect.forEach(

@@ -55,6 +55,13 @@ const makeLifePipe = (folder: string): { readonly readFd: number; readonly write
   return { readFd, writeFd }
 }
 
+/** Descriptor of QEMU: the write end of its life pipe. */
+const LIFE_FD = 3
+
+/** Another read end of the life pipe of a QEMU that runs; the caller closes it. Throws when it has none. */
+export const openLife = ({ pid }: ProcessIdentity): number =>
+  openSync(`/proc/${pid}/fd/${LIFE_FD}`, constants.O_RDONLY | constants.O_NONBLOCK)
+
 export const launch = (options: Launch): Launched => {
   const pipe = options.life ? makeLifePipe(options.folder) : null
   try {

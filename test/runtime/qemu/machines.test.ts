@@ -131,6 +131,30 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
+  testOnFolder("a machine whose way to the network dies gets another one, with the same routes", (folder) =>
+    Effect.provide(
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        if (!driver.capabilities.networkFiltered) return
+        yield* driver.provision(sandboxSpec("cut-off", { networkEnabled: true }))
+        const read = () => recordOf(folder, "cut-off").record as unknown as { network: { pid: number } }
+        const machine = pidOf(folder, "cut-off")
+        const routes = () => readFileSync(`/proc/${machine}/net/route`, "utf8").split("\n").toSorted()
+        const before = routes()
+        const died = read().network.pid
+        process.kill(died, "SIGKILL")
+        yield* eventually(Effect.sync(() => read().network.pid !== died))
+        expect(routes()).toEqual(before)
+        const next = read().network.pid
+        expect(alive(next)).toBe(true)
+        // Like the first it ends with its machine.
+        process.kill(machine, "SIGKILL")
+        yield* eventually(Effect.sync(() => !alive(next)))
+      }),
+      driverOn(folder)
+    )
+  )
+
   test(
     "a network reaches neither this host nor private nor link-local addresses, by any name",
     Effect.gen(function* () {

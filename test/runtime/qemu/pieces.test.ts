@@ -201,7 +201,7 @@ describe("network", () => {
       "100.64.0.0/10",
       "224.0.0.0/4"
     ])
-      expect(commands).toContain(`route add prohibit ${range}\n`)
+      expect(commands).toContain(`route replace prohibit ${range}\n`)
     expect(commands.match(/198\.51\.100\.7/g)?.length).toBe(1)
     expect(commands).toContain("route add 10.0.2.3/32 dev tap0\n")
     expect(commands.startsWith("route del 10.0.2.0/24\n")).toBe(true)
