@@ -21,6 +21,8 @@ import { BenchService, quantile, timed } from "./BenchService.ts"
 
 const repeats = Number(process.env["ATOLL_BENCH_REPEATS"] ?? 7)
 const MiB = 1024 ** 2
+/** A spare is started a second after the last one was taken. */
+const SPARE_READY_MS = 6_000
 
 const rows: Array<Record<string, string | number>> = []
 const row = (what: string, values: ReadonlyArray<number>, unit: string, wanted = "") =>
@@ -69,15 +71,24 @@ const overHttp = () =>
       "≥ 15"
     )
     await remove(id)
-    const creates: Array<number> = []
-    for (let index = 0; index < repeats; index++) {
+    const [withSpare, withoutSpare]: [Array<number>, Array<number>] = [[], []]
+    const create = async () => {
       const before = performance.now()
       const created = await service.sandbox(workspaceId)
       await execute(created)
-      creates.push(performance.now() - before)
-      await remove(created)
+      const took = performance.now() - before
+      return { created, took }
     }
-    row("create to first command ended, over HTTP", creates, "ms", "≤ 900")
+    for (let index = 0; index < repeats; index++) {
+      await new Promise((resolve) => setTimeout(resolve, SPARE_READY_MS))
+      // The first has the machine that was started ahead, the second comes before there is another.
+      const [first, second] = [await create(), await create()]
+      withSpare.push(first.took)
+      withoutSpare.push(second.took)
+      for (const { created } of [first, second]) await remove(created)
+    }
+    row("create to first command ended, over HTTP", withSpare, "ms", "≤ 900")
+    row("the same with no spare left", withoutSpare, "ms")
   })
 
 /** QEMU and the agent alone: no volume, no identity, no record. */
@@ -162,7 +173,7 @@ const onTheDriver = (dataDir: string) =>
       awake.push(performance.now() - between)
       yield* driver.destroy(id)
     }
-    row("create to first command ended, in process", ours, "ms", "≤ 1.5 × bare")
+    row("create to first command ended, in process, no spare", ours, "ms", "≤ 1.5 × bare")
     row("bare QEMU: the same template and agent to first command", bare, "ms")
     row("sleep", asleep, "ms")
     row("wake", awake, "ms", "≤ 800")
@@ -183,6 +194,8 @@ const onTheDriver = (dataDir: string) =>
 const dataDir = await mkdtemp(`${tmpdir()}/atoll-bench-`)
 await chmod(dataDir, 0o711)
 process.env["ATOLL_DATA_DIR"] = dataDir
+// Each start from its template, as bare QEMU has to.
+process.env["ATOLL_VM_SPARES"] = "0"
 try {
   await Effect.runPromise(
     Effect.scoped(onTheDriver(dataDir)).pipe(Effect.provide(layer.pipe(Layer.provideMerge(Settings.layer))))
@@ -190,6 +203,7 @@ try {
 } finally {
   await rm(dataDir, { recursive: true, force: true })
   delete process.env["ATOLL_DATA_DIR"]
+  delete process.env["ATOLL_VM_SPARES"]
 }
 await overHttp()
 console.table(rows)
