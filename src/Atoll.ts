@@ -15,6 +15,7 @@ import { PublicPort } from "./gateway/PublicPort.ts"
 import { SandboxReach } from "./gateway/SandboxReach.ts"
 import { ConsoleLog } from "./logs/ConsoleLog.ts"
 import { Logs } from "./logs/Logs.ts"
+import { ExecutionLog } from "./operation/ExecutionLog.ts"
 import { OperationsLive } from "./operation/OperationsLive.ts"
 import { PreviewGateway } from "./preview/PreviewGateway.ts"
 import { PreviewsLive } from "./preview/PreviewsLive.ts"
@@ -50,6 +51,6 @@ export const Atoll = {
       ),
       Layer.provideMerge(SandboxesLive),
       Layer.provideMerge(ActorHost.layer(options)),
-      Layer.provideMerge(Layer.mergeAll(Journal.layer, Actors.layer, Output.layer))
+      Layer.provideMerge(Layer.mergeAll(Journal.layer, Actors.layer, Output.layer, ExecutionLog.layer))
     )
 }

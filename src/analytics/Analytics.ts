@@ -12,6 +12,7 @@ import type { SandboxContext } from "../../machines/sandbox.ts"
 import { InvalidRequest, NotFound, type RateLimited } from "../../schemas/Errors.ts"
 import { analyticsSamplesMax } from "../../schemas/Limits.ts"
 import { Settings } from "../Config.ts"
+import { ExecutionLog } from "../operation/ExecutionLog.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { foldLifecycle } from "./LifecycleFold.ts"
 import { countRequest } from "./RateWindow.ts"
@@ -95,6 +96,7 @@ export class Analytics extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const actors = yield* Actors
+      const executionLog = yield* ExecutionLog
       const { analyticsRequestsPerMinute } = yield* Settings
 
       const windowOf = Effect.fnUntraced(function* ({ from, to, resolutionSeconds }: AnalyticsQuery) {
@@ -117,6 +119,7 @@ export class Analytics extends Context.Service<
         generation: number | null
       ) {
         const [from, to] = [BigInt(window.from), BigInt(window.to)]
+        yield* executionLog.write
         const [row] = yield* sql<{
           readonly started: number
           readonly completed: number

@@ -7,13 +7,13 @@
  */
 import { randomBytes } from "node:crypto"
 import { Clock, Context, Effect, FiberSet, Layer, Option } from "effect"
-import { SqlClient } from "effect/unstable/sql"
 import { ExecutionTimeout, InvalidRequest, SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { ExecuteRequest, ExecutionResult } from "../../schemas/Execute.ts"
 import { executeStreamMaxBytes } from "../../schemas/Limits.ts"
 import type { OutputStream, SpawnRefused } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Output, type OutputChunk } from "../store/Output.ts"
+import { ExecutionLog } from "./ExecutionLog.ts"
 import { OutputSplit, openCharacter } from "./OutputSplit.ts"
 
 /** Beyond the command's own time-out, for the guest to end the tree and say so. */
@@ -64,22 +64,9 @@ export class Executions extends Context.Service<
     Effect.gen(function* () {
       const runtime = yield* Runtime
       const output = yield* Output
-      const sql = yield* SqlClient.SqlClient
+      const log = yield* ExecutionLog
       const later = yield* FiberSet.makeRuntime()
       const gone = () => new SandboxUnavailable({ details: { status: null } })
-
-      const note = (
-        id: string,
-        { accountId, sandboxId, generation }: Execution,
-        result: ExecutionResult,
-        timedOut: boolean
-      ) =>
-        sql`
-          insert into executions (id, account_id, sandbox_id, generation, started_at, finished_at, exit_code, timed_out)
-          values (${id}, ${accountId}, ${sandboxId}, ${generation}, ${BigInt(Date.parse(result.startedAt))},
-                  ${BigInt(Date.parse(result.finishedAt))}, ${result.exitCode}, ${timedOut})`.pipe(
-          Effect.catchCause((cause) => Effect.logError("An execute could not be noted", cause))
-        )
 
       const run = Effect.fn("Executions.run")(function* (execution: Execution) {
         const { sandboxId, generation, request } = execution
@@ -127,7 +114,16 @@ export class Executions extends Context.Service<
             )
         const chunks = [...chunksOf("stdout", stdout), ...chunksOf("stderr", stderr)]
         const timedOut = end === null || end.timedOut
-        later(note(id, execution, result, timedOut))
+        log.note({
+          id,
+          accountId: execution.accountId,
+          sandboxId,
+          generation,
+          startedAt,
+          finishedAt,
+          exitCode: result.exitCode,
+          timedOut
+        })
         // Nobody else knows this owner: what overtook it is its own first try, whose answer was lost.
         const store = Effect.catchTag(output.append(chunks), "Overtaken", () => Effect.void)
         if (stdout.length + stderr.length > storeLaterMaxBytes) yield* store
