@@ -28,8 +28,9 @@ export const pageOf = <A>(entries: ReadonlyArray<A>, limit: number | null, posit
 export const actorPosition = (record: { readonly createdAt: number; readonly id: string }) =>
   `${record.createdAt}:${record.id}`
 
-export const openActorCursor = (cursor: string | null) =>
-  Effect.map(openCursor(cursor, /^\d{1,15}:[a-z]+_[0-9a-z]{1,64}$/), (position) => {
+/** @param idPrefix Of the list's own ids, so that a cursor of another list is refused. */
+export const openActorCursor = (cursor: string | null, idPrefix: string) =>
+  Effect.map(openCursor(cursor, new RegExp(`^\\d{1,15}:${idPrefix}[0-9a-z]{1,64}$`)), (position) => {
     if (position === null) return null
     const at = position.indexOf(":")
     return { createdAt: Number(position.slice(0, at)), id: position.slice(at + 1) }

@@ -1,11 +1,18 @@
 /** The transition log of one actor as the API shows it, with what may happen next. */
 import { Effect } from "effect"
-import type { AnyStateMachine } from "xstate"
+import type { AnyMachineSnapshot, AnyStateMachine } from "xstate"
 import { getNextTransitions } from "xstate"
 import type { TransitionList } from "../../schemas/Transition.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { openCursor, pageOf } from "./Paging.ts"
 import { restore } from "./Transition.ts"
+
+/** What the guards let through of an event about the present generation, from a client that is not known yet. */
+const nextEvents = (snapshot: AnyMachineSnapshot): ReadonlyArray<string> => {
+  const { generation } = snapshot.context as { readonly generation?: number }
+  const types = new Set(getNextTransitions(snapshot).map((transition) => transition.eventType))
+  return [...types].filter((type) => snapshot.can({ type, generation, client: "" }))
+}
 
 export const transitionLog = Effect.fn("transitionLog")(function* (
   machine: AnyStateMachine,
@@ -24,6 +31,6 @@ export const transitionLog = Effect.fn("transitionLog")(function* (
       commands: entry.commands.map(({ type, params }) => ({ type, params }))
     })),
     nextCursor,
-    nextEvents: [...new Set(getNextTransitions(snapshot).map((transition) => transition.eventType))]
+    nextEvents: nextEvents(snapshot)
   } satisfies TransitionList
 })

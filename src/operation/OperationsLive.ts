@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
       const sandbox = yield* actors.read(sandboxId)
       if (sandbox === null || sandbox.kind !== "sandbox" || sandbox.accountId !== accountId)
         return yield* new NotFound()
-      const before = yield* openActorCursor(page.cursor)
+      const before = yield* openActorCursor(page.cursor, "op_")
       const found = yield* actors.list({ kind: "operation", accountId, sandboxId, before, limit: page.limit + 1 })
       const { entries, nextCursor } = pageOf(found as ReadonlyArray<OperationRecord>, page.limit, actorPosition)
       const stored = yield* output.offsetsOf(entries.map(({ id }) => id))

@@ -225,7 +225,7 @@ const make = Effect.gen(function* () {
   return Sandboxes.of({
     create,
     list: Effect.fn("Sandboxes.list")(function* (accountId, filter) {
-      const before = yield* openActorCursor(filter.cursor)
+      const before = yield* openActorCursor(filter.cursor, "sbx_")
       const limit = filter.limit ?? (filter.cursor === null ? null : pageDefault)
       const found = yield* actors.list({
         kind: "sandbox",

@@ -194,6 +194,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
       const waiting = send("POST", `/operations/${operation.id}/wait`)
       await send("POST", `/operations/${operation.id}/cancel`)
       assert.strictEqual((await waiting).json.operation.status, "cancelled")
+      // Its tree is gone: nothing can happen to it any more.
+      while ((await send("GET", `/operations/${operation.id}`)).json.operation.processTree === "running") {}
+      assert.deepStrictEqual((await send("GET", `/operations/${operation.id}/transitions`)).json.nextEvents, [])
     })
   )
 
@@ -215,6 +218,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
       const log = await send("GET", `/operations/${made[0]}/transitions`)
       assert.isTrue(Schema.is(TransitionList)(log.json), log.text)
       assert.strictEqual((await send("GET", "/operations?cursor=nonsense")).status, 400)
+      const ofSandboxes = Buffer.from("1:sbx_01m7zg3zkyedfr5k3bt2p5nme4").toString("base64url")
+      assert.strictEqual((await send("GET", `/operations?cursor=${ofSandboxes}`)).status, 400)
     })
   )
 
