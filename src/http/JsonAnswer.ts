@@ -6,3 +6,7 @@ import { HttpServerResponse } from "effect/unstable/http"
 
 export const jsonAnswer = <A>(body: A, status = 200): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json" })
+
+/** The same for a large value that is ASCII all through (base64): its bytes need no encoding. */
+export const asciiJsonAnswer = <A>(body: A): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.uint8Array(Buffer.from(JSON.stringify(body), "latin1"), { contentType: "application/json" })

@@ -1,9 +1,10 @@
 import { Effect } from "effect"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
-import type { OperationResponse } from "../../schemas/Operation.ts"
+import type { ExecutionResult } from "../../schemas/Execute.ts"
+import type { OperationOutputChunk, OperationResponse } from "../../schemas/Operation.ts"
 import { Operations } from "../operation/Operations.ts"
-import { jsonAnswer } from "./JsonAnswer.ts"
+import { asciiJsonAnswer, jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
@@ -16,7 +17,9 @@ export const OperationsHandlers = {
       return handlers
         .handle("execute", ({ params, payload }) =>
           Effect.flatMap(Caller, ({ accountId, requestId }) =>
-            Effect.map(operations.execute(accountId, params.id, payload, { requestId }), (result) => ({ result }))
+            Effect.map(operations.execute(accountId, params.id, payload, { requestId }), (result) =>
+              jsonAnswer<{ readonly result: ExecutionResult }>({ result })
+            )
           )
         )
         .handle(
@@ -46,13 +49,17 @@ export const OperationsHandlers = {
           )
         )
         .handle("readOperationOutput", ({ params, query }) =>
-          Effect.flatMap(Caller, ({ accountId }) => operations.output(accountId, params.id, params.operationId, query))
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(operations.output(accountId, params.id, params.operationId, query), (chunk) =>
+              asciiJsonAnswer<OperationOutputChunk>(chunk)
+            )
+          )
         )
         .handle("waitOperation", ({ params, payload }) =>
           Effect.flatMap(Caller, ({ accountId }) =>
-            Effect.map(operations.wait(accountId, params.id, params.operationId, payload), (operation) => ({
-              operation
-            }))
+            Effect.map(operations.wait(accountId, params.id, params.operationId, payload), (operation) =>
+              jsonAnswer<OperationResponse>({ operation })
+            )
           )
         )
         .handle(
