@@ -8,7 +8,7 @@
  *
  * @source Linux Documentation/admin-guide/cgroup-v2.rst, "Threads", "Delegation", "cgroup.freeze"
  */
-import { mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { type ProcessTree, type ProcessTrees, signalPid } from "./ProcessTree.ts"
 
@@ -33,22 +33,22 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
     makeThreaded(join(root, name))
     return name
   }
-  // One is kept ready, so that no command waits for its making.
+  // The directory of a command that ended by itself serves another one: making and removing them costs more than all else here.
   let spare: string | null = null
-  const makeSpare = () => {
+  setImmediate(() => {
     try {
       spare ??= make()
     } catch {
       // The next command makes its own, and says why it cannot.
     }
-  }
+  })
 
   const create = (): ProcessTree => {
     const name = spare ?? make()
     spare = null
-    setImmediate(makeSpare)
     const folder = join(root, name)
     live.add(name)
+    let killed = false
     const pids = () => processesOf(readTree(folder)).filter((pid) => !own.has(pid))
     return {
       wrap: (argv) => argv,
@@ -69,6 +69,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
         }
       },
       kill: () => {
+        killed = true
         try {
           writeFileSync(join(folder, "cgroup.freeze"), "1")
         } catch {
@@ -79,8 +80,10 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
       },
       dispose: () => {
         live.delete(name)
+        // A killed one is frozen, and one that a command made directories in is not as it was.
+        if (!killed && spare === null && isAsMade(folder)) spare = name
         // After what the end of the command still has to say.
-        setImmediate(() => removeTree(folder))
+        else setImmediate(() => removeTree(folder))
       }
     }
   }
@@ -110,6 +113,15 @@ const settleIn = (root: string): boolean => {
 const makeThreaded = (folder: string): void => {
   mkdirSync(folder)
   writeFileSync(join(folder, "cgroup.type"), "threaded")
+}
+
+/** Nobody is in it and there are no directories below it, each of which would count as a link. */
+const isAsMade = (folder: string): boolean => {
+  try {
+    return statSync(folder).nlink === 2 && !isPopulated(folder)
+  } catch {
+    return false
+  }
 }
 
 /** "0" is the writing thread, and a synchronous write is made by the main one. */
