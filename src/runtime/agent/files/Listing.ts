@@ -35,8 +35,6 @@ export class Listing {
   readonly #dir: fs.Dir
   readonly #start: fs.BigIntStats
   readonly #hides: string | null
-  /** Pages that are being put together; the reading that goes on by itself lets them pass. */
-  #pages = 0
 
   /** Reads at least `ahead` names, if there are as many, before it returns, and goes on by itself. `stat` was taken just before. */
   constructor(directory: Held, stat: fs.BigIntStats, options: { readonly ahead: number; readonly isRoot: boolean }) {
@@ -65,20 +63,10 @@ export class Listing {
     if (this.#failure !== null) throw this.#failure.cause
   }
 
-  /** Puts a page together out of names that are there, ahead of the names that are still to be read. */
-  async pass<A>(page: () => Promise<A>): Promise<A> {
-    this.#pages += 1
-    try {
-      return await page()
-    } finally {
-      this.#pages -= 1
-    }
-  }
-
   async #readOn(): Promise<void> {
     while (this.state === "reading") {
       await turn()
-      if (this.#pages === 0) this.#read(sliceEntries)
+      this.#read(sliceEntries)
     }
   }
 

@@ -65,11 +65,11 @@ export class Listings {
     try {
       if (options.after === null) {
         const listing = await this.#current(directory, options.pageSize + 1)
-        return await listing.pass(() => this.#page(directory, listing, 0, options.pageSize))
+        return await this.#page(directory, listing, 0, options.pageSize)
       }
       const cursor = parse(options.after)
       const listing = await this.#resume(directory, cursor, options.pageSize)
-      return await listing.pass(() => this.#page(directory, listing, cursor.index, options.pageSize))
+      return await this.#page(directory, listing, cursor.index, options.pageSize)
     } catch (cause) {
       throw refusalFor(cause)
     }
