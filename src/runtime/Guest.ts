@@ -137,10 +137,7 @@ export interface GuestFiles {
     options: { readonly offset: number; readonly maxBytes: number; readonly version: Version | null }
   ) => Effect.Effect<FileRead, FileRefused | GuestUnavailable, Scope.Scope>
   /** Atomically replaces the whole file. The length of the body is not known before. */
-  readonly write: <E>(
-    path: string,
-    body: FileUpload<E>
-  ) => Effect.Effect<void, E | FileRefused | GuestUnavailable>
+  readonly write: <E>(path: string, body: FileUpload<E>) => Effect.Effect<void, E | FileRefused | GuestUnavailable>
   readonly edit: (
     path: string,
     edit: {

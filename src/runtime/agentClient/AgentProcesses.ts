@@ -20,7 +20,7 @@ import {
   SpawnRefused
 } from "../Guest.ts"
 import { type AgentAnswer, type AgentRequest, type AgentSession, readAnswer } from "./AgentSession.ts"
-import { byteReader } from "./byteStream.ts"
+import { byteReader } from "./byteReader.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 

@@ -1,19 +1,15 @@
-/** A Node readable as an Effect stream of byte chunks, with back-pressure and without copies. */
+/** Pulls byte chunks out of a Node readable, with back-pressure and without copies. */
 import type { Readable } from "node:stream"
-import { Cause, Effect, type Scope, Stream } from "effect"
+import { Cause, Effect, type Scope } from "effect"
 import { GuestUnavailable } from "../Guest.ts"
 
 /** Bytes that may lie between the transport and a slow consumer before the transport is paused. */
 const BUFFER_MAX_BYTES = 256 * 1024
 
 /**
- * Everything the readable yields until its end. A readable that closes before its end fails the stream.
- * The caller keeps the readable's lifetime (a Scope); the stream only pauses and resumes it.
+ * One pull: all chunks that have come since the last pull, at least one; then `Cause.Done` at the end. A readable that closes before its end
+ * fails. The caller keeps the readable's lifetime (a Scope); this only pauses and resumes it.
  */
-export const byteStream = (readable: Readable): Stream.Stream<Uint8Array, GuestUnavailable> =>
-  Stream.scoped(Stream.fromPull(byteReader(readable)))
-
-/** One pull: all chunks that have come since the last pull, at least one; then `Cause.Done` at the end. */
 export const byteReader = (
   readable: Readable
 ): Effect.Effect<
