@@ -89,6 +89,12 @@ const migrate = async (qmp: Qmp, command: "migrate" | "migrate-incoming", file: 
       { capability: "x-ignore-shared", state: ignoreShared }
     ]
   })
+  if (!ignoreShared) {
+    // Pages at fixed places, read and written in long runs instead of one by one. QEMU before 9.0 has no such thing, and writes the old way.
+    await qmp
+      .execute("migrate-set-capabilities", { capabilities: [{ capability: "mapped-ram", state: true }] })
+      .catch(() => {})
+  }
   if (command === "migrate") await qmp.execute("migrate-set-parameters", { "max-bandwidth": 64 * 1024 ** 3 })
   const ended = qmp.next(migrationEnded, MIGRATION_TIMEOUT_MS)
   ended.catch(() => {})
