@@ -23,7 +23,7 @@ export interface OperationPayload {
 const graceMs = 2000
 /** The guest's own time-out stands behind the machine's deadline, for the time in which nobody watches. */
 const guestTimeoutSlackMs = 10_000
-const windowBytes = 1024 * 1024
+const windowBytes = 2 * 1024 * 1024
 const askAgain = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
 
 const lost = (status: string | null): AnyEvent => {

@@ -2,7 +2,7 @@
  * Follows one process to its end and stores its output on the way.
  *
  * Frames wait in a bounded queue while the last ones are being written, so an endless writer is held back by the guest's own
- * flow control; a writer of small pieces is gathered for a moment, so that it does not cost a row a line.
+ * flow control. What comes in is gathered for a moment: a writer of lines does not cost a row a line, nor a fast one a statement a read.
  */
 import { Cause, Clock, Effect, Queue, Stream } from "effect"
 import type { Guest, GuestUnavailable, OutputStream, ProcessFrame, ProcessUnknown } from "../runtime/Guest.ts"
@@ -10,8 +10,11 @@ import type { Output, OutputSource } from "../store/Output.ts"
 import { OutputSplit } from "./OutputSplit.ts"
 
 const framesMax = 64
-const gatherMs = 20
-const gatherBelowBytes = 64 * 1024
+/** How long to gather after a write of less than so many bytes. */
+const gather = [
+  { belowBytes: 64 * 1024, ms: 20 },
+  { belowBytes: 512 * 1024, ms: 5 }
+]
 const trimEveryBytes = 4 * 1024 * 1024
 
 export interface Followed {
@@ -43,6 +46,15 @@ const followOnce = Effect.fnUntraced(
       .attach(key, { stdoutOffset: stored.stdout, stderrOffset: stored.stderr })
       .pipe(Stream.runIntoQueue(frames), Effect.forkScoped)
 
+    // Only the newest offsets matter, and nothing waits for the guest to hear them. One that lost the process says so on the attached stream.
+    const storedUpTo = yield* Queue.sliding<{ readonly stdoutOffset: number; readonly stderrOffset: number }>(1)
+    yield* Queue.take(storedUpTo).pipe(
+      Effect.flatMap((offsets) => guest.processes.acknowledge(key, offsets)),
+      Effect.ignore,
+      Effect.forever,
+      Effect.forkScoped
+    )
+
     let exited: Followed["exited"] = null
     let processTree: Followed["processTree"] = "unconfirmed"
     while (true) {
@@ -72,14 +84,12 @@ const followOnce = Effect.fnUntraced(
           }
         }
         if (exited === null) {
-          // A guest that lost the process says so on the attached stream.
-          yield* guest.processes
-            .acknowledge(key, { stdoutOffset: splits.stdout.offset, stderrOffset: splits.stderr.offset })
-            .pipe(Effect.catchTag("ProcessUnknown", () => Effect.void))
+          yield* Queue.offer(storedUpTo, { stdoutOffset: splits.stdout.offset, stderrOffset: splits.stderr.offset })
         }
       }
       if (batch.length === 0 || batch.some((frame) => frame.type === "settled")) break
-      if (exited === null && sizeOf(batch) < gatherBelowBytes) yield* Effect.sleep(gatherMs)
+      const pause = gather.find(({ belowBytes }) => sizeOf(batch) < belowBytes)
+      if (exited === null && pause !== undefined) yield* Effect.sleep(pause.ms)
     }
     for (const stream of streams) {
       if (splits[stream].offset > retainBytes) yield* output.trim(key, stream, retainBytes)
