@@ -6,6 +6,7 @@ import { type Guest, GuestUnavailable, PortClosed } from "../Guest.ts"
 import { makeAgentFiles } from "./AgentFiles.ts"
 import { makeAgentProcesses } from "./AgentProcesses.ts"
 import { type AgentAnswer, type AgentSession, readAnswer } from "./AgentSession.ts"
+import { withoutEmptyWrites } from "./emptyWrites.ts"
 
 const HEALTH_TIMEOUT_MS = 10_000
 
@@ -52,7 +53,7 @@ const dial = (session: AgentSession, port: number): Effect.Effect<Duplex, PortCl
       headers: { ":authority": `localhost:${port}` },
       body: "open"
     })
-    if (status === 200) return stream
+    if (status === 200) return withoutEmptyWrites(stream)
     const failure = Option.getOrNull(decodeFailure(yield* readAnswer(stream)))
     if (failure?.code === "PORT_CLOSED") return yield* new PortClosed({ port })
     return yield* new GuestUnavailable({ message: `The Sandbox's agent answered ${status} to a connection` })
