@@ -57,7 +57,7 @@ export class PreviewsGroup extends HttpApiGroup.make("previews")
           identifier: "createPreview",
           summary: "Open a preview of a port",
           description:
-            "HTTP/1.1 and WebSockets. Whoever knows the host name may use it: it is a bearer capability. One preview a Sandbox; it ends after an hour, when it is closed, and when the Sandbox stops. While nothing listens the answer is a page with status 502 that loads itself again."
+            "HTTP/1.1 and WebSockets. Whoever knows the host name may use it: it is a bearer capability. One preview a Sandbox; it ends after an hour, when it is closed, and when the Sandbox stops. While nothing listens the answer is a page with status 502 that loads itself again. The program sees the visitor's Host; X-Forwarded-For is appended to, X-Forwarded-Host and X-Forwarded-Proto are set, and other X-Forwarded headers, Forwarded, X-Real-IP and an API key in Authorization are left out."
         })
       ),
     HttpApiEndpoint.delete("closePreview", "/sandboxes/:id/previews/:previewId", {

@@ -25,5 +25,8 @@ export const sha256Of = (secret: string): string => hash("sha256", secret, "hex"
 export const hintOf = (secret: string): string =>
   secret.length < hintedFromCharacters ? "*".repeat(hintCharacters) : secret.slice(-hintCharacters)
 
+/** As `newSecret` makes them; a bootstrap secret may look otherwise. */
+export const looksLikeSecret = (text: string): boolean => text.startsWith(prefix)
+
 /** What can be sent as a Bearer token at all: visible ASCII. */
 export const isSendable = (secret: string): boolean => /^[\x21-\x7e]{1,512}$/.test(secret)

@@ -69,6 +69,28 @@ const pairsOf = (raw: ReadonlyArray<string>): Array<[string, string]> => {
   return found
 }
 
+/** The parser takes any three digits for a status, and the writer does not. */
+const isFinal = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode >= 200 && statusCode <= 999
+
+/** The program's own reason, if it can be written. */
+const reasonOf = ({ statusCode = 0, statusMessage = "" }: IncomingMessage): string =>
+  /^[\t\x20-\x7e\x80-\xff]*$/.test(statusMessage) ? statusMessage : (STATUS_CODES[statusCode] ?? "")
+
+const notAnswered = () => new Error("The program's answer is none to this request.")
+
+/** Hints are advice: what node:http would not write is left out. */
+const writeHints = (response: ServerResponse, raw: ReadonlyArray<string>): void => {
+  const link = pairsOf(raw).flatMap(([name, value]) =>
+    // One header may hold several links.
+    name.toLowerCase() === "link" ? value.split(/,\s*(?=<)/) : []
+  )
+  try {
+    if (link.length > 0) response.writeEarlyHints({ link })
+  } catch (cause) {
+    if (!(cause instanceof TypeError)) throw cause
+  }
+}
+
 /** A connection for one request, outside of any pool. */
 const once =
   (dial: Dial) =>
@@ -185,6 +207,11 @@ const make = Effect.gen(function* () {
     let outgoing: ReturnType<typeof sendRequest> | null = null
     let isCut = false
     const attempt = (isFirst: boolean): void => {
+      const fail = (error: Error) => {
+        if (response.destroyed || isCut) return
+        if (response.headersSent) response.destroy()
+        else answerPage(request, response, refusalOf(error, target, wantsHtml(request)))
+      }
       const sent = sendRequest({
         method,
         path: request.url ?? "/",
@@ -194,29 +221,35 @@ const make = Effect.gen(function* () {
       })
       outgoing = sent
       sent.on("error", (error) => {
-        if (response.destroyed || isCut) return
-        if (sent.reusedSocket && canRepeat && isFirst && !response.headersSent) return attempt(false)
-        if (response.headersSent) response.destroy()
-        else answerPage(request, response, refusalOf(error, target, wantsHtml(request)))
+        const again = sent.reusedSocket && canRepeat && isFirst && !response.headersSent
+        if (again && !response.destroyed && !isCut) attempt(false)
+        else fail(error)
       })
       sent.on("information", ({ statusCode, rawHeaders }) => {
-        if (statusCode === 103 && !response.headersSent) {
-          const hints: Record<string, Array<string>> = {}
-          for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-            const name = rawHeaders[at]!.toLowerCase()
-            hints[name] = [...(hints[name] ?? []), rawHeaders[at + 1]!]
-          }
-          if (hints["link"] !== undefined) response.writeEarlyHints(hints)
-        }
+        const takesHints = request.httpVersion !== "1.0" && !response.headersSent && !response.destroyed
+        if (statusCode === 103 && takesHints) writeHints(response, rawHeaders)
+      })
+      // Nobody asked for another protocol. Without a listener the request would end without a word.
+      sent.on("upgrade", (_answer, stream) => {
+        stream.destroy()
+        fail(notAnswered())
       })
       sent.on("response", (answer) => {
         if (isCut) answer.destroy()
-        else relay(answer, response)
+        else if (isFinal(answer)) relay(answer, request, response)
+        else {
+          sent.destroy()
+          fail(notAnswered())
+        }
       })
-      if (hasBody) request.pipe(sent)
-      else sent.end()
+      if (!hasBody) {
+        sent.end()
+        return
+      }
+      request.pipe(sent, { end: false })
       request.once("end", () => {
-        if (hasBody && request.rawTrailers.length > 0) sent.addTrailers(pairsOf(request.rawTrailers))
+        if (request.rawTrailers.length > 0) sent.addTrailers(pairsOf(request.rawTrailers))
+        sent.end()
       })
     }
     response.once("close", () => {
@@ -227,14 +260,17 @@ const make = Effect.gen(function* () {
     attempt(true)
   }
 
-  const relay = (answer: IncomingMessage, response: ServerResponse): void => {
+  const relay = (answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void => {
+    const { statusCode = 502 } = answer
+    const hasNoBody = request.method === "HEAD" || statusCode === 204 || statusCode === 304
+    const isChunked = answer.headers["transfer-encoding"] !== undefined && request.httpVersion !== "1.0" && !hasNoBody
     response.sendDate = false
-    response.writeHead(answer.statusCode ?? 502, answer.statusMessage, responseHeaders(answer))
+    response.writeHead(statusCode, reasonOf(answer), responseHeaders(answer, isChunked))
     // The head goes at once: a stream of events may send nothing more for long.
     response.flushHeaders()
     answer.pipe(response, { end: false })
     answer.once("end", () => {
-      if (answer.rawTrailers.length > 0) response.addTrailers(pairsOf(answer.rawTrailers))
+      if (isChunked && answer.rawTrailers.length > 0) response.addTrailers(pairsOf(answer.rawTrailers))
       response.end()
     })
     answer.once("close", () => {
@@ -270,7 +306,7 @@ const make = Effect.gen(function* () {
     socket.on("error", () => sent.destroy())
     socket.once("close", () => sent.destroy())
     sent.on("error", (error) => {
-      if (socket.bytesWritten > 0) socket.destroy()
+      if (socket.bytesWritten > 0 || socket.writableEnded) socket.destroy()
       else answerPageOnSocket(socket, refusalOf(error, target, isHtml))
     })
     sent.on("upgrade", (answer, stream, rest) => {
@@ -280,8 +316,13 @@ const make = Effect.gen(function* () {
       join(socket, stream)
     })
     sent.on("response", (answer) => {
-      const headers = [...responseHeaders(answer), "Connection", "close"]
-      socket.write(head(answer.statusCode ?? 502, answer.statusMessage ?? "", headers))
+      if (!isFinal(answer)) {
+        answerPageOnSocket(socket, refusalOf(notAnswered(), target, isHtml))
+        sent.destroy()
+        return
+      }
+      const headers = [...responseHeaders(answer, false), "Connection", "close"]
+      socket.write(head(answer.statusCode ?? 502, reasonOf(answer), headers))
       answer.pipe(socket)
       answer.on("error", () => socket.destroy())
     })
@@ -294,38 +335,36 @@ const make = Effect.gen(function* () {
   }
 
   const failed = (cause: unknown) =>
-    void Effect.runFork(Effect.logError("A preview could not be looked up", Cause.die(cause)))
+    void Effect.runFork(Effect.logError("A preview could not be served", Cause.die(cause)))
 
   const gateway: RawGateway = {
     takes: (request) => previewIdOf(request.headers.host, previewDomain) !== undefined,
     request: (request, response) => {
-      find(request).then(
-        (target) => {
+      find(request)
+        .then((target) => {
           if (response.destroyed) return
           if (target === null) return answerPage(request, response, previewPages.notFound(wantsHtml(request)))
           const pool = poolOf(target)
           if (pool === null) return answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
           forward(request, response, target, pool)
-        },
-        (cause) => {
+        })
+        .catch((cause) => {
           failed(cause)
           response.destroy()
-        }
-      )
+        })
     },
     upgrade: (request, socket, first) => {
       socket.on("error", () => {})
-      find(request).then(
-        (target) => {
+      find(request)
+        .then((target) => {
           if (socket.destroyed) return
           if (target === null) return answerPageOnSocket(socket, previewPages.notFound(false))
           change(request, socket as Socket, first, target)
-        },
-        (cause) => {
+        })
+        .catch((cause) => {
           failed(cause)
           socket.destroy()
-        }
-      )
+        })
     }
   }
   return gateway

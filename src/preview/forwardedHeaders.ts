@@ -4,6 +4,7 @@
  * @source RFC 9110 section 7.6.1 (Connection), RFC 9112 section 6.1
  */
 import type { IncomingMessage } from "node:http"
+import { looksLikeSecret } from "../account/ApiKeySecret.ts"
 
 /** As in `rawHeaders`: name, value, name, value … */
 export type RawHeaders = Array<string>
@@ -25,9 +26,13 @@ const pairs = (raw: ReadonlyArray<string>): Array<readonly [name: string, value:
   return found
 }
 
-const endToEnd = ({ headers, rawHeaders }: IncomingMessage) => {
+/** A message of known length has no trailers to announce (node:http throws at it), and a length beside chunks is no length (RFC 9112 section 6.3). */
+const endToEnd = ({ headers, rawHeaders }: IncomingMessage, isChunked: boolean) => {
   const named = new Set((headers.connection ?? "").split(",").map((name) => name.trim().toLowerCase()))
-  return pairs(rawHeaders).filter(([name]) => !hopByHop.has(name.toLowerCase()) && !named.has(name.toLowerCase()))
+  return pairs(rawHeaders).filter(([name]) => {
+    const lower = name.toLowerCase()
+    return !hopByHop.has(lower) && !named.has(lower) && lower !== (isChunked ? "content-length" : "trailer")
+  })
 }
 
 const bodylessByDefault = new Set(["GET", "HEAD", "DELETE", "OPTIONS", "TRACE"])
@@ -39,13 +44,27 @@ export interface Hop {
   readonly address: string
 }
 
+/** What a visitor may not say: how the request came here is ours to tell, and an expectation was met here. */
+const isRewritten = (name: string): boolean =>
+  name.startsWith("x-forwarded-") || ["expect", "forwarded", "host", "x-real-ip"].includes(name)
+
+/** An API key that a client sends everywhere is none of the program's business. */
+const isApiKey = (name: string, value: string): boolean =>
+  name === "authorization" && looksLikeSecret(value.replace(/^bearer\s+/i, ""))
+
 /** The request as the program in the Sandbox gets it. Host stays what the visitor asked for, so that its links and origin checks hold. */
 export const requestHeaders = (request: IncomingMessage, hop: Hop): RawHeaders => {
   const { headers, method } = request
-  const rewritten = new Set(["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "expect"])
-  const kept = endToEnd(request).filter(([name]) => !rewritten.has(name.toLowerCase()))
+  const isChunked = headers["transfer-encoding"] !== undefined
+  const kept = endToEnd(request, isChunked).filter(([name, value]) => {
+    const lower = name.toLowerCase()
+    return !isRewritten(lower) && !isApiKey(lower, value)
+  })
   const before = headers["x-forwarded-for"]?.toString()
   const sent: RawHeaders = [
+    // Once, whatever came: the one that the preview was found by.
+    "Host",
+    headers.host ?? "",
     ...kept.flat(),
     "X-Forwarded-For",
     before === undefined ? hop.address : `${before}, ${hop.address}`,
@@ -54,7 +73,7 @@ export const requestHeaders = (request: IncomingMessage, hop: Hop): RawHeaders =
     "X-Forwarded-Proto",
     hop.scheme
   ]
-  if (headers["transfer-encoding"] !== undefined) sent.push("Transfer-Encoding", "chunked")
+  if (isChunked) sent.push("Transfer-Encoding", "chunked")
   else if (headers["content-length"] === undefined && !bodylessByDefault.has(method ?? "GET")) {
     sent.push("Content-Length", "0")
   }
@@ -74,9 +93,13 @@ export const upgradeHeaders = (request: IncomingMessage, hop: Hop): RawHeaders =
 /** A cookie for the whole preview domain would reach every other preview: it becomes this host's own. */
 const hostOnly = (cookie: string): string => cookie.replace(/;\s*domain\s*=[^;]*/gi, "")
 
-/** The answer as the visitor gets it. The address is a capability, so it is not told to other sites unless the program says so. */
-export const responseHeaders = (response: IncomingMessage): RawHeaders => {
-  const kept = endToEnd(response).flatMap(([name, value]) => [
+/**
+ * The answer as the visitor gets it. The address is a capability, so it is not told to other sites unless the program says so.
+ *
+ * @param isChunked It goes on in chunks: its length is not known, and trailers may follow.
+ */
+export const responseHeaders = (response: IncomingMessage, isChunked: boolean): RawHeaders => {
+  const kept = endToEnd(response, isChunked).flatMap(([name, value]) => [
     name,
     name.toLowerCase() === "set-cookie" ? hostOnly(value) : value
   ])

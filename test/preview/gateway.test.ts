@@ -6,6 +6,7 @@ import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { WebSocket, WebSocketServer } from "ws"
+import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
 import { PreviewGateway } from "../../src/preview/PreviewGateway.ts"
 import { Previews } from "../../src/preview/Previews.ts"
@@ -128,6 +129,55 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
           [value("x-forwarded-for"), value("x-forwarded-host"), value("x-forwarded-proto")],
           ["127.0.0.1", `${host}:${port}`, "http"]
         )
+      })
+    )
+  })
+
+  it.effect("passes on a visitor's trailers, and not what only the gateway may say nor an API key", () => {
+    const seen: Array<readonly [IncomingMessage["headers"], IncomingMessage["trailers"]]> = []
+    const inside = createServer((incoming, response) => {
+      incoming.resume().once("end", () => {
+        seen.push([incoming.headers, incoming.trailers])
+        response.end()
+      })
+    })
+    return withPreview(inside, ({ port, host }) =>
+      Effect.promise(async () => {
+        const visit = async (authorization: string) => {
+          const sent = request({
+            host: "127.0.0.1",
+            port,
+            method: "POST",
+            headers: {
+              host,
+              authorization,
+              trailer: "X-Sum",
+              "transfer-encoding": "chunked",
+              forwarded: "for=10.0.0.1;proto=https",
+              "x-forwarded-for": "10.0.0.1",
+              "x-forwarded-host": "evil.example",
+              "x-forwarded-port": "443",
+              "x-forwarded-proto": "https",
+              "x-real-ip": "10.0.0.1"
+            }
+          })
+          sent.write("some")
+          sent.addTrailers({ "X-Sum": "42" })
+          sent.end("thing")
+          const [answer] = (await once(sent, "response")) as [IncomingMessage]
+          await once(answer.resume(), "end")
+        }
+        await visit("Basic YTpi")
+        await visit(`Bearer ${newSecret()}`)
+        const [[first, trailers], [second]] = seen as [(typeof seen)[0], (typeof seen)[0]]
+        assert.deepStrictEqual({ ...trailers }, { "x-sum": "42" })
+        const told = Object.entries(first).filter(([name]) => /forwarded|real-ip/.test(name))
+        assert.deepStrictEqual(Object.fromEntries(told), {
+          "x-forwarded-for": "10.0.0.1, 127.0.0.1",
+          "x-forwarded-host": host,
+          "x-forwarded-proto": "http"
+        })
+        assert.deepStrictEqual([first.authorization, second.authorization], ["Basic YTpi", undefined])
       })
     )
   })
