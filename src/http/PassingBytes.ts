@@ -1,21 +1,21 @@
 /**
- * Gives memory back that content only passed through.
+ * Gives memory back that content only passed through, without marking the whole heap for it.
  *
  * Every piece of content that comes from a socket is a buffer outside the heap, known to V8 by a small object only. Left to itself V8 marks
- * the whole heap whenever 64 MiB of such buffers have come, whatever the heap's own state: 8 MiB through the service cost 30 ms of CPU for
- * that alone, half of everything. Told to count them as a part of the heap's growth (the flag), it lets hundreds of MiB gather instead.
- * Most of them die young, so a collection of the young objects only, after every so many MiB, gives them back in a millisecond; what has
- * grown old meanwhile is collected once it is much.
+ * the whole heap whenever 64 MiB of such buffers have come, whatever the heap's own state: more than half of all CPU of a transfer. So they
+ * are counted as a part of the heap's growth, the heap may grow to a multiple of what lives in it, and after every so many MiB the young
+ * objects alone are collected, which gives most of them back in milliseconds. What has grown old meanwhile is collected once it is much.
  */
 import { setFlagsFromString } from "node:v8"
 import { runInNewContext } from "node:vm"
 
-const collectAfterBytes = 48 * 1024 * 1024
-const outsideMaxBytes = 128 * 1024 * 1024
+const collectAfterBytes = 64 * 1024 * 1024
+const outsideMaxBytes = 192 * 1024 * 1024
 const lookEveryMs = 50
 
 export const collectPassingBytes = (): void => {
   setFlagsFromString("--external-memory-accounted-in-global-limit")
+  setFlagsFromString("--heap-growing-percent=300")
   setFlagsFromString("--expose-gc")
   const collect = runInNewContext("gc") as (options: { readonly type: "minor" | "major" }) => void
   const outside = () => process.memoryUsage().arrayBuffers

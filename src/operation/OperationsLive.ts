@@ -112,10 +112,12 @@ const make = Effect.gen(function* () {
       const changes = yield* Queue.sliding<void>(1)
       const told = () => void Queue.offerUnsafe(changes, undefined)
       yield* host.onCommit(operationId, told)
-      yield* Effect.acquireRelease(
-        Effect.sync(() => output.onAppend(operationId, told)),
-        (stop) => Effect.sync(stop)
-      )
+      if (request.stdoutOffset !== null || request.stderrOffset !== null) {
+        yield* Effect.acquireRelease(
+          Effect.sync(() => output.onAppend(operationId, told)),
+          (stop) => Effect.sync(stop)
+        )
+      }
       const end = (yield* Clock.currentTimeMillis) + request.timeoutSeconds * 1000
       while (true) {
         const operation = yield* view(yield* find(accountId, sandboxId, operationId))

@@ -26,8 +26,6 @@ import { StallBreaker } from "./StallBreaker.ts"
  */
 const STREAM_WINDOW_BYTES = 256 * 1024
 const SESSION_WINDOW_BYTES = 16 * 1024 ** 2
-/** Four times HTTP/2's own measure: what one read of a pipe gives arrives in one piece. */
-const FRAME_MAX_BYTES = 64 * 1024
 /** The session's window, and as much again for frame headers and control frames. */
 const AHEAD_MAX_BYTES = 2 * SESSION_WINDOW_BYTES
 const HEADERS_MAX_BYTES = 16 * 1024
@@ -150,7 +148,6 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
         settings: {
           enablePush: false,
           initialWindowSize: STREAM_WINDOW_BYTES,
-          maxFrameSize: FRAME_MAX_BYTES,
           maxHeaderListSize: HEADERS_MAX_BYTES
         }
       })
