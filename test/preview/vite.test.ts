@@ -1,20 +1,21 @@
-/** A Vite dev server in a real Sandbox, seen in real Chromium through its preview, edited through the guest's files. */
+/** A Vite dev server in a real Sandbox, seen in real Chromium through its preview, all of it done over the HTTP API. */
 import { execFileSync, spawn } from "node:child_process"
+import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, realpathSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join, relative } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { describe } from "vitest"
-import { PreviewGateway } from "../../src/preview/PreviewGateway.ts"
-import { Previews } from "../../src/preview/Previews.ts"
+import { PublicPort } from "../../src/gateway/PublicPort.ts"
+import { ApiServer } from "../../src/http/ApiServer.ts"
+import { Listener } from "../../src/http/Listener.ts"
 import { Runtime } from "../../src/runtime/Runtime.ts"
 import { skipped, unusable } from "../runtime/namespace/TestHost.ts"
 import { Chromium } from "../support/Chromium.ts"
-import { requestIdentity, runningSandboxOf, serveGateways } from "../support/GatewayServer.ts"
 import { namespaceAtoll } from "../support/NamespaceAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-import { upload } from "../support/upload.ts"
+import { testSettings } from "../support/TestSettings.ts"
 
 const missing = ((): string | null => {
   if (unusable !== null) return unusable
@@ -49,6 +50,16 @@ const packagesOf = (name: string, from: string, found = new Set<string>()): Set<
   return found
 }
 
+const key = `test-key-${randomBytes(16).toString("hex")}`
+
+/** The API and previews on one port, as they are served. */
+const service = ApiServer.layer.pipe(
+  Layer.provideMerge(Listener.layer),
+  Layer.provide(testSettings({ ATOLL_PORT: "0", ATOLL_BOOTSTRAP_API_KEY: key })),
+  Layer.provideMerge(namespaceAtoll()),
+  Layer.provideMerge(TestDatabase.layer)
+)
+
 const source = (text: string) => `document.querySelector("#app").textContent = ${JSON.stringify(text)}
 if (import.meta.hot) import.meta.hot.accept()
 `
@@ -65,63 +76,74 @@ const until = (look: () => Promise<unknown>, expected: unknown) =>
   })
 
 describe.skipIf(skipped(missing))("a development server in a preview", () => {
-  layer(namespaceAtoll().pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 60_000 })(
-    (it) => {
-      it.effect(
-        "is seen in Chromium, and a change of a file is hot-replaced in the page",
-        () =>
-          Effect.gen(function* () {
-            const port = yield* serveGateways([yield* PreviewGateway])
-            const { accountId, sandboxId } = yield* runningSandboxOf()
-            const runtime = yield* Runtime
-            const { processes, files } = yield* runtime.guest(sandboxId, 1)
-            const write = (path: string, text: string) =>
-              files.write(`/workspace/${path}`, upload([new TextEncoder().encode(text)]))
-
-            // The page waits for the server: it loads itself again until there is one.
-            const previews = yield* Previews
-            const preview = yield* previews.create(accountId, sandboxId, { ...requestIdentity, port: 5173 })
-            const browser = yield* Chromium.scoped
-            const evaluate = yield* Effect.promise(() => browser.open(preview.url))
-            yield* until(() => evaluate("document.title"), "Nothing listens yet")
-
-            const unpack = yield* processes.open({
-              argv: ["tar", "xf", "-"],
-              cwd: "/workspace",
-              env: {},
-              terminal: null
+  layer(service, { excludeTestServices: true, timeout: 60_000 })((it) => {
+    it.effect(
+      "is seen in Chromium, and an edit through the files API is hot-replaced in the page",
+      () =>
+        Effect.gen(function* () {
+          const port = (yield* PublicPort).current()
+          /** The answer's body as JSON; anything but `expected` fails the test. */
+          const ask = (method: string, path: string, expected: number, body?: unknown) =>
+            Effect.promise(async () => {
+              const answer = await fetch(`http://127.0.0.1:${port}/api/v2${path}`, {
+                method,
+                headers: {
+                  authorization: `Bearer ${key}`,
+                  "content-type": typeof body === "string" ? "application/octet-stream" : "application/json",
+                  "idempotency-key": randomBytes(8).toString("hex")
+                },
+                ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+              })
+              const text = await answer.text()
+              assert.strictEqual(answer.status, expected, text)
+              return text === "" ? null : JSON.parse(text)
             })
-            const packages = [...packagesOf("vite", root)].map((folder) => relative(root, folder))
-            const tar = spawn("tar", ["cf", "-", ...packages], { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
-            yield* Stream.runForEach(
-              Stream.fromAsyncIterable(tar.stdout as AsyncIterable<Buffer>, (cause) => cause).pipe(Stream.orDie),
-              unpack.write
-            )
-            yield* unpack.end
-            yield* Stream.runDrain(unpack.frames)
-            yield* write(
-              "index.html",
-              '<title>app</title><div id="app"></div><script type="module" src="/main.js"></script>'
-            )
-            yield* write("main.js", source("one"))
-            yield* processes.start("vite", {
-              argv: ["/opt/atoll/node", "node_modules/vite/bin/vite.js", "--port", "5173", "--host", "127.0.0.1"],
-              cwd: "/workspace",
-              env: {},
-              stdin: null,
-              timeoutMs: null,
-              output: { mode: "head", bytes: 1_000_000 }
-            })
-            yield* until(() => evaluate("document.querySelector('#app')?.textContent"), "one")
-            yield* Effect.promise(() => evaluate("window.before = 1"))
-            yield* write("main.js", source("two"))
-            yield* until(() => evaluate("document.querySelector('#app')?.textContent"), "two")
-            // Replaced in the page that was there, not loaded anew.
-            assert.strictEqual(yield* Effect.promise(() => evaluate("window.before")), 1)
-            assert.strictEqual(yield* Effect.promise(() => evaluate("location.port")), String(port))
-          }).pipe(Effect.scoped),
-        90_000
-      )
-    }
-  )
+          const { workspace } = yield* ask("POST", "/workspaces", 201, { name: "vite" })
+          const { sandbox } = yield* ask("POST", "/sandboxes", 202, { workspaceId: workspace.id })
+          const at = `/sandboxes/${sandbox.id}`
+          const isRunning = () => Effect.runPromise(Effect.map(ask("GET", at, 200), (it) => it.sandbox.status))
+          yield* until(isRunning, "running")
+          const content = (path: string) => `${at}/files/content?path=/workspace/${path}`
+
+          // The page waits for the server: it loads itself again until there is one.
+          const { preview } = yield* ask("POST", `${at}/previews`, 201, { port: 5173 })
+          const browser = yield* Chromium.scoped
+          const evaluate = yield* Effect.promise(() => browser.open(preview.url))
+          yield* until(() => evaluate("document.title"), "Nothing listens yet")
+
+          // Thousands of files: no customer would send them one by one, nor install them while a test runs.
+          const { processes } = yield* (yield* Runtime).guest(sandbox.id, 1)
+          const unpack = yield* processes.open({ argv: ["tar", "xf", "-"], cwd: "/workspace", env: {}, terminal: null })
+          const packages = [...packagesOf("vite", root)].map((folder) => relative(root, folder))
+          const tar = spawn("tar", ["cf", "-", ...packages], { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
+          yield* Stream.runForEach(
+            Stream.fromAsyncIterable(tar.stdout as AsyncIterable<Buffer>, (cause) => cause).pipe(Stream.orDie),
+            unpack.write
+          )
+          yield* unpack.end
+          yield* Stream.runDrain(unpack.frames)
+
+          const page = '<title>app</title><div id="app"></div><script type="module" src="/main.js"></script>'
+          yield* ask("PUT", content("index.html"), 204, page)
+          yield* ask("PUT", content("main.js"), 204, source("one"))
+          yield* ask("POST", `${at}/operations`, 202, {
+            argv: ["/opt/atoll/node", "node_modules/vite/bin/vite.js", "--port", "5173", "--host", "127.0.0.1"]
+          })
+          yield* until(() => evaluate("document.querySelector('#app')?.textContent"), "one")
+          yield* Effect.promise(() => evaluate("window.before = 1"))
+          yield* ask("PATCH", content("main.js"), 200, {
+            expectedSha256: createHash("sha256").update(source("one")).digest("hex"),
+            oldText: '"one"',
+            newText: '"two"'
+          })
+          yield* until(() => evaluate("document.querySelector('#app')?.textContent"), "two")
+          yield* ask("PUT", content("main.js"), 204, source("three"))
+          yield* until(() => evaluate("document.querySelector('#app')?.textContent"), "three")
+          // Replaced in the page that was there, not loaded anew.
+          assert.strictEqual(yield* Effect.promise(() => evaluate("window.before")), 1)
+          assert.strictEqual(yield* Effect.promise(() => evaluate("location.port")), String(port))
+        }).pipe(Effect.scoped),
+      90_000
+    )
+  })
 })
