@@ -1,6 +1,7 @@
 /** What a command is: the same fields for a synchronous execution and for an operation. */
 import { Schema } from "effect"
 import { argvMaxItems, envMaxPairs } from "./Limits.ts"
+import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { isPlainText, isWellFormedText } from "./Text.ts"
 import { WorkspacePath } from "./WorkspacePath.ts"
@@ -28,7 +29,7 @@ export const Env = Schema.Record(Schema.String, plain)
   )
   .annotate({ description: "Added to the Sandbox's own environment." })
 
-export const Encoding = Schema.Literals(["utf8", "base64"]).annotate({ identifier: "Encoding" })
+export const Encoding = oneOf("Encoding", ["utf8", "base64"])
 
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 

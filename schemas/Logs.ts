@@ -5,12 +5,12 @@ import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
 import { SandboxId } from "./Identifiers.ts"
 import { logEntriesDefault, logEntriesMax } from "./Limits.ts"
+import { oneOf } from "./OneOf.ts"
 import { OutputStream } from "./Operation.ts"
 import { instant, integerWithDefault } from "./Query.ts"
 import { Timestamp } from "./Text.ts"
 
-export const LogSource = Schema.Literals(["workload", "execute", "process"]).annotate({
-  identifier: "LogSource",
+export const LogSource = oneOf("LogSource", ["workload", "execute", "process"]).annotate({
   description: "workload: the Sandbox's own console and init; execute: synchronous commands; process: operations."
 })
 

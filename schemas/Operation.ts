@@ -24,6 +24,7 @@ import {
   operationTimeoutMaxSeconds,
   operationWaitMaxSeconds
 } from "./Limits.ts"
+import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { integer, integerWithDefault, NextCursor, page } from "./Query.ts"
 import { Reason } from "./Sandbox.ts"
@@ -32,7 +33,7 @@ import { TransitionList } from "./Transition.ts"
 
 export const operationStatuses = ["queued", "running", "completed", "cancelled", "failed"] as const
 
-export const OutputStream = Schema.Literals(["stdout", "stderr"]).annotate({ identifier: "OutputStream" })
+export const OutputStream = oneOf("OutputStream", ["stdout", "stderr"])
 export type OutputStream = typeof OutputStream.Type
 
 export const StartOperationRequest = Schema.Struct({

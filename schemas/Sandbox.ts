@@ -23,6 +23,7 @@ import {
   nameMaxCharacters,
   pageMax
 } from "./Limits.ts"
+import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { Cursor, integer, NextCursor, page } from "./Query.ts"
 import { isCharactersBetween, isPlainText, Timestamp } from "./Text.ts"
@@ -40,7 +41,7 @@ export const sandboxStatuses = [
   "failed"
 ] as const
 
-export const SandboxStatus = Schema.Literals(sandboxStatuses).annotate({ identifier: "SandboxStatus" })
+export const SandboxStatus = oneOf("SandboxStatus", sandboxStatuses)
 export type SandboxStatus = typeof SandboxStatus.Type
 
 export const Reason = Schema.Struct({ code: Schema.String, message: Schema.String }).annotate({

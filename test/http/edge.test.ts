@@ -276,6 +276,16 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
+  it.effect("a word that is none of a few is answered with those few", () =>
+    withApi(async ({ send }) => {
+      const answer = await send("GET", "/api/v2/sandboxes?status=gone")
+      refused(answer, 400, "INVALID_REQUEST")
+      const [{ path, message }] = answer.json.details.issues
+      assert.deepStrictEqual(path, ["status"])
+      assert.match(message, /^Expected "pending" \| "running" \| .*"failed"$/)
+    })
+  )
+
   it.effect("all issues are told at once, each by its path, none with the value", () =>
     withApi(async ({ send }) => {
       const answer = await send("POST", "/api/v2/sandboxes/sbx_00000000000000000000000000/execute", {

@@ -1,0 +1,9 @@
+/** One of a few words. */
+import { Schema } from "effect"
+
+/** What is none of them is answered with all of them; by default it would be with the identifier. */
+export const oneOf = <const Words extends ReadonlyArray<string>>(identifier: string, words: Words) =>
+  Schema.Literals(words).annotate({
+    identifier,
+    message: `Expected ${words.map((word) => JSON.stringify(word)).join(" | ")}`
+  })
