@@ -7,7 +7,8 @@ import { type ContractError, errorStatus, errors, InvalidRequest, type Issue, No
 export const isContractError = (fault: unknown): fault is ContractError =>
   fault instanceof Error && "_tag" in fault && typeof fault._tag === "string" && Object.hasOwn(errors, fault._tag)
 
-const headersOf = (error: ContractError): Record<string, string> | undefined => {
+/** What a status wants beside the body. */
+export const headersOf = (error: ContractError): Record<string, string> | undefined => {
   switch (error._tag) {
     case "UNAUTHENTICATED":
       return { "www-authenticate": "Bearer" }

@@ -25,7 +25,7 @@ import type { RawGateway } from "../gateway/RawGateway.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import { type Admission, ServiceAccesses } from "../serviceAccess/ServiceAccesses.ts"
 import { bridge, tunnelMessageMaxBytes, tunnelProtocol } from "../serviceAccess/tunnelBridge.ts"
-import { errorBody, invalidRequest, isContractError } from "./ErrorResponse.ts"
+import { errorBody, headersOf, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { requestIdFrom } from "./RequestId.ts"
 
@@ -36,7 +36,7 @@ const requestIdOf = ({ headers }: IncomingMessage): string => requestIdFrom(head
 const refuse = (socket: Duplex, error: ContractError, requestId: string): void => {
   const body = errorBody(error, requestId)
   const status = errorStatus[error._tag]
-  socket.end(rawAnswer(status, body, requestId))
+  socket.end(rawAnswer(status, body, requestId, headersOf(error)))
 }
 
 /** From Authorization, or the subprotocol after `atoll.tunnel`: browsers cannot set headers. */
@@ -46,6 +46,8 @@ const capabilityOf = ({ headers }: IncomingMessage): string | null => {
   const [first, second] = (headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim())
   return first === tunnelProtocol && second ? second : null
 }
+
+const methodNotAllowed = () => new MethodNotAllowed({ details: { allow: ["GET"] } })
 
 interface Wanted {
   readonly port: number
@@ -74,6 +76,10 @@ const make = Effect.gen(function* () {
     maxPayload: tunnelMessageMaxBytes,
     handleProtocols: (offered) => (offered.has(tunnelProtocol) ? tunnelProtocol : false)
   })
+  // By default the answer would be a page.
+  sockets.on("wsClientError", (fault, socket, request) =>
+    refuse(socket, invalidRequest([{ path: [], message: fault.message }]), requestIdOf(request))
+  )
 
   const dial = (admission: Admission) =>
     reach.dial(admission, admission.port).pipe(
@@ -90,6 +96,7 @@ const make = Effect.gen(function* () {
     )
 
   const open = Effect.fnUntraced(function* (request: IncomingMessage, socket: Duplex, head: Buffer) {
+    if (request.method !== "GET") return yield* methodNotAllowed()
     const wanted = wantedOf(request)
     if (isContractError(wanted)) return yield* Effect.fail(wanted)
     const capability = capabilityOf(request)
@@ -128,11 +135,11 @@ const make = Effect.gen(function* () {
       const error =
         request.method === "GET" || request.method === "HEAD"
           ? invalidRequest([{ path: [], message: "Expected a WebSocket handshake" }])
-          : new MethodNotAllowed({ details: { allow: ["GET"] } })
+          : methodNotAllowed()
       response.writeHead(errorStatus[error._tag], {
         "Content-Type": "application/json",
         "X-Request-Id": requestId,
-        ...(error._tag === "METHOD_NOT_ALLOWED" ? { Allow: "GET" } : {}),
+        ...headersOf(error),
         ...(request.complete ? {} : { Connection: "close" })
       })
       response.end(errorBody(error, requestId))

@@ -1,7 +1,7 @@
 /** TCP service access over real sockets, into programs that listen inside simulated Sandboxes. */
 import { createHash, randomBytes, randomUUID } from "node:crypto"
 import { once } from "node:events"
-import type { IncomingMessage } from "node:http"
+import { type IncomingMessage, request } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { assert, layer } from "@effect/vitest"
@@ -181,11 +181,47 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
           assert.deepStrictEqual(yield* refusal(port, capability, "port=22"), [404, "NOT_FOUND"])
           assert.deepStrictEqual(yield* refusal(port, capability, "port=6379"), [502, "SANDBOX_UNAVAILABLE"])
           assert.deepStrictEqual(yield* refusal(port, "eyJ.x.y", "port=5432"), [401, "UNAUTHENTICATED"])
-          const changed = capability.replace(/.$/, (last) => (last === "A" ? "B" : "A"))
+          // The first of the tag: not every bit of the last character is one of the tag's.
+          const changed = capability.replace(/[^.](?=[^.]*$)/, (one) => (one === "A" ? "B" : "A"))
           assert.deepStrictEqual(yield* refusal(port, changed, "port=5432"), [401, "UNAUTHENTICATED"])
           const accesses = yield* ServiceAccesses
           yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity)
           assert.deepStrictEqual(yield* refusal(port, capability, "port=5432"), [401, "UNAUTHENTICATED"])
+        })
+    )
+  )
+
+  it.effect("answers a handshake that is none with the Error body", () =>
+    withAccess(
+      () => {},
+      ({ port, capability }) =>
+        Effect.promise(async () => {
+          const ask = async (method: string, headers: Readonly<Record<string, string>>) => {
+            const sent = request({
+              host: "127.0.0.1",
+              port,
+              method,
+              path: "/api/v2/tunnel?port=5432",
+              headers: {
+                authorization: `Bearer ${capability}`,
+                connection: "Upgrade",
+                upgrade: "websocket",
+                "sec-websocket-version": "13",
+                "sec-websocket-key": randomBytes(16).toString("base64"),
+                ...headers
+              }
+            }).end()
+            const [answer] = (await once(sent, "response")) as [IncomingMessage]
+            let body = ""
+            for await (const chunk of answer) body += chunk
+            const { allow, "www-authenticate": scheme } = answer.headers
+            return [answer.statusCode, JSON.parse(body).code, ...[allow, scheme].filter(Boolean)]
+          }
+          assert.deepStrictEqual(await ask("GET", { "sec-websocket-key": "x" }), [400, "INVALID_REQUEST"])
+          assert.deepStrictEqual(await ask("GET", { "sec-websocket-version": "12" }), [400, "INVALID_REQUEST"])
+          assert.deepStrictEqual(await ask("GET", { upgrade: "other" }), [400, "INVALID_REQUEST"])
+          assert.deepStrictEqual(await ask("POST", {}), [405, "METHOD_NOT_ALLOWED", "GET"])
+          assert.deepStrictEqual(await ask("GET", { authorization: "Bearer x" }), [401, "UNAUTHENTICATED", "Bearer"])
         })
     )
   )
