@@ -7,7 +7,10 @@
  *   and fails if somebody has put something into it.
  * - anything else: link(2) gives the file its second name, which fails if anything is there; then the old name is taken away. If another file
  *   has taken the old name in that instant, it is put back.
- * For that instant both names exist; the destination is never overwritten, and no content is lost.
+ * For that instant both names exist; the destination is never overwritten, and no content is lost. An agent that is killed in that instant
+ * leaves both: two names of one file, or the directory and an empty one. (Coreutils' `mv -n` does call renameat2, but says in neither
+ * its exit code nor its output that it did not move, and what a Sandbox has in its place is the Sandbox's.) That is why the contract has clients look at
+ * both paths after a transport failure.
  *
  * @source contract.md "File rules" 2, contract-details.md "Fine print", rename(2)
  */
