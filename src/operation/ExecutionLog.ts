@@ -4,7 +4,7 @@
  * What a crash catches unwritten (at most a tenth of a second of it) is missing in analytics; what a stop catches is written.
  */
 import { PgTypes } from "@effect/sql-pg"
-import { Context, Effect, Layer, Result, Schedule } from "effect"
+import { Context, Effect, FiberSet, Layer, Result } from "effect"
 import { SqlClient } from "effect/unstable/sql"
 import { int4Column, int8Column, textColumn } from "../store/Columns.ts"
 
@@ -20,7 +20,7 @@ export interface ExecutionNote {
   readonly timedOut: boolean
 }
 
-const writeEveryMs = 100
+const writeAfterMs = 100
 const unwrittenMax = 10_000
 const batchMax = 1000
 
@@ -79,13 +79,26 @@ export class ExecutionLog extends Context.Service<
         Effect.uninterruptible
       )
 
+      const fork = yield* FiberSet.makeRuntime()
+      let isDue = false
+      const writeSoon = Effect.sleep(writeAfterMs).pipe(
+        Effect.andThen(
+          Effect.sync(() => {
+            isDue = false
+          })
+        ),
+        // What could not be written waits for the next note.
+        Effect.andThen(write)
+      )
       yield* Effect.addFinalizer(() => write)
-      yield* write.pipe(Effect.repeat(Schedule.spaced(writeEveryMs)), Effect.forkScoped)
 
       return ExecutionLog.of({
         note: (execution) => {
           if (unwritten.length < unwrittenMax) unwritten.push(execution)
           else dropped++
+          if (isDue) return
+          isDue = true
+          fork(writeSoon)
         },
         write
       })

@@ -12,12 +12,13 @@ import { type Binaries, findBinaries } from "./Binaries.ts"
 import { dataFolder, prepareCluster, prepareHome, prepareSocketFolder, socketFile } from "./Cluster.ts"
 import { FileLock } from "./FileLock.ts"
 import { folderFault, PostgresUnusable } from "./PostgresUnusable.ts"
-import { ensureRunning, type Postmaster, stillRuns, stopServer } from "./Postmaster.ts"
+import { dataPath, ensureRunning, type Postmaster, runs, stopServer } from "./Postmaster.ts"
 import { type ServerUser, serverUser } from "./ServerUser.ts"
 
 /** Another process may be making the cluster, recovering it or stopping it. */
 const lockWaitSeconds = 150
 const watchIntervalMs = 250
+const thoroughEveryLooks = 20
 const restartPauseMs = 2_000
 
 export interface EmbeddedPostgresOptions {
@@ -52,6 +53,8 @@ class Use {
   readonly #users: FileLock
   readonly #ownSocketFolder: string
   #postmaster: Postmaster
+  #data: string | null = null
+  #looks = 0
 
   private constructor(
     options: EmbeddedPostgresOptions,
@@ -100,7 +103,10 @@ class Use {
 
   /** Starts the server again if it is gone; true when it had to. */
   async mend(): Promise<boolean> {
-    if (await stillRuns(this.home, this.#postmaster)) return false
+    this.#data ??= await dataPath(this.home)
+    // One system call, most times; whether the pid is still the same process takes reading, and is looked at now and then.
+    if (this.#looks++ % thoroughEveryLooks !== 0 && mayRun(this.#postmaster.pid)) return false
+    if (runs(this.#postmaster.pid, this.#data)) return false
     this.#postmaster = await withLock(this.home, () =>
       ensureRunning(this.home, this.#postmaster.socketFolder, this.#binaries, this.#user, this.durable)
     )
@@ -120,6 +126,14 @@ class Use {
         await this.#users.close()
       }
     })
+  }
+}
+
+const mayRun = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "EPERM"
   }
 }
 

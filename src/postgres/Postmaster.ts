@@ -69,7 +69,8 @@ const commandLine = (pid: number): ReadonlyArray<string> => {
   }
 }
 
-const dataPath = (home: string): Promise<string> => realpath(dataFolder(home)).catch(() => dataFolder(home))
+/** The data folder as `/proc` names it. */
+export const dataPath = (home: string): Promise<string> => realpath(dataFolder(home)).catch(() => dataFolder(home))
 
 const clamp = (value: number, low: number, high: number): number => Math.max(low, Math.min(high, value))
 
@@ -232,7 +233,3 @@ export const stopServer = async (home: string): Promise<void> => {
     await sleep(pollMs)
   }
 }
-
-/** Whether the server that was adopted or started still runs. */
-export const stillRuns = async (home: string, postmaster: Postmaster): Promise<boolean> =>
-  runs(postmaster.pid, await dataPath(home))

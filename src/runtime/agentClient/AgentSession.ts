@@ -131,6 +131,8 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
   const idleMs = options.idleMs === undefined ? IDLE_MS : options.idleMs
   let current: Promise<ClientHttp2Session> | null = null
   let openStreams = 0
+  /** Of the session's transport, and of an earlier one that still closes. */
+  const breakers = new Set<StallBreaker>()
   let idleTimer: NodeJS.Timeout | null = null
 
   const drop = (session: Promise<ClientHttp2Session>) => {
@@ -139,7 +141,15 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
 
   const openSession = (): Promise<ClientHttp2Session> => {
     const opening: Promise<ClientHttp2Session> = openTransport(options.connect).then((raw) => {
-      const transport = StallBreaker.watch(raw) ? raw : new EagerTransport(raw, AHEAD_MAX_BYTES)
+      const breaker = StallBreaker.of(raw)
+      const transport = breaker === null ? new EagerTransport(raw, AHEAD_MAX_BYTES) : raw
+      if (breaker !== null) {
+        breakers.add(breaker)
+        transport.once("close", () => {
+          breaker.end()
+          breakers.delete(breaker)
+        })
+      }
       const session = connectHttp2("http://agent", {
         createConnection: () => transport,
         maxHeaderListPairs: 64,
@@ -178,6 +188,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
 
   const streamOpened = () => {
     openStreams++
+    for (const breaker of breakers) breaker.begin()
     if (idleTimer !== null) {
       clearTimeout(idleTimer)
       idleTimer = null
@@ -186,7 +197,9 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
 
   const streamClosed = () => {
     openStreams--
-    if (openStreams > 0 || idleMs === null) return
+    if (openStreams > 0) return
+    for (const breaker of breakers) breaker.end()
+    if (idleMs === null) return
     if (idleTimer !== null) clearTimeout(idleTimer)
     idleTimer = setTimeout(() => {
       idleTimer = null

@@ -31,19 +31,23 @@ export class StallBreaker {
     this.#handle = handle
   }
 
-  /** Watches a transport until it closes; false when it is none that can be watched. */
-  static watch(transport: Duplex): boolean {
-    if (!(transport instanceof Socket)) return false
+  /** Null for a transport that cannot be watched. Nothing is watched before `begin`. */
+  static of(transport: Duplex): StallBreaker | null {
+    if (!(transport instanceof Socket)) return null
     const handle = (transport as unknown as { readonly _handle: Partial<NativeHandle> | null })._handle
-    if (typeof handle?.readStart !== "function" || typeof handle.writeQueueSize !== "number") return false
-    const breaker = new StallBreaker(transport, handle as NativeHandle)
-    watched.add(breaker)
-    transport.once("close", () => {
-      watched.delete(breaker)
-      if (watched.size === 0) clearInterval(looking)
-    })
+    if (typeof handle?.readStart !== "function" || typeof handle.writeQueueSize !== "number") return null
+    return new StallBreaker(transport, handle as NativeHandle)
+  }
+
+  /** Streams are open: the session may stall. */
+  begin(): void {
+    if (this.#socket.destroyed || watched.has(this)) return
+    watched.add(this)
     if (watched.size === 1) looking = setInterval(lookAtAll, lookEveryMs).unref()
-    return true
+  }
+
+  end(): void {
+    if (watched.delete(this) && watched.size === 0) clearInterval(looking)
   }
 
   look(): void {

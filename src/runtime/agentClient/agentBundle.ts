@@ -6,7 +6,7 @@ import { existsSync } from "node:fs"
 import { mkdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { build } from "esbuild"
+import { build, stop } from "esbuild"
 
 const ENTRY = fileURLToPath(new URL("../agent/main.ts", import.meta.url))
 
@@ -27,6 +27,8 @@ export const agentBundle = async (folder: string): Promise<string> => {
     write: false,
     logLevel: "silent"
   })
+  // Its helper process is not needed again.
+  await stop()
   const code = result.outputFiles[0]!.contents
   const path = join(folder, `agent-${createHash("sha256").update(code).digest("hex").slice(0, 16)}.cjs`)
   if (existsSync(path)) return path

@@ -26,7 +26,7 @@ import { endProcesses, killNow } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
 import { networkBytes } from "./network.ts"
 import { markedProcesses, sameBoot } from "./processIdentity.ts"
-import { isUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+import { isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
 import { Turnstile } from "./Turnstile.ts"
 import { UserIds } from "./UserIds.ts"
 import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
@@ -48,6 +48,7 @@ interface Live {
 
 /** A host that boots many at once may take its time. */
 const HEALTH_TIMEOUT_MS = 40_000
+const THOROUGH_EVERY_LOOKS = 10
 
 export class NamespaceHost {
   readonly layout: HostLayout
@@ -59,6 +60,7 @@ export class NamespaceHost {
   private readonly dead = new Map<string, RuntimeDown>()
   private readonly queues = new Map<string, Promise<unknown>>()
   private readonly watchers = new Set<() => void>()
+  private looks = 0
   private readonly starts: Turnstile
 
   private constructor(options: NamespaceOptions, layout: HostLayout) {
@@ -168,7 +170,12 @@ export class NamespaceHost {
 
   /** Looks at every Sandbox that should run; returns all that are known to have ended by themselves. */
   look(): ReadonlyArray<RuntimeDown> {
-    for (const [sandboxId, { record }] of this.live) if (!isUp(record)) this.found(sandboxId, record)
+    // A pid is soon asked for; whether it is still the same process takes reading, and is looked at now and then.
+    const isThorough = this.looks++ % THOROUGH_EVERY_LOOKS === 0
+    for (const [sandboxId, { record }] of this.live) {
+      if ((!isThorough && mayBeUp(record)) || isUp(record)) continue
+      this.found(sandboxId, record)
+    }
     return [...this.dead.values()]
   }
 

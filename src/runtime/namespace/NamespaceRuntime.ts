@@ -21,6 +21,7 @@ export class NamespacesUnusable extends Schema.TaggedError<NamespacesUnusable>()
 }) {}
 
 const LOOK_INTERVAL_MS = 500
+const CONSOLE_INTERVAL_MS = 1_000
 
 const unavailable = (cause: unknown): RuntimeUnavailable =>
   new RuntimeUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
@@ -43,14 +44,14 @@ const refused = (cause: unknown): RuntimeRefused | RuntimeUnavailable => {
 }
 
 /** Resolves after the interval, or sooner when something may have ended. */
-const pause = (host: NamespaceHost): Effect.Effect<void> =>
+const pause = (host: NamespaceHost, intervalMs: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const done = () => {
       clearTimeout(timer)
       stop()
       resume(Effect.void)
     }
-    const timer = setTimeout(done, LOOK_INTERVAL_MS)
+    const timer = setTimeout(done, intervalMs)
     const stop = host.watch(done)
     return Effect.sync(() => {
       clearTimeout(timer)
@@ -64,7 +65,7 @@ const downs = (host: NamespaceHost): Stream.Stream<RuntimeDown> =>
     let told = new Set<RuntimeDown>()
     let first = true
     const look = Effect.gen(function* () {
-      if (!first) yield* pause(host)
+      if (!first) yield* pause(host, LOOK_INTERVAL_MS)
       first = false
       const dead = host.look()
       const fresh = dead.filter((it) => !told.has(it))
@@ -79,7 +80,7 @@ const console = (host: NamespaceHost): Stream.Stream<ConsoleChunk> =>
     Stream.fromEffectRepeat(
       Effect.suspend(() => {
         const chunks = host.readConsoles()
-        return chunks.length > 0 ? Effect.succeed(chunks) : Effect.as(pause(host), chunks)
+        return chunks.length > 0 ? Effect.succeed(chunks) : Effect.as(pause(host, CONSOLE_INTERVAL_MS), chunks)
       })
     )
   )

@@ -11,7 +11,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { mkdir, open, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Option, Schema } from "effect"
-import { isAlive, sameBoot } from "./processIdentity.ts"
+import { isAlive, mayBeAlive, sameBoot } from "./processIdentity.ts"
 
 const Identity = Schema.Struct({ pid: Schema.Int, startTime: Schema.String, bootId: Schema.String })
 
@@ -105,6 +105,9 @@ export class SandboxState {
 
 /** The generation is up: it has answered, and the agent is still the one that did. One look at /proc. */
 export const isUp = ({ agent }: RuntimeRecord): boolean => agent !== null && sameBoot(agent) && isAlive(agent)
+
+/** The same by one system call, which a zombie or a reused pid deceives. */
+export const mayBeUp = ({ agent }: RuntimeRecord): boolean => agent !== null && mayBeAlive(agent)
 
 const readJson = (path: string): unknown => {
   try {

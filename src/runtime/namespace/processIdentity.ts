@@ -41,6 +41,15 @@ export const isAlive = (it: ProcessIdentity): boolean => {
   return now !== null && now.startTime === it.startTime && now.state !== "Z" && now.state !== "X"
 }
 
+/** Some process has its pid. */
+export const mayBeAlive = ({ pid }: ProcessIdentity): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "EPERM"
+  }
+}
+
 export const sameBoot = (it: ProcessIdentity): boolean => it.bootId === bootId()
 
 /** The child of `init` that its own process namespace calls `innerPid`. */
