@@ -19,6 +19,15 @@ const boundArrival = (request: IncomingMessage, withinMs: number): void => {
   request.once("close", () => clearTimeout(timer))
 }
 
+/**
+ * Whether to hand the connection over. An Upgrade is an offer that may be ignored (RFC 9110 section 7.8): clients that could speak HTTP/2
+ * make it with any request, and one with a body goes on as HTTP whatever it offers.
+ */
+const mayChange = ({ headers }: IncomingMessage): boolean =>
+  headers["transfer-encoding"] === undefined &&
+  Number(headers["content-length"] ?? 0) === 0 &&
+  !/^h2c?$/i.test(headers.upgrade ?? "")
+
 /** Puts gateways before whatever else listens to this server's requests and upgrades; the first that takes one has it. */
 export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway>): void => {
   const withinMs = server.requestTimeout
@@ -26,7 +35,7 @@ export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway
   // The API changes no protocol: there an Upgrade header is ignored, as RFC 9110 section 7.8 allows.
   const choosing = server as { shouldUpgradeCallback?: (request: IncomingMessage) => boolean }
   server.on("upgrade", () => {}) // node:http drops an upgrade that nobody listens for
-  choosing.shouldUpgradeCallback = (request) => gateways.some((gateway) => gateway.takes(request))
+  choosing.shouldUpgradeCallback = (request) => mayChange(request) && gateways.some((gateway) => gateway.takes(request))
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
   server.emit = (event: string, ...args: Array<unknown>): boolean => {
     if (event !== "request" && event !== "upgrade") return passOn(event, ...args)

@@ -335,6 +335,31 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
     )
   )
 
+  it.effect("passes a request on as it is that only offers another protocol", () => {
+    const seen: Array<readonly [string, string | undefined]> = []
+    const inside = createServer(async (incoming, response) => {
+      let body = ""
+      for await (const chunk of incoming) body += chunk
+      seen.push([body, incoming.headers.upgrade])
+      response.end()
+    })
+    inside.on("upgrade", (_incoming, socket) => socket.destroy())
+    return withPreview(inside, ({ port, host }) =>
+      Effect.gen(function* () {
+        const offer = { connection: "Upgrade, HTTP2-Settings", upgrade: "h2c", "http2-settings": "AAMAAABk" }
+        yield* send(port, host, { headers: offer })
+        yield* send(port, host, { method: "POST", headers: { ...offer, "content-length": 4 } }, Buffer.from("some"))
+        const chunked = { ...offer, upgrade: "websocket", "transfer-encoding": "chunked" }
+        yield* send(port, host, { method: "POST", headers: chunked }, Buffer.from("more"))
+        assert.deepStrictEqual(seen, [
+          ["", undefined],
+          ["some", undefined],
+          ["more", undefined]
+        ])
+      })
+    )
+  })
+
   it.effect("carries WebSockets: subprotocol, binary, ping, close code and reason", () => {
     const inside = createServer()
     const sockets = new WebSocketServer({ server: inside, handleProtocols: () => "chat" })
