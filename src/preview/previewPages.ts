@@ -16,8 +16,10 @@ const page = (status: number, title: string, text: string, wantsHtml: boolean, r
   status,
   contentType: wantsHtml ? "text/html; charset=utf-8" : "text/plain; charset=utf-8",
   body: wantsHtml
-    ? html(title, text, reloads ? `<meta http-equiv="refresh" content="${reloadSeconds}">` : "")
-    : `${title}. ${text}\n`,
+    ? reloads
+      ? html(title, `${text} This page loads itself again.`, `<meta http-equiv="refresh" content="${reloadSeconds}">`)
+      : html(title, text)
+    : `${title}. ${text}${reloads ? " Try again soon." : ""}\n`,
   headers: {
     "Cache-Control": "no-store",
     "X-Content-Type-Options": "nosniff",
@@ -30,15 +32,9 @@ export const previewPages = {
   notFound: (wantsHtml: boolean) =>
     page(404, "No such preview", "It never was, it was closed, or its hour is over.", wantsHtml, false),
   nothingListens: (port: number, wantsHtml: boolean) =>
-    page(
-      502,
-      "Nothing listens yet",
-      `No program in the Sandbox listens on port ${port}. This page loads itself again.`,
-      wantsHtml,
-      true
-    ),
+    page(502, "Nothing listens yet", `No program in the Sandbox listens on port ${port}.`, wantsHtml, true),
   sandboxSilent: (wantsHtml: boolean) =>
-    page(502, "The Sandbox does not answer", "This page loads itself again.", wantsHtml, true),
+    page(502, "The Sandbox does not answer", "It may be starting.", wantsHtml, true),
   brokeOff: (wantsHtml: boolean) =>
     page(502, "No answer", "The program in the Sandbox closed the connection without an answer.", wantsHtml, false),
   tooMany: (wantsHtml: boolean) =>

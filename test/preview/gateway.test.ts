@@ -217,6 +217,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
         assert.include(page.body.toString(), "port 3000")
         const plain = yield* send(port, host)
         assert.strictEqual(plain.headers["content-type"], "text/plain; charset=utf-8")
+        assert.notInclude(plain.body.toString(), "loads itself")
         listenInside(
           world,
           sandboxId,
