@@ -8,7 +8,7 @@
 import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, realpathSync } from "node:fs"
 import { chmod, chown, mkdir, open, readdir, rename, rm, rmdir, stat, statfs, truncate } from "node:fs/promises"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { hostCommand, mustRun } from "./hostCommand.ts"
 
 export interface VolumePlace {
@@ -104,9 +104,15 @@ export const removeVolume = async (place: VolumePlace): Promise<void> => {
 
 /** Bytes in use, as `df` counts them; null without an image of its own. */
 export const volumeUsedBytes = async (place: VolumePlace): Promise<number | null> => {
-  if (place.image === null || !isMounted(place.folder)) return null
+  if (place.image === null || !(await isMountPoint(place.folder))) return null
   const { blocks, bfree, bsize } = await statfs(place.folder)
   return (blocks - bfree) * bsize
+}
+
+/** Another file system than around it: cheaper than reading the list of mounts, and enough where the mount is ours. */
+const isMountPoint = async (folder: string): Promise<boolean> => {
+  const [inside, around] = await Promise.all([stat(folder), stat(dirname(folder))]).catch(() => [null, null])
+  return inside !== null && around !== null && inside.dev !== around.dev
 }
 
 /** Under another name first: an image by its own name is always whole. */
