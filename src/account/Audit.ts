@@ -1,8 +1,7 @@
 /**
  * The audit log: calls that change something, remembered when they are answered and written in groups.
  *
- * What a crash catches unwritten (at most a second of it) is lost; what a stop catches is written. When the database does not keep up, the
- * newest are dropped and their number is logged.
+ * What a crash catches unwritten (at most a second of it) is lost; what a stop catches is written.
  *
  * @source contract-details.md "Shapes": Audit
  */
@@ -10,6 +9,7 @@ import { Clock, Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/unstable/sql"
 import { Settings } from "../Config.ts"
 import { newId } from "../identifier/newId.ts"
+import { groupedNotes } from "../store/GroupedNotes.ts"
 
 export interface AuditCall {
   readonly accountId: string
@@ -43,8 +43,6 @@ interface Row {
 }
 
 const writeEvery = "1 second"
-const unwrittenMax = 10_000
-const batchMax = 500
 const pruneEvery = "1 hour"
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -66,14 +64,6 @@ export class Audit extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const { auditRetentionDays } = yield* Settings
-      let unwritten: Array<AuditEvent> = []
-      let dropped = 0
-
-      const note = (call: AuditCall): void => {
-        if (unwritten.length < unwrittenMax) unwritten.push({ ...call, id: newId("aud_"), at: Date.now() })
-        else dropped++
-      }
-
       const insert = (events: ReadonlyArray<AuditEvent>) =>
         sql.unsafe(
           `insert into audit_events (id, account_id, at, api_key_id, key_hint, method, path, status, request_id, source_ip)
@@ -93,21 +83,7 @@ export class Audit extends Context.Service<
           ]
         )
 
-      /** An event leaves the queue when it is written: a failed write is tried again with the next. */
-      const write = Effect.gen(function* () {
-        while (unwritten.length > 0) {
-          const batch = unwritten.slice(0, batchMax)
-          yield* insert(batch)
-          unwritten = unwritten.slice(batch.length)
-        }
-        if (dropped > 0) {
-          yield* Effect.logWarning(`${dropped} calls are missing from the audit log: the database did not keep up`)
-          dropped = 0
-        }
-      }).pipe(
-        Effect.catch((error) => Effect.logWarning("The audit log could not be written; it is tried again", error)),
-        Effect.uninterruptible
-      )
+      const { note, write } = groupedNotes("events of the audit log", insert)
 
       const prune = Effect.gen(function* () {
         const cutoff = BigInt((yield* Clock.currentTimeMillis) - auditRetentionDays * dayMs)
@@ -140,7 +116,11 @@ export class Audit extends Context.Service<
       yield* write.pipe(Effect.repeat(Schedule.spaced(writeEvery)), Effect.forkScoped)
       yield* prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery)), Effect.forkScoped)
 
-      return { note, write, list }
+      return {
+        note: (call) => note({ ...call, id: newId("aud_"), at: Date.now() }),
+        write,
+        list
+      }
     })
   )
 }

@@ -7,6 +7,7 @@ import { PgTypes } from "@effect/sql-pg"
 import { Context, Effect, FiberSet, Layer, Result } from "effect"
 import { SqlClient } from "effect/unstable/sql"
 import { int4Column, int8Column, textColumn } from "../store/Columns.ts"
+import { groupedNotes } from "../store/GroupedNotes.ts"
 
 export interface ExecutionNote {
   readonly id: string
@@ -21,13 +22,10 @@ export interface ExecutionNote {
 }
 
 const writeAfterMs = 100
-const unwrittenMax = 10_000
-const batchMax = 1000
 
 export class ExecutionLog extends Context.Service<
   ExecutionLog,
   {
-    /** Past a bound, when the database does not keep up, notes are dropped and their number is logged. */
     readonly note: (execution: ExecutionNote) => void
     /** Writes what is not written yet: for whoever reads them next. */
     readonly write: Effect.Effect<void>
@@ -37,9 +35,6 @@ export class ExecutionLog extends Context.Service<
     ExecutionLog,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      let unwritten: Array<ExecutionNote> = []
-      let dropped = 0
-
       const insert = (notes: ReadonlyArray<ExecutionNote>) =>
         sql.unsafe(
           `insert into executions (id, account_id, sandbox_id, generation, started_at, finished_at, exit_code, timed_out)
@@ -62,23 +57,7 @@ export class ExecutionLog extends Context.Service<
           ]
         )
 
-      /** A note leaves the queue when it is written: a failed write is tried again with the next. */
-      const write = Effect.gen(function* () {
-        while (unwritten.length > 0) {
-          const batch = unwritten.slice(0, batchMax)
-          yield* insert(batch)
-          const written = new Set(batch)
-          unwritten = unwritten.filter((note) => !written.has(note))
-        }
-        if (dropped > 0) {
-          yield* Effect.logWarning(`${dropped} executes are missing in analytics: the database did not keep up`)
-          dropped = 0
-        }
-      }).pipe(
-        Effect.catch((error) => Effect.logWarning("Executes could not be noted; it is tried again", error)),
-        Effect.uninterruptible
-      )
-
+      const { note, write } = groupedNotes("notes of executes", insert)
       const fork = yield* FiberSet.makeRuntime()
       let isDue = false
       const writeSoon = Effect.sleep(writeAfterMs).pipe(
@@ -94,8 +73,7 @@ export class ExecutionLog extends Context.Service<
 
       return ExecutionLog.of({
         note: (execution) => {
-          if (unwritten.length < unwrittenMax) unwritten.push(execution)
-          else dropped++
+          note(execution)
           if (isDue) return
           isDue = true
           fork(writeSoon)
