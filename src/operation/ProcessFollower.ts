@@ -15,6 +15,8 @@ const gather = [
   { belowBytes: 64 * 1024, ms: 20 },
   { belowBytes: 512 * 1024, ms: 5 }
 ]
+/** A part of the guest's window: each time costs a wait for the disk. */
+const acknowledgeEveryBytes = 256 * 1024
 const trimEveryBytes = 4 * 1024 * 1024
 
 export interface Followed {
@@ -46,9 +48,12 @@ const followOnce = Effect.fnUntraced(
       .attach(key, { stdoutOffset: stored.stdout, stderrOffset: stored.stderr })
       .pipe(Stream.runIntoQueue(frames), Effect.forkScoped)
 
-    // Only the newest offsets matter, and nothing waits for the guest to hear them. One that lost the process says so on the attached stream.
+    // The guest may drop what is on disk, not what a crash of the database could still lose. Only the newest offsets matter, and nothing
+    // waits for the guest to hear them: one that lost the process says so on the attached stream.
     const storedUpTo = yield* Queue.sliding<{ readonly stdoutOffset: number; readonly stderrOffset: number }>(1)
+    let untold = 0
     yield* Queue.take(storedUpTo).pipe(
+      Effect.tap(() => output.durable),
       Effect.flatMap((offsets) => guest.processes.acknowledge(key, offsets)),
       Effect.ignore,
       Effect.forever,
@@ -83,7 +88,9 @@ const followOnce = Effect.fnUntraced(
             yield* output.trim(key, stream, retainBytes)
           }
         }
-        if (exited === null) {
+        untold += chunks.reduce((sum, { bytes }) => sum + bytes.length, 0)
+        if (exited === null && untold >= acknowledgeEveryBytes) {
+          untold = 0
           yield* Queue.offer(storedUpTo, { stdoutOffset: splits.stdout.offset, stderrOffset: splits.stderr.offset })
         }
       }

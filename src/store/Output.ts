@@ -7,7 +7,7 @@
  * @source contract.md OperationOutputChunk, SandboxLogs; contract-details.md "retention"
  */
 import { Context, Data, Effect, Layer, Queue, Schedule } from "effect"
-import type { SqlError } from "effect/unstable/sql"
+import { SqlClient, type SqlError } from "effect/unstable/sql"
 import { byteaColumn, int8Column, textColumn } from "./Columns.ts"
 import { OutputDatabase } from "./Database.ts"
 
@@ -75,6 +75,11 @@ export class Output extends Context.Service<
   {
     /** Stored when it returns (durable with the next journal commit). Chunks of one stream must follow each other. */
     readonly append: (chunks: ReadonlyArray<OutputChunk>) => Effect.Effect<void, Overtaken>
+    /**
+     * Returns once everything that was appended before is on disk, and outlives a crash of the database: only then may whoever else has the
+     * bytes drop them. Many that wait at once share one flush.
+     */
+    readonly durable: Effect.Effect<void>
     /** How much of each stream is stored. */
     readonly offsets: (ownerId: string) => Effect.Effect<{ readonly stdout: number; readonly stderr: number }>
     /** The same for many owners at once. */
@@ -97,6 +102,7 @@ export class Output extends Context.Service<
     Output,
     Effect.gen(function* () {
       const sql = yield* OutputDatabase
+      const main = yield* SqlClient.SqlClient
       const jobs = yield* Queue.unbounded<Job>()
       const listeners = new Map<string, Set<() => void>>()
       const retryStorage = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
@@ -155,6 +161,15 @@ export class Output extends Context.Service<
       })
       for (let writer = 0; writer < 2; writer++) yield* Effect.forkScoped(Effect.forever(writeNext))
 
+      // A transaction that wrote something and waits for the disk takes all that was written before it along.
+      const flushes = yield* Queue.unbounded<() => void>()
+      const flushNext = Effect.gen(function* () {
+        const waiting = yield* Queue.takeAll(flushes)
+        yield* patiently(main`select pg_logical_emit_message(true, 'atoll', '')`)
+        for (const done of waiting) done()
+      })
+      yield* Effect.forkScoped(Effect.forever(flushNext))
+
       const offsetsOf = (ownerIds: ReadonlyArray<string>) =>
         patiently(
           sql.unsafe<{ readonly owner_id: string; readonly stream: OutputStreamName; readonly next_offset: bigint }>(
@@ -186,6 +201,9 @@ export class Output extends Context.Service<
             for (const listener of listeners.get(ownerId) ?? []) listener()
           }
         }, Effect.uninterruptible),
+        durable: Effect.callback<void>((resume) => {
+          Queue.offerUnsafe(flushes, () => resume(Effect.void))
+        }),
         offsets: (ownerId) => Effect.map(offsetsOf([ownerId]), (found) => found.get(ownerId)!),
         offsetsOf,
         read: Effect.fnUntraced(function* (ownerId, stream, offset, limit) {

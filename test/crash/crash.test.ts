@@ -230,7 +230,11 @@ class Clients {
             }
             const { body } = await service.ask("GET", `${path}/output?stream=stdout&offset=0&limit=262144`)
             this.#compare(id, body)
-            if (Buffer.from(body.data, "base64").length !== wanted || !body.eof) this.fault(`o${key} lost output`)
+            const { length } = Buffer.from(body.data, "base64")
+            if (length !== wanted || !body.eof) {
+              const { data: _bytes, ...page } = body
+              this.fault(`o${key} lost output: ${length} of ${wanted} bytes, ${JSON.stringify(page)}`)
+            }
           }
           break
         }

@@ -78,6 +78,19 @@ layer(Output.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
     })
   )
 
+  it.effect("says that output is durable only once the database has flushed it", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const sql = yield* SqlClient.SqlClient
+      yield* output.append([chunk("op_7", 0, 100)])
+      const [written] = yield* sql<{ readonly lsn: string }>`select pg_current_wal_insert_lsn()::text as lsn`
+      yield* Effect.all([output.durable, output.durable, output.durable], { concurrency: "unbounded" })
+      const [flushed] = yield* sql<{ readonly done: boolean }>`
+        select pg_current_wal_flush_lsn() >= ${written!.lsn}::pg_lsn as done`
+      assert.isTrue(flushed!.done)
+    })
+  )
+
   it.effect("moves on over a gap, and says that what lies before is not kept", () =>
     Effect.gen(function* () {
       const output = yield* Output
