@@ -1,5 +1,5 @@
 /** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
-import { Clock, Effect, Layer, Schema } from "effect"
+import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/unstable/sql"
 import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import {
@@ -31,6 +31,8 @@ type SandboxRecord = ActorRecord<SandboxContext, null>
 const startAnswerMs = 20_000
 const stopAnswerMs = 20_000
 const deleteAnswerMs = 10_000
+const dependentsAnswerMs = 2_000
+const dependentsAskEveryMs = 5
 const keyKind = "sandbox.create"
 
 /** The key was claimed by another request between our look and our insert. */
@@ -67,6 +69,16 @@ const make = Effect.gen(function* () {
       Effect.provideService(ActorHost, host),
       Effect.provideService(Journal, journal),
       Effect.map((state) => sandboxView(state!.value, state!.context as SandboxContext))
+    )
+
+  /** Until everything that lived in the Sandbox has heard of its end: whoever was told of the end finds it so everywhere. */
+  const untilDependentsHeard = (id: string) =>
+    journal.load(id).pipe(
+      Effect.repeat({
+        schedule: Schedule.spaced(dependentsAskEveryMs),
+        until: (row) => row === null || !row.pending.some(({ type }) => type === "closeDependents")
+      }),
+      Effect.timeoutOption(dependentsAnswerMs)
     )
 
   // --- create -------------------------------------------------------------------------------------------------------
@@ -245,13 +257,15 @@ const make = Effect.gen(function* () {
       const record = yield* find(accountId, sandboxId)
       if (record.status === "deleted") return yield* new NotFound()
       yield* send(sandboxId, "STOP", requestId)
-      return yield* settled(wait(sandboxId, ["stopped", "running", "deleting", "deleted"], stopAnswerMs), record)
+      const stopped = wait(sandboxId, ["stopped", "running", "deleting", "deleted"], stopAnswerMs)
+      return yield* settled(Effect.tap(stopped, untilDependentsHeard(sandboxId)), record)
     }),
     remove: Effect.fn("Sandboxes.remove")(function* (accountId, sandboxId, { requestId }) {
       const record = yield* find(accountId, sandboxId)
       if (record.status === "deleted") return
       yield* send(sandboxId, "DELETE", requestId)
       yield* wait(sandboxId, ["deleted"], deleteAnswerMs)
+      yield* untilDependentsHeard(sandboxId)
     }),
     transitions: Effect.fn("Sandboxes.transitions")(function* (accountId, sandboxId, page) {
       const record = yield* find(accountId, sandboxId)
