@@ -165,7 +165,10 @@ export class Output extends Context.Service<
       const flushes = yield* Queue.unbounded<() => void>()
       const flushNext = Effect.gen(function* () {
         const waiting = yield* Queue.takeAll(flushes)
-        yield* patiently(main`select pg_logical_emit_message(true, 'atoll', '')`)
+        yield* main`select pg_logical_emit_message(true, 'atoll', ''::text)::text`.pipe(
+          Effect.tapError((error) => Effect.logWarning("Output could not be made durable", error.message)),
+          Effect.retry(retryStorage)
+        )
         for (const done of waiting) done()
       })
       yield* Effect.forkScoped(Effect.forever(flushNext))

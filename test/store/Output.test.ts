@@ -86,7 +86,7 @@ layer(Output.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       const [written] = yield* sql<{ readonly lsn: string }>`select pg_current_wal_insert_lsn()::text as lsn`
       yield* Effect.all([output.durable, output.durable, output.durable], { concurrency: "unbounded" })
       const [flushed] = yield* sql<{ readonly done: boolean }>`
-        select pg_current_wal_flush_lsn() >= ${written!.lsn}::pg_lsn as done`
+        select pg_current_wal_flush_lsn() >= ${written!.lsn}::text::pg_lsn as done`
       assert.isTrue(flushed!.done)
     })
   )
