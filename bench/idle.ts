@@ -37,7 +37,7 @@ const agents = async (): Promise<ReadonlyArray<ProcessUse>> => {
 }
 
 const sum = (values: ReadonlyArray<number>) => values.reduce((total, value) => total + value, 0)
-const settle = () => new Promise((resolve) => setTimeout(resolve, 3000))
+const settle = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000))
 
 await BenchService.use(
   {
@@ -48,7 +48,7 @@ await BenchService.use(
   async (service) => {
     const workspaceId = await service.workspace()
     await service.sandbox(workspaceId)
-    await settle()
+    await settle(3)
     const first = await service.residentBytes()
     let made = 1
     const maker = async () => {
@@ -58,7 +58,8 @@ await BenchService.use(
       }
     }
     await Promise.all([maker(), maker(), maker(), maker()])
-    await settle()
+    // Connections to the agents close by themselves after half a minute.
+    await settle(40)
     const all = await service.residentBytes()
     const before = {
       service: await service.cpuSeconds(),
