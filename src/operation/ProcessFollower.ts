@@ -17,6 +17,7 @@ const gather = [
 ]
 /** A part of the guest's window: each time costs a wait for the disk. */
 const acknowledgeEveryBytes = 256 * 1024
+const acknowledgeEveryMs = 1000
 const trimEveryBytes = 4 * 1024 * 1024
 
 export interface Followed {
@@ -52,6 +53,15 @@ const followOnce = Effect.fnUntraced(
     // waits for the guest to hear them: one that lost the process says so on the attached stream.
     const storedUpTo = yield* Queue.sliding<{ readonly stdoutOffset: number; readonly stderrOffset: number }>(1)
     let untold = 0
+    // The splits run ahead of the store while it writes.
+    let stands = { stdoutOffset: stored.stdout, stderrOffset: stored.stderr }
+    const tellGuest = Effect.suspend(() => {
+      if (untold === 0) return Effect.void
+      untold = 0
+      return Queue.offer(storedUpTo, stands)
+    })
+    // What a quiet command leaves untold counts against all the others of its guest.
+    yield* tellGuest.pipe(Effect.delay(acknowledgeEveryMs), Effect.forever, Effect.forkScoped)
     yield* Queue.take(storedUpTo).pipe(
       Effect.tap(() => output.durable),
       Effect.flatMap((offsets) => guest.processes.acknowledge(key, offsets)),
@@ -88,11 +98,9 @@ const followOnce = Effect.fnUntraced(
             yield* output.trim(key, stream, retainBytes)
           }
         }
+        stands = { stdoutOffset: splits.stdout.offset, stderrOffset: splits.stderr.offset }
         untold += chunks.reduce((sum, { bytes }) => sum + bytes.length, 0)
-        if (exited === null && untold >= acknowledgeEveryBytes) {
-          untold = 0
-          yield* Queue.offer(storedUpTo, { stdoutOffset: splits.stdout.offset, stderrOffset: splits.stderr.offset })
-        }
+        if (exited === null && untold >= acknowledgeEveryBytes) yield* tellGuest
       }
       if (batch.length === 0 || batch.some((frame) => frame.type === "settled")) break
       const pause = gather.find(({ belowBytes }) => sizeOf(batch) < belowBytes)
