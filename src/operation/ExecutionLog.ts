@@ -3,10 +3,9 @@
  *
  * What a crash catches unwritten (at most a tenth of a second of it) is missing in analytics; what a stop catches is written.
  */
-import { PgTypes } from "@effect/sql-pg"
-import { Context, Effect, FiberSet, Layer, Result } from "effect"
+import { Context, Effect, FiberSet, Layer } from "effect"
 import { SqlClient } from "effect/unstable/sql"
-import { int4Column, int8Column, textColumn } from "../store/Columns.ts"
+import { boolColumn, int4Column, int8Column, textColumn } from "../store/Columns.ts"
 import { groupedNotes } from "../store/GroupedNotes.ts"
 
 export interface ExecutionNote {
@@ -48,12 +47,7 @@ export class ExecutionLog extends Context.Service<
             int8Column(notes.map((note) => BigInt(note.startedAt))),
             int8Column(notes.map((note) => BigInt(note.finishedAt))),
             int4Column(notes.map((note) => note.exitCode)),
-            Result.getOrThrow(
-              PgTypes.array(
-                notes.map((note) => note.timedOut),
-                PgTypes.OID.bool
-              )
-            )
+            boolColumn(notes.map((note) => note.timedOut))
           ]
         )
 
