@@ -42,7 +42,7 @@ interface Row {
   readonly source_ip: string
 }
 
-const writeEvery = "1 second"
+const writeAfterMs = 1000
 const pruneEvery = "1 hour"
 const dayMs = 24 * 60 * 60 * 1000
 
@@ -83,7 +83,7 @@ export class Audit extends Context.Service<
           ]
         )
 
-      const { note, write } = groupedNotes("events of the audit log", insert)
+      const { note, write } = yield* groupedNotes({ what: "events of the audit log", writeAfterMs, insert })
 
       const prune = Effect.gen(function* () {
         const cutoff = BigInt((yield* Clock.currentTimeMillis) - auditRetentionDays * dayMs)
@@ -112,8 +112,6 @@ export class Audit extends Context.Service<
         }))
       }, Effect.orDie)
 
-      yield* Effect.addFinalizer(() => write)
-      yield* write.pipe(Effect.repeat(Schedule.spaced(writeEvery)), Effect.forkScoped)
       yield* prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery)), Effect.forkScoped)
 
       return {

@@ -3,7 +3,7 @@
  *
  * What a crash catches unwritten (at most a tenth of a second of it) is missing in analytics; what a stop catches is written.
  */
-import { Context, Effect, FiberSet, Layer } from "effect"
+import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/unstable/sql"
 import { boolColumn, int4Column, int8Column, textColumn } from "../store/Columns.ts"
 import { groupedNotes } from "../store/GroupedNotes.ts"
@@ -51,29 +51,7 @@ export class ExecutionLog extends Context.Service<
           ]
         )
 
-      const { note, write } = groupedNotes("notes of executes", insert)
-      const fork = yield* FiberSet.makeRuntime()
-      let isDue = false
-      const writeSoon = Effect.sleep(writeAfterMs).pipe(
-        Effect.andThen(
-          Effect.sync(() => {
-            isDue = false
-          })
-        ),
-        // What could not be written waits for the next note.
-        Effect.andThen(write)
-      )
-      yield* Effect.addFinalizer(() => write)
-
-      return ExecutionLog.of({
-        note: (execution) => {
-          note(execution)
-          if (isDue) return
-          isDue = true
-          fork(writeSoon)
-        },
-        write
-      })
+      return ExecutionLog.of(yield* groupedNotes({ what: "notes of executes", writeAfterMs, insert }))
     })
   )
 }
