@@ -4,7 +4,7 @@
  * It belongs to the actor that let it in. Bounded for each Sandbox and account; cut by that actor's command, and, should that command
  * run in another process, by looking twice a second at what the database says of the actor.
  */
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Latch, Layer } from "effect"
 import { Settings } from "../Config.ts"
 import { Actors } from "../store/Actors.ts"
 
@@ -48,6 +48,8 @@ export class LiveConnections extends Context.Service<
       const perSandbox = new Map<string, number>()
       const perAccount = new Map<string, number>()
       let total = 0
+      /** Open while there are connections to look at. */
+      const some = yield* Latch.make()
 
       const add = (counts: Map<string, number>, key: string, step: 1 | -1) => {
         const next = (counts.get(key) ?? 0) + step
@@ -62,6 +64,7 @@ export class LiveConnections extends Context.Service<
         add(perSandbox, connection.sandboxId, -1)
         add(perAccount, connection.accountId, -1)
         total--
+        if (total === 0) some.closeUnsafe()
         return true
       }
 
@@ -74,6 +77,7 @@ export class LiveConnections extends Context.Service<
         add(perSandbox, sandboxId, 1)
         add(perAccount, accountId, 1)
         total++
+        some.openUnsafe()
         return () => void forget(connection)
       }
 
@@ -95,7 +99,12 @@ export class LiveConnections extends Context.Service<
           { concurrency: "unbounded", discard: true }
         )
       ).pipe(Effect.catchCause((cause) => Effect.logWarning("Connections could not be looked at", cause)))
-      yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(lookEveryMs), look)))
+      yield* some.await.pipe(
+        Effect.andThen(Effect.sleep(lookEveryMs)),
+        Effect.andThen(look),
+        Effect.forever,
+        Effect.forkScoped
+      )
       const cutAll = () => {
         for (const connections of [...byActor.values()]) end([...connections], "stopping")
       }

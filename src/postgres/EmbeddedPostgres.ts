@@ -17,6 +17,7 @@ import { type ServerUser, serverUser } from "./ServerUser.ts"
 
 /** Another process may be making the cluster, recovering it or stopping it. */
 const lockWaitSeconds = 150
+/** Where another process started it; the end of our own child is told. */
 const watchIntervalMs = 250
 const thoroughEveryLooks = 20
 const restartPauseMs = 2_000
@@ -101,12 +102,22 @@ class Use {
     return this.#postmaster.socketFolder
   }
 
+  /** Resolves when it is worth looking whether the server is gone. */
+  get pause(): Effect.Effect<void> {
+    const { ended } = this.#postmaster
+    return ended === null ? Effect.sleep(watchIntervalMs) : Effect.promise(() => ended)
+  }
+
   /** Starts the server again if it is gone; true when it had to. */
   async mend(): Promise<boolean> {
     this.#data ??= await dataPath(this.home)
     // One system call, most times; whether the pid is still the same process takes reading, and is looked at now and then.
     if (this.#looks++ % thoroughEveryLooks !== 0 && mayRun(this.#postmaster.pid)) return false
-    if (runs(this.#postmaster.pid, this.#data)) return false
+    if (runs(this.#postmaster.pid, this.#data)) {
+      // Our own child has ended, but another process's server has its number: that one's end nobody tells.
+      this.#postmaster = { ...this.#postmaster, ended: null }
+      return false
+    }
     this.#postmaster = await withLock(this.home, () =>
       ensureRunning(this.home, this.#postmaster.socketFolder, this.#binaries, this.#user, this.durable)
     )
@@ -186,12 +197,15 @@ export class EmbeddedPostgres extends Context.Service<
 }
 
 const watch = (use: Use): Effect.Effect<never> =>
-  Effect.tryPromise({ try: () => use.mend(), catch: unusable }).pipe(
-    Effect.flatMap((mended) =>
-      mended ? Effect.logWarning("The embedded Postgres had ended unexpectedly; it runs again.") : Effect.void
+  Effect.suspend(() => use.pause).pipe(
+    Effect.andThen(
+      Effect.tryPromise({ try: () => use.mend(), catch: unusable }).pipe(
+        Effect.flatMap((mended) =>
+          mended ? Effect.logWarning("The embedded Postgres had ended unexpectedly; it runs again.") : Effect.void
+        ),
+        Effect.catch((fault) => Effect.andThen(Effect.logError(fault.message), Effect.sleep(restartPauseMs))),
+        Effect.uninterruptible
+      )
     ),
-    Effect.catch((fault) => Effect.andThen(Effect.logError(fault.message), Effect.sleep(restartPauseMs))),
-    Effect.uninterruptible,
-    Effect.andThen(Effect.sleep(watchIntervalMs)),
     Effect.forever
   )

@@ -25,9 +25,13 @@ const mebibyte = 1024 ** 2
 export interface Postmaster {
   readonly pid: number
   readonly socketFolder: string
+  /** Resolves when it has ended; null where nobody says so, because another process started it. */
+  readonly ended: Promise<void> | null
 }
 
-interface PidFile extends Postmaster {
+interface PidFile {
+  readonly pid: number
+  readonly socketFolder: string
   readonly status: string
 }
 
@@ -141,13 +145,20 @@ const startFault = (home: string, log: string): PostgresUnusable => {
   })
 }
 
+interface Started {
+  readonly pid: number | undefined
+  readonly exited: () => boolean
+  readonly ended: Promise<void>
+  readonly logOffset: number
+}
+
 const spawnServer = async (
   home: string,
   socketFolder: string,
   binaries: Binaries,
   user: ServerUser,
   durable: boolean
-): Promise<{ readonly exited: () => boolean; readonly logOffset: number }> => {
+): Promise<Started> => {
   const data = await dataPath(home)
   const log = await openLog(home, user)
   try {
@@ -161,14 +172,13 @@ const spawnServer = async (
       ...(user.foreign ? { uid: user.uid, gid: user.gid } : {})
     })
     let exited = false
-    child.once("exit", () => {
-      exited = true
-    })
-    child.once("error", () => {
+    const ended = new Promise<void>((resolve) => {
+      for (const event of ["exit", "error"]) child.once(event, () => resolve())
+    }).then(() => {
       exited = true
     })
     child.unref()
-    return { exited: () => exited, logOffset }
+    return { pid: child.pid, exited: () => exited, ended, logOffset }
   } finally {
     closeSync(log)
   }
@@ -196,11 +206,12 @@ export const ensureRunning = async (
 ): Promise<Postmaster> => {
   const data = await dataPath(home)
   const deadline = Date.now() + readyWithinMs
-  let started: Awaited<ReturnType<typeof spawnServer>> | null = null
+  let started: Started | null = null
   for (; Date.now() < deadline; await sleep(pollMs)) {
     const file = await readPidFile(home)
     if (file !== null && runs(file.pid, data)) {
-      if (file.status === "ready") return { pid: file.pid, socketFolder: file.socketFolder }
+      const { pid, socketFolder } = file
+      if (file.status === "ready") return { pid, socketFolder, ended: started?.pid === pid ? started.ended : null }
     } else if (started === null) {
       await clearStaleFiles(home, socketFolder)
       started = await spawnServer(home, socketFolder, binaries, user, durable)
