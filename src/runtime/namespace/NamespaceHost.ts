@@ -155,14 +155,14 @@ export class NamespaceHost {
   }
 
   /** Null when that generation does not run here. */
-  async sample(sandboxId: string, generation: number): Promise<ResourceSample | null> {
+  sample(sandboxId: string, generation: number): ResourceSample | null {
     const record = this.running(sandboxId, generation)?.record
     if (record === undefined || record.init === null) return null
     const network = record.networkEnabled ? networkBytes(record.init.pid) : null
     return {
       cpuSeconds: cgroupCpuSeconds(this.cgroups, sandboxId),
       memoryBytes: cgroupMemoryBytes(this.cgroups, sandboxId),
-      volumeBytes: await volumeUsedBytes(this.layout.volume(this.layout.state(sandboxId))),
+      volumeBytes: volumeUsedBytes(this.layout.volume(this.layout.state(sandboxId))),
       networkRxBytes: network?.received ?? null,
       networkTxBytes: network?.sent ?? null
     }

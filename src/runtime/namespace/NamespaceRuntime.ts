@@ -43,7 +43,10 @@ const refused = (cause: unknown): RuntimeRefused | RuntimeUnavailable => {
   return unavailable(cause)
 }
 
-/** Resolves after the interval, or sooner when something may have ended. */
+/** Looks at the ends of whole intervals fall together, and wake the process once. */
+const untilEnd = (intervalMs: number): number => 1 + Math.ceil(intervalMs - (performance.now() % intervalMs))
+
+/** Resolves after the interval at the latest, or sooner when something may have ended. */
 const pause = (host: NamespaceHost, intervalMs: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const done = () => {
@@ -51,7 +54,7 @@ const pause = (host: NamespaceHost, intervalMs: number): Effect.Effect<void> =>
       stop()
       resume(Effect.void)
     }
-    const timer = setTimeout(done, intervalMs)
+    const timer = setTimeout(done, untilEnd(intervalMs))
     const stop = host.watch(done)
     return Effect.sync(() => {
       clearTimeout(timer)
@@ -127,12 +130,10 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             : Effect.succeed(guest)
         }),
       sample: (sandboxId, generation) =>
-        Effect.flatMap(
-          attempt(() => host.sample(sandboxId, generation)),
-          (sample) =>
-            sample === null
-              ? Effect.fail(new RuntimeUnavailable({ message: "That generation of the Sandbox does not run" }))
-              : Effect.succeed(sample)
+        Effect.flatMap(Effect.try({ try: () => host.sample(sandboxId, generation), catch: unavailable }), (sample) =>
+          sample === null
+            ? Effect.fail(new RuntimeUnavailable({ message: "That generation of the Sandbox does not run" }))
+            : Effect.succeed(sample)
         ),
       downs: downs(host),
       console: console(host)

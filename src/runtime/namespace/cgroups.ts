@@ -213,7 +213,7 @@ const removeTree = (path: string): boolean => {
 
 const number = (path: string): number | null => {
   try {
-    const value = Number(readFileSync(path, "latin1").trim())
+    const value = Number(readFileSync(path, "utf8").trim())
     return Number.isFinite(value) ? value : null
   } catch {
     return null
@@ -222,7 +222,7 @@ const number = (path: string): number | null => {
 
 const field = (path: string, name: string): number | null => {
   try {
-    const value = new RegExp(`^${name} (\\d+)$`, "m").exec(readFileSync(path, "latin1"))
+    const value = new RegExp(`^${name} (\\d+)$`, "m").exec(readFileSync(path, "utf8"))
     return value === null ? null : Number(value[1])
   } catch {
     return null

