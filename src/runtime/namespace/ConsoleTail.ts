@@ -1,5 +1,10 @@
-/** Follows the console file of one generation of a Sandbox: its agent's and its init's stdout and stderr. */
-import { closeSync, openSync, readSync, statSync, truncateSync } from "node:fs"
+/**
+ * Follows the console file of one generation of a Sandbox: its agent's and its init's stdout and stderr.
+ *
+ * Most consoles say nothing most of the time, so one that has been read to its end is left to the kernel (inotify) until it is written to. Only
+ * the first write is listened for: a console that floods costs its reader no more than one that does not.
+ */
+import { closeSync, type FSWatcher, openSync, readSync, statSync, truncateSync, watch } from "node:fs"
 
 const READ_MAX_BYTES = 64 * 1024
 /** A file that was read this far is emptied, so that it does not grow for ever. */
@@ -9,6 +14,9 @@ export class ConsoleTail {
   /** Bytes that were cut off the file's beginning so far. */
   private cut = 0
   private offset = 0
+  /** Nothing has been written since the last look. */
+  private isQuiet = false
+  private watcher: FSWatcher | null = null
   private readonly path: string
 
   constructor(path: string) {
@@ -17,10 +25,14 @@ export class ConsoleTail {
 
   /** The next bytes, or null when there are none yet. */
   read(): { readonly offset: number; readonly bytes: Uint8Array } | null {
+    if (this.isQuiet) return null
     try {
-      const { size } = statSync(this.path)
       const at = this.offset - this.cut
+      if (statSync(this.path).size <= at) this.listen()
+      // Once more: it may have been written to before it was listened to.
+      const { size } = statSync(this.path)
       if (size <= at) return null
+      this.wake()
       const bytes = Buffer.allocUnsafe(Math.min(READ_MAX_BYTES, size - at))
       const fd = openSync(this.path, "r")
       let filled: number
@@ -40,5 +52,23 @@ export class ConsoleTail {
     } catch {
       return null
     }
+  }
+
+  /** Nothing is listened for any more. */
+  close(): void {
+    this.watcher?.close()
+    this.watcher = null
+  }
+
+  /** Throws where the host has no watch left: then every look asks for the file's size. */
+  private listen(): void {
+    this.watcher = watch(this.path, { persistent: false }, () => this.wake())
+    this.watcher.on("error", () => this.wake())
+    this.isQuiet = true
+  }
+
+  private wake(): void {
+    this.isQuiet = false
+    this.close()
   }
 }

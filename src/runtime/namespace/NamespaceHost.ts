@@ -87,8 +87,7 @@ export class NamespaceHost {
 
   /** Ends the sessions; the Sandboxes run on. Where there are none, nothing is left outside of the data folder. */
   async close(): Promise<void> {
-    for (const { session } of this.live.values()) session.close()
-    this.live.clear()
+    for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
     if (this.layout.sandboxIds().length > 0) return
     await this.layout.remove()
     releaseCgroups(this.cgroups)
@@ -219,8 +218,7 @@ export class NamespaceHost {
 
   /** Ends whatever runs of this Sandbox, recorded or not, and forgets that it ran. */
   private async end(state: SandboxState): Promise<void> {
-    this.live.get(state.sandboxId)?.session.close()
-    this.live.delete(state.sandboxId)
+    this.forget(state.sandboxId)
     this.dead.delete(state.sandboxId)
     await endProcesses(this.layout.instance, this.cgroups, state)
     await state.forgetRuntime()
@@ -249,10 +247,17 @@ export class NamespaceHost {
     return live
   }
 
+  private forget(sandboxId: string): void {
+    const live = this.live.get(sandboxId)
+    if (live === undefined) return
+    live.session.close()
+    live.console.close()
+    this.live.delete(sandboxId)
+  }
+
   /** It ended by itself. */
   private found(sandboxId: string, record: RuntimeRecord): void {
-    this.live.get(sandboxId)?.session.close()
-    this.live.delete(sandboxId)
+    this.forget(sandboxId)
     // bwrap inside outlives the agent as long as anything else does; without the agent nobody can reach it.
     for (const it of [record.init, record.monitor]) if (it !== null && sameBoot(it)) killNow(it)
     const { exitCode } = this.layout.state(sandboxId).readStatus()
