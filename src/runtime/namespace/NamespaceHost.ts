@@ -135,15 +135,17 @@ export class NamespaceHost {
 
   inventory(): ReadonlyArray<InventoryEntry> {
     const entries = new Map<string, InventoryEntry>()
-    // Processes whose folder is gone still run; where there is a folder, it knows better.
-    for (const { sandboxId, generation } of markedProcesses(this.layout.instance)) {
-      entries.set(sandboxId, { sandboxId, state: "running", generation })
-    }
     for (const sandboxId of this.layout.sandboxIds()) {
-      const record = this.layout.state(sandboxId).runtime()
-      if (record !== null && isUp(record)) {
-        entries.set(sandboxId, { sandboxId, state: "running", generation: record.generation })
-      } else entries.set(sandboxId, { sandboxId, state: "volume", generation: null })
+      const known = this.live.get(sandboxId)?.record ?? null
+      // What another process of this service has started since, only the file knows.
+      const record = known !== null && isUp(known) ? known : this.upOnFile(sandboxId)
+      const state = record === null ? "volume" : "running"
+      entries.set(sandboxId, { sandboxId, state, generation: record?.generation ?? null })
+    }
+    // Processes whose folder is gone still run.
+    const folders = new Set(entries.keys())
+    for (const { sandboxId, generation } of markedProcesses(this.layout.instance, (id) => !folders.has(id))) {
+      entries.set(sandboxId, { sandboxId, state: "running", generation })
     }
     return [...entries.values()]
   }
@@ -232,8 +234,13 @@ export class NamespaceHost {
   /** A runtime that another process of this service started. */
   private lookUp(sandboxId: string): Live | null {
     if (this.queues.has(sandboxId)) return null
+    const record = this.upOnFile(sandboxId)
+    return record === null ? null : this.adopt(sandboxId, record)
+  }
+
+  private upOnFile(sandboxId: string): RuntimeRecord | null {
     const record = this.layout.state(sandboxId).runtime()
-    return record !== null && isUp(record) ? this.adopt(sandboxId, record) : null
+    return record !== null && isUp(record) ? record : null
   }
 
   private adopt(sandboxId: string, record: RuntimeRecord): Live {

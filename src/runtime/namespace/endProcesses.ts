@@ -12,7 +12,7 @@ export const endProcesses = async (instance: string, cgroups: CgroupHost, state:
   const record = state.runtime()
   const victims = new Map<number, ProcessIdentity>()
   for (const it of [record?.init, record?.monitor]) if (it && sameBoot(it)) victims.set(it.pid, it)
-  const marked = markedProcesses(instance).filter((it) => it.sandboxId === sandboxId)
+  const marked = markedProcesses(instance, (id) => id === sandboxId)
   for (const pid of [...marked.map((it) => it.pid), ...cgroupPids(cgroups, sandboxId)]) {
     const it = identify(pid)
     if (it !== null) victims.set(pid, it)

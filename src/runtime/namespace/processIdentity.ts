@@ -85,8 +85,11 @@ export interface MarkedProcess {
   readonly generation: number
 }
 
-/** Every process that carries this driver instance's marker: what really runs, whatever the state files say. */
-export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> => {
+/** Every process that carries this driver instance's marker, of some Sandboxes: what really runs, whatever the state files say. */
+export const markedProcesses = (
+  instance: string,
+  isWanted: (sandboxId: string) => boolean
+): ReadonlyArray<MarkedProcess> => {
   const found: Array<MarkedProcess> = []
   for (const name of readdirSync("/proc")) {
     const pid = Number(name)
@@ -94,7 +97,7 @@ export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> 
     try {
       const marker = marked.exec(readFileSync(`/proc/${pid}/environ`, "utf8"))?.[1]
       const [owner, sandboxId, generation] = marker?.split("/") ?? []
-      if (owner !== instance || sandboxId === undefined) continue
+      if (owner !== instance || sandboxId === undefined || !isWanted(sandboxId)) continue
       const it = stat(pid)
       if (it === null || it.state === "Z") continue
       found.push({ pid, sandboxId, generation: Number(generation) })
