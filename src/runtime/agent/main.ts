@@ -3,7 +3,8 @@
  *
  * Environment: `ATOLL_AGENT_LISTEN` (see listen.ts), `ATOLL_AGENT_GENERATION` (absent when told later by POST /v1/identity),
  * `ATOLL_AGENT_RUN_DIR` (writable scratch, default /run/atoll-agent), `ATOLL_AGENT_CGROUP` (a delegated cgroup v2 directory; the agent moves into it),
- * `ATOLL_AGENT_RUN_AS` (`uid:gid` of the commands; absent: the agent's own), `ATOLL_AGENT_USER` (their name), `ATOLL_AGENT_WORKSPACE`.
+ * `ATOLL_AGENT_RUN_AS` (`uid:gid` of the commands; absent: the agent's own), `ATOLL_AGENT_USER` (their name), `ATOLL_AGENT_WORKSPACE`,
+ * `ATOLL_AGENT_SPAWNER` (a program that starts commands, see processes/SpawnerProgram.ts; absent: the agent does).
  */
 import { makeFileRoutes } from "./files/fileRoutes.ts"
 import { healthRoutes } from "./health.ts"
@@ -12,9 +13,11 @@ import { makeCgroupTrees } from "./processes/CgroupTrees.ts"
 import type { CommandHost } from "./processes/CommandProcess.ts"
 import { channelRoute } from "./processes/channelRoute.ts"
 import { makeMarkedTrees } from "./processes/MarkedTrees.ts"
+import { launchByNode } from "./processes/NodeLaunch.ts"
 import { OutputPipes, type PipeOwner, runToEnd } from "./processes/outputPipes.ts"
 import { ProcessTable } from "./processes/ProcessTable.ts"
 import { processRoutes } from "./processes/processRoutes.ts"
+import { openSpawnerProgram } from "./processes/SpawnerProgram.ts"
 import { makeServer } from "./server.ts"
 
 /** Output that all commands together may leave unread in the agent. */
@@ -47,9 +50,20 @@ const runOwn = async (argv: readonly [string, ...Array<string>]) => {
   await runToEnd(argv, spawned).finally(() => trees.own.delete(own))
 }
 
+const launchInteractive = launchByNode(new OutputPipes(runDir, runAs, runOwn))
+const spawner = env["ATOLL_AGENT_SPAWNER"]
+const launch =
+  spawner === undefined || trees.threadsFile === null
+    ? launchInteractive
+    : openSpawnerProgram(spawner, trees, (cause) => {
+        console.error("The program that starts commands has ended.", cause)
+        process.exit(1)
+      }).launch
+
 const host: CommandHost = {
   trees,
-  pipes: new OutputPipes(runDir, runAs, runOwn),
+  launch,
+  launchInteractive,
   retained: { total: 0, max: RETAINED_MAX_BYTES },
   runAs,
   defaultEnv: {

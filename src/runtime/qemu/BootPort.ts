@@ -5,7 +5,6 @@
  */
 import { randomBytes } from "node:crypto"
 import type { Socket } from "node:net"
-import { timespecEscapes } from "./guest/settime.ts"
 
 const ANSWER_MAX_CHARACTERS = 1000
 
@@ -21,6 +20,14 @@ export const hostnameOf = (sandboxId: string): string =>
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]/g, "-")
     .slice(0, 63)
+
+/** What guest/settime.c reads, as `printf` escapes: seconds and nanoseconds of eight bytes each, little endian. */
+export const timespecEscapes = (epochMs: number): string => {
+  const bytes = Buffer.alloc(16)
+  bytes.writeBigInt64LE(BigInt(Math.floor(epochMs / 1000)), 0)
+  bytes.writeBigInt64LE(BigInt(Math.floor((epochMs % 1000) * 1e6)), 8)
+  return [...bytes].map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("")
+}
 
 export class BootPort {
   private readonly socket: Socket

@@ -21,6 +21,7 @@ const agentEnvironment = {
   ATOLL_AGENT_RUN_DIR: "/run/atoll-agent",
   ATOLL_AGENT_CGROUP: "/sys/fs/cgroup/sandbox",
   ATOLL_AGENT_RUN_AS: `${recipe.user.uid}:${recipe.user.gid}`,
+  ATOLL_AGENT_SPAWNER: "/run/atoll/spawner",
   ATOLL_AGENT_USER: recipe.user.name,
   ATOLL_AGENT_WORKSPACE: "/workspace"
 }

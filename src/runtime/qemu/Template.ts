@@ -10,7 +10,7 @@ import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
 import { chmod, chown, mkdir, open, rename, rm, truncate, utimes, writeFile } from "node:fs/promises"
 import { promisify } from "node:util"
-import { Effect, Stream } from "effect"
+import { Effect } from "effect"
 import type { Guest } from "../Guest.ts"
 import type { RuntimeUnavailable } from "../Runtime.ts"
 import { attempt, unavailable } from "./attempt.ts"
@@ -29,7 +29,7 @@ const REVISION = 2
 /** A guest whose processor is emulated boots in 4 s on an idle host; a busy one takes several times that. */
 const BOOT_TIMEOUT_MS = 90_000
 /** The agent's code paths run this often before the freeze, so that clones find them compiled and in memory. */
-const WARM_RUNS = 8
+const WARM_RUNS = 12
 /** The guest's own start-up work is over by then. */
 const SETTLE_MS = 500
 
@@ -156,16 +156,14 @@ export const warm = (guest: Guest, runs = WARM_RUNS): Effect.Effect<void, Runtim
   Effect.forEach(
     Array.from({ length: runs }, () => `warm-${randomUUID()}`),
     (key) =>
-      Stream.runDrain(
-        guest.processes.run(key, {
-          argv: ["true"],
-          cwd: "/workspace",
-          env: {},
-          stdin: null,
-          timeoutMs: null,
-          output: { mode: "head", bytes: 1024 }
-        })
-      ).pipe(Effect.andThen(guest.processes.forget(key))),
+      guest.processes.execute(key, {
+        argv: ["true"],
+        cwd: "/workspace",
+        env: {},
+        stdin: null,
+        timeoutMs: null,
+        output: { mode: "head", bytes: 1024 }
+      }),
     { discard: true }
   ).pipe(Effect.mapError(({ message }) => unavailable(message)))
 

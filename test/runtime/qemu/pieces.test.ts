@@ -1,19 +1,15 @@
 /** What needs no machine: formats, keys, rules and the two protocols on the host's side. */
-import { execFileSync, spawn } from "node:child_process"
-import { randomBytes } from "node:crypto"
-import { once } from "node:events"
-import { appendFileSync, mkdtempSync, writeFileSync } from "node:fs"
-import { appendFile, chmod, readFile, rm, truncate } from "node:fs/promises"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, writeFileSync } from "node:fs"
+import { appendFile, readFile, rm, truncate } from "node:fs/promises"
 import { createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { type Held, refusal } from "../../../src/runtime/qemu/Admission.ts"
-import { BootPort, hostnameOf } from "../../../src/runtime/qemu/BootPort.ts"
+import { BootPort, hostnameOf, timespecEscapes } from "../../../src/runtime/qemu/BootPort.ts"
 import { Consoles } from "../../../src/runtime/qemu/Consoles.ts"
 import type { GuestImage } from "../../../src/runtime/qemu/GuestImage.ts"
-import { relayProgram } from "../../../src/runtime/qemu/guest/relay.ts"
-import { settimeProgram, timespecEscapes } from "../../../src/runtime/qemu/guest/settime.ts"
 import { cpioArchive, directory, executable, plainFile } from "../../../src/runtime/qemu/image/cpio.ts"
 import { vmlinuxToElf } from "../../../src/runtime/qemu/image/vmlinux.ts"
 import { type MachineShape, machineArguments } from "../../../src/runtime/qemu/machineArguments.ts"
@@ -88,38 +84,6 @@ describe("guest image", () => {
     image.write("HdrS", 0x202)
     expect(() => vmlinuxToElf(image)).toThrow("zstd")
   })
-
-  it("the clock's program is an executable that refuses short input", () =>
-    inFolder(async (folder) => {
-      const path = join(folder, "settime")
-      writeFileSync(path, settimeProgram())
-      await chmod(path, 0o755)
-      // Without a whole timespec it must not reach the system call.
-      expect(() => execFileSync(path, { input: "short", stdio: ["pipe", "ignore", "ignore"] })).toThrow("failed")
-    }))
-
-  it("the relay's program copies what comes, asks again after an end, and ends with its reader", () =>
-    inFolder(async (folder) => {
-      const path = join(folder, "relay")
-      writeFileSync(path, relayProgram())
-      await chmod(path, 0o755)
-      const input = join(folder, "input")
-      const bytes = randomBytes(100_000)
-      writeFileSync(input, bytes)
-      const relay = spawn("sh", ["-c", 'exec "$0" < "$1"', path, input], { stdio: ["ignore", "pipe", "ignore"] })
-      const ended = once(relay, "exit")
-      let seen = Buffer.alloc(0)
-      const more = Buffer.from("more")
-      for await (const chunk of relay.stdout) {
-        seen = Buffer.concat([seen, chunk as Buffer])
-        // A file reads as ended like a port whose host has hung up.
-        if (seen.length === bytes.length) appendFileSync(input, more)
-        if (seen.length === bytes.length + more.length) break
-      }
-      expect(seen.equals(Buffer.concat([bytes, more]))).toBe(true)
-      appendFileSync(input, more)
-      expect(await ended).toEqual([null, "SIGPIPE"])
-    }))
 
   it("a time is sixteen bytes, seconds and nanoseconds", () => {
     const escapes = timespecEscapes(1_795_000_000_250)

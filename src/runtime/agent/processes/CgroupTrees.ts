@@ -51,6 +51,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
     let killed = false
     const pids = () => processesOf(readTree(folder)).filter((pid) => !own.has(pid))
     return {
+      threadsFile: threadsFile(folder),
       wrap: (argv) => argv,
       enter: (spawn) => {
         enterThread(folder)
@@ -87,7 +88,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
       }
     }
   }
-  return { mechanism: "cgroup", create, own }
+  return { mechanism: "cgroup", threadsFile: threadsFile(root), create, own }
 }
 
 /** Makes the directory the agent's own, if it is not yet, and finds out whether it can have threaded children. */
@@ -124,8 +125,10 @@ const isAsMade = (folder: string): boolean => {
   }
 }
 
+const threadsFile = (folder: string): string => join(folder, "cgroup.threads")
+
 /** "0" is the writing thread, and a synchronous write is made by the main one. */
-const enterThread = (folder: string): void => writeFileSync(join(folder, "cgroup.threads"), "0")
+const enterThread = (folder: string): void => writeFileSync(threadsFile(folder), "0")
 
 const readNumbers = (path: string): ReadonlyArray<number> => {
   try {
@@ -135,7 +138,7 @@ const readNumbers = (path: string): ReadonlyArray<number> => {
   }
 }
 
-const readThreads = (folder: string): ReadonlyArray<number> => readNumbers(join(folder, "cgroup.threads"))
+const readThreads = (folder: string): ReadonlyArray<number> => readNumbers(threadsFile(folder))
 
 const childNames = (folder: string): ReadonlyArray<string> => {
   try {

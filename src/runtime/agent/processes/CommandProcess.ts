@@ -3,24 +3,13 @@
  *
  * @source src/runtime/Guest.ts `GuestProcesses`; contract-details.md "Processes"
  */
-import { type ChildProcess, spawn } from "node:child_process"
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fchownSync,
-  openSync,
-  statSync,
-  unlinkSync,
-  writeFileSync,
-  writeSync
-} from "node:fs"
+import { accessSync, closeSync, constants, fchownSync, openSync, statSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import type { Writable } from "node:stream"
 import { Refusal } from "../routes.ts"
+import type { Launch, Launched, LaunchRequest } from "./Launch.ts"
 import { OutputBuffer, type RetainedBytes } from "./OutputBuffer.ts"
-import { OutputReader } from "./OutputReader.ts"
-import type { OutputPipe, OutputPipes, PipeOwner } from "./outputPipes.ts"
+import type { PipeOwner } from "./outputPipes.ts"
 import type { ProcessTree, ProcessTrees } from "./ProcessTree.ts"
 import { resizeTerminal, type TerminalSize, terminalArgv } from "./terminal.ts"
 
@@ -28,9 +17,6 @@ const TIMEOUT_GRACE_MS = 2_000
 /** How often a tree that is being ended is looked at. */
 const KILL_POLL_MS = 20
 const SECOND_LOOK_MS = 5
-const PREFER_AGAIN_MS = 10
-/** In thousandths of all memory, added to what a process uses. */
-const COMMAND_OOM_SCORE = "500"
 /** A tree that is not gone this long after KILL (a process stuck in the kernel) is reported as unconfirmed. */
 const KILL_CONFIRM_MS = 5_000
 
@@ -41,13 +27,18 @@ export interface CommandSpec {
   readonly stdin: Uint8Array | null
   readonly timeoutMs: number | null
   readonly output: { readonly mode: "window" | "head"; readonly bytes: number }
+  /** Whoever starts it waits for its end and cannot use its start. */
+  readonly unwaited?: boolean
   /** Its input stays open (`stdin` is null then), on a terminal of its own if `terminal` is given. */
   readonly interactive?: { readonly terminal: TerminalSize | null }
 }
 
 export interface CommandHost {
   readonly trees: ProcessTrees
-  readonly pipes: OutputPipes
+  /** For commands without an open input. */
+  readonly launch: Launch
+  /** For interactive ones. */
+  readonly launchInteractive: Launch
   readonly retained: RetainedBytes
   /** Commands run as this user; null: as the agent's own. */
   readonly runAs: PipeOwner | null
@@ -70,15 +61,13 @@ export interface Exit {
 
 export type TreeState = "running" | "gone" | "unconfirmed"
 
-type SpawnFailure = Error & { readonly code?: string }
-
 type Outcome = { readonly code: number | null; readonly signal: string | null; readonly finishedAt: number }
 
 export class CommandProcess {
   readonly key: string
   readonly stdout: OutputBuffer
   readonly stderr: OutputBuffer
-  readonly startedAt = Date.now()
+  readonly startedAt: number
   /** Set once all output of the command itself was read. */
   exit: Exit | null = null
   /** Set after `exit`, when what is left of the tree is known. */
@@ -88,88 +77,85 @@ export class CommandProcess {
   /** Called whenever there is more to tell a reader. */
   readonly listeners = new Set<() => void>()
 
-  private readonly spawnFailure: Promise<SpawnFailure> | null
   private readonly tree: ProcessTree
-  private readonly readers: ReadonlyArray<OutputReader>
-  private readonly child: ChildProcess
+  /** Null when its program could not be executed. */
+  private readonly process: Launched | null
   private readonly host: CommandHost
   private outcome: Outcome | null = null
   private timedOut = false
   private timeout: NodeJS.Timeout | null = null
-  private readonly preference: NodeJS.Timeout
   private ending: { killAt: number; done: boolean; timer: NodeJS.Timeout | null } | null = null
   private disposed = false
 
   /** Throws a Refusal when the command cannot be started for a reason of the caller's. */
   static async start(key: string, spec: CommandSpec, host: CommandHost): Promise<CommandProcess> {
     checkDirectory(spec.cwd)
-    const pipes = await host.pipes.reserve()
-    const command = new CommandProcess(key, spec, host, pipes)
-    const failure = await command.spawnFailure
-    if (failure === null) return command
-    const refusal = refusalOf(failure)
-    if (refusal instanceof Refusal) {
-      command.discard()
-      command.dispose()
-      throw refusal
+    const startedAt = Date.now()
+    const tree = host.trees.create()
+    const stdout = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
+    const stderr = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
+    let command: CommandProcess | null = null
+    let stdin: LaunchRequest["stdin"] = "ignore"
+    try {
+      if (spec.interactive) stdin = "pipe"
+      else if (spec.stdin !== null) stdin = stdinFile(spec.stdin, host)
+      const terminal = spec.interactive?.terminal ?? null
+      const launch = spec.interactive ? host.launchInteractive : host.launch
+      const launched = await launch(
+        {
+          argv: terminal === null ? spec.argv : terminalArgv(spec.argv, terminal),
+          cwd: spec.cwd,
+          env: { ...host.defaultEnv, ...spec.env },
+          runAs: host.runAs,
+          tree,
+          stdin,
+          unwaited: spec.unwaited === true
+        },
+        { stdout, stderr, onProgress: () => command?.progress() }
+      ).catch((cause: NodeJS.ErrnoException) => {
+        const refusal = refusalOf(cause)
+        if (refusal instanceof Refusal) throw refusal
+        return cause
+      })
+      const process = launched instanceof Error ? null : launched
+      command = new CommandProcess(key, spec, host, { startedAt, tree, stdout, stderr, process })
+      if (launched instanceof Error) command.notStarted(spec.argv[0]!, launched)
+      return command
+    } catch (cause) {
+      tree.dispose()
+      throw refusalOf(cause)
+    } finally {
+      if (typeof stdin === "number") closeSync(stdin)
     }
-    command.notStarted(spec.argv[0]!, failure)
-    return command
   }
 
-  private constructor(key: string, spec: CommandSpec, host: CommandHost, pipes: readonly [string, string]) {
+  private constructor(
+    key: string,
+    spec: CommandSpec,
+    host: CommandHost,
+    made: {
+      readonly startedAt: number
+      readonly tree: ProcessTree
+      readonly stdout: OutputBuffer
+      readonly stderr: OutputBuffer
+      readonly process: Launched | null
+    }
+  ) {
     this.key = key
-    this.tree = host.trees.create()
-    this.stdout = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
-    this.stderr = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
-
-    const opened: Array<number> = []
-    const reading: Array<number> = []
-    const pipe = (path: string) => {
-      const { readFd, writeFd } = host.pipes.open(path)
-      reading.push(readFd)
-      opened.push(writeFd)
-      return { readFd, writeFd }
-    }
-    let child: ChildProcess
-    let out: OutputPipe
-    let err: OutputPipe
-    try {
-      out = pipe(pipes[0])
-      err = pipe(pipes[1])
-      const stdin = spec.interactive ? "pipe" : spec.stdin === null ? "ignore" : stdinFile(spec.stdin, host)
-      if (typeof stdin === "number") opened.push(stdin)
-      child = this.spawn(spec, host, [stdin, out.writeFd, err.writeFd])
-    } catch (cause) {
-      for (const fd of [...opened, ...reading]) closeSync(fd)
-      this.tree.dispose()
-      throw refusalOf(cause)
-    }
-    for (const fd of opened) closeSync(fd)
-
-    this.child = child
     this.host = host
-    this.input = child.stdin
-    // The command may end before it has read everything.
-    child.stdin?.on("error", () => {})
-    const progress = () => this.progress()
-    this.readers = [
-      new OutputReader(out.readFd, this.stdout, progress),
-      new OutputReader(err.readFd, this.stderr, progress)
-    ]
-    child.on("exit", (code, signal) => this.ended(code, signal))
-    // Its children inherit the preference, but the first may have been born before.
-    this.preference = setTimeout(() => {
-      for (const pid of this.tree.members()) preferForOutOfMemory(pid)
-    }, PREFER_AGAIN_MS)
-    this.spawnFailure = child.pid === undefined ? new Promise((resolve) => child.once("error", resolve)) : null
-    child.on("error", () => {})
+    this.startedAt = made.startedAt
+    this.tree = made.tree
+    this.process = made.process
+    this.input = made.process?.input ?? null
+    this.stdout = made.stdout
+    this.stderr = made.stderr
     if (spec.timeoutMs !== null) {
       this.timeout = setTimeout(() => {
         this.timedOut = true
         this.kill(TIMEOUT_GRACE_MS)
       }, spec.timeoutMs)
     }
+    made.process?.onEnd((code, signal) => this.ended(code, signal))
   }
 
   /** True until the outcome is known to the last byte and the tree is settled. */
@@ -190,7 +176,7 @@ export class CommandProcess {
 
   /** Buffers may have room again. */
   wake(): void {
-    for (const reader of this.readers) reader.wake()
+    this.process?.wake()
   }
 
   /** TERM to the tree now, KILL after `graceMs`; a second call can only bring the KILL forward. */
@@ -208,13 +194,13 @@ export class CommandProcess {
 
   /** To the command's own process. */
   signal(signal: NodeJS.Signals): void {
-    if (this.outcome === null) this.child.kill(signal)
+    if (this.outcome === null) this.process?.signal(signal)
   }
 
   /** Of a command on a terminal. */
   resize(size: TerminalSize): void {
-    if (this.outcome === null && this.child.pid !== undefined) {
-      void resizeTerminal(this.child.pid, size, this.host.runOwn)
+    if (this.outcome === null && this.process !== null) {
+      void resizeTerminal(this.process.pid, size, this.host.runOwn)
     }
   }
 
@@ -233,34 +219,15 @@ export class CommandProcess {
     this.wake()
   }
 
-  private spawn(spec: CommandSpec, host: CommandHost, stdio: Array<number | "ignore" | "pipe">): ChildProcess {
-    const terminal = spec.interactive?.terminal ?? null
-    const argv = terminal === null ? spec.argv : terminalArgv(spec.argv, terminal)
-    const [file, ...args] = this.tree.wrap(argv) as [string, ...Array<string>]
-    const child = this.tree.enter(() =>
-      spawn(file, args, {
-        cwd: spec.cwd,
-        env: { ...host.defaultEnv, ...spec.env },
-        detached: true,
-        stdio,
-        ...(host.runAs === null ? {} : { uid: host.runAs.uid, gid: host.runAs.gid })
-      })
-    )
-    if (child.pid !== undefined) preferForOutOfMemory(child.pid)
-    return child
-  }
-
   private ended(code: number | null, signal: string | null): void {
     if (this.outcome !== null) return
     this.outcome = { code, signal, finishedAt: Date.now() }
-    clearTimeout(this.preference)
     if (this.timeout !== null) clearTimeout(this.timeout)
-    for (const reader of this.readers) reader.processExited()
     this.progress()
   }
 
   /** exec failed: what a shell would report. */
-  private notStarted(program: string, cause: SpawnFailure): void {
+  private notStarted(program: string, cause: NodeJS.ErrnoException): void {
     const missing = cause.code === "ENOENT"
     const text = missing ? "not found" : cause.code === "EACCES" ? "permission denied" : (cause.code ?? cause.message)
     this.stderr.append(Buffer.from(`${program}: ${text}\n`))
@@ -268,7 +235,7 @@ export class CommandProcess {
   }
 
   private progress(): void {
-    if (this.outcome !== null && this.exit === null && this.readers.every((it) => it.drained)) {
+    if (this.outcome !== null && this.exit === null && (this.process?.isDrained() ?? true)) {
       this.exit = {
         exitCode: this.outcome.signal === null ? this.outcome.code : null,
         signal: this.outcome.signal,
@@ -321,20 +288,8 @@ export class CommandProcess {
   private dispose(): void {
     if (this.disposed) return
     this.disposed = true
-    for (const reader of this.readers) reader.destroy()
+    this.process?.dispose()
     this.tree.dispose()
-  }
-}
-
-/**
- * Makes the command the kernel's choice before the agent when memory runs out. Not inherited from the agent, which would have to be that
- * choice itself while it forks: forking takes memory, and the agent was killed just then.
- */
-const preferForOutOfMemory = (pid: number): void => {
-  try {
-    writeFileSync(`/proc/${pid}/oom_score_adj`, COMMAND_OOM_SCORE)
-  } catch {
-    // It has ended already.
   }
 }
 

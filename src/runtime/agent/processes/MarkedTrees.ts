@@ -32,6 +32,7 @@ export const makeMarkedTrees = (): ProcessTrees | null => {
     let root: number | null = null
     const pids = () => members(mark, root, own)
     return {
+      threadsFile: null,
       wrap: (argv) => ["/bin/sh", "-c", `ulimit ${flag} ${mark}; exec "$@"`, "sh", ...argv],
       enter: (spawn) => {
         const child = spawn()
@@ -63,7 +64,7 @@ export const makeMarkedTrees = (): ProcessTrees | null => {
       dispose: () => {}
     }
   }
-  return { mechanism: "mark", create, own }
+  return { mechanism: "mark", threadsFile: null, create, own }
 }
 
 const setsMark = (flag: string): boolean => {

@@ -3,8 +3,9 @@
  *
  * After the process exited it finds the end of what the process itself wrote: end of file, or a pipe found empty by one whole turn of the
  * event loop (a background child may hold it open), or as many bytes as a pipe can ever hold. From then on it reads and discards,
- * so that background children do not die of SIGPIPE.
+ * so that background children do not die of SIGPIPE. A process that ends before anybody watched its pipe has it read at once.
  */
+import { closeSync, readSync } from "node:fs"
 import { Socket } from "node:net"
 import type { OutputBuffer } from "./OutputBuffer.ts"
 
@@ -19,9 +20,11 @@ const landing = Buffer.allocUnsafeSlow(READ_BYTES)
 export class OutputReader {
   /** Nothing that the process wrote is still to come. */
   drained = false
-  private readonly socket: Socket
+  private readonly readFd: number
+  private socket: Socket | null = null
   private readonly buffer: OutputBuffer
   private readonly onProgress: () => void
+  private destroyed = false
   private paused = false
   private exited = false
   private readSinceExit = 0
@@ -29,10 +32,16 @@ export class OutputReader {
 
   /** `onProgress` is called after every read and when the stream is drained. */
   constructor(readFd: number, buffer: OutputBuffer, onProgress: () => void) {
+    this.readFd = readFd
     this.buffer = buffer
     this.onProgress = onProgress
+  }
+
+  /** Reads whenever there is something, from now on. */
+  watch(): void {
+    if (this.socket !== null || this.destroyed) return
     this.socket = new Socket({
-      fd: readFd,
+      fd: this.readFd,
       readable: true,
       writable: false,
       onread: { buffer: landing, callback: (bytes) => this.take(bytes) }
@@ -48,18 +57,43 @@ export class OutputReader {
   wake(): void {
     if (!this.paused || this.buffer.isFull(READ_BYTES)) return
     this.paused = false
-    this.socket.resume()
+    this.socket?.resume()
     if (this.exited) this.watchForEmpty()
   }
 
   /** The process itself has ended. */
   processExited(): void {
     this.exited = true
+    if (this.socket === null) {
+      const left = this.readNow()
+      if (left !== "more") this.finish()
+      if (left === "closed") return
+      this.watch()
+    }
     this.watchForEmpty()
   }
 
   destroy(): void {
-    this.socket.destroy()
+    if (this.destroyed) return
+    this.destroyed = true
+    if (this.socket === null) closeSync(this.readFd)
+    else this.socket.destroy()
+  }
+
+  /** What the exited process left. `open`: all of that was read, but a background child may still write. */
+  private readNow(): "closed" | "open" | "more" {
+    try {
+      while (!this.buffer.isFull(READ_BYTES)) {
+        const bytes = readSync(this.readFd, landing, 0, READ_BYTES, null)
+        if (bytes === 0) return "closed"
+        this.buffer.append(landing.subarray(0, bytes))
+        this.readSinceExit += bytes
+        if (this.readSinceExit >= PIPE_MAX_BYTES) return "open"
+      }
+      return "more"
+    } catch (cause) {
+      return (cause as NodeJS.ErrnoException).code === "EAGAIN" ? "open" : "more"
+    }
   }
 
   private take(bytes: number): boolean {
@@ -77,7 +111,7 @@ export class OutputReader {
     if (full) {
       this.paused = true
       // Returning false stops the handle; the stream must know of it too, or `resume` does nothing.
-      this.socket.pause()
+      this.socket?.pause()
     }
     this.onProgress()
     return !full

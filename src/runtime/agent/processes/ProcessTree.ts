@@ -5,6 +5,8 @@
  * Without one, a limit that no program uses marks every descendant (`MarkedTrees`).
  */
 export interface ProcessTree {
+  /** The file that takes a thread into the tree by a "0" written to it; null where trees are told by something else. */
+  readonly threadsFile: string | null
   /** What to execute instead of `argv`, so that the tree can be known. */
   readonly wrap: (argv: ReadonlyArray<string>) => ReadonlyArray<string>
   /** Runs a synchronous spawn so that its child belongs to this tree before it can fork. */
@@ -23,6 +25,8 @@ export interface ProcessTree {
 
 export interface ProcessTrees {
   readonly mechanism: "cgroup" | "mark"
+  /** The agent's own `threadsFile`. */
+  readonly threadsFile: string | null
   readonly create: () => ProcessTree
   /** Pids that belong to the agent itself, its own short-lived programs included; never touched. */
   readonly own: Set<number>

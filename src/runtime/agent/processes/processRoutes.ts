@@ -29,12 +29,18 @@ export const processRoutes = (table: ProcessTable): Routes => ({
     const key = text(body, "key")
     const forget = () => table.forget(key)
     stream.once("close", forget)
-    writeFrames(stream, await startNew(table, key, body), { stdoutOffset: 0, stderrOffset: 0 })
+    writeFrames(stream, await startNew(table, key, { ...commandSpec(body), unwaited: true }), {
+      stdoutOffset: 0,
+      stderrOffset: 0
+    })
     if (stream.destroyed) forget()
   },
   "POST /v1/processes/run": async (stream) => {
     const body = await readJson(stream)
-    writeFrames(stream, await startNew(table, text(body, "key"), body), { stdoutOffset: 0, stderrOffset: 0 })
+    writeFrames(stream, await startNew(table, text(body, "key"), commandSpec(body)), {
+      stdoutOffset: 0,
+      stderrOffset: 0
+    })
   },
   "GET /v1/processes/output": (stream, _headers, url) => {
     const command = table.get(url.searchParams.get("key") ?? "")
@@ -63,8 +69,8 @@ export const processRoutes = (table: ProcessTable): Routes => ({
   "GET /v1/processes": (stream) => answerJson(stream, 200, { processes: table.list() })
 })
 
-const startNew = async (table: ProcessTable, key: string, body: Record<string, unknown>): Promise<CommandProcess> => {
-  const command = await table.start(key, commandSpec(body))
+const startNew = async (table: ProcessTable, key: string, spec: CommandSpec): Promise<CommandProcess> => {
+  const command = await table.start(key, spec)
   if (command === null) throw new Refusal(404, "PROCESS_UNKNOWN", "It was ended before")
   return command
 }

@@ -1,6 +1,6 @@
 /**
- * A base image: kernel, root disk and initramfs parts, made from Debian packages by `build.ts`. It carries no Atoll code,
- * so a new agent needs no new image; `initramfs.ts` adds it at start.
+ * A base image: kernel, root disk and initramfs parts, made from Debian packages and the C programs of `../guest` by `build.ts`. It carries
+ * no agent, so a new one needs no new image; `initramfs.ts` adds it at start.
  */
 import { createHash } from "node:crypto"
 import { readdir, readFile } from "node:fs/promises"
@@ -19,6 +19,11 @@ export const imagesFolder = (vmFolder: string): string => `${vmFolder}/images`
 
 export const prepareScript = fileURLToPath(new URL("./prepare.sh", import.meta.url))
 
+/** The guest's own programs, each one C file, and what they share. */
+export const programSources: ReadonlyArray<string> = ["relay.c", "settime.c", "spawner.c", "system.h"].map((name) =>
+  fileURLToPath(new URL(`../guest/${name}`, import.meta.url))
+)
+
 const digest = (parts: ReadonlyArray<string | Buffer>): string => {
   const hash = createHash("sha256")
   for (const part of parts) hash.update(part).update("\0")
@@ -27,7 +32,11 @@ const digest = (parts: ReadonlyArray<string | Buffer>): string => {
 
 /** Names everything that decides what is built, package versions aside. */
 export const recipeDigest = async (nodeVersion: string): Promise<string> =>
-  digest([JSON.stringify(recipe), await readFile(prepareScript), nodeVersion])
+  digest([
+    JSON.stringify(recipe),
+    ...(await Promise.all([prepareScript, ...programSources].map((path) => readFile(path)))),
+    nodeVersion
+  ])
 
 export const packagesDigest = (packages: Buffer): string => digest([packages])
 

@@ -15,6 +15,7 @@ import {
   imagesFolder,
   packagesDigest,
   prepareScript,
+  programSources,
   recipeDigest
 } from "./BaseImage.ts"
 import { recipe } from "./recipe.ts"
@@ -85,6 +86,8 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
       ...recipe.excludedPaths.map((path) => `--dpkgopt=path-exclude=${path}`),
       '--aptopt=Acquire::Languages "none"',
       '--aptopt=APT::Install-Recommends "false"',
+      '--customize-hook=mkdir "$1/tmp/programs"',
+      `--customize-hook=copy-in ${programSources.map((path) => `'${path}'`).join(" ")} /tmp/programs`,
       `--customize-hook=sh '${prepareScript}' "$1"`,
       `--customize-hook=copy-out /atoll '${work}/out'`,
       '--customize-hook=rm -rf "$1/atoll"',
@@ -119,9 +122,11 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
   await writeFile(`${folder}/vmlinux`, vmlinuxToElf(await readFile(`${parts}/vmlinuz`)))
   await copyFile(`${parts}/busybox`, `${folder}/busybox`)
   await copyFile(`${parts}/packages.txt`, `${folder}/packages.txt`)
-  await mkdir(`${folder}/modules`)
-  for (const name of await readdir(`${parts}/modules`))
-    await copyFile(`${parts}/modules/${name}`, `${folder}/modules/${name}`)
+  for (const kind of ["modules", "programs"]) {
+    await mkdir(`${folder}/${kind}`)
+    for (const name of await readdir(`${parts}/${kind}`))
+      await copyFile(`${parts}/${kind}/${name}`, `${folder}/${kind}/${name}`)
+  }
   await writeFile(
     `${folder}/manifest.json`,
     `${JSON.stringify({ builtAt: new Date().toISOString(), archiveDate: new Date(epoch * 1000).toISOString(), nodeVersion })}\n`

@@ -1,12 +1,10 @@
 /**
- * The initramfs of a guest: the base image's busybox and kernel modules, and everything of Atoll that runs in the guest
- * (`../guest/*`, the agent). Made at start, because the agent changes more often than Debian does.
+ * The initramfs of a guest: the base image's busybox, kernel modules and programs, and everything of Atoll that runs in the guest
+ * (the scripts of `../guest`, the agent). Made at start, because the agent changes more often than Debian does.
  */
 import { readdir, readFile } from "node:fs/promises"
 import { extname } from "node:path"
 import { fileURLToPath } from "node:url"
-import { relayProgram } from "../guest/relay.ts"
-import { settimeProgram } from "../guest/settime.ts"
 import type { BaseImage } from "./BaseImage.ts"
 import { type CpioEntry, cpioArchive, directory, executable, plainFile } from "./cpio.ts"
 
@@ -26,9 +24,12 @@ export const makeInitramfs = async (
   agent: { readonly fileName: string; readonly bundle: Buffer; readonly environment: Readonly<Record<string, string>> }
 ): Promise<Buffer> => {
   const busybox = await readFile(`${image.folder}/busybox`)
-  const modules: Array<CpioEntry> = []
-  for (const name of (await readdir(`${image.folder}/modules`)).sort())
-    modules.push(plainFile(`modules/${name}`, await readFile(`${image.folder}/modules/${name}`)))
+  const parts = async (kind: "modules" | "programs", entry: (name: string, content: Buffer) => CpioEntry) => {
+    const names = (await readdir(`${image.folder}/${kind}`)).sort()
+    return Promise.all(names.map(async (name) => entry(name, await readFile(`${image.folder}/${kind}/${name}`))))
+  }
+  const modules = await parts("modules", (name, content) => plainFile(`modules/${name}`, content))
+  const programs = await parts("programs", (name, content) => executable(`atoll/${name}`, content))
   const scripts: Array<CpioEntry> = []
   for (const name of ["sysinit.sh", "boot.sh", "agent.sh"])
     scripts.push(executable(`atoll/${name}`, await guestFile(name)))
@@ -41,9 +42,8 @@ export const makeInitramfs = async (
     plainFile("atoll/inittab", await guestFile("inittab")),
     plainFile("atoll/agent.env", environmentFile(agent.environment)),
     plainFile(`atoll/agent${extname(agent.fileName)}`, agent.bundle),
+    ...programs,
     executable("atoll/busybox", busybox),
-    executable("atoll/init", busybox),
-    executable("atoll/relay", relayProgram()),
-    executable("atoll/settime", settimeProgram())
+    executable("atoll/init", busybox)
   ])
 }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # Runs outside the new root ($1) at the end of mmdebstrap: collects what boots the guest into $1/atoll, which the
-# build copies out, and leaves the root as a guest sees it. KERNEL_PACKAGE, MODULES, GUEST_USER, GUEST_UID from the environment.
+# build copies out, compiles the guest's own small programs ($1/tmp/programs) there, and leaves the root as a guest sees it.
+# KERNEL_PACKAGE, MODULES, GUEST_USER, GUEST_UID from the environment.
 set -eu
 root=$1
 export KERNEL_PACKAGE MODULES GUEST_USER GUEST_UID
@@ -17,8 +18,19 @@ for module in $MODULES; do
   number=$((number + 1))
 done
 cp /bin/busybox /atoll/busybox
-{ dpkg-query -W -f '${Package} ${Version}\n'; dpkg-deb -W --showformat '${Package} ${Version}\n' "$image"_*.deb; } > /atoll/packages.txt
-rm -rf kernel "$image"_*.deb
+apt-get download -q tcc >/dev/null
+dpkg-deb -x tcc_*.deb tcc
+mkdir /atoll/programs
+for source in programs/*.c; do
+  program=$(basename "$source" .c)
+  tcc/usr/bin/tcc -Btcc/usr/lib/x86_64-linux-gnu/tcc -nostdinc -nostdlib -static -o "/atoll/programs/$program" "$source"
+done
+{
+  dpkg-query -W -f '${Package} ${Version}\n'
+  dpkg-deb -W --showformat '${Package} ${Version}\n' "$image"_*.deb
+  dpkg-deb -W --showformat '${Package} ${Version}\n' tcc_*.deb
+} > /atoll/packages.txt
+rm -rf kernel "$image"_*.deb tcc tcc_*.deb programs
 useradd --uid "$GUEST_UID" --user-group --home-dir /workspace --no-create-home --shell /bin/bash "$GUEST_USER"
 mkdir -p /workspace
 rm -f /etc/machine-id

@@ -1,0 +1,103 @@
+/** Commands as child processes of the agent's own, which reads their pipes. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { closeSync, writeFileSync } from "node:fs"
+import { type Launch, ProcessEnd } from "./Launch.ts"
+import { OutputReader } from "./OutputReader.ts"
+import type { OutputPipes } from "./outputPipes.ts"
+
+const PREFER_AGAIN_MS = 10
+/** Most commands have ended by then, and reading what they left is cheaper than watching for it. */
+const WATCH_AFTER_MS = 5
+/** In thousandths of all memory, added to what a process uses. */
+const COMMAND_OOM_SCORE = "500"
+
+/**
+ * Makes the command the kernel's choice before the agent when memory runs out. Not inherited from the agent, which would have to be that
+ * choice itself while it forks: forking takes memory, and the agent was killed just then.
+ */
+const preferForOutOfMemory = (pid: number): void => {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, COMMAND_OOM_SCORE)
+  } catch {
+    // It has ended already.
+  }
+}
+
+export const launchByNode =
+  (pipes: OutputPipes): Launch =>
+  async ({ argv, cwd, env, runAs, tree, stdin }, { stdout, stderr, onProgress }) => {
+    const [outPath, errPath] = await pipes.reserve()
+    const out = pipes.open(outPath)
+    const err = (() => {
+      try {
+        return pipes.open(errPath)
+      } catch (cause) {
+        closeSync(out.readFd)
+        closeSync(out.writeFd)
+        throw cause
+      }
+    })()
+    try {
+      const [file, ...args] = tree.wrap(argv) as [string, ...Array<string>]
+      const child = tree.enter(() =>
+        spawn(file, args, {
+          cwd,
+          env,
+          detached: true,
+          stdio: [stdin, out.writeFd, err.writeFd],
+          ...(runAs === null ? {} : { uid: runAs.uid, gid: runAs.gid })
+        })
+      )
+      const { pid } = child
+      if (pid === undefined) {
+        const [failure] = await once(child, "error")
+        throw failure
+      }
+      const readers = [
+        new OutputReader(out.readFd, stdout, onProgress),
+        new OutputReader(err.readFd, stderr, onProgress)
+      ]
+      const watching = setTimeout(
+        () => {
+          for (const reader of readers) reader.watch()
+        },
+        stdin === "pipe" ? 0 : WATCH_AFTER_MS
+      )
+      preferForOutOfMemory(pid)
+      // Its children inherit the preference, but the first may have been born before.
+      const preference = setTimeout(() => {
+        for (const member of tree.members()) preferForOutOfMemory(member)
+      }, PREFER_AGAIN_MS)
+      const end = new ProcessEnd()
+      child.on("error", () => {})
+      child.on("exit", (code, signal) => {
+        clearTimeout(watching)
+        clearTimeout(preference)
+        end.set(code, signal)
+        for (const reader of readers) reader.processExited()
+      })
+      // The command may end before it has read everything.
+      child.stdin?.on("error", () => {})
+      return {
+        pid,
+        input: child.stdin,
+        signal: (signal) => child.kill(signal),
+        onEnd: end.listen,
+        isDrained: () => readers.every((reader) => reader.drained),
+        wake: () => {
+          for (const reader of readers) reader.wake()
+        },
+        dispose: () => {
+          for (const reader of readers) reader.destroy()
+        }
+      }
+    } catch (cause) {
+      closeSync(out.readFd)
+      closeSync(err.readFd)
+      throw cause
+    } finally {
+      closeSync(out.writeFd)
+      closeSync(err.writeFd)
+    }
+  }

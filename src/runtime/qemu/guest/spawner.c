@@ -1,0 +1,445 @@
+/*
+ * Starts the agent's commands and reads what they write. Node forks: it copies its page tables for each child and takes a fault for every page
+ * that it touches afterwards. This lends its few pages to the child until that executes its program (vfork). Under TCG both the forking and
+ * what Node does for every pipe cost more than the command itself.
+ *
+ * The first line of standard input is the file `cgroup.threads` of its own cgroup, empty if there is none. Then come requests: a size (of what
+ * follows it), a kind, an id, all 32-bit numbers, as is what follows:
+ *   1 start     descriptor of input (in the agent; -1: none), pid of the agent, uid, gid (-1: the agent's own), credit of each stream, 1 if nobody waits
+ *               for `started`, number of arguments, number of environment entries; then strings that each end with a zero byte, filled up to a
+ *               multiple of four: the command's `cgroup.threads` (empty: none), working directory, arguments, environment
+ *   2 credit    stream (0: output, 1: errors), bytes: may be told that much more of the stream
+ *   3 forget    the pipes are closed, nothing more is told
+ * Standard output is events of four 32-bit numbers each:
+ *   1 started   id, pid, 0              it runs its program
+ *   2 failed    id, error, 0            it could not be started, and is forgotten
+ *   3 output    id, stream, length      that many bytes follow
+ *   4 exited    id, status, 0           as waitpid(2) says it
+ *   5 drained   id, 0, 0                all that itself wrote was told; what else holds its pipes is read and dropped from now on
+ * Ends with its standard input.
+ */
+#include "system.h"
+
+enum { REQUEST_MAX = 4 << 20, STRINGS_MAX = 1 << 19, PATH_MAX = 4096, COMMANDS_MAX = 4096, READ_MAX = 65536, EVENTS_MAX = 4096 };
+enum { START = 1, CREDIT = 2, FORGET = 3 };
+enum { STARTED = 1, FAILED = 2, OUTPUT = 3, EXITED = 4, DRAINED = 5 };
+/* No pipe holds more without privileges: what was read after the end of its writer beyond this is somebody else's. */
+enum { PIPE_MAX = 1 << 20, SIGCHLD_MASK = 1 << 16, UNTOLD_MS = 20, EVENT_BYTES = 16 };
+
+struct head {
+  u32 size, kind, id;
+};
+
+struct start {
+  int input, agent, uid, gid;
+  u32 credit, unwaited, arguments, entries;
+};
+
+struct stream {
+  int fd; /* -1: closed */
+  u32 credit, after_exit;
+  int drained;
+};
+
+struct command {
+  u32 id; /* 0: this place is free */
+  int pid, exited, drained;
+  struct stream streams[2];
+};
+
+struct pollfd {
+  int fd;
+  short events, revents;
+};
+
+static u8 request[REQUEST_MAX];
+static u32 held;
+static char *strings[STRINGS_MAX + 4];
+static char own_cgroup[PATH_MAX];
+static char candidate[PATH_MAX];
+static struct command commands[COMMANDS_MAX];
+static u32 places; /* none beyond is in use */
+static struct pollfd watched[2 + 2 * COMMANDS_MAX];
+static struct { struct command *command; u32 stream; } watched_for[2 + 2 * COMMANDS_MAX];
+static u8 told[EVENTS_MAX + READ_MAX];
+static u32 told_bytes;
+static int urgent;
+
+/* --- what is told ------------------------------------------------------------------------------------------------------------------ */
+
+/* Without the agent there is nothing left to do. */
+static void flush(void) {
+  for (u32 done = 0; done < told_bytes;) {
+    long put = call3(write, 1, told + done, told_bytes - done);
+    if (put == -EINTR) continue;
+    if (put <= 0) call1(exit, 1);
+    done += put;
+  }
+  told_bytes = 0;
+  urgent = 0;
+}
+
+static void tell(int kind, u32 id, int first, int second) {
+  if (told_bytes + EVENT_BYTES > EVENTS_MAX) flush();
+  int *event = (int *)(told + told_bytes);
+  event[0] = kind, event[1] = id, event[2] = first, event[3] = second;
+  told_bytes += EVENT_BYTES;
+  if (kind != STARTED) urgent = 1;
+}
+
+/* --- strings ----------------------------------------------------------------------------------------------------------------------- */
+
+static u32 length(const char *text) {
+  u32 n = 0;
+  while (text[n]) n++;
+  return n;
+}
+
+static int contains_slash(const char *text) {
+  for (; *text; text++)
+    if (*text == '/') return 1;
+  return 0;
+}
+
+static char *append(char *to, const char *text) {
+  while (*text) *to++ = *text++;
+  return to;
+}
+
+static char *append_number(char *to, u32 value) {
+  char reversed[12];
+  int n = 0;
+  do reversed[n++] = '0' + value % 10; while (value /= 10);
+  while (n) *to++ = reversed[--n];
+  return to;
+}
+
+/* --- one command ------------------------------------------------------------------------------------------------------------------- */
+
+static long write_to(const char *path, const char *text) {
+  long fd = call2(open, path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return fd;
+  long put = call3(write, fd, text, length(text));
+  call1(close, fd);
+  return put < 0 ? put : 0;
+}
+
+/* Opened again rather than passed on: it may be at any offset in the agent. */
+static long take_input(int agent, int descriptor) {
+  char path[64];
+  char *end = descriptor < 0 ? append(path, "/dev/null")
+                             : append_number(append(append_number(append(path, "/proc/"), agent), "/fd/"), descriptor);
+  *end = 0;
+  long fd = call2(open, path, O_RDONLY);
+  if (fd < 0) return fd;
+  long result = call2(dup2, fd, 0);
+  call1(close, fd);
+  return result < 0 ? result : 0;
+}
+
+static long execute(char *path, char **arguments, char **environment) {
+  long error = call3(execve, path, arguments, environment);
+  if (error != -ENOEXEC) return error;
+  /* A script without its first line: what execvp(3) does. The place before the arguments is free. */
+  char *name = arguments[0];
+  arguments[-1] = "/bin/sh";
+  arguments[0] = path;
+  error = call3(execve, "/bin/sh", arguments - 1, environment);
+  arguments[0] = name;
+  return error;
+}
+
+/* As execvpe(3) with the PATH of the new environment. Returns only an error. */
+static long execute_found(char **arguments, char **environment) {
+  char *file = arguments[0];
+  if (contains_slash(file)) return execute(file, arguments, environment);
+  if (!*file) return -ENOENT;
+  const char *path = "/bin:/usr/bin";
+  for (char **entry = environment; *entry; entry++) {
+    const char *e = *entry;
+    if (e[0] == 'P' && e[1] == 'A' && e[2] == 'T' && e[3] == 'H' && e[4] == '=') path = e + 5;
+  }
+  u32 name = length(file);
+  long denied = 0;
+  while (1) {
+    u32 folder = 0;
+    while (path[folder] && path[folder] != ':') folder++;
+    if (folder + name + 2 <= PATH_MAX) {
+      char *to = candidate;
+      for (u32 i = 0; i < folder; i++) *to++ = path[i];
+      if (folder) *to++ = '/';
+      *append(to, file) = 0;
+      long error = execute(candidate, arguments, environment);
+      if (error == -EACCES) denied = error;
+      else if (error != -ENOENT && error != -ENOTDIR && error != -ENODEV) return error;
+    }
+    if (!path[folder]) return denied ? denied : -ENOENT;
+    path += folder + 1;
+  }
+}
+
+/* In the child, on the parent's memory. Returns only an error. */
+static long become(struct start *how, int output, int errors, char *folder, char **arguments, char **environment) {
+  long error;
+  call4(rt_sigprocmask, 2 /* SIG_SETMASK */, "\0\0\0\0\0\0\0", NULL, 8);
+  call1(setsid, 0);
+  if ((error = take_input(how->agent, how->input)) < 0) return error;
+  if ((error = call2(dup2, output, 1)) < 0 || (error = call2(dup2, errors, 2)) < 0) return error;
+  /* In thousandths of all memory: the kernel's choice before the agent when memory runs out. */
+  write_to("/proc/self/oom_score_adj", "500");
+  if (how->gid >= 0 && ((error = call2(setgroups, 0, NULL)) < 0 || (error = call1(setgid, how->gid)) < 0)) return error;
+  if (how->uid >= 0 && (error = call1(setuid, how->uid)) < 0) return error;
+  if ((error = call1(chdir, folder)) < 0) return error;
+  return execute_found(arguments, environment);
+}
+
+static void close_stream(struct stream *stream) {
+  if (stream->fd >= 0) call1(close, stream->fd);
+  stream->fd = -1;
+  stream->drained = 1;
+}
+
+static void release(struct command *command) {
+  for (u32 s = 0; s < 2; s++) close_stream(&command->streams[s]);
+  command->id = 0;
+  while (places && !commands[places - 1].id) places--;
+}
+
+static struct command *find(u32 id) {
+  for (u32 n = 0; n < places; n++)
+    if (commands[n].id == id) return &commands[n];
+  return NULL;
+}
+
+static struct command *free_place(void) {
+  struct command *place = find(0);
+  if (place) return place;
+  return places < COMMANDS_MAX ? &commands[places++] : NULL;
+}
+
+/* Returns the end for the command to write to, or an error. */
+static long open_stream(struct stream *stream, struct start *how) {
+  int ends[2];
+  stream->fd = -1;
+  stream->credit = how->credit;
+  stream->after_exit = 0;
+  stream->drained = 0;
+  long error = call2(pipe2, ends, O_CLOEXEC);
+  if (error < 0) return error;
+  stream->fd = ends[0];
+  call3(fcntl, ends[0], 4 /* F_SETFL */, O_NONBLOCK);
+  /* So that the command can open /dev/stdout. */
+  if (how->uid >= 0) call3(fchown, ends[1], how->uid, how->gid);
+  return ends[1];
+}
+
+static long spawn(struct command *command, struct start *how, char *cgroup, char *folder, char **arguments, char **environment) {
+  volatile long error = 0;
+  volatile long pid;
+  long output = open_stream(&command->streams[0], how);
+  long errors = open_stream(&command->streams[1], how);
+  if (output < 0 || errors < 0) error = output < 0 ? output : errors;
+  /* A child is born in its parent's cgroup: it is never seen outside of its own. */
+  else if (!*cgroup || (error = write_to(cgroup, "0")) >= 0) {
+    /* In this function, whose frame the child does not leave: what it writes here, the parent finds. */
+    __asm__ volatile("syscall" : "=a"(pid) : "a"((long)SYS_vfork) : "rcx", "r11", "memory");
+    if (pid == 0) {
+      error = become(how, output, errors, folder, arguments, environment);
+      call1(exit, 127);
+    }
+    if (*cgroup && *own_cgroup) write_to(own_cgroup, "0");
+    if (pid < 0) error = pid;
+    else if (error < 0) call4(wait4, pid, NULL, 0, NULL);
+  }
+  if (output >= 0) call1(close, output);
+  if (errors >= 0) call1(close, errors);
+  return error < 0 ? error : pid;
+}
+
+static void start(u32 id, struct start *how, char *cgroup, char *folder, char **arguments, char **environment) {
+  struct command *command = free_place();
+  if (!command) return tell(FAILED, id, EAGAIN, 0);
+  command->id = id;
+  command->exited = command->drained = 0;
+  long pid = spawn(command, how, cgroup, folder, arguments, environment);
+  if (pid < 0) {
+    release(command);
+    return tell(FAILED, id, -pid, 0);
+  }
+  command->pid = pid;
+  tell(STARTED, id, pid, 0);
+  if (!how->unwaited) urgent = 1;
+}
+
+/* One read. Returns what read(2) does; 0 also for a stream that is closed or must wait. */
+static long read_stream(struct command *command, u32 number) {
+  struct stream *stream = &command->streams[number];
+  if (stream->fd < 0) return 0;
+  if (stream->drained) {
+    static u8 dropped[READ_MAX];
+    long got = call3(read, stream->fd, dropped, READ_MAX);
+    if (got == 0) close_stream(stream);
+    return got;
+  }
+  if (!stream->credit) return 0;
+  if (told_bytes + EVENT_BYTES > EVENTS_MAX) flush();
+  u32 at = told_bytes + EVENT_BYTES;
+  long got = call3(read, stream->fd, told + at, stream->credit < READ_MAX ? stream->credit : READ_MAX);
+  if (got > 0) {
+    tell(OUTPUT, command->id, number, got);
+    told_bytes += got;
+    stream->credit -= got;
+    if (command->exited && (stream->after_exit += got) >= PIPE_MAX) stream->drained = 1;
+    /* Events are whole numbers at addresses of whole numbers; what follows output need not be, and its processor does not mind. */
+  } else if (got == 0) close_stream(stream);
+  else if (command->exited && got == -EAGAIN) stream->drained = 1;
+  return got;
+}
+
+/* What an ended command left in its pipes, as far as there is credit. */
+static void drain(struct command *command) {
+  if (command->drained) return;
+  for (u32 s = 0; s < 2; s++)
+    while (!command->streams[s].drained && read_stream(command, s) > 0) {}
+  if (!command->streams[0].drained || !command->streams[1].drained) return;
+  command->drained = 1;
+  tell(DRAINED, command->id, 0, 0);
+}
+
+static void reap(void) {
+  int status;
+  long pid;
+  while ((pid = call4(wait4, -1, &status, 1 /* WNOHANG */, NULL)) > 0)
+    for (u32 n = 0; n < places; n++) {
+      struct command *command = &commands[n];
+      if (!command->id || command->pid != pid || command->exited) continue;
+      command->exited = 1;
+      tell(EXITED, command->id, status, 0);
+      drain(command);
+      break;
+    }
+}
+
+/* --- requests ---------------------------------------------------------------------------------------------------------------------- */
+
+/* Cuts the strings apart. */
+static void serve_start(u32 id, struct start *how, char *end) {
+  char *text = (char *)(how + 1);
+  u32 count = 2 + how->arguments + how->entries;
+  if (how->arguments < 1 || how->arguments > STRINGS_MAX || how->entries > STRINGS_MAX || count > STRINGS_MAX)
+    return tell(FAILED, id, E2BIG, 0);
+  /* cgroup, folder, a free place, arguments, NULL, entries, NULL */
+  u32 at = 0;
+  for (u32 n = 0; n < count; n++) {
+    if (n == 2) at++;
+    if (n == 2 + how->arguments) strings[at++] = NULL;
+    strings[at++] = text;
+    while (text < end && *text) text++;
+    if (text++ == end) return tell(FAILED, id, E2BIG, 0);
+  }
+  if (how->entries == 0) strings[at++] = NULL;
+  strings[at] = NULL;
+  start(id, how, strings[0], strings[1], strings + 3, strings + 4 + how->arguments);
+}
+
+static int serve(struct head *head) {
+  char *end = (char *)head + 4 + head->size;
+  u32 rest = head->size + 4 - sizeof *head;
+  struct command *command = head->kind == START ? NULL : find(head->id);
+  if (!head->id) return 0;
+  switch (head->kind) {
+    case START:
+      if (rest < sizeof(struct start)) return 0;
+      serve_start(head->id, (struct start *)(head + 1), end);
+      return 1;
+    case CREDIT: {
+      u32 *given = (u32 *)(head + 1);
+      if (rest != 8 || given[0] > 1) return 0;
+      if (!command) return 1;
+      command->streams[given[0]].credit += given[1];
+      if (command->exited) drain(command);
+      return 1;
+    }
+    case FORGET:
+      if (command) release(command);
+      return 1;
+    default:
+      return 0;
+  }
+}
+
+/* Serves the whole requests among what was read. False: this is none of the agent's. */
+static int serve_all(void) {
+  u32 at = 0;
+  while (held - at >= sizeof(struct head)) {
+    struct head *head = (struct head *)(request + at);
+    if (head->size < sizeof *head - 4 || head->size > REQUEST_MAX - 4) return 0;
+    if (held - at < head->size + 4) break;
+    if (!serve(head)) return 0;
+    at += head->size + 4;
+  }
+  for (u32 i = at; i < held; i++) request[i - at] = request[i];
+  held -= at;
+  return 1;
+}
+
+static int read_own_cgroup(void) {
+  for (u32 n = 0; n < PATH_MAX; n++) {
+    if (call3(read, 0, own_cgroup + n, 1) != 1) return 0;
+    if (own_cgroup[n] == '\n') {
+      own_cgroup[n] = 0;
+      return 1;
+    }
+  }
+  return 0;
+}
+
+static u32 watch(long ended) {
+  u32 count = 2;
+  watched[0].fd = 0;
+  watched[1].fd = ended;
+  for (u32 n = 0; n < places; n++)
+    for (u32 s = 0; s < 2; s++) {
+      struct stream *stream = &commands[n].streams[s];
+      if (!commands[n].id || stream->fd < 0 || !(stream->drained || stream->credit)) continue;
+      watched[count].fd = stream->fd;
+      watched_for[count].command = &commands[n];
+      watched_for[count].stream = s;
+      count++;
+    }
+  for (u32 n = 0; n < count; n++) watched[n].events = 1 /* POLLIN */, watched[n].revents = 0;
+  return count;
+}
+
+static int run(void) {
+  unsigned long mask = SIGCHLD_MASK;
+  u8 information[128];
+  if (!read_own_cgroup()) return 1;
+  call4(rt_sigprocmask, 0 /* SIG_BLOCK */, &mask, NULL, 8);
+  long ended = call4(signalfd4, -1, &mask, 8, O_NONBLOCK | O_CLOEXEC);
+  if (ended < 0) return 1;
+  while (1) {
+    u32 count = watch(ended);
+    long ready = call3(poll, watched, count, told_bytes ? UNTOLD_MS : -1);
+    if (ready == 0) flush();
+    if (ready <= 0) continue;
+    /* Output first: what a command wrote before it ended is told before its end. */
+    for (u32 n = 2; n < count; n++)
+      if (watched[n].revents) {
+        struct command *command = watched_for[n].command;
+        read_stream(command, watched_for[n].stream);
+        if (command->exited) drain(command);
+      }
+    if (watched[1].revents) {
+      call3(read, ended, information, sizeof information);
+      reap();
+    }
+    if (watched[0].revents) {
+      long got = call3(read, 0, request + held, REQUEST_MAX - held);
+      if (got <= 0 && got != -EINTR && got != -EAGAIN) return 0;
+      if (got > 0) held += got;
+      if (!serve_all()) return 1;
+    }
+    if (urgent) flush();
+  }
+}
