@@ -1,10 +1,14 @@
-/** GET one Sandbox, authenticated, beside bare `node:http` serving the same bytes: requests a second from 32 connections, in turns. */
+/**
+ * GET one Sandbox, authenticated, beside bare `node:http` serving the same bytes: requests a second from 32 connections, in turns, once both
+ * run compiled code.
+ */
 import { spawn } from "node:child_process"
 import autocannon from "autocannon"
-import { BenchService } from "./BenchService.ts"
+import { BenchService, quantile } from "./BenchService.ts"
 
 const seconds = Number(process.env["BENCH_SECONDS"] ?? 4)
-const rounds = 3
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? 5)
+const warmUpRounds = 3
 
 const bareServer = async (body: string) => {
   const source = `const b = Buffer.from(process.argv[1]); require("node:http").createServer((_, r) => { r.writeHead(200, { "content-type": "application/json", "content-length": b.length }); r.end(b) }).listen(0, "127.0.0.1", function () { console.log(this.address().port) })`
@@ -28,6 +32,10 @@ await BenchService.use({ ATOLL_RUNTIME: "simulated" }, async (service) => {
     return { perSecond: result.requests.average, p50: result.latency.p50, p99: result.latency.p99 }
   }
 
+  for (let round = 0; round < warmUpRounds; round++) {
+    await run(url, service.headers)
+    await run(bare.url, {})
+  }
   const table = []
   for (let round = 0; round < rounds; round++) {
     const ours = await run(url, service.headers)
@@ -41,5 +49,11 @@ await BenchService.use({ ATOLL_RUNTIME: "simulated" }, async (service) => {
     })
   }
   console.table(table)
+  console.log(
+    `ratio, p50: ${quantile(
+      table.map(({ ratio }) => ratio),
+      0.5
+    )}`
+  )
   bare.stop()
 })

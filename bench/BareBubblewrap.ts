@@ -1,0 +1,87 @@
+/** Bubblewrap and the agent alone, as the namespace driver starts them but without a volume, a user, cgroups and records of their own. */
+import { spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { chmod, mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { makeAgentGuest } from "../src/runtime/agentClient/AgentGuest.ts"
+import { makeAgentSession } from "../src/runtime/agentClient/AgentSession.ts"
+import { connectSocket, listeningSocket } from "../src/runtime/namespace/agentSocket.ts"
+import { agentCommand, bubblewrapArguments, Descriptor } from "../src/runtime/namespace/bubblewrap.ts"
+import { HostLayout } from "../src/runtime/namespace/HostLayout.ts"
+
+export class BareBubblewrap {
+  readonly #folder: string
+  readonly #layout: HostLayout
+
+  private constructor(folder: string, layout: HostLayout) {
+    this.#folder = folder
+    this.#layout = layout
+  }
+
+  static async prepare(): Promise<BareBubblewrap> {
+    const folder = await mkdtemp(join(tmpdir(), "atoll-bare-"))
+    await chmod(folder, 0o755)
+    return new BareBubblewrap(folder, await HostLayout.prepare(folder))
+  }
+
+  /** From nothing to the end of a first `true`. */
+  async toFirstCommand(): Promise<void> {
+    const folder = join(this.#folder, randomUUID())
+    const [workspace, tmp] = [join(folder, "workspace"), join(folder, "tmp")]
+    for (const path of [folder, workspace, tmp]) await mkdir(path)
+    const file = join(folder, "arguments")
+    await writeFile(
+      file,
+      bubblewrapArguments({
+        generation: 1,
+        node: this.#layout.node,
+        agent: this.#layout.agent,
+        etc: this.#layout.etc(false),
+        workspace,
+        tmp,
+        cgroup: null,
+        memoryBytes: 512 * 1024 ** 2,
+        seccomp: false,
+        networkEnabled: false,
+        inNetwork: false
+      })
+    )
+    const socketPath = join(folder, "socket")
+    const [list, status] = [await open(file), await open(join(folder, "status"), "w")]
+    const socket = await listeningSocket(socketPath)
+    const stdio: Array<number | "ignore"> = ["ignore", "ignore", "ignore", "ignore", "ignore", "ignore", "ignore"]
+    stdio[Descriptor.listen] = socket.fd
+    stdio[Descriptor.arguments] = list.fd
+    stdio[Descriptor.status] = status.fd
+    const monitor = spawn("bwrap", ["--args", String(Descriptor.arguments), "--", ...agentCommand], { stdio })
+    const ended = new Promise((resolve) => monitor.once("exit", resolve))
+    socket.release()
+    await Promise.all([list.close(), status.close()])
+    const session = makeAgentSession({ connect: () => connectSocket(socketPath) })
+    try {
+      const guest = makeAgentGuest(session)
+      await Effect.runPromise(
+        guest.processes.execute(randomUUID(), {
+          argv: ["true"],
+          cwd: "/workspace",
+          env: {},
+          stdin: null,
+          timeoutMs: null,
+          output: { mode: "head", bytes: 1024 }
+        })
+      )
+    } finally {
+      session.close()
+      monitor.kill("SIGKILL")
+      await ended
+      await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
+    }
+  }
+
+  async remove(): Promise<void> {
+    await this.#layout.remove()
+    await rm(this.#folder, { recursive: true, force: true })
+  }
+}
