@@ -8,7 +8,7 @@
  */
 import { Context, Data, Effect, Layer, Queue, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/unstable/sql"
-import { byteaColumn, int8Column, textColumn } from "./Columns.ts"
+import { int4Column, int8Column, textColumn } from "./Columns.ts"
 import { OutputDatabase } from "./Database.ts"
 
 export type OutputSource = "workload" | "execute" | "process"
@@ -48,11 +48,12 @@ const pageChunksMax = 4096
 
 // A stream's end moves only from where the writer believes it to be, or over a gap. A statement of a process that was killed may still be on
 // its way while the next one follows the same command: whichever of the two comes second stores nothing. `retained_offset` carries the
-// writer's begin: a stream that does not begin at 0 has nothing before it either.
+// writer's begin: a stream that does not begin at 0 has nothing before it either. The bytes of all chunks come as one value and are cut here:
+// as an array they would be copied once more on either side, a third of the whole time.
 const appendStatement = `
   with input as (
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::bytea[])
-      as i (owner_id, stream, sandbox_id, source, start_offset, end_offset, at, bytes)
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int4[])
+      as i (owner_id, stream, sandbox_id, source, start_offset, end_offset, at, first)
   ), advanced as (
     insert into outputs (owner_id, stream, sandbox_id, source, next_offset, retained_offset)
     select owner_id, stream, min(sandbox_id), min(source), max(end_offset), min(start_offset)
@@ -62,7 +63,8 @@ const appendStatement = `
     returning owner_id, stream
   ), stored as (
     insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, bytes)
-    select i.owner_id, i.stream, i.start_offset, i.end_offset, i.sandbox_id, i.source, i.at, i.bytes
+    select i.owner_id, i.stream, i.start_offset, i.end_offset, i.sandbox_id, i.source, i.at,
+      substring($9::bytea from i.first for (i.end_offset - i.start_offset)::int4)
     from input i join advanced a on a.owner_id = i.owner_id and a.stream = i.stream
   )
   select owner_id, stream from advanced`
@@ -120,7 +122,8 @@ export class Output extends Context.Service<
             int8Column(chunks.map((chunk) => BigInt(chunk.offset))),
             int8Column(chunks.map((chunk) => BigInt(chunk.offset + chunk.bytes.length))),
             int8Column(chunks.map((chunk) => BigInt(chunk.at))),
-            byteaColumn(chunks.map((chunk) => chunk.bytes))
+            int4Column(firsts(chunks)),
+            joined(chunks.map((chunk) => chunk.bytes))
           ])
           .pipe(
             Effect.tapError((error) => Effect.logWarning("Output could not be stored", error.message)),
@@ -271,6 +274,28 @@ export class Output extends Context.Service<
       })
     })
   )
+}
+
+/** Where each chunk begins among the bytes of all, counted from 1. */
+const firsts = (chunks: ReadonlyArray<OutputChunk>): ReadonlyArray<number> => {
+  let next = 1
+  return chunks.map(({ bytes }) => {
+    const first = next
+    next += bytes.length
+    return first
+  })
+}
+
+/** All bytes as one piece, without a copy of those that lie one behind the other in memory, as those of one writer do. */
+const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
+  const [first] = parts
+  if (first === undefined) return new Uint8Array(0)
+  let end = first.byteOffset
+  for (const part of parts) {
+    if (part.buffer !== first.buffer || part.byteOffset !== end) return Buffer.concat(parts)
+    end += part.length
+  }
+  return new Uint8Array(first.buffer, first.byteOffset, end - first.byteOffset)
 }
 
 const streamOf = (ownerId: string, stream: OutputStreamName) => `${stream} ${ownerId}`
