@@ -143,7 +143,10 @@ describe.skipIf(image === null)("spawner", () => {
   it("rejects what cannot be executed with the kernel's reason", async () => {
     await expect(launch(["no-such-program"])).rejects.toMatchObject({ code: "ENOENT" })
     await expect(launch([file("text")])).rejects.toMatchObject({ code: "EACCES" })
-    await expect(launch(["true"], { cwd: join(folder, "nowhere") })).rejects.toMatchObject({ code: "ENOENT" })
+    const atFolder = (code: string) => ({ code, atFolder: true })
+    await expect(launch(["no-such-program"])).rejects.toMatchObject({ atFolder: false })
+    await expect(launch(["true"], { cwd: join(folder, "nowhere") })).rejects.toMatchObject(atFolder("ENOENT"))
+    await expect(launch(["true"], { cwd: file("text") })).rejects.toMatchObject(atFolder("ENOTDIR"))
     await expect(launch(["true", "x".repeat(200_000)])).rejects.toMatchObject({ code: "E2BIG" })
     await expect(launch(["true", "x".repeat(5_000_000)])).rejects.toMatchObject({ code: "E2BIG" })
     expect(await run(["true"])).toMatchObject({ code: 0 })

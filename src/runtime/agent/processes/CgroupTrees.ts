@@ -116,10 +116,10 @@ const makeThreaded = (folder: string): void => {
   writeFileSync(join(folder, "cgroup.type"), "threaded")
 }
 
-/** Nobody is in it and there are no directories below it, each of which would count as a link. */
+/** There are no directories below it, each of which would count as a link. */
 const isAsMade = (folder: string): boolean => {
   try {
-    return statSync(folder).nlink === 2 && !isPopulated(folder)
+    return statSync(folder).nlink === 2
   } catch {
     return false
   }

@@ -3,15 +3,16 @@
  *
  * @source src/runtime/Guest.ts `GuestProcesses`; contract-details.md "Processes"
  */
-import { accessSync, closeSync, constants, fchownSync, openSync, statSync, unlinkSync, writeSync } from "node:fs"
+import { closeSync, constants, fchownSync, openSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import type { Writable } from "node:stream"
 import { Refusal } from "../routes.ts"
-import type { Launch, Launched, LaunchRequest } from "./Launch.ts"
+import type { Launch, Launched, LaunchFailure, LaunchRequest } from "./Launch.ts"
 import { OutputBuffer, type RetainedBytes } from "./OutputBuffer.ts"
 import type { PipeOwner } from "./outputPipes.ts"
 import type { ProcessTree, ProcessTrees } from "./ProcessTree.ts"
 import { resizeTerminal, type TerminalSize, terminalArgv } from "./terminal.ts"
+import { folderRefusal } from "./workingDirectory.ts"
 
 const TIMEOUT_GRACE_MS = 2_000
 /** How often a tree that is being ended is looked at. */
@@ -89,7 +90,6 @@ export class CommandProcess {
 
   /** Throws a Refusal when the command cannot be started for a reason of the caller's. */
   static async start(key: string, spec: CommandSpec, host: CommandHost): Promise<CommandProcess> {
-    checkDirectory(spec.cwd)
     const startedAt = Date.now()
     const tree = host.trees.create()
     const stdout = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
@@ -112,8 +112,8 @@ export class CommandProcess {
           unwaited: spec.unwaited === true
         },
         { stdout, stderr, onProgress: () => command?.progress() }
-      ).catch((cause: NodeJS.ErrnoException) => {
-        const refusal = refusalOf(cause)
+      ).catch((cause: LaunchFailure) => {
+        const refusal = cause.atFolder ? folderRefusal(spec.cwd, cause) : refusalOf(cause)
         if (refusal instanceof Refusal) throw refusal
         return cause
       })
@@ -254,7 +254,7 @@ export class CommandProcess {
   private settle(secondLook = false): void {
     if (this.settled !== null || this.exit === null) return
     if (this.ending !== null && !this.ending.done) return
-    if (this.tree.isEmpty()) {
+    if (this.process?.isAlone() || this.tree.isEmpty()) {
       this.settled = "gone"
       this.dispose()
     } else if (!secondLook) {
@@ -304,18 +304,6 @@ const stdinFile = (bytes: Uint8Array, host: CommandHost): number => {
   } finally {
     closeSync(write)
     unlinkSync(path)
-  }
-}
-
-const checkDirectory = (cwd: string): void => {
-  try {
-    if (!statSync(cwd).isDirectory()) throw new Refusal(409, "CWD_NOT_A_DIRECTORY", `${cwd} is not a directory`)
-    accessSync(cwd, constants.X_OK)
-  } catch (cause) {
-    if (cause instanceof Refusal) throw cause
-    const code = (cause as NodeJS.ErrnoException).code
-    if (code === "ENOTDIR") throw new Refusal(409, "CWD_NOT_A_DIRECTORY", `${cwd} is not a directory`)
-    throw new Refusal(409, "CWD_NOT_FOUND", `${cwd} does not exist or cannot be entered`)
   }
 }
 

@@ -33,13 +33,20 @@ export interface Launched {
   readonly onEnd: (listener: EndListener) => void
   /** Nothing that the process itself wrote is still to come. */
   readonly isDrained: () => boolean
+  /** True when it is known, at no cost, that nobody else is in its tree; false says nothing. */
+  readonly isAlone: () => boolean
   /** Reads on if the buffers have room again. */
   readonly wake: () => void
   /** Closes the pipes. */
   readonly dispose: () => void
 }
 
-/** Rejects with an errno exception when the program cannot be executed. */
+/** `atFolder`: the working directory could not be entered. */
+export interface LaunchFailure extends NodeJS.ErrnoException {
+  readonly atFolder?: boolean
+}
+
+/** Rejects with a LaunchFailure when the program cannot be executed. */
 export type Launch = (request: LaunchRequest, output: Output) => Promise<Launched>
 
 type EndListener = (exitCode: number | null, signal: string | null) => void

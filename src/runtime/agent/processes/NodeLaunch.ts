@@ -5,6 +5,7 @@ import { closeSync, writeFileSync } from "node:fs"
 import { type Launch, ProcessEnd } from "./Launch.ts"
 import { OutputReader } from "./OutputReader.ts"
 import type { OutputPipes } from "./outputPipes.ts"
+import { checkFolder } from "./workingDirectory.ts"
 
 const PREFER_AGAIN_MS = 10
 /** Most commands have ended by then, and reading what they left is cheaper than watching for it. */
@@ -27,6 +28,7 @@ const preferForOutOfMemory = (pid: number): void => {
 export const launchByNode =
   (pipes: OutputPipes): Launch =>
   async ({ argv, cwd, env, runAs, tree, stdin }, { stdout, stderr, onProgress }) => {
+    checkFolder(cwd)
     const [outPath, errPath] = await pipes.reserve()
     const out = pipes.open(outPath)
     const err = (() => {
@@ -84,6 +86,7 @@ export const launchByNode =
         input: child.stdin,
         signal: (signal) => child.kill(signal),
         onEnd: end.listen,
+        isAlone: () => false,
         isDrained: () => readers.every((reader) => reader.drained),
         wake: () => {
           for (const reader of readers) reader.wake()

@@ -15,6 +15,8 @@ const Request = { start: 1, credit: 2, forget: 3 } as const
 const EVENT_BYTES = 16
 const Event = { started: 1, failed: 2, output: 3, exited: 4, drained: 5 } as const
 const NONE = -1
+/** The stage of a failure: the working directory was the reason. */
+const AT_FOLDER = 1
 /** What the program may tell of a stream before it hears of more room. */
 const CREDIT_BYTES = 64 * 1024
 
@@ -97,6 +99,7 @@ class ToldCommand {
   readonly failed: (error: Error) => void
   exited = false
   drained = false
+  alone = false
 
   constructor(
     output: Output,
@@ -144,6 +147,7 @@ class SpawnerProgram {
       },
       onEnd: command.end.listen,
       isDrained: () => command.drained,
+      isAlone: () => command.alone,
       wake: () => {
         if (!command.drained) for (const stream of command.streams) stream.wake()
       },
@@ -162,13 +166,13 @@ class SpawnerProgram {
       const length = kind === Event.output ? bytes.readInt32LE(at + 12) : 0
       if (bytes.length - at < EVENT_BYTES + length) break
       const payload = bytes.subarray(at + EVENT_BYTES, at + EVENT_BYTES + length)
-      this.happened(kind, bytes.readInt32LE(at + 4), bytes.readInt32LE(at + 8), payload)
+      this.happened(kind, bytes.readInt32LE(at + 4), bytes.readInt32LE(at + 8), bytes.readInt32LE(at + 12), payload)
       at += EVENT_BYTES + length
     }
     this.rest = bytes.subarray(at)
   }
 
-  private happened(kind: number, id: number, value: number, payload: Buffer): void {
+  private happened(kind: number, id: number, value: number, second: number, payload: Buffer): void {
     const command = this.commands.get(id)
     if (command === undefined) return
     switch (kind) {
@@ -177,7 +181,9 @@ class SpawnerProgram {
         return
       case Event.failed:
         this.commands.delete(id)
-        command.failed(errnoException(errorNames.get(value) ?? `error ${value}`))
+        command.failed(
+          Object.assign(errnoException(errorNames.get(value) ?? `error ${value}`), { atFolder: second === AT_FOLDER })
+        )
         return
       case Event.output:
         command.streams[value]?.take(payload)
@@ -189,6 +195,9 @@ class SpawnerProgram {
         return
       case Event.drained:
         command.drained = true
+        command.alone = second !== 0
+        // Its pipes are closed, and the program has forgotten it.
+        if (value !== 0) this.commands.delete(id)
         command.output.onProgress()
         return
     }

@@ -12,10 +12,11 @@
  *   3 forget    the pipes are closed, nothing more is told
  * Standard output is events of four 32-bit numbers each:
  *   1 started   id, pid, 0              it runs its program
- *   2 failed    id, error, 0            it could not be started, and is forgotten
+ *   2 failed    id, error, stage        it could not be started, and is forgotten; stage 1: its working directory is the reason
  *   3 output    id, stream, length      that many bytes follow
  *   4 exited    id, status, 0           as waitpid(2) says it
- *   5 drained   id, 0, 0                all that itself wrote was told; what else holds its pipes is read and dropped from now on
+ *   5 drained   id, closed, alone       all that itself wrote was told; what else holds its pipes is read and dropped from now on.
+ *                                       closed: nothing else does, and it is forgotten. alone: its cgroup has nobody else in it
  * Ends with its standard input.
  */
 #include "system.h"
@@ -24,7 +25,11 @@ enum { REQUEST_MAX = 4 << 20, STRINGS_MAX = 1 << 19, PATH_MAX = 4096, COMMANDS_M
 enum { START = 1, CREDIT = 2, FORGET = 3 };
 enum { STARTED = 1, FAILED = 2, OUTPUT = 3, EXITED = 4, DRAINED = 5 };
 /* No pipe holds more without privileges: what was read after the end of its writer beyond this is somebody else's. */
-enum { PIPE_MAX = 1 << 20, SIGCHLD_MASK = 1 << 16, UNTOLD_MS = 20, EVENT_BYTES = 16 };
+enum { PIPE_MAX = 1 << 20, SIGCHLD_MASK = 1 << 16, EVENT_BYTES = 16, CGROUP_MAX = 512 };
+/* Most commands have ended by then: what they wrote is read once, and all of it is told at once. */
+enum { SHORT_MS = 20 };
+/* Stages of a failure. */
+enum { ELSEWHERE = 0, AT_FOLDER = 1 };
 
 struct head {
   u32 size, kind, id;
@@ -43,8 +48,9 @@ struct stream {
 
 struct command {
   u32 id; /* 0: this place is free */
-  int pid, exited, drained;
+  int pid, exited, drained, is_new;
   struct stream streams[2];
+  char events_file[CGROUP_MAX]; /* of its cgroup; empty: unknown */
 };
 
 struct pollfd {
@@ -64,6 +70,8 @@ static struct { struct command *command; u32 stream; } watched_for[2 + 2 * COMMA
 static u8 told[EVENTS_MAX + READ_MAX];
 static u32 told_bytes;
 static int urgent;
+/* When those that are new have not been so short after all. */
+static long short_until;
 
 /* --- what is told ------------------------------------------------------------------------------------------------------------------ */
 
@@ -179,7 +187,7 @@ static long execute_found(char **arguments, char **environment) {
 }
 
 /* In the child, on the parent's memory. Returns only an error. */
-static long become(struct start *how, int output, int errors, char *folder, char **arguments, char **environment) {
+static long become(struct start *how, int output, int errors, char *folder, char **arguments, char **environment, volatile int *stage) {
   long error;
   call4(rt_sigprocmask, 2 /* SIG_SETMASK */, "\0\0\0\0\0\0\0", NULL, 8);
   call1(setsid, 0);
@@ -189,7 +197,9 @@ static long become(struct start *how, int output, int errors, char *folder, char
   write_to("/proc/self/oom_score_adj", "500");
   if (how->gid >= 0 && ((error = call2(setgroups, 0, NULL)) < 0 || (error = call1(setgid, how->gid)) < 0)) return error;
   if (how->uid >= 0 && (error = call1(setuid, how->uid)) < 0) return error;
+  *stage = AT_FOLDER;
   if ((error = call1(chdir, folder)) < 0) return error;
+  *stage = ELSEWHERE;
   return execute_found(arguments, environment);
 }
 
@@ -233,7 +243,7 @@ static long open_stream(struct stream *stream, struct start *how) {
   return ends[1];
 }
 
-static long spawn(struct command *command, struct start *how, char *cgroup, char *folder, char **arguments, char **environment) {
+static long spawn(struct command *command, struct start *how, char *cgroup, char *folder, char **arguments, char **environment, volatile int *stage) {
   volatile long error = 0;
   volatile long pid;
   long output = open_stream(&command->streams[0], how);
@@ -244,7 +254,7 @@ static long spawn(struct command *command, struct start *how, char *cgroup, char
     /* In this function, whose frame the child does not leave: what it writes here, the parent finds. */
     __asm__ volatile("syscall" : "=a"(pid) : "a"((long)SYS_vfork) : "rcx", "r11", "memory");
     if (pid == 0) {
-      error = become(how, output, errors, folder, arguments, environment);
+      error = become(how, output, errors, folder, arguments, environment, stage);
       call1(exit, 127);
     }
     if (*cgroup && *own_cgroup) write_to(own_cgroup, "0");
@@ -256,17 +266,54 @@ static long spawn(struct command *command, struct start *how, char *cgroup, char
   return error < 0 ? error : pid;
 }
 
+static long now_ms(void) {
+  long time[2];
+  call2(clock_gettime, 1 /* CLOCK_MONOTONIC */, time);
+  return time[0] * 1000 + time[1] / 1000000;
+}
+
+/* `cgroup.events` lies beside `cgroup.threads`. */
+static void name_events_file(struct command *command, const char *cgroup) {
+  u32 folder = length(cgroup);
+  while (folder && cgroup[folder - 1] != '/') folder--;
+  command->events_file[0] = 0;
+  if (!folder || folder + 16 > CGROUP_MAX) return;
+  for (u32 i = 0; i < folder; i++) command->events_file[i] = cgroup[i];
+  *append(command->events_file + folder, "cgroup.events") = 0;
+}
+
+/* The kernel's own count says that nobody is in its cgroup. */
+static int is_alone(struct command *command) {
+  static const char nobody[] = "populated 0\n";
+  char text[128];
+  if (!command->events_file[0]) return 0;
+  long fd = call2(open, command->events_file, O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return 0;
+  long got = call3(read, fd, text, sizeof text);
+  call1(close, fd);
+  for (long at = 0; at + (long)sizeof nobody - 1 <= got; at++) {
+    u32 same = 0;
+    while (nobody[same] && nobody[same] == text[at + same]) same++;
+    if (!nobody[same]) return 1;
+  }
+  return 0;
+}
+
 static void start(u32 id, struct start *how, char *cgroup, char *folder, char **arguments, char **environment) {
   struct command *command = free_place();
+  volatile int stage = ELSEWHERE;
   if (!command) return tell(FAILED, id, EAGAIN, 0);
   command->id = id;
   command->exited = command->drained = 0;
-  long pid = spawn(command, how, cgroup, folder, arguments, environment);
+  command->is_new = 1;
+  name_events_file(command, cgroup);
+  long pid = spawn(command, how, cgroup, folder, arguments, environment, &stage);
   if (pid < 0) {
     release(command);
-    return tell(FAILED, id, -pid, 0);
+    return tell(FAILED, id, -pid, stage);
   }
   command->pid = pid;
+  short_until = now_ms() + SHORT_MS;
   tell(STARTED, id, pid, 0);
   if (!how->unwaited) urgent = 1;
 }
@@ -303,7 +350,9 @@ static void drain(struct command *command) {
     while (!command->streams[s].drained && read_stream(command, s) > 0) {}
   if (!command->streams[0].drained || !command->streams[1].drained) return;
   command->drained = 1;
-  tell(DRAINED, command->id, 0, 0);
+  int closed = command->streams[0].fd < 0 && command->streams[1].fd < 0;
+  tell(DRAINED, command->id, closed, is_alone(command));
+  if (closed) release(command);
 }
 
 static void reap(void) {
@@ -396,12 +445,18 @@ static int read_own_cgroup(void) {
 
 static u32 watch(long ended) {
   u32 count = 2;
+  if (short_until && now_ms() >= short_until) {
+    for (u32 n = 0; n < places; n++) commands[n].is_new = 0;
+    short_until = 0;
+    /* That they run is news by now. */
+    if (told_bytes) flush();
+  }
   watched[0].fd = 0;
   watched[1].fd = ended;
   for (u32 n = 0; n < places; n++)
     for (u32 s = 0; s < 2; s++) {
       struct stream *stream = &commands[n].streams[s];
-      if (!commands[n].id || stream->fd < 0 || !(stream->drained || stream->credit)) continue;
+      if (!commands[n].id || commands[n].is_new || stream->fd < 0 || !(stream->drained || stream->credit)) continue;
       watched[count].fd = stream->fd;
       watched_for[count].command = &commands[n];
       watched_for[count].stream = s;
@@ -420,9 +475,8 @@ static int run(void) {
   if (ended < 0) return 1;
   while (1) {
     u32 count = watch(ended);
-    long ready = call3(poll, watched, count, told_bytes ? UNTOLD_MS : -1);
-    if (ready == 0) flush();
-    if (ready <= 0) continue;
+    long left = short_until ? short_until - now_ms() : -1;
+    if (call3(poll, watched, count, short_until && left < 0 ? 0 : left) < 0) continue;
     /* Output first: what a command wrote before it ended is told before its end. */
     for (u32 n = 2; n < count; n++)
       if (watched[n].revents) {

@@ -10,7 +10,7 @@ typedef unsigned int u32;
 enum {
   SYS_read = 0, SYS_write = 1, SYS_open = 2, SYS_close = 3, SYS_poll = 7, SYS_rt_sigprocmask = 14, SYS_dup2 = 33, SYS_nanosleep = 35,
   SYS_vfork = 58, SYS_execve = 59, SYS_exit = 60, SYS_wait4 = 61, SYS_fcntl = 72, SYS_chdir = 80, SYS_fchown = 93, SYS_setuid = 105,
-  SYS_setgid = 106, SYS_setsid = 112, SYS_setgroups = 116, SYS_clock_settime = 227, SYS_signalfd4 = 289, SYS_pipe2 = 293
+  SYS_setgid = 106, SYS_setsid = 112, SYS_setgroups = 116, SYS_clock_settime = 227, SYS_clock_gettime = 228, SYS_signalfd4 = 289, SYS_pipe2 = 293
 };
 
 enum { O_RDONLY = 0, O_WRONLY = 1, O_NONBLOCK = 04000, O_CLOEXEC = 02000000 };
