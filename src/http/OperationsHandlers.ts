@@ -4,7 +4,7 @@ import { Api } from "../../schemas/Api.ts"
 import type { ExecutionResult } from "../../schemas/Execute.ts"
 import type { OperationOutputChunk, OperationResponse } from "../../schemas/Operation.ts"
 import { Operations } from "../operation/Operations.ts"
-import { asciiJsonAnswer, jsonAnswer } from "./JsonAnswer.ts"
+import { base64Answer, jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
@@ -51,7 +51,7 @@ export const OperationsHandlers = {
         .handle("readOperationOutput", ({ params, query }) =>
           Effect.flatMap(Caller, ({ accountId }) =>
             Effect.map(operations.output(accountId, params.id, params.operationId, query), (chunk) =>
-              asciiJsonAnswer<OperationOutputChunk>(chunk)
+              base64Answer<"data", OperationOutputChunk>(chunk, "data")
             )
           )
         )
