@@ -5,7 +5,11 @@
 import { HttpServerResponse } from "effect/unstable/http"
 
 export const jsonAnswer = <A>(body: A, status = 200): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(JSON.stringify(body), { status, contentType: "application/json" })
+  jsonTextAnswer(JSON.stringify(body), status)
+
+/** `text`: JSON. */
+export const jsonTextAnswer = (text: string, status = 200): HttpServerResponse.HttpServerResponse =>
+  HttpServerResponse.text(text, { status, contentType: "application/json" })
 
 /**
  * The same for an object with one large member that is base64, and ASCII all through: that member is put in its place unseen, where

@@ -2,12 +2,23 @@ import { Effect } from "effect"
 import { HttpServerRequest } from "effect/unstable/http"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
-import type { SandboxResponse } from "../../schemas/Sandbox.ts"
+import type { Sandbox, SandboxResponse } from "../../schemas/Sandbox.ts"
 import { Sandboxes } from "../sandbox/Sandboxes.ts"
-import { jsonAnswer } from "./JsonAnswer.ts"
+import { jsonAnswer, jsonTextAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { metadataFilter } from "./MetadataFilter.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
+
+/** A Sandbox that has not changed since it was read last is the same object. */
+const texts = new WeakMap<Sandbox, string>()
+
+const textOf = (sandbox: Sandbox): string => {
+  const known = texts.get(sandbox)
+  if (known !== undefined) return known
+  const text = JSON.stringify({ sandbox } satisfies SandboxResponse)
+  texts.set(sandbox, text)
+  return text
+}
 
 export const SandboxesHandlers = {
   layer: leanGroup(
@@ -47,7 +58,7 @@ export const SandboxesHandlers = {
         )
         .handle("getSandbox", ({ params }) =>
           Effect.flatMap(Caller, ({ accountId }) =>
-            Effect.map(sandboxes.get(accountId, params.id), (sandbox) => jsonAnswer<SandboxResponse>({ sandbox }))
+            Effect.map(sandboxes.get(accountId, params.id), (sandbox) => jsonTextAnswer(textOf(sandbox)))
           )
         )
         .handle(

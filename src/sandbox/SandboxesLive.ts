@@ -38,7 +38,15 @@ const keyKind = "sandbox.create"
 /** The key was claimed by another request between our look and our insert. */
 class KeyClaimed extends Schema.TaggedError<KeyClaimed>()("KeyClaimed", {}) {}
 
-const view = (record: SandboxRecord): Sandbox => sandboxView(record.status, record.context)
+const views = new WeakMap<SandboxRecord, Sandbox>()
+
+const view = (record: SandboxRecord): Sandbox => {
+  const known = views.get(record)
+  if (known !== undefined) return known
+  const made = sandboxView(record.status, record.context)
+  views.set(record, made)
+  return made
+}
 
 /** A limit that was only found while provisioning is answered to every replay of the create. */
 const limitOf = (context: SandboxContext) =>

@@ -5,7 +5,7 @@
  */
 import { Context, Effect, Layer, Queue, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/unstable/sql"
-import { textColumn } from "./Columns.ts"
+import { int8Column, textColumn } from "./Columns.ts"
 import type { PendingCommand } from "./JournalRecord.ts"
 
 export interface ActorRecord<C = unknown, P = unknown> {
@@ -70,6 +70,14 @@ const toRecord = (raw: Raw): ActorRecord => ({
 const columns =
   "id, kind, account_id, sandbox_id, revision, status, created_at, snapshot -> 'context' as context, payload"
 const batchMax = 256
+
+/** Sandboxes are read far more often than they change: the database is asked always, but what this process has of a revision is not sent again. */
+const readStatement = `
+  select a.id, a.kind, a.account_id, a.sandbox_id, a.revision, a.status, a.created_at,
+    case when a.revision = known.revision then null else a.snapshot -> 'context' end as context, a.payload
+  from unnest($1::text[], $2::int8[]) as known (id, revision) join actors a on a.id = known.id`
+const rememberedKind = "sandbox"
+const rememberedMax = 512
 /** Made once: a read is too frequent to build it each time. */
 const retryStorage = {
   times: 3,
@@ -80,6 +88,7 @@ const retryStorage = {
 export class Actors extends Context.Service<
   Actors,
   {
+    /** Two reads of one revision of a Sandbox may give the same record. */
     readonly read: (id: string) => Effect.Effect<ActorRecord | null>
     /** Newest first. */
     readonly list: (filter: ActorFilter) => Effect.Effect<ReadonlyArray<ActorRecord>>
@@ -96,40 +105,57 @@ export class Actors extends Context.Service<
         readonly answer: (record: ActorRecord | null) => void
         readonly fail: (error: SqlError.SqlError) => void
       }>()
+      /** The one read last is the last. */
+      const remembered = new Map<string, ActorRecord>()
+      const remember = (record: ActorRecord): ActorRecord => {
+        if (record.kind !== rememberedKind) return record
+        remembered.delete(record.id)
+        remembered.set(record.id, record)
+        if (remembered.size > rememberedMax) {
+          for (const oldest of remembered.keys()) {
+            remembered.delete(oldest)
+            break
+          }
+        }
+        return record
+      }
       const patiently = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
         effect.pipe(Effect.retry(retryStorage), Effect.orDie)
 
       const readBatch = Queue.takeBetween(asked, 1, batchMax).pipe(
-        Effect.flatMap((batch) =>
-          sql
-            .unsafe<Raw>(`select ${columns} from actors where id = any($1::text[])`, [
-              textColumn([...new Set(batch.map(({ id }) => id))])
+        Effect.flatMap((batch) => {
+          const known = new Map(batch.map(({ id }) => [id, remembered.get(id) ?? null]))
+          return sql
+            .unsafe<Raw>(readStatement, [
+              textColumn([...known.keys()]),
+              int8Column([...known.values()].map((record) => BigInt(record?.revision ?? 0)))
             ])
             .pipe(
+              Effect.retry(retryStorage),
               Effect.matchEffect({
                 onFailure: (error) => Effect.sync(() => batch.forEach(({ fail }) => fail(error))),
                 onSuccess: (rows) =>
                   Effect.sync(() => {
-                    const found = new Map(rows.map((row) => [row.id, toRecord(row)]))
+                    const found = new Map(
+                      rows.map((row) => [row.id, remember(row.context === null ? known.get(row.id)! : toRecord(row))])
+                    )
                     for (const { id, answer } of batch) answer(found.get(id) ?? null)
                   })
               })
             )
-        )
+        })
       )
       for (let reader = 0; reader < 2; reader++) yield* Effect.forkScoped(Effect.forever(readBatch))
 
       return Actors.of({
         read: (id) =>
-          patiently(
-            Effect.callback<ActorRecord | null, SqlError.SqlError>((resume) => {
-              Queue.offerUnsafe(asked, {
-                id,
-                answer: (record) => resume(Effect.succeed(record)),
-                fail: (error) => resume(Effect.fail(error))
-              })
+          Effect.callback<ActorRecord | null>((resume) => {
+            Queue.offerUnsafe(asked, {
+              id,
+              answer: (record) => resume(Effect.succeed(record)),
+              fail: (error) => resume(Effect.die(error))
             })
-          ),
+          }),
         list: (filter) => {
           const conditions = [sql`kind = ${filter.kind}`, sql`account_id = ${filter.accountId}`]
           if (filter.sandboxId != null) conditions.push(sql`sandbox_id = ${filter.sandboxId}`)
