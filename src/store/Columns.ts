@@ -11,7 +11,6 @@ export const textColumn = column<string>(PgTypes.OID.text)
 export const int4Column = column<number>(PgTypes.OID.int4)
 export const int8Column = column<bigint>(PgTypes.OID.int8)
 export const boolColumn = column<boolean>(PgTypes.OID.bool)
-export const byteaColumn = column<Uint8Array>(PgTypes.OID.bytea)
 /** Each element as JSON text, to be cast to jsonb. */
 export const jsonColumn = (values: ReadonlyArray<unknown>): unknown =>
   textColumn(values.map((value) => JSON.stringify(value ?? null)))
