@@ -1,8 +1,8 @@
 /**
  * Builds the base image of the VM runtime from Debian packages: `npm run vm:image [-- --refresh]`.
  *
- * As root, or without it where user namespaces work. About half a minute; a second call finds the image and returns at once.
- * `--refresh` builds again with today's packages; equal packages give the same image.
+ * As root, or without it where user namespaces work (with Debian's `uidmap`). About half a minute; a second call finds the image and returns at
+ * once. `--refresh` builds again with today's packages; equal packages give the same files.
  */
 import { spawn } from "node:child_process"
 import { createWriteStream } from "node:fs"
@@ -51,10 +51,12 @@ const run = (
       )
     )
     child.on("close", (code) =>
-      copied.then(
-        () => (code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}:\n${errors}`))),
-        reject
-      )
+      copied.then(() => {
+        if (code === 0) resolve()
+        // Only a build without root needs it.
+        else if (errors.includes("newuidmap")) reject(new Error("newuidmap is not installed: apt-get install uidmap"))
+        else reject(new Error(`${command} ended with ${code}:\n${errors}`))
+      }, reject)
     )
   })
 
@@ -108,9 +110,10 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
       }
     }
   )
+  // A user namespace may not make devices, and a guest's /dev is the kernel's own.
   await asGuestRoot(
     `mkdir "$WORK/root"
-     tar --extract --numeric-owner --directory="$WORK/root" --file="$WORK/root.tar"
+     tar --extract --numeric-owner --exclude="./dev/*" --directory="$WORK/root" --file="$WORK/root.tar"
      truncate --size="$BYTES" "$WORK/root.ext4"
      mke2fs -q -t ext4 -F -m 0 -U "$UUID" -O ^has_journal -E "hash_seed=$UUID,lazy_itable_init=1,nodiscard" -d "$WORK/root" "$WORK/root.ext4"
      chmod 644 "$WORK/root.ext4"

@@ -6,7 +6,7 @@
  */
 export const recipe = {
   /** Raised when the build itself changes in a way that the other fields do not show. */
-  revision: 1,
+  revision: 2,
   suite: "trixie",
   archives: [
     "deb http://deb.debian.org/debian trixie main",
