@@ -2,6 +2,7 @@
  * KVM or TCG, found out by booting the guest with KVM: a host may have /dev/kvm and still not run an ordinary kernel under it.
  * The answer is kept for as long as host, QEMU and image stay the same.
  */
+import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
 import { access, readFile, rename, writeFile } from "node:fs/promises"
 import { Effect, Option, Schema } from "effect"
@@ -59,8 +60,10 @@ export const chooseAccelerator = (
       )
     )
     yield* Effect.promise(async () => {
-      await writeFile(`${path}.partial`, JSON.stringify({ tried, ...found }))
-      await rename(`${path}.partial`, path)
+      // Its own name: another Atoll of this host may be finding out the same.
+      const partial = `${path}.${randomUUID()}`
+      await writeFile(partial, JSON.stringify({ tried, ...found }))
+      await rename(partial, path)
     })
     return choice(found.accelerator, found.why)
   })
