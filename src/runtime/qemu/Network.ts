@@ -8,7 +8,9 @@
  * @source issue "The VM runtime"; lab.md: slirp4netns alone reaches the host and link-local addresses; RFC 6890
  */
 import { spawn } from "node:child_process"
+import { closeSync, fstatSync, openSync, statSync } from "node:fs"
 import { networkInterfaces } from "node:os"
+import { setTimeout as sleep } from "node:timers/promises"
 
 /** slirp4netns' own forwarder, as the namespace sees it. */
 export const NAMESERVER = "10.0.2.3"
@@ -68,17 +70,44 @@ const run = (command: string, args: ReadonlyArray<string>, input: string): Promi
     child.stdin.end(input)
   })
 
+const NAMESPACE_POLL_MS = 2
+
+/**
+ * The network namespace of a process that is on its way into one of its own, held open: until it is there its name still leads to ours, and what
+ * is meant for a guest would be done to this host.
+ */
+const ownNamespace = async (pid: number, timeoutMs: number): Promise<number> => {
+  const ours = statSync("/proc/self/ns/net").ino
+  const deadline = performance.now() + timeoutMs
+  while (true) {
+    const fd = openSync(`/proc/${pid}/ns/net`, "r")
+    if (fstatSync(fd).ino !== ours) return fd
+    closeSync(fd)
+    if (performance.now() > deadline) throw new Error("the machine has no network namespace of its own")
+    await sleep(NAMESPACE_POLL_MS)
+  }
+}
+
 /**
  * Connects the network namespace of the process `pid` and closes what a guest must not reach.
  * `lifeFd`: the read end of a pipe whose write end that process holds; when it closes, slirp4netns ends.
- * Returns slirp4netns' pid. Resolves only when every route is in place.
+ * Returns slirp4netns' pid. Resolves only when every route is in place. Rejects, and changes nothing, when the process stays in our namespace.
  */
-export const connectNetwork = async (pid: number, lifeFd: number): Promise<number> => {
+export const connectNetwork = async (pid: number, lifeFd: number, timeoutMs = END_TIMEOUT_MS): Promise<number> => {
+  const namespace = await ownNamespace(pid, timeoutMs)
+  try {
+    return await connectNamespace(`/proc/${process.pid}/fd/${namespace}`, lifeFd)
+  } finally {
+    closeSync(namespace)
+  }
+}
+
+const connectNamespace = async (namespace: string, lifeFd: number): Promise<number> => {
   const slirp = spawn(
     "slirp4netns",
     [
       ...["--configure", "--mtu=65520", "--disable-host-loopback", "--enable-sandbox", "--enable-seccomp"],
-      ...["--ready-fd=3", "--exit-fd=4", "--netns-type=path", `/proc/${pid}/ns/net`, DEVICE]
+      ...["--ready-fd=3", "--exit-fd=4", "--netns-type=path", namespace, DEVICE]
     ],
     {
       detached: true,
@@ -98,6 +127,6 @@ export const connectNetwork = async (pid: number, lifeFd: number): Promise<numbe
     })
     slirp.stdio[3]?.on("error", () => {})
   })
-  await run("nsenter", [`--net=/proc/${pid}/ns/net`, "ip", "-batch", "-"], routeCommands(hostAddresses()))
+  await run("nsenter", [`--net=${namespace}`, "ip", "-batch", "-"], routeCommands(hostAddresses()))
   return slirp.pid!
 }

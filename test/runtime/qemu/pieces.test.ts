@@ -1,9 +1,9 @@
 /** What needs no machine: formats, keys, rules and the two protocols on the host's side. */
-import { execFileSync } from "node:child_process"
-import { mkdtempSync, writeFileSync } from "node:fs"
+import { execFileSync, spawn } from "node:child_process"
+import { closeSync, mkdtempSync, openSync, writeFileSync } from "node:fs"
 import { appendFile, readFile, rm, truncate } from "node:fs/promises"
 import { createServer, type Socket } from "node:net"
-import { tmpdir } from "node:os"
+import { networkInterfaces, tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { type Held, refusal } from "../../../src/runtime/qemu/Admission.ts"
@@ -13,7 +13,7 @@ import type { GuestImage } from "../../../src/runtime/qemu/GuestImage.ts"
 import { cpioArchive, directory, executable, plainFile } from "../../../src/runtime/qemu/image/cpio.ts"
 import { vmlinuxToElf } from "../../../src/runtime/qemu/image/vmlinux.ts"
 import { type MachineShape, machineArguments } from "../../../src/runtime/qemu/machineArguments.ts"
-import { routeCommands } from "../../../src/runtime/qemu/Network.ts"
+import { connectNetwork, routeCommands } from "../../../src/runtime/qemu/Network.ts"
 import { identify, isAlive, signal } from "../../../src/runtime/qemu/ProcessIdentity.ts"
 import { Qmp } from "../../../src/runtime/qemu/Qmp.ts"
 import { templateKey } from "../../../src/runtime/qemu/Template.ts"
@@ -155,6 +155,19 @@ describe("host admission", () => {
 })
 
 describe("network", () => {
+  it("nothing is done for a process that has not entered a network namespace of its own", async () => {
+    const before = Object.keys(networkInterfaces())
+    const descriptor = openSync("/dev/null", "r")
+    const child = spawn("sleep", ["60"], { stdio: "ignore" })
+    try {
+      await expect(connectNetwork(child.pid!, descriptor, 50)).rejects.toThrow("no network namespace of its own")
+      expect(Object.keys(networkInterfaces())).toEqual(before)
+    } finally {
+      child.kill()
+      closeSync(descriptor)
+    }
+  })
+
   it("the host's own addresses and every private range are refused, and only the name server is let through", () => {
     const commands = routeCommands(["198.51.100.7", "198.51.100.7"])
     for (const range of [
