@@ -1,7 +1,7 @@
 /** Bubblewrap and the agent alone, as the namespace driver starts them but without a volume, a user, cgroups and records of their own. */
 import { spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
-import { chmod, mkdir, mkdtemp, open, rm, writeFile } from "node:fs/promises"
+import { chmod, mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
@@ -74,7 +74,9 @@ export class BareBubblewrap {
       )
     } finally {
       session.close()
-      monitor.kill("SIGKILL")
+      // PID 1 of the namespace, with which all of it ends; bwrap itself would leave it behind.
+      const [, init] = /"child-pid": (\d+)/.exec(await readFile(join(folder, "status"), "utf8")) ?? []
+      process.kill(init === undefined ? monitor.pid! : Number(init), "SIGKILL")
       await ended
       await rm(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 })
     }
