@@ -10,6 +10,7 @@ import { makeAgentSession } from "../src/runtime/agentClient/AgentSession.ts"
 import { connectSocket, listeningSocket } from "../src/runtime/namespace/agentSocket.ts"
 import { agentCommand, bubblewrapArguments, Descriptor } from "../src/runtime/namespace/bubblewrap.ts"
 import { HostLayout } from "../src/runtime/namespace/HostLayout.ts"
+import { runTrue } from "./FirstCommand.ts"
 
 export class BareBubblewrap {
   readonly #folder: string
@@ -61,17 +62,7 @@ export class BareBubblewrap {
     await Promise.all([list.close(), status.close()])
     const session = makeAgentSession({ connect: () => connectSocket(socketPath) })
     try {
-      const guest = makeAgentGuest(session)
-      await Effect.runPromise(
-        guest.processes.execute(randomUUID(), {
-          argv: ["true"],
-          cwd: "/workspace",
-          env: {},
-          stdin: null,
-          timeoutMs: null,
-          output: { mode: "head", bytes: 1024 }
-        })
-      )
+      await Effect.runPromise(runTrue(makeAgentGuest(session)))
     } finally {
       session.close()
       // PID 1 of the namespace, with which all of it ends; bwrap itself would leave it behind.

@@ -6,9 +6,8 @@
 import { randomUUID } from "node:crypto"
 import { chmod, chown, copyFile, mkdtemp, readFile, rm, truncate } from "node:fs/promises"
 import { tmpdir } from "node:os"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { Settings } from "../src/Config.ts"
-import type { Guest } from "../src/runtime/Guest.ts"
 import { launch } from "../src/runtime/qemu/launch.ts"
 import { connectMachine, disconnect, killProcess, loadState } from "../src/runtime/qemu/Machine.ts"
 import { machineArguments } from "../src/runtime/qemu/machineArguments.ts"
@@ -18,6 +17,7 @@ import { SandboxFolder } from "../src/runtime/qemu/SandboxFolder.ts"
 import { buildTemplate, findTemplate, templateKey } from "../src/runtime/qemu/Template.ts"
 import { Runtime, type SandboxSpec } from "../src/runtime/Runtime.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
+import { runTrue } from "./FirstCommand.ts"
 
 const repeats = Number(process.env["ATOLL_BENCH_REPEATS"] ?? 7)
 const MiB = 1024 ** 2
@@ -33,18 +33,6 @@ const row = (what: string, values: ReadonlyArray<number>, unit: string, wanted =
     unit,
     wanted
   })
-
-const runTrue = (guest: Guest) =>
-  Stream.runDrain(
-    guest.processes.run(randomUUID(), {
-      argv: ["true"],
-      cwd: "/workspace",
-      env: {},
-      stdin: null,
-      timeoutMs: null,
-      output: { mode: "head", bytes: 1024 }
-    })
-  )
 
 const overHttp = () =>
   BenchService.use({ ATOLL_RUNTIME: "qemu" }, async (service) => {

@@ -2,6 +2,7 @@
 import { Context, Deferred, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/unstable/sql"
 import { Unauthenticated } from "../../schemas/Errors.ts"
+import { BoundedMap } from "../store/BoundedMap.ts"
 import { sha256Of } from "./ApiKeySecret.ts"
 import { leaseClock, leaseMs } from "./KeyLease.ts"
 import { KeyUse } from "./KeyUse.ts"
@@ -47,7 +48,7 @@ export class Authentication extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const use = yield* KeyUse
       /** By SHA-256 of the secret, in the order of reading. */
-      const leases = new Map<string, Lease>()
+      const leases = new BoundedMap<string, Lease>(leasesMax)
       const readings = new Map<string, Reading>()
 
       const select = (sha256: string) =>
@@ -68,24 +69,13 @@ export class Authentication extends Context.Service<
           )
         )
 
-      const keep = (sha256: string, lease: Lease): void => {
-        leases.delete(sha256)
-        leases.set(sha256, lease)
-        if (leases.size > leasesMax) {
-          for (const oldest of leases.keys()) {
-            leases.delete(oldest)
-            break
-          }
-        }
-      }
-
       const read = (sha256: string, since: number): Effect.Effect<Credential, Unauthenticated> =>
         Effect.suspend(() => {
           const reading: Reading = { since, outcome: Deferred.makeUnsafe() }
           readings.set(sha256, reading)
           return Effect.onExit(select(sha256), (exit) => {
             if (readings.get(sha256) === reading) readings.delete(sha256)
-            if (Exit.isSuccess(exit)) keep(sha256, { since, credential: exit.value })
+            if (Exit.isSuccess(exit)) leases.set(sha256, { since, credential: exit.value })
             else leases.delete(sha256)
             return Deferred.done(reading.outcome, exit)
           })

@@ -5,6 +5,7 @@
  */
 import { Context, Effect, Layer, Queue, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/unstable/sql"
+import { BoundedMap } from "./BoundedMap.ts"
 import { int8Column, textColumn } from "./Columns.ts"
 import type { PendingCommand } from "./JournalRecord.ts"
 
@@ -105,18 +106,9 @@ export class Actors extends Context.Service<
         readonly answer: (record: ActorRecord | null) => void
         readonly fail: (error: SqlError.SqlError) => void
       }>()
-      /** The one read last is the last. */
-      const remembered = new Map<string, ActorRecord>()
+      const remembered = new BoundedMap<string, ActorRecord>(rememberedMax)
       const remember = (record: ActorRecord): ActorRecord => {
-        if (record.kind !== rememberedKind) return record
-        remembered.delete(record.id)
-        remembered.set(record.id, record)
-        if (remembered.size > rememberedMax) {
-          for (const oldest of remembered.keys()) {
-            remembered.delete(oldest)
-            break
-          }
-        }
+        if (record.kind === rememberedKind) remembered.set(record.id, record)
         return record
       }
       const patiently = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>

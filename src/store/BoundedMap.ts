@@ -1,0 +1,27 @@
+/** At most so many entries, in the order in which they were set last; the first makes room for a new one. */
+export class BoundedMap<K, V> {
+  readonly #entries = new Map<K, V>()
+  readonly #max: number
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  get(key: K): V | undefined {
+    return this.#entries.get(key)
+  }
+
+  set(key: K, value: V): void {
+    this.#entries.delete(key)
+    this.#entries.set(key, value)
+    if (this.#entries.size <= this.#max) return
+    for (const first of this.#entries.keys()) {
+      this.#entries.delete(first)
+      return
+    }
+  }
+
+  delete(key: K): void {
+    this.#entries.delete(key)
+  }
+}
