@@ -3,7 +3,7 @@
  * them: 200 operations of a day, mostly standard output, with a few synchronous commands; nothing from the console.
  */
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { databaseOf } from "./BenchDatabase.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
 

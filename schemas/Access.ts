@@ -1,6 +1,6 @@
 /** Who may call an endpoint, and what it reads of a body. The HTTP layer does these checks before it decodes anything. */
 import { Context, Schema } from "effect"
-import { HttpApiMiddleware } from "effect/unstable/httpapi"
+import { HttpApiMiddleware } from "effect/http-api"
 import { Internal, ScopeRequired, Unauthenticated } from "./Errors.ts"
 
 /** @source contract.md "Authentication" */

@@ -1,6 +1,6 @@
 /** Aggregates of one logical Sandbox over a window of time. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest, NotFound, RateLimited } from "./Errors.ts"
 import { SandboxId } from "./Identifiers.ts"

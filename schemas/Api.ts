@@ -1,5 +1,5 @@
 /** The API that this server serves: a group is here exactly when its handlers are. */
-import { HttpApi, OpenApi } from "effect/unstable/httpapi"
+import { HttpApi, OpenApi } from "effect/http-api"
 import { AnalyticsGroup } from "./Analytics.ts"
 import { AuditGroup } from "./Audit.ts"
 import { CooperativeGroup } from "./Cooperative.ts"

@@ -1,6 +1,6 @@
 /** The API audit log of an account. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest } from "./Errors.ts"
 import { ApiKeyId } from "./Identifiers.ts"

@@ -10,7 +10,7 @@ const plain = Schema.String.check(isPlainText)
 
 export const Argv = Schema.Array(plain)
   .check(
-    Schema.isLengthBetween(1, argvMaxItems, { toJsonSchema: () => ({ minItems: 1, maxItems: argvMaxItems }) }),
+    Schema.isBetweenLength(1, argvMaxItems, { toJsonSchema: () => ({ minItems: 1, maxItems: argvMaxItems }) }),
     Schema.makeFilter<ReadonlyArray<string>>((argv) => argv[0] !== "" || { path: [0], issue: "Expected a program" }, {
       expected: "a program first",
       toJsonSchema: () => ({})

@@ -1,6 +1,6 @@
 /** Cooperative connection: some seconds in which SSH connections to a running Sandbox may be opened. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
 import {
   InvalidRequest,
@@ -26,7 +26,7 @@ export const CooperativeConnectionKeys = Schema.Struct({
     )
   )
     .check(
-      Schema.isLengthBetween(1, cooperativeKeysMax, {
+      Schema.isBetweenLength(1, cooperativeKeysMax, {
         toJsonSchema: () => ({ minItems: 1, maxItems: cooperativeKeysMax })
       })
     )

@@ -1,6 +1,6 @@
 /** Files under /workspace of a running Sandbox. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
 import {
   AlreadyExists,

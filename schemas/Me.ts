@@ -1,6 +1,6 @@
 /** The account and the key in use. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope, Scope } from "./Access.ts"
 import { AccountId, ApiKeyId } from "./Identifiers.ts"
 import { Timestamp } from "./Text.ts"

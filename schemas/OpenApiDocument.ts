@@ -7,7 +7,7 @@
  * - query parameters have the type that they mean, not the string that carries them.
  */
 import { Context, Schema, SchemaAST } from "effect"
-import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
+import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
 import { ErrorBody, type ErrorCode, errors } from "./Errors.ts"
 

@@ -1,6 +1,6 @@
 /** Commands and operations: a command that is observed on its own, with readable output. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
 import { commandFields, isStdinEncoded } from "./Command.ts"
 import {

@@ -1,6 +1,6 @@
 /** A Sandbox: a volume, and a runtime that boots, stops and boots again. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
 import {
   CreditExhausted,

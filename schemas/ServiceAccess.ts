@@ -1,6 +1,6 @@
 /** TCP service access: a sealed capability that opens some ports of a running Sandbox for an hour. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
 import {
   InvalidRequest,
@@ -26,7 +26,7 @@ export const ServiceAccessRequest = Schema.Struct({
   ),
   ports: Schema.Array(Port)
     .check(
-      Schema.isLengthBetween(1, serviceAccessPortsMax, {
+      Schema.isBetweenLength(1, serviceAccessPortsMax, {
         toJsonSchema: () => ({ minItems: 1, maxItems: serviceAccessPortsMax })
       }),
       isAscending

@@ -1,6 +1,6 @@
 /** The description of the API itself. */
 import { Schema } from "effect"
-import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/unstable/httpapi"
+import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Open } from "./Access.ts"
 
 export class SystemGroup extends HttpApiGroup.make("system")

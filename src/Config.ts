@@ -287,7 +287,7 @@ export class Settings extends Context.Service<Settings, SettingsShape>()("atoll/
   static readonly layer = Layer.effect(
     Settings,
     Effect.gen(function* () {
-      const [faults, values] = yield* Effect.partition(Object.entries<Setting<unknown>>(settings), decode)
+      const [values, faults] = yield* Effect.partition(Object.entries<Setting<unknown>>(settings), decode)
       if (faults.length > 0) return yield* new SettingsUnusable({ message: faults.join(" ") })
       return Object.fromEntries(values) as SettingsShape
     })

@@ -10,7 +10,7 @@
  */
 import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
-import { HttpServer } from "effect/unstable/http"
+import { HttpServer } from "effect/http"
 import { Settings } from "./Config.ts"
 import { traces } from "./Traces.ts"
 

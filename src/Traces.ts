@@ -3,8 +3,8 @@
  * span is made at all, which costs nothing.
  */
 import { Effect, Layer, Redacted, References } from "effect"
-import { FetchHttpClient } from "effect/unstable/http"
-import { OtlpSerialization, OtlpTracer } from "effect/unstable/observability"
+import { FetchHttpClient } from "effect/http"
+import { OtlpSerialization, OtlpTracer } from "effect/observability"
 import { Settings } from "./Config.ts"
 
 const exported = (endpoint: string): Layer.Layer<never> =>

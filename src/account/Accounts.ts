@@ -1,6 +1,6 @@
 /** Accounts. They are made by the operator: on the command line, or by the bootstrap key. */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { newId } from "../identifier/newId.ts"
 
 export interface Account {

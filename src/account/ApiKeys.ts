@@ -4,7 +4,7 @@
  * @source contract.md "Authentication", "API key"
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { scopes as allScopes, type Scope } from "../../schemas/Access.ts"
 import { newId } from "../identifier/newId.ts"
 import { hintOf, isSendable, newSecret, sha256Of } from "./ApiKeySecret.ts"

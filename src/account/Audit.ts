@@ -6,7 +6,7 @@
  * @source contract-details.md "Shapes": Audit
  */
 import { Clock, Context, Effect, Layer, Schedule } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { newId } from "../identifier/newId.ts"
 import { groupedNotes } from "../store/GroupedNotes.ts"

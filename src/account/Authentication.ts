@@ -1,6 +1,6 @@
 /** Who asks: from the secret of a request to its key, at the cost of one query per key and lease. */
 import { Context, Deferred, Effect, Exit, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Unauthenticated } from "../../schemas/Errors.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { sha256Of } from "./ApiKeySecret.ts"

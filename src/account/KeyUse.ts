@@ -1,6 +1,6 @@
 /** When each key was last used: remembered at once, written every now and then. */
 import { Context, Effect, Layer, Schedule } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 const writeEvery = "30 seconds"
 

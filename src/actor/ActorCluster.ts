@@ -14,7 +14,7 @@ import {
   Runners,
   Sharding,
   ShardingConfig
-} from "effect/unstable/cluster"
+} from "effect/cluster"
 import { Settings } from "../Config.ts"
 import { DatabaseClaim } from "../store/DatabaseClaim.ts"
 

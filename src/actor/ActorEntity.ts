@@ -4,8 +4,8 @@
  * Durability is not the message's but the commit's: a lost message is a lost request, never a lost transition.
  */
 import { Effect, Layer, Schema } from "effect"
-import { Entity } from "effect/unstable/cluster"
-import { Rpc } from "effect/unstable/rpc"
+import { Entity } from "effect/cluster"
+import { Rpc } from "effect/rpc"
 import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { type ActorError, ActorNotFound, EventRefused, MailboxFull } from "./ActorError.ts"
 import type { Message } from "./Message.ts"

@@ -8,7 +8,7 @@
  * @source design.md "The actor"; ARCHITECTURE.md "Departures"
  */
 import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Scope } from "effect"
-import { EntityId, type ShardId, Sharding } from "effect/unstable/cluster"
+import { EntityId, type ShardId, Sharding } from "effect/cluster"
 import { Journal } from "../store/Journal.ts"
 import type { ActorInsert, CommitOutcome, PendingCommand } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"

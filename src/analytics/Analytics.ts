@@ -7,7 +7,7 @@
  * @source contract.md "Analytics and logs", contract-details.md SandboxAnalytics
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import type { SandboxContext } from "../../machines/sandbox.ts"
 import { InvalidRequest, NotFound, type RateLimited } from "../../schemas/Errors.ts"
 import { analyticsSamplesMax } from "../../schemas/Limits.ts"

@@ -4,7 +4,7 @@
  * @source contract.md "per-account analytics request limit"
  */
 import { Clock, Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { RateLimited } from "../../schemas/Errors.ts"
 
 const windowMs = 60_000

@@ -1,6 +1,6 @@
 /** Measures every running Sandbox of this host at a steady interval. */
 import { Clock, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { int4Column, int8Column, textColumn } from "../store/Columns.ts"

@@ -1,6 +1,6 @@
 /** `atoll accounts list|create` */
 import { Effect, Option } from "effect"
-import { Argument, Command, Flag } from "effect/unstable/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { Accounts } from "../account/Accounts.ts"
 import { answer } from "./answer.ts"
 import { Name } from "./Name.ts"

@@ -1,6 +1,6 @@
 /** `atoll keys create|list|revoke` */
 import { Effect, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/unstable/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { scopes as allScopes, Scope } from "../../schemas/Access.ts"
 import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"

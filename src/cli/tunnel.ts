@@ -2,7 +2,7 @@
 import { hash } from "node:crypto"
 import { hostname, userInfo } from "node:os"
 import { Effect, Option, Schema } from "effect"
-import { Argument, Command, Flag } from "effect/unstable/cli"
+import { Argument, Command, Flag } from "effect/cli"
 import { tunnelServer } from "../serviceAccess/tunnelClient.ts"
 import { answer } from "./answer.ts"
 

@@ -1,6 +1,6 @@
 /** All routes of the API and of the operator, with what goes around them. Needs the services that the handlers call. */
 import { Layer } from "effect"
-import { HttpApiBuilder } from "effect/unstable/httpapi"
+import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../schemas/Api.ts"
 import { pathMaxCharacters } from "../../schemas/Limits.ts"
 import { AccountHandlers } from "./AccountHandlers.ts"

@@ -1,6 +1,6 @@
 /** Serves the API on an HttpServer. */
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServer } from "effect/unstable/http"
+import { HttpRouter, HttpServer } from "effect/http"
 import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
 import { Audit } from "../account/Audit.ts"

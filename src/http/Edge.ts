@@ -6,7 +6,7 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer } from "effect"
-import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/unstable/http"
+import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../../schemas/Api.ts"
 import { Internal, MethodNotAllowed, NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
 import { Audit } from "../account/Audit.ts"

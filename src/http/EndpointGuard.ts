@@ -7,8 +7,8 @@
  */
 import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer } from "effect"
-import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/unstable/http"
-import { type HttpApiEndpoint, HttpApiError } from "effect/unstable/httpapi"
+import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
+import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { Authorized, Caller, Open, OptionalBody, RequiredScope } from "../../schemas/Access.ts"
 import { type ContractError, ScopeRequired, Unauthenticated, UnsupportedMediaType } from "../../schemas/Errors.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"

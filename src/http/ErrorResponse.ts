@@ -1,7 +1,7 @@
 /** Every failure as the contract's one Error body. */
 import { SchemaIssue } from "effect"
-import { HttpServerResponse } from "effect/unstable/http"
-import type { HttpApiError } from "effect/unstable/httpapi"
+import { HttpServerResponse } from "effect/http"
+import type { HttpApiError } from "effect/http-api"
 import { type ContractError, errorStatus, errors, InvalidRequest, type Issue, NotFound } from "../../schemas/Errors.ts"
 
 export const isContractError = (fault: unknown): fault is ContractError =>

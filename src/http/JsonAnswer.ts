@@ -2,7 +2,7 @@
  * An answer whose value is already what goes over the wire: strings, numbers, plain objects. It is written as it is, which spares the
  * encoder's walk (12 of 60 µs of a GET of one Sandbox); tests decode such answers with their schemas.
  */
-import { HttpServerResponse } from "effect/unstable/http"
+import { HttpServerResponse } from "effect/http"
 
 export const jsonAnswer = <A>(body: A, status = 200): HttpServerResponse.HttpServerResponse =>
   jsonTextAnswer(JSON.stringify(body), status)

@@ -1,5 +1,5 @@
 /** Which methods a path has: asked only when no route matched. */
-import { HttpApi, type HttpApiGroup } from "effect/unstable/httpapi"
+import { HttpApi, type HttpApiGroup } from "effect/http-api"
 
 interface KnownRoute {
   readonly method: string

@@ -6,7 +6,7 @@
  * log level, loggers, tracer. Measured with 38 services in both: a fifth of the time of an authenticated GET.
  */
 import { Context, Effect, Layer, type Scope } from "effect"
-import { HttpApiBuilder } from "effect/unstable/httpapi"
+import { HttpApiBuilder } from "effect/http-api"
 import { Authorized, Open } from "../../schemas/Access.ts"
 
 const isService =

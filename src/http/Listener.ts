@@ -1,7 +1,7 @@
 /** The TCP port on which everything is served: API, previews, tunnels. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer, Schema } from "effect"
-import type { HttpServerError } from "effect/unstable/http"
+import type { HttpServerError } from "effect/http"
 import { Settings, type SettingsShape } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"

@@ -5,9 +5,9 @@
  * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids.
  */
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/unstable/http"
-import { PrometheusMetrics } from "effect/unstable/observability"
-import { SqlClient } from "effect/unstable/sql"
+import { HttpRouter, HttpServerResponse } from "effect/http"
+import { PrometheusMetrics } from "effect/observability"
+import { SqlClient } from "effect/sql"
 
 export const operatorPaths = ["/healthz", "/metrics"] as const
 

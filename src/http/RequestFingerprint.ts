@@ -1,6 +1,6 @@
 /** The fingerprint of a request whose JSON body was read and decoded. */
 import { Effect } from "effect"
-import type { HttpServerRequest } from "effect/unstable/http"
+import type { HttpServerRequest } from "effect/http"
 import { fingerprint } from "../idempotency/Fingerprint.ts"
 
 export const fingerprintOf = (request: HttpServerRequest.HttpServerRequest): Effect.Effect<string> =>

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { HttpServerRequest } from "effect/unstable/http"
+import { HttpServerRequest } from "effect/http"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import type { Sandbox, SandboxResponse } from "../../schemas/Sandbox.ts"

@@ -1,5 +1,5 @@
 import { Effect } from "effect"
-import { HttpServerResponse } from "effect/unstable/http"
+import { HttpServerResponse } from "effect/http"
 import { Api } from "../../schemas/Api.ts"
 import { openApiDocument } from "../../schemas/OpenApiDocument.ts"
 import { leanGroup } from "./LeanContext.ts"

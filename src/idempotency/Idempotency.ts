@@ -7,7 +7,7 @@
  * @source contract-details.md "Behaviour that the contract leaves open": Idempotency
  */
 import { Clock, Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { IdempotencyConflict } from "../../schemas/Errors.ts"
 
 export interface IdempotentCall<A, E, R> {

@@ -7,7 +7,7 @@
  * @source contract.md SandboxLogs, contract-details.md "SandboxLogs"
  */
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { NotFound } from "../../schemas/Errors.ts"
 import { Actors } from "../store/Actors.ts"
 import type { OutputSource, OutputStreamName } from "../store/Output.ts"

@@ -4,7 +4,7 @@
  * What a crash catches unwritten (at most a tenth of a second of it) is missing in analytics; what a stop catches is written.
  */
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { boolColumn, int4Column, int8Column, textColumn } from "../store/Columns.ts"
 import { groupedNotes } from "../store/GroupedNotes.ts"
 

@@ -1,6 +1,6 @@
 /** How the commands of an Operation are done: in the guest of its Sandbox's generation. */
 import { Effect, Schedule } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { type OperationContext, operationMachine } from "../../machines/operation.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { Settings } from "../Config.ts"

@@ -1,6 +1,6 @@
 /** The Operations service on actors, the guest and the output store. */
 import { Clock, Effect, Layer, Queue } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import { IdempotencyConflict, NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
 import { ActorHost } from "../actor/ActorHost.ts"

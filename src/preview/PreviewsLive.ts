@@ -1,7 +1,7 @@
 /** The Previews service on actors. An actor's id is made of the SHA-256 of the preview id, so a host name finds its actor by its key. */
 import { hash, randomBytes } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import type { PreviewContext } from "../../machines/preview.ts"
 import {
   CleanupPending,

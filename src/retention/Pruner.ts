@@ -6,7 +6,7 @@
  * @source contract-details.md "A deleted Sandbox stays listed and inspectable"
  */
 import { Clock, Effect, Layer } from "effect"
-import { SqlClient, type Statement } from "effect/unstable/sql"
+import { SqlClient, type Statement } from "effect/sql"
 import { Settings } from "../Config.ts"
 
 const batch = 1000

@@ -1,6 +1,6 @@
 /** Everything that lives in a Sandbox and ends with it: operations, previews, accesses, grants. */
 import { Context, Effect, Layer, Ref } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { textColumn } from "../store/Columns.ts"

@@ -3,7 +3,7 @@
  * another driver ends with a sentence, unless nothing is left of them.
  */
 import { Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Runtime } from "../runtime/Runtime.ts"
 
 export class RuntimeMismatch extends Schema.TaggedError<RuntimeMismatch>()("RuntimeMismatch", {

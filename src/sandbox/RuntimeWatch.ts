@@ -5,7 +5,7 @@
  * @source design.md invariant 3
  */
 import { Effect, Layer, Stream } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { Settings } from "../Config.ts"
 import { type InventoryEntry, Runtime } from "../runtime/Runtime.ts"

@@ -1,6 +1,6 @@
 /** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import {
   IdempotencyConflict,

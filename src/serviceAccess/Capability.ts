@@ -7,7 +7,7 @@
  * @source RFC 7516 (JWE), RFC 7518 sections 4.5 and 5.3
  */
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose"
 import { serverKey } from "../store/ServerKeys.ts"
 

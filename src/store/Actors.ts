@@ -4,7 +4,7 @@
  * Always from the database, so every process reads the same; never from an actor's memory.
  */
 import { Context, Effect, Layer, Queue, Schedule } from "effect"
-import { SqlClient, type SqlError } from "effect/unstable/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { BoundedMap } from "./BoundedMap.ts"
 import { int8Column, textColumn } from "./Columns.ts"
 import type { PendingCommand } from "./JournalRecord.ts"

@@ -6,8 +6,8 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
-import { Reactivity } from "effect/unstable/reactivity"
-import { SqlClient, type SqlError } from "effect/unstable/sql"
+import { Reactivity } from "effect/reactivity"
+import { SqlClient, type SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { DatabaseServer } from "./DatabaseServer.ts"
 

@@ -5,7 +5,7 @@
  * A connection that breaks loses the claim and gets it again; meanwhile the journal's revision check fences whoever came between.
  */
 import { Clock, Deferred, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "./Database.ts"
 
 /** "atoll" in ASCII: advisory locks of a database share one space of numbers. */

@@ -5,7 +5,7 @@
  * failed write is tried again. When the database does not keep up, the newest notes are dropped and their number is logged.
  */
 import { Effect, FiberSet, type Scope } from "effect"
-import type { SqlError } from "effect/unstable/sql"
+import type { SqlError } from "effect/sql"
 
 const unwrittenMax = 10_000
 const batchMax = 500

@@ -5,7 +5,7 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { DatabaseUnusable } from "./Database.ts"
 

@@ -7,7 +7,7 @@
  * @source design.md "The actor"; lab.md "Durable transitions" (two connections overlap one's fsync with the other's work)
  */
 import { Context, Effect, Layer, Queue, Schedule } from "effect"
-import type { SqlError } from "effect/unstable/sql"
+import type { SqlError } from "effect/sql"
 import { textColumn } from "./Columns.ts"
 import { JournalDatabase } from "./Database.ts"
 import type {

@@ -1,6 +1,6 @@
 /** The journal's statements: each writes or recognises a whole batch over `unnest`. */
 import { Effect } from "effect"
-import type { SqlClient } from "effect/unstable/sql"
+import type { SqlClient } from "effect/sql"
 import { changedColumn, int4Column, int8Column, jsonColumn, textColumn } from "./Columns.ts"
 import type { ActorCommit, ActorInsert } from "./JournalRecord.ts"
 

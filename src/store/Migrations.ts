@@ -5,7 +5,7 @@
  * A step that was released is never changed and never renumbered.
  */
 import { Effect, Layer } from "effect"
-import { Migrator, SqlClient } from "effect/unstable/sql"
+import { Migrator, SqlClient } from "effect/sql"
 import { DatabaseUnusable } from "./Database.ts"
 import actors from "./migrations/0001_actors.ts"
 import accounts from "./migrations/0002_accounts.ts"

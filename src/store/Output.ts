@@ -7,7 +7,7 @@
  * @source contract.md OperationOutputChunk, SandboxLogs; contract-details.md "retention"
  */
 import { Context, Data, Effect, Layer, Queue, Schedule } from "effect"
-import { SqlClient, type SqlError } from "effect/unstable/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import { int4Column, int8Column, textColumn } from "./Columns.ts"
 import { OutputDatabase } from "./Database.ts"
 

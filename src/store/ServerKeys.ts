@@ -1,7 +1,7 @@
 /** Secrets of the server itself: made once, the same for every process and after every restart. */
 import { randomBytes } from "node:crypto"
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 const keyBytes = 32
 

@@ -4,7 +4,7 @@
  * @source contract.md "Workspaces"
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { type IdempotencyConflict, WorkspaceQuotaExceeded } from "../../schemas/Errors.ts"
 import { workspacesPerAccount } from "../../schemas/Limits.ts"
 import type { CreateWorkspaceRequest, Workspace } from "../../schemas/Workspace.ts"

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import type { AnyEvent, CommandScope } from "../../src/actor/ActorDefinition.ts"

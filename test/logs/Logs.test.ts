@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { newId } from "../../src/identifier/newId.ts"
 import { type LogQuery, Logs } from "../../src/logs/Logs.ts"
 import { OutputSplit, openCharacter } from "../../src/operation/OutputSplit.ts"

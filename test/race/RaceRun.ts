@@ -1,6 +1,6 @@
 /** One run: the steps are done one after the other, with the service at rest in between, and everything is checked after each. */
 import { Cause, Clock, Context, Effect, Exit, References, Tracer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import type { OperationContext } from "../../machines/operation.ts"
 import type { SandboxContext } from "../../machines/sandbox.ts"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
@@ -596,7 +596,8 @@ const clear = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`truncate actors, transitions, idempotency_keys, outputs, output_chunks, executions, accounts, workspaces, api_keys cascade`
   yield* sql`insert into accounts (id, name, created_at) values (${accountId}, 'race', 0)`
-  yield* sql`insert into workspaces ${sql.insert(workspaces.map((id) => ({ id, account_id: accountId, name: id, created_at: 0n })))}`
+  for (const id of workspaces)
+    yield* sql`insert into workspaces ${sql.insert({ id, account_id: accountId, name: id, created_at: 0n })}`
 })
 
 const actorRows = Effect.flatMap(

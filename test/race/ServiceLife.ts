@@ -1,6 +1,6 @@
 /** One life of the service below HTTP, from its start to its crash. */
 import { Clock, Context, Effect, Exit, type Fiber, Layer, Scope } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Atoll } from "../../src/Atoll.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import type { ActorHost } from "../../src/actor/ActorHost.ts"

@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Fiber, Layer, Scope, Tracer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"

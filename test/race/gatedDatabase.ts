@@ -1,7 +1,7 @@
 /** The database behind gates: commits and creations wait, fail before they are written, or lose their answer after. */
 import type { PgClient } from "@effect/sql-pg"
 import { Effect } from "effect"
-import { type SqlClient, SqlError } from "effect/unstable/sql"
+import { type SqlClient, SqlError } from "effect/sql"
 import type { GateCall, Gates } from "./Gates.ts"
 
 const connectionLost = () =>

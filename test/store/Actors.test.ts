@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Actors } from "../../src/store/Actors.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 

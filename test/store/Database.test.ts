@@ -1,6 +1,6 @@
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer, Redacted } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Database, JournalDatabase } from "../../src/store/Database.ts"
 import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { type MigrationRecord, Migrations, migrate } from "../../src/store/Migrations.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 

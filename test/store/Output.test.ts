@@ -1,6 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Output, type OutputChunk } from "../../src/store/Output.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 

@@ -6,7 +6,7 @@
 import { readdirSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import type { AnyStateMachine } from "xstate"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { begin, decide, store } from "../../src/actor/Transition.ts"

@@ -1,6 +1,6 @@
 /** The whole service below HTTP on a fresh database and a simulated world. */
 import { Effect, Layer } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 import { Atoll } from "../../src/Atoll.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import { newId } from "../../src/identifier/newId.ts"

@@ -5,7 +5,7 @@
  * `deadlines` the named instants an actor waits for, `due_at` the earliest of them (epoch milliseconds).
  */
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

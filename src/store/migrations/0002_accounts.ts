@@ -4,7 +4,7 @@
  * Of a key's secret only the SHA-256 is stored, and its last characters as a hint. Times are epoch milliseconds.
  */
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -5,7 +5,7 @@
  * `output_chunks` its bytes. `next_offset` counts everything ever stored, `retained_offset` is the first byte still kept.
  */
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

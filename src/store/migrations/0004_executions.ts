@@ -1,6 +1,6 @@
 /** Synchronous executes that have ended: what analytics count. Times are epoch milliseconds by the service's clock. */
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

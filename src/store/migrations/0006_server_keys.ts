@@ -1,6 +1,6 @@
 /** Secrets of the server itself, made by whichever process needs one first and shared by all: what is sealed survives a restart. */
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

@@ -1,6 +1,6 @@
 /** One row: which installation this database belongs to (the data folder carries the same id), and which runtime driver its Sandboxes have. */
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient

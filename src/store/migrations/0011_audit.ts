@@ -1,6 +1,6 @@
 /** The API audit log of each account: who called what, from where, with which outcome. Times are epoch milliseconds. */
 import { Effect } from "effect"
-import { SqlClient } from "effect/unstable/sql"
+import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
