@@ -5,11 +5,11 @@ import { chmod, mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { connectSocket, listeningSocket } from "../src/host/namespace/agentSocket.ts"
+import { agentCommand, bubblewrapArguments, Descriptor } from "../src/host/namespace/bubblewrap.ts"
+import { HostLayout } from "../src/host/namespace/HostLayout.ts"
 import { makeAgentGuest } from "../src/runtime/agentClient/AgentGuest.ts"
 import { makeAgentSession } from "../src/runtime/agentClient/AgentSession.ts"
-import { connectSocket, listeningSocket } from "../src/runtime/namespace/agentSocket.ts"
-import { agentCommand, bubblewrapArguments, Descriptor } from "../src/runtime/namespace/bubblewrap.ts"
-import { HostLayout } from "../src/runtime/namespace/HostLayout.ts"
 import { runTrue } from "./FirstCommand.ts"
 
 export class BareBubblewrap {

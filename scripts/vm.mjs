@@ -11,7 +11,7 @@ import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
 import { modernNode, ownEnvironment, root, setUpPackages } from "./setup.mjs"
 
-/** By the program that each one brings. @see src/runtime/qemu/QemuBuild.ts, src/runtime/qemu/image/build.ts */
+/** By the program that each one brings. @see src/host/qemu/QemuBuild.ts, src/host/qemu/image/build.ts */
 const debianPackages = {
   "qemu-system-x86_64": "qemu-system-x86",
   "qemu-img": "qemu-utils",
@@ -111,7 +111,7 @@ export const setUpMachines = (args = []) => {
     return false
   }
   if (!installPackages()) return false
-  const { status } = spawnSync(modernNode(), ["--no-warnings", "src/runtime/qemu/image/build.ts", ...args], {
+  const { status } = spawnSync(modernNode(), ["--no-warnings", "src/host/qemu/image/build.ts", ...args], {
     cwd: root,
     stdio: ["ignore", 2, 2],
     env: ownEnvironment()

@@ -47,26 +47,25 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/store/", places: ["schemas/", "src/postgres/", config] },
   { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", config] },
 
-  { path: "src/runtime/", places: ["schemas/", config] },
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
-  { path: "src/runtime/agent/", places: [], packages: [] },
-  { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/runtime/agent/", "schemas/", config] },
-  { path: "src/runtime/simulated/", places: ["src/runtime/", "schemas/", config] },
-  { path: "src/runtime/namespace/", places: ["src/runtime/", "src/runtime/agentClient/", "schemas/", config] },
+  { path: "src/agent/", places: [], packages: [] },
+  /** What the service sees of a host. */
+  { path: "src/runtime/", places: ["schemas/", config] },
+  { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/agent/", "schemas/", config] },
+  /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
+  { path: "src/host/linux/", places: ["src/runtime/", "schemas/", config] },
+  { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
-    path: "src/runtime/qemu/",
-    places: ["src/runtime/", "src/runtime/agentClient/", "src/runtime/agent/", "schemas/", config]
+    path: "src/host/namespace/",
+    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", "schemas/", config]
   },
   {
-    path: "src/runtime/RuntimeChoice.ts",
-    places: [
-      "src/runtime/",
-      "src/runtime/namespace/",
-      "src/runtime/qemu/",
-      "src/runtime/simulated/",
-      "schemas/",
-      config
-    ]
+    path: "src/host/qemu/",
+    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", "src/agent/", "schemas/", config]
+  },
+  {
+    path: "src/host/RuntimeChoice.ts",
+    places: ["src/host/namespace/", "src/host/qemu/", "src/host/simulated/", "src/runtime/", "schemas/", config]
   },
 
   ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),

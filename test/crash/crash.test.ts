@@ -11,7 +11,7 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { Effect } from "effect"
 import fc from "fast-check"
 import { assert, it } from "vitest"
-import { probe } from "../../src/runtime/namespace/probe.ts"
+import { probe } from "../../src/host/namespace/probe.ts"
 import { type Answer, processes, ServiceProcess } from "./ServiceProcess.ts"
 
 const lineBytes = 8

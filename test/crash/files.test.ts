@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { Effect } from "effect"
 import { assert, it } from "vitest"
-import { probe } from "../../src/runtime/namespace/probe.ts"
+import { probe } from "../../src/host/namespace/probe.ts"
 import { ServiceProcess } from "./ServiceProcess.ts"
 
 const files = 3

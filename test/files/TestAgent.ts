@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url"
 import { makeAgentFiles } from "../../src/runtime/agentClient/AgentFiles.ts"
 import { type AgentSession, makeAgentSession } from "../../src/runtime/agentClient/AgentSession.ts"
 
-const entry = fileURLToPath(new URL("../../src/runtime/agent/main.ts", import.meta.url))
+const entry = fileURLToPath(new URL("../../src/agent/main.ts", import.meta.url))
 
 export class TestAgent {
   readonly session: AgentSession

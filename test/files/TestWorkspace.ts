@@ -2,11 +2,11 @@
 import fs from "node:fs"
 import os from "node:os"
 import path from "node:path"
-import { Editor } from "../../src/runtime/agent/files/edit.ts"
-import { FileRefusal } from "../../src/runtime/agent/files/FileRefusal.ts"
-import { Listings } from "../../src/runtime/agent/files/Listings.ts"
-import { Staging } from "../../src/runtime/agent/files/Staging.ts"
-import { Workspace } from "../../src/runtime/agent/files/Workspace.ts"
+import { Editor } from "../../src/agent/files/edit.ts"
+import { FileRefusal } from "../../src/agent/files/FileRefusal.ts"
+import { Listings } from "../../src/agent/files/Listings.ts"
+import { Staging } from "../../src/agent/files/Staging.ts"
+import { Workspace } from "../../src/agent/files/Workspace.ts"
 
 export class TestWorkspace implements Disposable {
   readonly base: string

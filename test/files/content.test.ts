@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto"
 import fs from "node:fs"
 import { describe, expect, it } from "vitest"
-import { contentMaxBytes } from "../../src/runtime/agent/files/limits.ts"
-import { openRange } from "../../src/runtime/agent/files/read.ts"
-import { writePath } from "../../src/runtime/agent/files/write.ts"
+import { contentMaxBytes } from "../../src/agent/files/limits.ts"
+import { openRange } from "../../src/agent/files/read.ts"
+import { writePath } from "../../src/agent/files/write.ts"
 import { codeOf, pieces, TestWorkspace } from "./TestWorkspace.ts"
 
 const sha256 = (text: string | Uint8Array) => createHash("sha256").update(text).digest("hex")

@@ -1,8 +1,8 @@
 /** The same contract in real namespaces, and what only a real Sandbox can do: a process in it that fights the file calls. */
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { layer as runtime } from "../../src/runtime/namespace/NamespaceRuntime.ts"
-import { probe } from "../../src/runtime/namespace/probe.ts"
+import { layer as runtime } from "../../src/host/namespace/NamespaceRuntime.ts"
+import { probe } from "../../src/host/namespace/probe.ts"
 import { fileContract } from "./fileContract.ts"
 import { type Answer, TestService } from "./TestService.ts"
 

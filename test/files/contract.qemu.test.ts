@@ -1,8 +1,8 @@
 /** The same contract in real virtual machines, where the agent is root and the files are the user's. */
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { layer as runtime } from "../../src/runtime/qemu/QemuRuntime.ts"
-import { TIMEOUT_MS, unusable } from "../runtime/qemu/TestMachines.ts"
+import { layer as runtime } from "../../src/host/qemu/QemuRuntime.ts"
+import { TIMEOUT_MS, unusable } from "../host/qemu/TestMachines.ts"
 import { fileContract } from "./fileContract.ts"
 import { TestService } from "./TestService.ts"
 

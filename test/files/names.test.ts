@@ -1,6 +1,6 @@
 import fc from "fast-check"
 import { describe, expect, it } from "vitest"
-import { nameBytes, nameText, parsePath } from "../../src/runtime/agent/files/names.ts"
+import { nameBytes, nameText, parsePath } from "../../src/agent/files/names.ts"
 import { codeOf } from "./TestWorkspace.ts"
 
 const anyName = fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString("latin1"))

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process"
 import fs from "node:fs"
 import { describe, expect, it } from "vitest"
-import { makeDirectory } from "../../src/runtime/agent/files/directory.ts"
-import { removePath } from "../../src/runtime/agent/files/remove.ts"
-import { renamePath } from "../../src/runtime/agent/files/rename.ts"
-import { Staging } from "../../src/runtime/agent/files/Staging.ts"
+import { makeDirectory } from "../../src/agent/files/directory.ts"
+import { removePath } from "../../src/agent/files/remove.ts"
+import { renamePath } from "../../src/agent/files/rename.ts"
+import { Staging } from "../../src/agent/files/Staging.ts"
 import { codeOf, TestWorkspace } from "./TestWorkspace.ts"
 
 const make = () => {

@@ -1,9 +1,9 @@
 /** The simulated runtime behind gates, and what it did that a crash of the service may have cut off. */
 import { Effect } from "effect"
+import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
+import type { SimulatedMachine, SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { GuestUnavailable } from "../../src/runtime/Guest.ts"
 import { type Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../src/runtime/Runtime.ts"
-import { simulatedRuntime } from "../../src/runtime/simulated/SimulatedRuntime.ts"
-import type { SimulatedMachine, SimulatedWorld } from "../../src/runtime/simulated/SimulatedWorld.ts"
 import type { GateCall, GateFault, Gates } from "./Gates.ts"
 
 const faultOf = (fault: GateFault) =>

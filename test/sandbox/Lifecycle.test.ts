@@ -1,7 +1,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
-import { SimulatedWorld } from "../../src/runtime/simulated/SimulatedWorld.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { logFaults } from "../support/ActorLogs.ts"
 import { newAccount, testAtoll } from "../support/TestAtoll.ts"

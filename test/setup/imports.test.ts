@@ -71,16 +71,16 @@ describe("the import rules", () => {
     ],
     [
       "anything foreign in the agent",
-      { "src/runtime/agent/a.ts": 'import "effect"\nexport const a = 1' },
+      { "src/agent/a.ts": 'import "effect"\nexport const a = 1' },
       /may not import the package effect/
     ],
     [
       "a driver's inside from a resource",
       {
-        "src/sandbox/A.ts": 'import "../runtime/qemu/B.ts"\nexport const a = 1',
-        "src/runtime/qemu/B.ts": "export const b = 1"
+        "src/sandbox/A.ts": 'import "../host/qemu/B.ts"\nexport const a = 1',
+        "src/host/qemu/B.ts": "export const b = 1"
       },
-      /src\/sandbox\/A\.ts may not import src\/runtime\/qemu\/B\.ts/
+      /src\/sandbox\/A\.ts may not import src\/host\/qemu\/B\.ts/
     ],
     [
       "a circle",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs"
 import { assert, describe, it } from "vitest"
-import { packages } from "../../src/runtime/namespace/probe.ts"
-import { packages as machinePackages } from "../../src/runtime/qemu/probe.ts"
+import { packages } from "../../src/host/namespace/probe.ts"
+import { packages as machinePackages } from "../../src/host/qemu/probe.ts"
 
 // Plain JavaScript, so that any Node can run it.
 const setup: { readonly servicePackages: Readonly<Record<string, string>> } = await import(

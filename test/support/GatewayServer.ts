@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net"
 import { Effect } from "effect"
 import { PublicPort } from "../../src/gateway/PublicPort.ts"
 import { placeGateways, type RawGateway } from "../../src/gateway/RawGateway.ts"
-import type { SimulatedWorld } from "../../src/runtime/simulated/SimulatedWorld.ts"
+import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "./TestAtoll.ts"
 

@@ -3,9 +3,9 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../src/Atoll.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
+import { layerWorld } from "../../src/host/simulated/SimulatedRuntime.ts"
+import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { newId } from "../../src/identifier/newId.ts"
-import { layerWorld } from "../../src/runtime/simulated/SimulatedRuntime.ts"
-import type { SimulatedWorld } from "../../src/runtime/simulated/SimulatedWorld.ts"
 import { testSettings } from "./TestSettings.ts"
 
 /** One life of the service; closing its scope is a crash, building it again a restart. */

@@ -1,7 +1,7 @@
 /**
  * Files of one Sandbox, through its agent. Every answer is decoded, sized and timed: the agent is untrusted.
  *
- * @source src/runtime/agent/files/fileRoutes.ts, contract.md "Files"
+ * @source src/agent/files/fileRoutes.ts, contract.md "Files"
  */
 import type { ClientHttp2Stream } from "node:http2"
 import { Effect, Option, Schema, type Scope } from "effect"

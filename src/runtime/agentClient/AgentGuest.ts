@@ -1,7 +1,7 @@
 /** `Guest` over one AgentSession: what every driver with a real agent hands out. */
 import type { Duplex } from "node:stream"
 import { Effect, Option, Schema, type Scope } from "effect"
-import { PROTOCOL } from "../agent/health.ts"
+import { PROTOCOL } from "../../agent/health.ts"
 import { type Guest, GuestUnavailable, PortClosed } from "../Guest.ts"
 import { makeAgentFiles } from "./AgentFiles.ts"
 import { makeAgentProcesses } from "./AgentProcesses.ts"

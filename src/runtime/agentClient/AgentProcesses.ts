@@ -8,7 +8,7 @@ import {
   frameHead,
   jsonFrame,
   type RawFrame
-} from "../agent/processes/processFrames.ts"
+} from "../../agent/processes/processFrames.ts"
 import {
   type Executed,
   type GuestProcesses,

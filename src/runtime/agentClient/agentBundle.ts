@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { build, stop } from "esbuild"
 
-const ENTRY = fileURLToPath(new URL("../agent/main.ts", import.meta.url))
+const ENTRY = fileURLToPath(new URL("../../agent/main.ts", import.meta.url))
 
 /** Node's arguments for the agent: measured 9 MiB idle. */
 export const AGENT_NODE_ARGUMENTS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"] as const

@@ -1,0 +1,305 @@
+/**
+ * The Sandboxes of this host: makes, finds, watches and removes what `SandboxState` remembers.
+ *
+ * Calls for one Sandbox run one after the other; every step may be repeated after a crash at any point, because each looks at what is there first.
+ */
+import { rm } from "node:fs/promises"
+import { join } from "node:path"
+import type { Effect } from "effect"
+import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
+import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import type { Guest } from "../../runtime/Guest.ts"
+import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
+import { connectSocket } from "./agentSocket.ts"
+import { boot } from "./boot.ts"
+import { ConsoleTail } from "./ConsoleTail.ts"
+import {
+  type CgroupHost,
+  cgroupCpuSeconds,
+  cgroupMemoryBytes,
+  cgroupOomKills,
+  detectCgroups,
+  NO_CGROUPS,
+  releaseCgroups
+} from "./cgroups.ts"
+import { endProcesses, killNow } from "./endProcesses.ts"
+import { HostLayout } from "./HostLayout.ts"
+import { networkBytes } from "./network.ts"
+import { markedProcesses, sameBoot } from "./processIdentity.ts"
+import { isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+import { Turnstile } from "./Turnstile.ts"
+import { UserIds } from "./UserIds.ts"
+import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
+
+export interface NamespaceOptions {
+  readonly dataDir: string
+  readonly processesMax: number
+  readonly parallelStarts: number
+  /** Runs what the agent's client returns in the service's own Effect runtime. */
+  readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
+}
+
+interface Live {
+  readonly record: RuntimeRecord
+  readonly session: AgentSession
+  readonly guest: Guest
+  readonly console: ConsoleTail
+}
+
+/** A host that boots many at once may take its time. */
+const HEALTH_TIMEOUT_MS = 40_000
+const THOROUGH_EVERY_LOOKS = 10
+
+export class NamespaceHost {
+  readonly layout: HostLayout
+  readonly cgroups: CgroupHost
+  private readonly options: NamespaceOptions
+  /** Null without root: all Sandboxes are the service's own user. */
+  private readonly uids: UserIds | null
+  private readonly live = new Map<string, Live>()
+  private readonly dead = new Map<string, RuntimeDown>()
+  private readonly queues = new Map<string, Promise<unknown>>()
+  private readonly watchers = new Set<() => void>()
+  private looks = 0
+  private readonly starts: Turnstile
+
+  private constructor(options: NamespaceOptions, layout: HostLayout) {
+    this.options = options
+    this.layout = layout
+    this.cgroups = layout.isRoot ? detectCgroups(layout.instance, true) : NO_CGROUPS
+    this.uids = layout.isRoot ? new UserIds(join(layout.stateFolder, ".uids")) : null
+    this.starts = new Turnstile(options.parallelStarts)
+  }
+
+  /** Finds what a previous service left running. */
+  static async open(options: NamespaceOptions): Promise<NamespaceHost> {
+    const layout = await HostLayout.prepare(options.dataDir)
+    const host = new NamespaceHost(options, layout)
+    host.uids?.reclaim((sandboxId, uid) => layout.state(sandboxId).spec()?.uid === uid)
+    for (const sandboxId of layout.sandboxIds()) {
+      const record = layout.state(sandboxId).runtime()
+      if (record === null || record.init === null) continue
+      if (isUp(record)) host.adopt(sandboxId, record)
+      else host.found(sandboxId, record)
+    }
+    return host
+  }
+
+  /** Ends the sessions; the Sandboxes run on. Where there are none, nothing is left outside of the data folder. */
+  async close(): Promise<void> {
+    for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
+    if (this.layout.sandboxIds().length > 0) return
+    await this.layout.remove()
+    releaseCgroups(this.cgroups)
+  }
+
+  /** Resolves when this generation, or a newer one, runs and its agent answers. */
+  provision(spec: SandboxSpec): Promise<void> {
+    const { sandboxId, generation } = spec
+    return this.inTurn(sandboxId, async () => {
+      const state = this.layout.state(sandboxId)
+      const record = state.runtime()
+      if (record !== null && isUp(record)) {
+        if (record.generation > generation) return
+        if (record.generation === generation) {
+          const live = this.live.get(sandboxId) ?? this.adopt(sandboxId, record)
+          await this.agentAnswers(live.session, generation)
+          return
+        }
+      }
+      await this.end(state)
+      const uid = this.uids === null ? null : (state.spec()?.uid ?? this.uids.take(sandboxId))
+      await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
+      await this.starts.pass(() => this.start(state, spec, uid))
+    })
+  }
+
+  stop(sandboxId: string): Promise<void> {
+    return this.inTurn(sandboxId, async () => {
+      const state = this.layout.state(sandboxId)
+      await this.end(state)
+      await closeVolume(this.layout.volume(state))
+    })
+  }
+
+  destroy(sandboxId: string): Promise<void> {
+    return this.inTurn(sandboxId, async () => {
+      const state = this.layout.state(sandboxId)
+      const uid = state.spec()?.uid ?? null
+      await this.end(state)
+      await removeVolume(this.layout.volume(state))
+      await rm(state.folder, { recursive: true, force: true })
+      if (uid !== null) this.uids?.release(uid)
+    })
+  }
+
+  inventory(): ReadonlyArray<InventoryEntry> {
+    const entries = new Map<string, InventoryEntry>()
+    for (const sandboxId of this.layout.sandboxIds()) {
+      const known = this.live.get(sandboxId)?.record ?? null
+      // What another process of this service has started since, only the file knows.
+      const record = known !== null && isUp(known) ? known : this.upOnFile(sandboxId)
+      const state = record === null ? "volume" : "running"
+      entries.set(sandboxId, { sandboxId, state, generation: record?.generation ?? null })
+    }
+    // Processes whose folder is gone still run.
+    const folders = new Set(entries.keys())
+    for (const { sandboxId, generation } of markedProcesses(this.layout.instance, (id) => !folders.has(id))) {
+      entries.set(sandboxId, { sandboxId, state: "running", generation })
+    }
+    return [...entries.values()]
+  }
+
+  /** Null when that generation does not run here. */
+  guest(sandboxId: string, generation: number): Guest | null {
+    return this.running(sandboxId, generation)?.guest ?? null
+  }
+
+  /** Null when that generation does not run here. */
+  sample(sandboxId: string, generation: number): ResourceSample | null {
+    const record = this.running(sandboxId, generation)?.record
+    if (record === undefined || record.init === null) return null
+    const network = record.networkEnabled ? networkBytes(record.init.pid) : null
+    return {
+      cpuSeconds: cgroupCpuSeconds(this.cgroups, sandboxId),
+      memoryBytes: cgroupMemoryBytes(this.cgroups, sandboxId),
+      volumeBytes: volumeUsedBytes(this.layout.volume(this.layout.state(sandboxId))),
+      networkRxBytes: network?.received ?? null,
+      networkTxBytes: network?.sent ?? null
+    }
+  }
+
+  /** Looks at every Sandbox that should run; returns all that are known to have ended by themselves. */
+  look(): ReadonlyArray<RuntimeDown> {
+    // A pid is soon asked for; whether it is still the same process takes reading, and is looked at now and then.
+    const isThorough = this.looks++ % THOROUGH_EVERY_LOOKS === 0
+    for (const [sandboxId, { record }] of this.live) {
+      if ((!isThorough && mayBeUp(record)) || isUp(record)) continue
+      this.found(sandboxId, record)
+    }
+    return [...this.dead.values()]
+  }
+
+  /** Console bytes since the last call of any caller. */
+  readConsoles(): ReadonlyArray<{ sandboxId: string; generation: number; offset: number; bytes: Uint8Array }> {
+    return [...this.live].flatMap(([sandboxId, { record, console }]) => {
+      const chunk = console.read()
+      return chunk === null ? [] : [{ sandboxId, generation: record.generation, ...chunk }]
+    })
+  }
+
+  /** Calls back when something may have ended, sooner than the next look would find it. */
+  watch(wake: () => void): () => void {
+    this.watchers.add(wake)
+    return () => this.watchers.delete(wake)
+  }
+
+  private async start(state: SandboxState, spec: SandboxSpec, uid: number | null): Promise<void> {
+    const { sandboxId, generation } = spec
+    const session = this.connectTo(state)
+    try {
+      const { record, monitor } = await boot({
+        layout: this.layout,
+        cgroups: this.cgroups,
+        state,
+        spec,
+        uid,
+        processesMax: this.options.processesMax,
+        agentAnswers: () => this.agentAnswers(session, generation)
+      })
+      this.keep(sandboxId, record, session)
+      monitor.on("exit", () => {
+        for (const wake of [...this.watchers]) wake()
+      })
+    } catch (cause) {
+      session.close()
+      await this.end(state)
+      throw cause
+    }
+  }
+
+  /** Ends whatever runs of this Sandbox, recorded or not, and forgets that it ran. */
+  private async end(state: SandboxState): Promise<void> {
+    this.forget(state.sandboxId)
+    this.dead.delete(state.sandboxId)
+    await endProcesses(this.layout.instance, this.cgroups, state)
+    await state.forgetRuntime()
+  }
+
+  private running(sandboxId: string, generation: number): Live | null {
+    const live = this.live.get(sandboxId) ?? this.lookUp(sandboxId)
+    return live?.record.generation === generation ? live : null
+  }
+
+  /** A runtime that another process of this service started. */
+  private lookUp(sandboxId: string): Live | null {
+    if (this.queues.has(sandboxId)) return null
+    const record = this.upOnFile(sandboxId)
+    return record === null ? null : this.adopt(sandboxId, record)
+  }
+
+  private upOnFile(sandboxId: string): RuntimeRecord | null {
+    const record = this.layout.state(sandboxId).runtime()
+    return record !== null && isUp(record) ? record : null
+  }
+
+  private adopt(sandboxId: string, record: RuntimeRecord): Live {
+    return this.keep(sandboxId, record, this.connectTo(this.layout.state(sandboxId)))
+  }
+
+  private keep(sandboxId: string, record: RuntimeRecord, session: AgentSession): Live {
+    const console = new ConsoleTail(this.layout.console(this.layout.state(sandboxId), record.generation))
+    const live = { record, session, guest: makeAgentGuest(session), console }
+    this.live.set(sandboxId, live)
+    return live
+  }
+
+  private forget(sandboxId: string): void {
+    const live = this.live.get(sandboxId)
+    if (live === undefined) return
+    live.session.close()
+    live.console.close()
+    this.live.delete(sandboxId)
+  }
+
+  /** It ended by itself. */
+  private found(sandboxId: string, record: RuntimeRecord): void {
+    this.forget(sandboxId)
+    // bwrap inside outlives the agent as long as anything else does; without the agent nobody can reach it.
+    for (const it of [record.init, record.monitor]) if (it !== null && sameBoot(it)) killNow(it)
+    const { exitCode } = this.layout.state(sandboxId).readStatus()
+    const reason: RuntimeDown["reason"] =
+      exitCode === 0
+        ? { code: "EXITED", message: "The Sandbox ended by itself." }
+        : {
+            code: "CRASHED",
+            message:
+              cgroupOomKills(this.cgroups, sandboxId) > 0
+                ? "The Sandbox ended without being asked to; processes in it had been killed because it was out of memory."
+                : "The Sandbox ended without being asked to."
+          }
+    this.dead.set(sandboxId, { type: "down", sandboxId, generation: record.generation, reason })
+  }
+
+  private connectTo(state: SandboxState): AgentSession {
+    return makeAgentSession({ connect: () => connectSocket(state.socket) })
+  }
+
+  /** Resolves with the agent's pid inside the Sandbox. */
+  private async agentAnswers(session: AgentSession, generation: number): Promise<number> {
+    const health = await this.options.run(agentHealth(session, HEALTH_TIMEOUT_MS))
+    if (health.generation !== generation) throw new Error(`generation ${health.generation} answers, not ${generation}`)
+    return health.pid
+  }
+
+  private inTurn<A>(sandboxId: string, act: () => Promise<A>): Promise<A> {
+    const before = this.queues.get(sandboxId) ?? Promise.resolve()
+    const turn = before.then(act, act)
+    this.queues.set(sandboxId, turn)
+    const done = () => {
+      if (this.queues.get(sandboxId) === turn) this.queues.delete(sandboxId)
+    }
+    turn.then(done, done)
+    return turn
+  }
+}

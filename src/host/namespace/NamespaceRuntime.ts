@@ -1,0 +1,142 @@
+/** The `namespace` driver: Sandboxes as bubblewrap namespaces on this host's kernel. */
+import { Effect, Layer, Schema, Stream } from "effect"
+import { Settings } from "../../Config.ts"
+import { GuestUnavailable } from "../../runtime/Guest.ts"
+import {
+  type ConsoleChunk,
+  Runtime,
+  type RuntimeDown,
+  RuntimeRefused,
+  RuntimeUnavailable,
+  RuntimeUnsupported
+} from "../../runtime/Runtime.ts"
+import { NamespaceHost } from "./NamespaceHost.ts"
+import { networkObstacle, probe, statementsOf } from "./probe.ts"
+import { UserIdsExhausted } from "./UserIds.ts"
+import { LoopDevicesExhausted } from "./volume.ts"
+
+/** This host cannot run Sandboxes in namespaces; the message says what is missing and how to mend it. */
+export class NamespacesUnusable extends Schema.TaggedError<NamespacesUnusable>()("NamespacesUnusable", {
+  message: Schema.String
+}) {}
+
+const LOOK_INTERVAL_MS = 500
+const CONSOLE_INTERVAL_MS = 1_000
+
+const unavailable = (cause: unknown): RuntimeUnavailable =>
+  new RuntimeUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
+
+/** Every call runs to its end even if its caller is interrupted: half a boot helps nobody. */
+const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, RuntimeUnavailable> =>
+  Effect.uninterruptible(Effect.tryPromise({ try: act, catch: unavailable }))
+
+const refused = (cause: unknown): RuntimeRefused | RuntimeUnavailable => {
+  if (cause instanceof LoopDevicesExhausted || cause instanceof UserIdsExhausted) {
+    return new RuntimeRefused({
+      code: "HOST_FULL",
+      message: `This host has no room for another Sandbox: ${cause.message}`
+    })
+  }
+  if (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message)) {
+    return new RuntimeRefused({ code: "HOST_FULL", message: "This host's disk is full" })
+  }
+  return unavailable(cause)
+}
+
+/** Looks at the ends of whole intervals fall together, and wake the process once. */
+const untilEnd = (intervalMs: number): number => 1 + Math.ceil(intervalMs - (performance.now() % intervalMs))
+
+/** Resolves after the interval at the latest, or sooner when something may have ended. */
+const pause = (host: NamespaceHost, intervalMs: number): Effect.Effect<void> =>
+  Effect.callback<void>((resume) => {
+    const done = () => {
+      clearTimeout(timer)
+      stop()
+      resume(Effect.void)
+    }
+    const timer = setTimeout(done, untilEnd(intervalMs))
+    const stop = host.watch(done)
+    return Effect.sync(() => {
+      clearTimeout(timer)
+      stop()
+    })
+  })
+
+/** Every ended runtime once for each consumer of the stream. */
+const downs = (host: NamespaceHost): Stream.Stream<RuntimeDown> =>
+  Stream.suspend(() => {
+    let told = new Set<RuntimeDown>()
+    let first = true
+    const look = Effect.gen(function* () {
+      if (!first) yield* pause(host, LOOK_INTERVAL_MS)
+      first = false
+      const dead = host.look()
+      const fresh = dead.filter((it) => !told.has(it))
+      told = new Set(dead)
+      return fresh
+    })
+    return Stream.flattenIterable(Stream.fromEffectRepeat(look))
+  })
+
+const console = (host: NamespaceHost): Stream.Stream<ConsoleChunk> =>
+  Stream.flattenIterable(
+    Stream.fromEffectRepeat(
+      Effect.suspend(() => {
+        const chunks = host.readConsoles()
+        return chunks.length > 0 ? Effect.succeed(chunks) : Effect.as(pause(host, CONSOLE_INTERVAL_MS), chunks)
+      })
+    )
+  )
+
+export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.effect(
+  Runtime,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const run = Effect.runPromiseWith(yield* Effect.context())
+    const found = yield* probe
+    if (!found.ok) return yield* new NamespacesUnusable({ message: found.reason })
+    const host = yield* Effect.acquireRelease(
+      Effect.tryPromise({
+        try: () =>
+          NamespaceHost.open({
+            dataDir: settings.dataDir,
+            processesMax: settings.sandboxProcesses,
+            parallelStarts: settings.parallelStarts,
+            run
+          }),
+        catch: (cause) => new NamespacesUnusable({ message: unavailable(cause).message })
+      }),
+      (it) => Effect.promise(() => it.close())
+    )
+    return Runtime.of({
+      driver: "namespace",
+      kind: "namespace",
+      capabilities: {
+        suspend: false,
+        networkFiltered: networkObstacle() === null,
+        statements: statementsOf(host.cgroups, host.layout.volumesEnforced)
+      },
+      provision: (spec) =>
+        Effect.uninterruptible(Effect.tryPromise({ try: () => host.provision(spec), catch: refused })),
+      stop: (sandboxId) => attempt(() => host.stop(sandboxId)),
+      destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
+      suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),
+      inventory: Effect.try({ try: () => host.inventory(), catch: unavailable }),
+      guest: (sandboxId, generation) =>
+        Effect.suspend(() => {
+          const guest = host.guest(sandboxId, generation)
+          return guest === null
+            ? Effect.fail(new GuestUnavailable({ message: "That generation of the Sandbox does not run" }))
+            : Effect.succeed(guest)
+        }),
+      sample: (sandboxId, generation) =>
+        Effect.flatMap(Effect.try({ try: () => host.sample(sandboxId, generation), catch: unavailable }), (sample) =>
+          sample === null
+            ? Effect.fail(new RuntimeUnavailable({ message: "That generation of the Sandbox does not run" }))
+            : Effect.succeed(sample)
+        ),
+      downs: downs(host),
+      console: console(host)
+    })
+  })
+)

@@ -1,0 +1,144 @@
+/** One boot of a Sandbox, from its volume to the first answer of its agent and its network. */
+import type { ChildProcess } from "node:child_process"
+import { closeSync, readdirSync, readFileSync } from "node:fs"
+import { rm } from "node:fs/promises"
+import { join } from "node:path"
+import type { SandboxSpec } from "../../runtime/Runtime.ts"
+import { type CgroupHost, makeCgroups } from "./cgroups.ts"
+import type { HostLayout } from "./HostLayout.ts"
+import { launch } from "./launch.ts"
+import { connectNetwork, denyRoutes } from "./network.ts"
+import { networkObstacle } from "./probe.ts"
+import { identify, identifyInside } from "./processIdentity.ts"
+import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
+import { seccompProgram } from "./seccomp.ts"
+import { freshTemporary, openVolume, temporaryOf, workspaceOf } from "./volume.ts"
+
+export interface BootOptions {
+  readonly layout: HostLayout
+  readonly cgroups: CgroupHost
+  readonly state: SandboxState
+  readonly spec: SandboxSpec
+  /** The Sandbox's own user, when the service is root. */
+  readonly uid: number | null
+  readonly processesMax: number
+  /** Resolves with the agent's pid inside the Sandbox once it answers. */
+  readonly agentAnswers: () => Promise<number>
+}
+
+export interface Booted {
+  readonly record: RuntimeRecord
+  readonly monitor: ChildProcess
+}
+
+const CONSOLE_SHOWN_CHARS = 500
+
+const seccomp = seccompProgram(process.arch)
+
+/** On failure the caller ends what was started; the error carries what the console said. */
+export const boot = async (options: BootOptions): Promise<Booted> => {
+  const { layout, state, spec, uid } = options
+  const obstacle = spec.networkEnabled ? networkObstacle() : null
+  if (obstacle !== null) throw new Error(`A Sandbox cannot have network: ${obstacle}`)
+  const place = layout.volume(state)
+  const console = layout.console(state, spec.generation)
+  const launched = await launchWith(options)
+  let { gone } = launched
+  try {
+    const monitor = identify(launched.monitor.pid)
+    if (monitor === null) throw new Error("bubblewrap ended at once")
+    const { generation, networkEnabled } = spec
+    const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null }
+    await state.writeRuntime(begun)
+    await openVolume(place, spec.volumeBytes, uid)
+    await freshTemporary(place, uid)
+    await removeConsoles(place.folder)
+    const connect = (pid: number) => {
+      const exitFd = gone!
+      gone = null
+      return connectNetwork({ pid, throughUserNamespace: uid === null, exitFd, marker: layout.marker(spec) })
+    }
+    if (networkEnabled && uid === null) {
+      launched.makeNetwork()
+      await unlessEnded(launched.monitor, launched.networkMade)
+      await connect(monitor.pid)
+    }
+    launched.go()
+    const innerPid = await unlessEnded(launched.monitor, options.agentAnswers())
+    const init = identify(state.readStatus().childPid ?? 0)
+    const agent = init === null ? null : identifyInside(init.pid, innerPid)
+    if (init === null || agent === null) throw new Error("the agent's process cannot be told")
+    if (networkEnabled && uid !== null) {
+      await denyRoutes(init.pid)
+      await connect(init.pid)
+    }
+    const record = { ...begun, init, agent }
+    await state.writeRuntime(record)
+    return { record, monitor: launched.monitor }
+  } catch (cause) {
+    if (gone !== null) closeSync(gone)
+    const said = tailOf(console)
+    if (cause instanceof Error && said !== "") cause.message += ` (its console: ${said})`
+    throw cause
+  }
+}
+
+const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: BootOptions) => {
+  const place = layout.volume(state)
+  const limits = { memoryBytes: spec.memoryBytes, vcpus: spec.vcpus, processes: processesMax }
+  const groups = uid === null ? { joins: [], delegated: null } : await makeCgroups(cgroups, spec.sandboxId, limits, uid)
+  return launch({
+    state,
+    marker: layout.marker(spec),
+    console: layout.console(state, spec.generation),
+    seccomp,
+    uid,
+    cgroups: groups.joins,
+    processesMax: uid === null || cgroups.enforced.pids ? null : processesMax,
+    bubblewrap: {
+      generation: spec.generation,
+      node: layout.node,
+      agent: layout.agent,
+      etc: layout.etc(spec.networkEnabled),
+      workspace: workspaceOf(place),
+      cgroup: groups.delegated,
+      tmp: temporaryOf(place),
+      memoryBytes: spec.memoryBytes,
+      seccomp: seccomp !== null,
+      networkEnabled: spec.networkEnabled,
+      inNetwork: spec.networkEnabled && uid === null
+    }
+  })
+}
+
+/** Those of earlier generations. */
+const removeConsoles = async (folder: string): Promise<void> => {
+  for (const name of readdirSync(folder)) {
+    if (name.startsWith("console-")) await rm(join(folder, name), { force: true })
+  }
+}
+
+/** What is awaited, unless the monitor ends before. */
+const unlessEnded = async <A>(monitor: ChildProcess, awaited: Promise<A>): Promise<A> => {
+  let ended = () => {}
+  const end = new Promise<never>((_, reject) => {
+    ended = () => reject(new Error(`bubblewrap ended with ${monitor.exitCode ?? monitor.signalCode}`))
+    monitor.once("exit", ended)
+    if (monitor.exitCode !== null || monitor.signalCode !== null) ended()
+  })
+  try {
+    return await Promise.race([awaited, end])
+  } finally {
+    monitor.off("exit", ended)
+    end.catch(() => {})
+    awaited.catch(() => {})
+  }
+}
+
+const tailOf = (path: string): string => {
+  try {
+    return readFileSync(path, "utf8").trim().slice(-CONSOLE_SHOWN_CHARS)
+  } catch {
+    return ""
+  }
+}

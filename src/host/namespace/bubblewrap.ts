@@ -1,0 +1,89 @@
+/**
+ * What bubblewrap is told: one Sandbox's namespaces, mounts and limits. Arguments go through a pipe-like file (`--args FD`), so that a
+ * Sandbox, which can read the command line of its PID 1, learns no path of the host.
+ *
+ * @source bwrap(1) 0.8; lab.md "bubblewrap"
+ */
+import { AGENT_NODE_ARGUMENTS } from "../../runtime/agentClient/agentBundle.ts"
+import { SANDBOX_HOSTNAME, SANDBOX_UID, SANDBOX_USER, systemArguments } from "./systemFiles.ts"
+
+/** The descriptors that the launcher passes to bwrap; only the first reaches the agent. */
+export const Descriptor = { listen: 3, seccomp: 4, arguments: 5, status: 6, sync: 7 } as const
+
+export interface BubblewrapOptions {
+  readonly generation: number
+  readonly node: string
+  readonly agent: string
+  readonly etc: string
+  readonly workspace: string
+  /** The delegated cgroup v2 directory. */
+  readonly cgroup: string | null
+  /** On the volume: in memory it would be small, and what fills it could not be reclaimed. */
+  readonly tmp: string
+  /** The Sandbox's memory, of which /dev/shm and /run may take a third together. */
+  readonly memoryBytes: number
+  readonly seccomp: boolean
+  readonly networkEnabled: boolean
+  /** bwrap is started in the Sandbox's network namespace already. */
+  readonly inNetwork: boolean
+}
+
+const OWN = "/opt/atoll"
+
+const environment = (options: BubblewrapOptions): Readonly<Record<string, string>> => ({
+  PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+  LANG: "C.UTF-8",
+  HOME: "/workspace",
+  // One thread for name lookups and one for files: each costs memory.
+  UV_THREADPOOL_SIZE: "2",
+  MALLOC_ARENA_MAX: "1",
+  ATOLL_AGENT_LISTEN: `fd:${Descriptor.listen}`,
+  ATOLL_AGENT_GENERATION: String(options.generation),
+  ATOLL_AGENT_RUN_DIR: "/run/atoll-agent",
+  ATOLL_AGENT_USER: SANDBOX_USER,
+  ...(options.cgroup === null ? {} : { ATOLL_AGENT_CGROUP: `${OWN}/cgroup` })
+})
+
+const tmpfs = (path: string, bytes: number, mode: string): ReadonlyArray<string> => [
+  "--perms",
+  mode,
+  "--size",
+  String(bytes),
+  "--tmpfs",
+  path
+]
+
+/** The command comes last and the arguments are NUL-separated. */
+export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
+  const list = [
+    "--unshare-user",
+    "--unshare-ipc",
+    "--unshare-pid",
+    ...(options.inNetwork ? [] : ["--unshare-net"]),
+    "--unshare-uts",
+    "--unshare-cgroup-try",
+    ...["--uid", String(SANDBOX_UID), "--gid", String(SANDBOX_UID), "--hostname", SANDBOX_HOSTNAME],
+    "--new-session",
+    "--clearenv",
+    ...Object.entries(environment(options)).flatMap(([name, value]) => ["--setenv", name, value]),
+    // Without a mode of their own the folders that binds need are closed to all but their owner.
+    ...["/etc", "/opt", OWN, "/var"].flatMap((path) => ["--perms", "0755", "--dir", path]),
+    ...systemArguments(options.etc),
+    ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"],
+    ...["--proc", "/proc", "--dev", "/dev"],
+    ...tmpfs("/dev/shm", Math.floor(options.memoryBytes / 4), "1777"),
+    ...tmpfs("/run", Math.floor(options.memoryBytes / 16), "0755"),
+    ...["--bind", options.workspace, "/workspace", "--bind", options.tmp, "/tmp"],
+    ...["--ro-bind", options.node, `${OWN}/node`, "--ro-bind", options.agent, `${OWN}/agent.cjs`],
+    ...(options.cgroup === null ? [] : ["--bind", options.cgroup, `${OWN}/cgroup`]),
+    ...["--remount-ro", "/dev", "--remount-ro", "/"],
+    ...["--cap-drop", "ALL"],
+    ...(options.seccomp ? ["--seccomp", String(Descriptor.seccomp)] : []),
+    ...["--json-status-fd", String(Descriptor.status)],
+    ...(options.networkEnabled ? ["--sync-fd", String(Descriptor.sync)] : []),
+    ...["--chdir", "/workspace"]
+  ]
+  return Buffer.from(list.map((it) => `${it}\0`).join(""))
+}
+
+export const agentCommand: ReadonlyArray<string> = [`${OWN}/node`, ...AGENT_NODE_ARGUMENTS, `${OWN}/agent.cjs`]

@@ -1,0 +1,110 @@
+/** A QEMU process that we are connected to: its control socket, its boot port and its agent. */
+import { Effect, Schedule } from "effect"
+import { connectSerial } from "../../agent/serialLink.ts"
+import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
+import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import type { Guest } from "../../runtime/Guest.ts"
+import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { attempt, unavailable } from "./attempt.ts"
+import { BootPort } from "./BootPort.ts"
+import { goneWithin } from "./launch.ts"
+import { isAlive, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
+import { Qmp, type QmpEvent } from "./Qmp.ts"
+import type { SandboxFolder } from "./SandboxFolder.ts"
+import { connectUnixSoon } from "./unixSocket.ts"
+
+const SOCKET_TIMEOUT_MS = 10_000
+const MIGRATION_TIMEOUT_MS = 60_000
+const KILL_TIMEOUT_MS = 10_000
+
+export interface Machine {
+  readonly process: ProcessIdentity
+  readonly qmp: Qmp
+  readonly boot: BootPort
+  readonly session: AgentSession
+  readonly guest: Guest
+}
+
+/** Waits for the sockets of a QEMU that has just been started, or finds those of one that runs. */
+export const connectMachine = (
+  folder: SandboxFolder,
+  process: ProcessIdentity
+): Effect.Effect<Machine, RuntimeUnavailable> =>
+  Effect.suspend(() => {
+    const soon = { timeoutMs: SOCKET_TIMEOUT_MS, stillWorth: () => isAlive(process) }
+    const connect = async (): Promise<Machine> => {
+      const qmp = await Qmp.open(await connectUnixSoon(folder.file("qmpSocket"), soon))
+      try {
+        const boot = new BootPort(await connectUnixSoon(folder.file("bootSocket"), soon))
+        const session = makeAgentSession({
+          connect: async () => connectSerial(await connectUnixSoon(folder.file("agentSocket"), soon)),
+          idleMs: null
+        })
+        return { process, qmp, boot, session, guest: makeAgentGuest(session) }
+      } catch (error) {
+        qmp.close()
+        throw error
+      }
+    }
+    return attempt("connecting to QEMU", connect)
+  })
+
+/** Ends our connections; the machine runs on. */
+export const disconnect = (machine: Machine): Effect.Effect<void> =>
+  Effect.sync(() => {
+    machine.session.close()
+    machine.boot.close()
+    machine.qmp.close()
+  })
+
+/** Ends the process at once and waits until it is gone. */
+export const killProcess = (process: ProcessIdentity): Effect.Effect<void, RuntimeUnavailable> =>
+  Effect.flatMap(
+    attempt("ending QEMU", () => {
+      signal(process, "SIGKILL")
+      return goneWithin(() => isAlive(process), KILL_TIMEOUT_MS)
+    }),
+    (gone) => (gone ? Effect.void : Effect.fail(unavailable("QEMU does not end, not even when it is killed.")))
+  )
+
+/** Waits until the agent answers. */
+export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect<void, RuntimeUnavailable> =>
+  agentHealth(machine.session).pipe(
+    Effect.retry({ schedule: Schedule.spaced(20), while: () => isAlive(machine.process) }),
+    Effect.asVoid,
+    Effect.mapError(({ message }) => unavailable(message)),
+    Effect.timeoutOrElse({
+      duration: timeoutMs,
+      orElse: () => Effect.fail(unavailable(`The guest's agent did not answer within ${timeoutMs} ms.`))
+    })
+  )
+
+const migrationEnded = ({ event, data }: QmpEvent) =>
+  event === "MIGRATION" && (data["status"] === "completed" || data["status"] === "failed")
+
+const migrate = async (qmp: Qmp, command: "migrate" | "migrate-incoming", file: string, ignoreShared: boolean) => {
+  await qmp.execute("migrate-set-capabilities", {
+    capabilities: [
+      { capability: "events", state: true },
+      { capability: "x-ignore-shared", state: ignoreShared }
+    ]
+  })
+  if (!ignoreShared) {
+    // Pages at fixed places, read and written in long runs instead of one by one. QEMU before 9.0 has no such thing, and writes the old way.
+    await qmp
+      .execute("migrate-set-capabilities", { capabilities: [{ capability: "mapped-ram", state: true }] })
+      .catch(() => {})
+  }
+  if (command === "migrate") await qmp.execute("migrate-set-parameters", { "max-bandwidth": 64 * 1024 ** 3 })
+  const ended = qmp.next(migrationEnded, MIGRATION_TIMEOUT_MS)
+  ended.catch(() => {})
+  await qmp.execute(command, { uri: `file:${file}` })
+  if ((await ended).data["status"] === "failed") throw new Error("QEMU could not move the machine's state")
+}
+
+/** Writes the state of a stopped machine; without its memory when that is shared with a file. */
+export const saveState = (machine: Machine, file: string, options: { readonly memoryIsShared: boolean }) =>
+  attempt("saving a machine's state", () => migrate(machine.qmp, "migrate", file, options.memoryIsShared))
+
+export const loadState = (machine: Machine, file: string, options: { readonly memoryIsShared: boolean }) =>
+  attempt("loading a machine's state", () => migrate(machine.qmp, "migrate-incoming", file, options.memoryIsShared))

@@ -1,0 +1,105 @@
+/** The `qemu` driver: every Sandbox a virtual machine. */
+import { readFile } from "node:fs/promises"
+import { Effect, Layer, Queue, Schedule, Stream } from "effect"
+import { Settings } from "../../Config.ts"
+import { type ResourceSample, Runtime, type RuntimeDown, RuntimeUnsupported } from "../../runtime/Runtime.ts"
+import { attempt } from "./attempt.ts"
+import { Consoles } from "./Consoles.ts"
+import { Machines } from "./Machines.ts"
+import { cpuSecondsOf } from "./ProcessIdentity.ts"
+import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./QemuHost.ts"
+import { allocatedBytes } from "./Volume.ts"
+
+const CONSOLE_INTERVAL_MS = 500
+/** How often it is looked whether every machine still has its way to the network. */
+const NETWORK_INTERVAL_MS = 2_000
+
+/** Bytes through slirp4netns' device in QEMU's network namespace: received and sent as the guest sees them. */
+const networkBytes = async (pid: number): Promise<{ readonly rx: number; readonly tx: number } | null> => {
+  const text = await readFile(`/proc/${pid}/net/dev`, "latin1").catch(() => "")
+  const fields = /^\s*tap0:\s*(.+)$/m.exec(text)?.[1]?.trim().split(/\s+/)
+  return fields === undefined ? null : { rx: Number(fields[0]), tx: Number(fields[8]) }
+}
+
+/** What of the guest's memory and QEMU's own is in the host's. */
+const residentBytes = async (pid: number): Promise<number | null> => {
+  const text = await readFile(`/proc/${pid}/status`, "latin1").catch(() => "")
+  const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]
+  return kibibytes === undefined ? null : Number(kibibytes) * 1024
+}
+
+/** Measured on the host: a guest cannot say otherwise. */
+const sample = (machines: Machines) => (sandboxId: string, generation: number) =>
+  Effect.flatMap(machines.running(sandboxId, generation), ({ machine, record }) =>
+    attempt("measuring a machine", async (): Promise<ResourceSample> => {
+      const { process } = machine
+      const network = record.network === null ? null : await networkBytes(process.pid)
+      return {
+        cpuSeconds: cpuSecondsOf(process),
+        memoryBytes: await residentBytes(process.pid),
+        volumeBytes: await allocatedBytes(machines.folderOf(sandboxId).file("volume")),
+        networkRxBytes: record.network === null ? 0 : (network?.rx ?? null),
+        networkTxBytes: record.network === null ? 0 : (network?.tx ?? null)
+      }
+    })
+  )
+
+const consoleChunks = (machines: Machines) =>
+  Stream.suspend(() => {
+    const consoles = new Consoles()
+    const look = Effect.gen(function* () {
+      const files = machines.all().map(({ sandboxId, generation }) => ({
+        sandboxId,
+        generation,
+        path: machines.folderOf(sandboxId).file("console")
+      }))
+      const chunks = yield* Effect.promise(() => consoles.read(files))
+      if (chunks.length === 0) yield* Effect.sleep(CONSOLE_INTERVAL_MS)
+      return chunks
+    })
+    return Stream.flattenIterable(Stream.fromEffectRepeat(look))
+  })
+
+export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.effect(
+  Runtime,
+  Effect.gen(function* () {
+    const settings = yield* Settings
+    const host = yield* openQemuHost(settings)
+    const downs = yield* Queue.unbounded<RuntimeDown>()
+    const machines = new Machines(host, settings, downs)
+    yield* Effect.acquireRelease(machines.adoptAll, () => machines.release)
+    yield* machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS)), Effect.forkScoped)
+    // Templates and spares are made ahead of the first Sandbox, not by it.
+    if (host.qemu.clones) {
+      yield* Effect.forEach(
+        [true, false],
+        (network) => {
+          const shape = machines.shapeFor(shapeOf(settings, network))
+          return Effect.ignore(Effect.andThen(machines.template(shape), machines.prepareSpare(shape)))
+        },
+        { discard: true }
+      ).pipe(Effect.forkScoped)
+    }
+    return Runtime.of({
+      driver: "qemu",
+      kind: "vm",
+      capabilities: {
+        suspend: host.qemu.clones,
+        networkFiltered: host.networkObstacle === null,
+        statements: statementsOf(host)
+      },
+      provision: (spec) => machines.provision(spec),
+      stop: (sandboxId) => machines.stop(sandboxId),
+      destroy: (sandboxId) => machines.destroy(sandboxId),
+      suspend: (sandboxId, generation) =>
+        host.qemu.clones
+          ? machines.suspend(sandboxId, generation)
+          : Effect.fail(new RuntimeUnsupported({ message: "This host's QEMU is older than 8.2 and cannot do it." })),
+      inventory: machines.inventory,
+      guest: (sandboxId, generation) => machines.guest(sandboxId, generation),
+      sample: sample(machines),
+      downs: Stream.fromQueue(downs),
+      console: consoleChunks(machines)
+    })
+  })
+)

@@ -1,0 +1,135 @@
+/**
+ * Machines that are started ahead and nobody's yet: cloned, given all of their identity but the name, warmed and paused. The Sandbox that gets one
+ * waits for neither QEMU nor the translation of the guest's code, which is what a start takes under emulation.
+ *
+ * A bounded number for each kind of machine. They count in the host's admission like any other, are given up as soon as a Sandbox needs their room,
+ * and end with the service; those that a killed service left are found by their name.
+ */
+import { Effect, Fiber } from "effect"
+import type { RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import type { Machine } from "./Machine.ts"
+import type { MachineShape } from "./machineArguments.ts"
+import type { MachineRecord } from "./SandboxFolder.ts"
+
+/** A Sandbox that has just started is busy with its first commands; the next spare waits until then. */
+const REFILL_DELAY_MS = 1_000
+
+const PREFIX = "spare-"
+
+/** The name of a spare's folder and record, in the place of a Sandbox's id. */
+export const spareName = (unique: string): string => `${PREFIX}${unique}`
+export const isSpare = (sandboxId: string): boolean => sandboxId.startsWith(PREFIX)
+
+export interface Spare {
+  readonly machine: Machine
+  readonly record: MachineRecord
+}
+
+interface Kind {
+  readonly ready: Array<Spare>
+  making: Fiber.Fiber<void> | null
+  /** Somebody waits for the one that is being made. */
+  awaited: boolean
+}
+
+export interface SparesOptions {
+  /** For each kind of machine; 0: none. */
+  readonly max: number
+  /** Waits for nothing that a start which drops spares may hold. */
+  readonly make: (shape: MachineShape) => Effect.Effect<Spare, RuntimeRefused | RuntimeUnavailable>
+  readonly discard: (spare: Spare) => Effect.Effect<void>
+}
+
+export class Spares {
+  private readonly kinds = new Map<string, Kind>()
+  private readonly options: SparesOptions
+  private closed = false
+
+  constructor(options: SparesOptions) {
+    this.options = options
+  }
+
+  /** One for this caller alone; waits for one that is being made. Null when there is none to be had soon. */
+  claim(shape: MachineShape): Effect.Effect<Spare | null> {
+    const kind = this.kindOf(shape)
+    return Effect.suspend(() => {
+      const spare = kind.ready.shift()
+      if (spare !== undefined) return Effect.succeed(spare)
+      if (kind.making === null || kind.awaited) return Effect.succeed(null)
+      kind.awaited = true
+      return Fiber.await(kind.making).pipe(
+        Effect.map(() => kind.ready.shift() ?? null),
+        Effect.ensuring(
+          Effect.sync(() => {
+            kind.awaited = false
+          })
+        )
+      )
+    })
+  }
+
+  /** Makes what is missing, after a while and one at a time. Returns at once. */
+  refill(shape: MachineShape): Effect.Effect<void> {
+    const kind = this.kindOf(shape)
+    const missing = () => !this.closed && kind.making === null && kind.ready.length < this.options.max
+    const refill: Effect.Effect<void> = Effect.suspend(() => {
+      if (!missing()) return Effect.void
+      // Not before `making` is set: what fails at once must find it.
+      const made = Effect.andThen(Effect.yieldNow, this.options.make(shape)).pipe(
+        Effect.flatMap((spare) =>
+          this.closed ? this.options.discard(spare) : Effect.sync(() => this.keep(kind, spare))
+        ),
+        Effect.as(true),
+        // A full host has no room for machines that nobody needs yet.
+        Effect.catchTag("RuntimeRefused", () => Effect.succeed(false)),
+        Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+          Effect.as(Effect.logWarning(`No machine could be started ahead: ${message}`), false)
+        ),
+        Effect.tap(() =>
+          Effect.sync(() => {
+            kind.making = null
+          })
+        ),
+        Effect.flatMap((again) => (again ? refill : Effect.void))
+      )
+      const fiber = Effect.runFork(made)
+      kind.making = fiber
+      return Effect.void
+    })
+    return Effect.suspend(() =>
+      missing() ? Effect.asVoid(Effect.forkDetach(Effect.andThen(Effect.sleep(REFILL_DELAY_MS), refill))) : Effect.void
+    )
+  }
+
+  /** Gives up all, also those that are being made. True when that made room. */
+  readonly drop: Effect.Effect<boolean> = Effect.gen({ self: this }, function* () {
+    for (const { making } of this.kinds.values()) if (making !== null) yield* Fiber.await(making)
+    const spares = [...this.kinds.values()].flatMap(({ ready }) => ready.splice(0))
+    yield* Effect.forEach(spares, this.options.discard, { discard: true })
+    return spares.length > 0
+  })
+
+  /** No more of them. */
+  readonly close: Effect.Effect<void> = Effect.suspend(() => {
+    this.closed = true
+    return Effect.asVoid(this.drop)
+  })
+
+  private kindOf(shape: MachineShape): Kind {
+    const key = JSON.stringify(shape)
+    const kind = this.kinds.get(key) ?? { ready: [], making: null, awaited: false }
+    this.kinds.set(key, kind)
+    return kind
+  }
+
+  private keep(kind: Kind, spare: Spare): void {
+    kind.ready.push(spare)
+    // One that dies while it waits is nobody's loss.
+    void spare.machine.qmp.closed.then(() => {
+      const at = kind.ready.indexOf(spare)
+      if (at < 0) return
+      kind.ready.splice(at, 1)
+      Effect.runFork(this.options.discard(spare))
+    })
+  }
+}

@@ -1,0 +1,213 @@
+/**
+ * A machine that has booted up to its agent and was then frozen: every Sandbox starts as a copy-on-write clone of it.
+ *
+ * Memory, device state and root disk belong together and never change; the folder's name is a digest of everything that went into them (image, agent,
+ * QEMU build, devices, sizes), so what does not fit is not found and a new template is made.
+ *
+ * @source lab.md "QEMU"
+ */
+import { execFile } from "node:child_process"
+import { createHash, randomUUID } from "node:crypto"
+import { chmod, chown, mkdir, open, rename, rm, truncate, utimes, writeFile } from "node:fs/promises"
+import { promisify } from "node:util"
+import { Effect } from "effect"
+import type { Guest } from "../../runtime/Guest.ts"
+import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { attempt, unavailable } from "./attempt.ts"
+import type { GuestImage } from "./GuestImage.ts"
+import { launch } from "./launch.ts"
+import { agentAnswers, connectMachine, disconnect, killProcess, saveState } from "./Machine.ts"
+import { type MachineShape, machineArguments } from "./machineArguments.ts"
+import type { QemuBuild } from "./QemuBuild.ts"
+import { removeUnused } from "./removeUnused.ts"
+import { SandboxFolder } from "./SandboxFolder.ts"
+
+const execute = promisify(execFile)
+
+/** Raised when templates made by an older version of this code must not be used. */
+const REVISION = 2
+/** A guest whose processor is emulated boots in 4 s on an idle host; a busy one takes several times that. */
+const BOOT_TIMEOUT_MS = 90_000
+/** The agent's code paths run this often before the freeze, so that clones find them compiled and in memory. */
+const WARM_RUNS = 12
+/** The guest's own start-up work is over by then. */
+const SETTLE_MS = 500
+
+export interface Template {
+  readonly key: string
+  readonly memoryFile: string
+  readonly stateFile: string
+  /** The image's root disk as the template left it: an overlay of a megabyte, which each clone copies. */
+  readonly rootDisk: string
+}
+
+export interface TemplateHost {
+  readonly vmFolder: string
+  readonly qemu: QemuBuild
+  readonly image: GuestImage
+  /** Runs the machine that becomes the template; null: our own user. */
+  readonly uid: number | null
+}
+
+export const templateKey = (host: TemplateHost, shape: MachineShape): string =>
+  createHash("sha256")
+    .update(
+      JSON.stringify([
+        REVISION,
+        host.qemu.version,
+        host.image.id,
+        shape,
+        machineArguments(shape, { uuid: "", start: { type: "boot", kernel: "", initramfs: "", memoryFile: "" } }),
+        machineArguments(shape, { uuid: "", start: { type: "clone", memoryFile: "" } })
+      ])
+    )
+    .digest("hex")
+    .slice(0, 24)
+
+const templateAt = (folder: string, key: string): Template => ({
+  key,
+  memoryFile: `${folder}/memory`,
+  stateFile: `${folder}/state`,
+  rootDisk: `${folder}/root.qcow2`
+})
+
+/** The complete template of that key, or null. */
+export const findTemplate = async (host: TemplateHost, key: string): Promise<Template | null> => {
+  const folder = `${host.vmFolder}/templates/${key}`
+  const now = new Date()
+  // Its time stamp tells when it was last of use.
+  const complete = await utimes(`${folder}/template.json`, now, now).then(
+    () => true,
+    () => false
+  )
+  return complete ? templateAt(folder, key) : null
+}
+
+/** An overlay whose backing file need not be there yet. */
+export const makeOverlay = async (path: string, backing: { path: string; format: "raw" | "qcow2"; bytes: number }) => {
+  await execute("qemu-img", [
+    ...["create", "-q", "-u", "-f", "qcow2", "-o", "cluster_size=64k,extended_l2=off"],
+    ...["-b", backing.path, "-F", backing.format, path, String(backing.bytes)]
+  ])
+}
+
+const prepareFolder = async (host: TemplateHost, shape: MachineShape, folder: SandboxFolder): Promise<void> => {
+  const { uid, image } = host
+  await folder.prepare(uid)
+  await makeOverlay(folder.file("overlay"), { path: image.rootDisk, format: "raw", bytes: image.rootBytes })
+  for (const name of ["console", "volume"] as const) await folder.makeEmpty(name, uid)
+  await truncate(folder.file("volume"), shape.volumeBytes)
+  for (const [name, bytes] of [
+    ["memory", shape.memoryBytes],
+    ["state", 0]
+  ] as const) {
+    const file = await open(`${folder.path}/${name}`, "wx", 0o600)
+    await file.truncate(bytes)
+    await file.close()
+    if (uid !== null) await chown(`${folder.path}/${name}`, uid, uid)
+  }
+  if (uid !== null) await chown(folder.file("overlay"), uid, uid)
+}
+
+/** From now on nobody writes what clones share. */
+const seal = async (host: TemplateHost, folder: SandboxFolder, key: string): Promise<void> => {
+  const finalFolder = `${host.vmFolder}/templates/${key}`
+  for (const name of ["memory", "state", "root.qcow2"]) {
+    if (host.uid !== null) await chown(`${folder.path}/${name}`, 0, 0)
+    await chmod(`${folder.path}/${name}`, 0o444)
+  }
+  await rm(`${folder.path}/run`, { recursive: true, force: true })
+  await rm(folder.file("volume"), { force: true })
+  await chmod(folder.path, 0o755)
+  await writeFile(
+    `${folder.path}/template.json`,
+    `${JSON.stringify({ key, qemu: host.qemu.version, image: host.image.id })}\n`
+  )
+  await rename(folder.path, finalFolder).catch((error: NodeJS.ErrnoException) => {
+    // Another Atoll of this host was faster with the same template.
+    if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error
+  })
+}
+
+/** Boots a machine, warms it and freezes it. Fails when the machine does not come up, in particular with an accelerator that does not work. */
+export const buildTemplate = (
+  host: TemplateHost,
+  shape: MachineShape,
+  bootTimeoutMs = BOOT_TIMEOUT_MS
+): Effect.Effect<Template, RuntimeUnavailable> =>
+  Effect.gen(function* () {
+    const key = templateKey(host, shape)
+    const root = `${host.vmFolder}/templates`
+    const folder = new SandboxFolder(root, `partial-${randomUUID()}`)
+    yield* attempt("preparing a template", async () => {
+      await mkdir(root, { recursive: true })
+      await prepareFolder(host, shape, folder)
+    })
+    yield* freeze(host, shape, folder, bootTimeoutMs).pipe(
+      Effect.andThen(attempt("sealing a template", () => seal(host, folder, key))),
+      Effect.andThen(attempt("removing old templates", () => removeUnused(host.vmFolder))),
+      Effect.ensuring(Effect.promise(() => folder.remove().catch(() => {})))
+    )
+    return templateAt(`${root}/${key}`, key)
+  })
+
+/** Runs commands that do nothing, as a customer's first ones will. */
+export const warm = (guest: Guest, runs = WARM_RUNS): Effect.Effect<void, RuntimeUnavailable> =>
+  Effect.forEach(
+    Array.from({ length: runs }, () => `warm-${randomUUID()}`),
+    (key) =>
+      guest.processes.execute(key, {
+        argv: ["true"],
+        cwd: "/workspace",
+        env: {},
+        stdin: null,
+        timeoutMs: null,
+        output: { mode: "head", bytes: 1024 }
+      }),
+    { discard: true }
+  ).pipe(Effect.mapError(({ message }) => unavailable(message)))
+
+const freeze = (
+  host: TemplateHost,
+  shape: MachineShape,
+  folder: SandboxFolder,
+  bootTimeoutMs: number
+): Effect.Effect<void, RuntimeUnavailable> =>
+  Effect.gen(function* () {
+    const started = yield* attempt("starting QEMU", () =>
+      launch({
+        binary: host.qemu.binary,
+        arguments: machineArguments(shape, {
+          uuid: randomUUID(),
+          start: {
+            type: "boot",
+            kernel: host.image.kernel,
+            initramfs: host.image.initramfs,
+            memoryFile: "memory"
+          }
+        }),
+        folder: folder.path,
+        uid: host.uid,
+        accelerator: shape.accelerator,
+        life: false
+      })
+    )
+    yield* Effect.gen(function* () {
+      const machine = yield* connectMachine(folder, started.process)
+      yield* agentAnswers(machine, bootTimeoutMs)
+      yield* warm(machine.guest)
+      machine.session.close()
+      yield* Effect.sleep(SETTLE_MS)
+      yield* attempt("stopping a template", () => machine.qmp.execute("stop"))
+      yield* saveState(machine, "state", { memoryIsShared: true })
+      yield* disconnect(machine)
+    }).pipe(
+      Effect.raceFirst(
+        Effect.flatMap(
+          Effect.promise(() => started.ended),
+          (said) => attempt("starting QEMU", () => Promise.reject(new Error(said)))
+        )
+      ),
+      Effect.ensuring(Effect.ignore(killProcess(started.process)))
+    )
+  })

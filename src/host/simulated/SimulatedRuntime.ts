@@ -1,0 +1,110 @@
+/** In memory, deterministic, with faults on demand: for tests and benches only, refused in production. */
+import { Effect, Layer, Stream } from "effect"
+import { GuestUnavailable } from "../../runtime/Guest.ts"
+import { type ResourceSample, Runtime, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { simulatedGuest } from "./SimulatedGuest.ts"
+import { SimulatedWorld } from "./SimulatedWorld.ts"
+
+const notMeasured: ResourceSample = {
+  cpuSeconds: null,
+  memoryBytes: null,
+  volumeBytes: null,
+  networkRxBytes: null,
+  networkTxBytes: null
+}
+
+const onlyUnavailable = (error: RuntimeRefused | RuntimeUnavailable) =>
+  error instanceof RuntimeRefused ? new RuntimeUnavailable({ message: error.message }) : error
+
+export const simulatedRuntime = (world: SimulatedWorld) => {
+  const wakeWatchers = (sandboxId: string) => {
+    const machine = world.machines.get(sandboxId)
+    world.machines.delete(sandboxId)
+    if (machine === undefined) return
+    for (const process of machine.processes.values()) for (const watcher of [...process.watchers]) watcher()
+    for (const tunnel of machine.tunnels) tunnel.destroy()
+  }
+  return Runtime.of({
+    driver: "simulated",
+    kind: "namespace",
+    capabilities: {
+      suspend: true,
+      networkFiltered: false,
+      statements: ["Simulated machines: nothing is isolated and nothing is real."]
+    },
+    provision: Effect.fnUntraced(function* (spec) {
+      yield* world.intercept("provision", spec.sandboxId)
+      const running = world.machines.get(spec.sandboxId)
+      if (running !== undefined && running.spec.generation > spec.generation) return
+      world.volumes.add(spec.sandboxId)
+      if (running?.spec.generation === spec.generation) {
+        running.state = "running"
+        return
+      }
+      wakeWatchers(spec.sandboxId)
+      world.machines.set(spec.sandboxId, {
+        spec,
+        state: "running",
+        processes: new Map(),
+        starts: new Map(),
+        ended: new Set(),
+        lateStarts: [],
+        listeners: new Map(),
+        tunnels: new Set()
+      })
+      world.boots.push(`${spec.sandboxId}#${spec.generation}`)
+    }),
+    stop: (sandboxId) =>
+      world
+        .intercept("stop", sandboxId)
+        .pipe(Effect.mapError(onlyUnavailable), Effect.andThen(Effect.sync(() => wakeWatchers(sandboxId)))),
+    destroy: (sandboxId) =>
+      world.intercept("destroy", sandboxId).pipe(
+        Effect.mapError(onlyUnavailable),
+        Effect.andThen(
+          Effect.sync(() => {
+            wakeWatchers(sandboxId)
+            world.volumes.delete(sandboxId)
+          })
+        )
+      ),
+    suspend: (sandboxId, generation) =>
+      world.intercept("suspend", sandboxId).pipe(
+        Effect.mapError(onlyUnavailable),
+        Effect.andThen(
+          Effect.suspend(() => {
+            const machine = world.machines.get(sandboxId)
+            if (machine?.spec.generation !== generation) {
+              return Effect.fail(new RuntimeUnavailable({ message: "That generation does not run." }))
+            }
+            machine.state = "suspended"
+            return Effect.void
+          })
+        )
+      ),
+    inventory: world.intercept("inventory", "").pipe(
+      Effect.mapError(onlyUnavailable),
+      Effect.map(() =>
+        [...new Set([...world.volumes, ...world.machines.keys()])].map((sandboxId) => {
+          const machine = world.machines.get(sandboxId)
+          return machine === undefined
+            ? { sandboxId, state: "volume" as const, generation: null }
+            : { sandboxId, state: machine.state, generation: machine.spec.generation }
+        })
+      )
+    ),
+    guest: (sandboxId, generation) =>
+      Effect.suspend(() => {
+        const machine = world.machines.get(sandboxId)
+        return machine?.spec.generation === generation && machine.state === "running"
+          ? Effect.succeed(simulatedGuest(world, machine))
+          : Effect.fail(new GuestUnavailable({ message: `Generation ${generation} of ${sandboxId} does not run.` }))
+      }),
+    sample: () => Effect.succeed(notMeasured),
+    downs: Stream.fromPubSub(world.downs),
+    console: Stream.fromPubSub(world.console)
+  })
+}
+
+export const layer = Layer.effect(Runtime, Effect.map(SimulatedWorld.make, simulatedRuntime))
+export const layerWorld = (world: SimulatedWorld) => Layer.succeed(Runtime, simulatedRuntime(world))

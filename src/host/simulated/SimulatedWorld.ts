@@ -1,0 +1,159 @@
+/**
+ * The machines of the simulated runtime: they outlive the service, as real ones do, so a test keeps one world over many
+ * restarts. Nothing happens by itself: a process ends when its program says so or when the test ends it.
+ *
+ * `intercept` runs before each call of the driver; it may wait (reordering), fail (a fault) or refuse (a limit).
+ */
+import type { Duplex } from "node:stream"
+import { Effect, PubSub } from "effect"
+import type { OutputStream, ProcessFrame, ProcessSpec } from "../../runtime/Guest.ts"
+import type {
+  ConsoleChunk,
+  RuntimeDown,
+  RuntimeRefused,
+  RuntimeUnavailable,
+  SandboxSpec
+} from "../../runtime/Runtime.ts"
+
+export type SimulatedCall = "provision" | "stop" | "destroy" | "suspend" | "inventory" | "start" | "attach" | "kill"
+
+export type Intercept = (
+  call: SimulatedCall,
+  sandboxId: string
+) => Effect.Effect<void, RuntimeUnavailable | RuntimeRefused>
+
+/** What a simulated program does next. */
+export interface SimulatedProgram {
+  readonly output: ReadonlyArray<{ readonly stream: OutputStream; readonly bytes: Uint8Array }>
+  /** Null: it runs until it is killed or the test ends it. */
+  readonly exitCode: number | null
+  readonly afterMs: number
+}
+
+const utf8 = new TextEncoder()
+
+/** `echo words`, `exit N`, `sleep SECONDS`, `hang`, `true`, `false`, `cat` (its stdin); anything else is missing (127). */
+export const program = (spec: ProcessSpec): SimulatedProgram => {
+  const [name, ...rest] = spec.argv
+  const ends = (exitCode: number | null, output: SimulatedProgram["output"] = [], afterMs = 0): SimulatedProgram => ({
+    output,
+    exitCode,
+    afterMs
+  })
+  switch (name) {
+    case "true":
+      return ends(0)
+    case "false":
+      return ends(1)
+    case "exit":
+      return ends(Number(rest[0] ?? 0))
+    case "echo":
+      return ends(0, [{ stream: "stdout", bytes: utf8.encode(`${rest.join(" ")}\n`) }])
+    case "cat":
+      return ends(0, spec.stdin === null ? [] : [{ stream: "stdout", bytes: spec.stdin }])
+    case "sleep":
+      return ends(0, [], Number(rest[0] ?? 0) * 1000)
+    case "hang":
+      return ends(null, [{ stream: "stdout", bytes: utf8.encode("hanging\n") }])
+    default:
+      return ends(127, [{ stream: "stderr", bytes: utf8.encode(`${name}: not found\n`) }])
+  }
+}
+
+export class SimulatedProcess {
+  readonly spec: ProcessSpec
+  readonly startedAt: number
+  readonly frames: Array<ProcessFrame> = []
+  readonly offsets: Record<OutputStream, number> = { stdout: 0, stderr: 0 }
+  readonly watchers = new Set<() => void>()
+  exited = false
+
+  constructor(spec: ProcessSpec, now: number) {
+    this.spec = spec
+    this.startedAt = now
+  }
+
+  write(stream: OutputStream, bytes: Uint8Array) {
+    if (this.exited || bytes.length === 0) return
+    const offset = this.offsets[stream]
+    const kept =
+      this.spec.output.mode === "head" ? bytes.subarray(0, Math.max(0, this.spec.output.bytes - offset)) : bytes
+    this.offsets[stream] += bytes.length
+    if (kept.length > 0) this.push({ type: "output", stream, offset, bytes: kept })
+  }
+
+  end(
+    result: { readonly exitCode: number | null; readonly signal: string | null; readonly timedOut?: boolean },
+    now: number
+  ) {
+    if (this.exited) return
+    this.exited = true
+    this.frames.push({
+      type: "exited",
+      exitCode: result.exitCode,
+      signal: result.signal,
+      timedOut: result.timedOut ?? false,
+      startedAt: this.startedAt,
+      finishedAt: now,
+      stdoutBytes: this.offsets.stdout,
+      stderrBytes: this.offsets.stderr
+    })
+    this.push({ type: "settled", processTree: "gone" })
+  }
+
+  private push(frame: ProcessFrame) {
+    this.frames.push(frame)
+    for (const watcher of [...this.watchers]) watcher()
+  }
+}
+
+export interface SimulatedMachine {
+  readonly spec: SandboxSpec
+  state: "running" | "suspended"
+  readonly processes: Map<string, SimulatedProcess>
+  /** Starts that reached the guest, by key: a second one for the same key is a broken promise of at-most-once. */
+  readonly starts: Map<string, number>
+  /** Keys that were killed or forgotten: they never start again. */
+  readonly ended: Set<string>
+  /** Starts that came for such a key, and did nothing. */
+  readonly lateStarts: Array<string>
+  /** Programs that listen inside, by port: each is given its side of a connection. */
+  readonly listeners: Map<number, (stream: Duplex) => void>
+  /** The near sides of the connections that are open. */
+  readonly tunnels: Set<Duplex>
+}
+
+export class SimulatedWorld {
+  readonly machines = new Map<string, SimulatedMachine>()
+  readonly volumes = new Set<string>()
+  /** Everything that ever booted, as `sandboxId#generation`. */
+  readonly boots: Array<string> = []
+  readonly downs: PubSub.PubSub<RuntimeDown>
+  readonly console: PubSub.PubSub<ConsoleChunk>
+  intercept: Intercept = () => Effect.void
+
+  private constructor(downs: PubSub.PubSub<RuntimeDown>, console: PubSub.PubSub<ConsoleChunk>) {
+    this.downs = downs
+    this.console = console
+  }
+
+  static readonly make = Effect.gen(function* () {
+    return new SimulatedWorld(yield* PubSub.unbounded<RuntimeDown>(), yield* PubSub.unbounded<ConsoleChunk>())
+  })
+
+  /** A machine dies by itself. */
+  crash(sandboxId: string) {
+    const machine = this.machines.get(sandboxId)
+    if (machine === undefined) return
+    this.machines.delete(sandboxId)
+    for (const process of machine.processes.values()) for (const watcher of [...process.watchers]) watcher()
+    for (const tunnel of machine.tunnels) tunnel.destroy()
+    const down: RuntimeDown = {
+      type: "down",
+      sandboxId,
+      generation: machine.spec.generation,
+      reason: { code: "CRASHED", message: "The simulated machine crashed." }
+    }
+    PubSub.publishUnsafe(this.downs, down)
+  }
+}

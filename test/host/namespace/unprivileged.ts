@@ -1,0 +1,34 @@
+/** A service that is not root: boots a Sandbox, tells what it found as JSON, destroys it. A program of its own for unprivileged.test.ts. */
+import { Effect } from "effect"
+import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
+import { networkObstacle } from "../../../src/host/namespace/probe.ts"
+import { output } from "../../runtime/contract/commands.ts"
+import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+
+const host = await NamespaceHost.open({
+  dataDir: process.argv[2]!,
+  processesMax: 256,
+  parallelStarts: 2,
+  run: Effect.runPromise
+})
+const networkEnabled = networkObstacle() === null
+await host.provision(sandboxSpec("plain", { networkEnabled }))
+const guest = host.guest("plain", 1)!
+const tell = (script: string) => Effect.runPromise(output(guest, script))
+const told = {
+  uid: process.getuid?.(),
+  networkEnabled,
+  inside: await tell("id -u; cat /proc/self/status | grep -E 'CapEff|NoNewPrivs|Seccomp:'"),
+  files: await tell("echo kept > file; cat file; ls -A /tmp"),
+  interfaces: await tell("tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | sort"),
+  routes: await tell("ip route"),
+  change: await tell("ip route del default 2>&1; ip link set lo down 2>&1; true")
+}
+await host.stop("plain")
+await host.provision(sandboxSpec("plain", { generation: 2 }))
+const again = await Effect.runPromise(output(host.guest("plain", 2)!, "cat file"))
+await host.destroy("plain")
+const left = host.inventory()
+await host.close()
+console.log(JSON.stringify({ ...told, again, left }))
+process.exit(0)

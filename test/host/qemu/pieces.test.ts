@@ -1,0 +1,335 @@
+/** What needs no machine: formats, keys, rules and the two protocols on the host's side. */
+import { execFileSync, spawn } from "node:child_process"
+import { closeSync, mkdtempSync, openSync, writeFileSync } from "node:fs"
+import { appendFile, readFile, rm, truncate } from "node:fs/promises"
+import { createServer, type Socket } from "node:net"
+import { networkInterfaces, tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import { type Held, refusal } from "../../../src/host/qemu/Admission.ts"
+import { BootPort, hostnameOf, timespecEscapes } from "../../../src/host/qemu/BootPort.ts"
+import { Consoles } from "../../../src/host/qemu/Consoles.ts"
+import type { GuestImage } from "../../../src/host/qemu/GuestImage.ts"
+import { cpioArchive, directory, executable, plainFile } from "../../../src/host/qemu/image/cpio.ts"
+import { vmlinuxToElf } from "../../../src/host/qemu/image/vmlinux.ts"
+import { type MachineShape, machineArguments } from "../../../src/host/qemu/machineArguments.ts"
+import { connectNetwork, routeCommands } from "../../../src/host/qemu/Network.ts"
+import { identify, isAlive, signal } from "../../../src/host/qemu/ProcessIdentity.ts"
+import { Qmp } from "../../../src/host/qemu/Qmp.ts"
+import { templateKey } from "../../../src/host/qemu/Template.ts"
+import { Uids } from "../../../src/host/qemu/Uids.ts"
+import { connectUnix } from "../../../src/host/qemu/unixSocket.ts"
+
+const inFolder = async (body: (folder: string) => Promise<void>) => {
+  const folder = mkdtempSync(join(tmpdir(), "atoll-pieces-"))
+  try {
+    await body(folder)
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** A server on a unix socket that answers each line; and a connection to it. */
+const conversation = async (
+  greeting: string,
+  answer: (line: string, socket: Socket) => void,
+  body: (socket: Socket) => Promise<void>
+) =>
+  inFolder(async (folder) => {
+    const path = join(folder, "socket")
+    const server = createServer((socket) => {
+      let text = ""
+      socket.write(greeting)
+      socket.setEncoding("utf8").on("data", (more: string) => {
+        const lines = (text + more).split("\n")
+        text = lines.pop()!
+        for (const line of lines) if (line !== "") answer(line, socket)
+      })
+      socket.on("error", () => {})
+    })
+    await new Promise<void>((resolve) => server.listen(path, resolve))
+    try {
+      await body(await connectUnix(path))
+    } finally {
+      server.close()
+    }
+  })
+
+const shape: MachineShape = {
+  accelerator: "tcg",
+  vcpus: 1,
+  memoryBytes: 256 * 1024 ** 2,
+  volumeBytes: 1024 ** 3,
+  network: false
+}
+
+describe("guest image", () => {
+  it("an archive has its entries, with their modes and contents, in order", () => {
+    const archive = cpioArchive([
+      directory("bin"),
+      executable("bin/run", Buffer.from("odd")),
+      plainFile("empty", Buffer.alloc(0))
+    ])
+    const headers = [...archive.toString("latin1").matchAll(/070701([0-9a-f]{104})/g)].map(([, fields]) => fields!)
+    expect(headers.length).toBe(4)
+    expect(headers.map((fields) => Number.parseInt(fields.slice(8, 16), 16))).toEqual([0o040755, 0o100755, 0o100644, 0])
+    expect(headers.map((fields) => Number.parseInt(fields.slice(48, 56), 16))).toEqual([0, 3, 0, 0])
+    expect(archive.length % 4).toBe(0)
+    expect(archive.indexOf("bin/run\0")).toBeLessThan(archive.indexOf("odd"))
+  })
+
+  it("a kernel that is none is refused with what is wrong", () => {
+    expect(() => vmlinuxToElf(Buffer.alloc(4096))).toThrow("not a bzImage")
+    const image = Buffer.alloc(4096)
+    image.write("HdrS", 0x202)
+    expect(() => vmlinuxToElf(image)).toThrow("zstd")
+  })
+
+  it("a time is sixteen bytes, seconds and nanoseconds", () => {
+    const escapes = timespecEscapes(1_795_000_000_250)
+    expect(escapes.match(/\\[0-7]{3}/g)?.length).toBe(16)
+    const bytes = Buffer.from(
+      escapes
+        .split("\\")
+        .slice(1)
+        .map((octal) => Number.parseInt(octal, 8))
+    )
+    expect(bytes.readBigInt64LE(0)).toBe(1_795_000_000n)
+    expect(bytes.readBigInt64LE(8)).toBe(250_000_000n)
+  })
+
+  it("a host name has only what host names may have", () => {
+    expect(hostnameOf("sbx_01ABC")).toBe("sbx-01abc")
+    expect(hostnameOf("x".repeat(100)).length).toBe(63)
+  })
+})
+
+describe("templates", () => {
+  const image: GuestImage = { id: "one", kernel: "k", initramfs: "i", rootDisk: "r", rootBytes: 1 }
+  const host = { vmFolder: "/v", qemu: { binary: "q", version: "10.0", clones: true }, image, uid: null }
+
+  it("another image, QEMU, accelerator, size or device is another template", () => {
+    const keys = [
+      templateKey(host, shape),
+      templateKey({ ...host, image: { ...image, id: "two" } }, shape),
+      templateKey({ ...host, qemu: { ...host.qemu, version: "10.1" } }, shape),
+      templateKey(host, { ...shape, accelerator: "kvm" }),
+      templateKey(host, { ...shape, memoryBytes: 2 * shape.memoryBytes }),
+      templateKey(host, { ...shape, volumeBytes: 2 * shape.volumeBytes }),
+      templateKey(host, { ...shape, network: true }),
+      templateKey(host, { ...shape, vcpus: 2 })
+    ]
+    expect(new Set(keys).size).toBe(keys.length)
+    expect(templateKey({ ...host, vmFolder: "/elsewhere" }, { ...shape })).toBe(keys[0])
+  })
+
+  it("a machine without a network has no network device, and every machine a filter for its system calls", () => {
+    const line = (network: boolean) =>
+      machineArguments({ ...shape, network }, { uuid: "u", start: { type: "wake" } }).join(" ")
+    expect(line(false)).not.toMatch(/netdev|virtio-net/)
+    expect(line(true)).toContain("virtio-net-pci")
+    expect(line(false)).toContain("elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
+  })
+})
+
+describe("host admission", () => {
+  const limits = { memoryBytes: 2 * 1024 ** 3, diskReserveBytes: 0 }
+  const need = { memoryBytes: 512 * 1024 ** 2, volumeBytes: 1024 ** 2, accelerator: "tcg" as const, newVolume: true }
+  const held = (count: number, changes: Partial<Held> = {}): ReadonlyArray<Held> =>
+    Array.from({ length: count }, () => ({ ...need, running: true, allocatedBytes: 0, ...changes }))
+
+  it("memory is counted with what QEMU itself needs, and only of machines that run", async () => {
+    expect(await refusal(need, held(2), limits, "/")).toBeNull()
+    expect(await refusal(need, held(3), limits, "/")).toMatchObject({ _tag: "RuntimeRefused", code: "HOST_FULL" })
+    expect(await refusal(need, held(30, { running: false }), limits, "/")).toBeNull()
+  })
+
+  it("a volume's whole size is promised, what is already on the disk not twice", async () => {
+    const huge = 2 ** 50
+    expect(await refusal({ ...need, volumeBytes: huge }, [], limits, "/")).toMatchObject({ code: "HOST_FULL" })
+    expect(await refusal({ ...need, volumeBytes: huge, newVolume: false }, [], limits, "/")).toBeNull()
+    const others = held(1, { volumeBytes: huge, running: false })
+    expect(await refusal(need, others, limits, "/")).toMatchObject({ code: "HOST_FULL" })
+    expect(await refusal(need, [{ ...others[0]!, allocatedBytes: huge }], limits, "/")).toBeNull()
+  })
+})
+
+describe("network", () => {
+  it("nothing is done for a process that has not entered a network namespace of its own", async () => {
+    const before = Object.keys(networkInterfaces())
+    const descriptor = openSync("/dev/null", "r")
+    const child = spawn("sleep", ["60"], { stdio: "ignore" })
+    try {
+      await expect(connectNetwork(child.pid!, descriptor, 50)).rejects.toThrow("no network namespace of its own")
+      expect(Object.keys(networkInterfaces())).toEqual(before)
+    } finally {
+      child.kill()
+      closeSync(descriptor)
+    }
+  })
+
+  it("the host's own addresses and every private range are refused, and only the name server is let through", () => {
+    const commands = routeCommands(["198.51.100.7", "198.51.100.7"])
+    for (const range of [
+      "10.0.0.0/8",
+      "172.16.0.0/12",
+      "192.168.0.0/16",
+      "169.254.0.0/16",
+      "100.64.0.0/10",
+      "224.0.0.0/4"
+    ])
+      expect(commands).toContain(`route replace prohibit ${range}\n`)
+    expect(commands.match(/198\.51\.100\.7/g)?.length).toBe(1)
+    expect(commands).toContain("route add 10.0.2.3/32 dev tap0\n")
+    expect(commands.startsWith("route del 10.0.2.0/24\n")).toBe(true)
+  })
+})
+
+describe("boot port", () => {
+  it("only the answer to this question counts, and a reason is told", () =>
+    conversation(
+      "",
+      (line, socket) => {
+        const [verb, token] = line.split(" ")
+        socket.write(`0123456789abcdef ready\n${token} ${verb === "flush" ? "ready" : "failed no volume"}\n`)
+      },
+      async (socket) => {
+        const port = new BootPort(socket)
+        await port.flush(2_000)
+        await expect(port.clock(2_000)).rejects.toThrow("failed no volume")
+        port.close()
+      }
+    ))
+
+  it("a guest that goes away or says nothing is given up", () =>
+    conversation(
+      "",
+      (line, socket) => {
+        if (line.startsWith("clock")) socket.end()
+      },
+      async (socket) => {
+        const port = new BootPort(socket)
+        await expect(port.flush(20)).rejects.toThrow("within 20 ms")
+        await expect(port.clock(2_000)).rejects.toThrow("ended")
+      }
+    ))
+})
+
+describe("QEMU's control socket", () => {
+  const greeting = '{"QMP": {"version": {}, "capabilities": []}}\r\n'
+
+  it("answers belong to commands in order, refusals say why, and events are no answers", () =>
+    conversation(
+      greeting,
+      (line, socket) => {
+        const { execute } = JSON.parse(line) as { execute: string }
+        if (execute === "stop") socket.write('{"event": "STOP", "data": {}}\r\n')
+        socket.write(
+          execute === "bad" ? '{"error": {"class": "X", "desc": "no such"}}\r\n' : `{"return": "${execute}"}\r\n`
+        )
+      },
+      async (socket) => {
+        const qmp = await Qmp.open(socket)
+        const stopped = qmp.next(({ event }) => event === "STOP", 2_000)
+        const [a, b] = await Promise.all([qmp.execute("stop"), qmp.execute("cont")])
+        expect([a, b]).toEqual(["stop", "cont"])
+        await stopped
+        await expect(qmp.execute("bad")).rejects.toThrow("no such")
+        qmp.close()
+        await qmp.closed
+      }
+    ))
+
+  it("the reason of a shutdown outlives the connection; what was waited for is given up", () =>
+    conversation(
+      greeting,
+      (line, socket) => {
+        if (!line.includes("quit")) {
+          socket.write('{"return": {}}\r\n')
+          return
+        }
+        socket.write('{"event": "SHUTDOWN", "data": {"guest": true, "reason": "guest-shutdown"}}\r\n')
+        socket.end()
+      },
+      async (socket) => {
+        const qmp = await Qmp.open(socket)
+        await expect(qmp.execute("quit")).rejects.toThrow("closed")
+        await qmp.closed
+        expect(qmp.shutdownReason).toBe("guest-shutdown")
+      }
+    ))
+
+  it("what is no JSON ends the connection", () =>
+    conversation(
+      "no json\r\n",
+      () => {},
+      async (socket) => {
+        await expect(Qmp.open(socket)).rejects.toThrow("closed")
+      }
+    ))
+})
+
+describe("host", () => {
+  it("a process is told from another that got its pid", () => {
+    const own = identify(process.pid)!
+    expect(isAlive(own)).toBe(true)
+    expect(isAlive({ ...own, startTime: own.startTime - 1 })).toBe(false)
+    expect(isAlive({ ...own, hostBootId: "another" })).toBe(false)
+    // Would end this test if it looked at the pid alone.
+    signal({ ...own, startTime: own.startTime - 1 }, "SIGKILL")
+  })
+
+  it("a socket is reached below a path that no address can hold", () =>
+    inFolder(async (folder) => {
+      const deep = join(folder, "x".repeat(120))
+      execFileSync("mkdir", [deep])
+      const listening = createServer((socket) => socket.end()).listen(join(folder, "s"))
+      execFileSync("mv", [join(folder, "s"), join(deep, "s")])
+      const socket = await connectUnix(join(deep, "s"))
+      socket.destroy()
+      listening.close()
+      execFileSync("ln", ["-s", join(deep, "s"), join(deep, "link")])
+      await expect(connectUnix(join(deep, "link"))).rejects.toThrow("no socket")
+    }))
+
+  it("two machines never share a user, and a released one is used again", () =>
+    inFolder(async (folder) => {
+      const uids = new Uids(folder, 300_000)
+      const taken = await Promise.all(["a", "b", "c"].map((id) => uids.take(id)))
+      expect(taken.toSorted()).toEqual([300_000, 300_001, 300_002])
+      const [first] = taken
+      await uids.release(first!, "b")
+      expect(await uids.take("d")).toBe(300_003)
+      await uids.release(first!, "a")
+      expect(await uids.take("e")).toBe(first)
+      await uids.pass(first!, "g")
+      await uids.release(first!, "e")
+      expect(await uids.take("h")).not.toBe(first)
+      expect(await uids.take("g")).toBe(first)
+      expect(await new Uids(folder, null).take("f")).toBeNull()
+    }))
+
+  it("a console is read on from where it was, and a long one is emptied without a gap in its offsets", () =>
+    inFolder(async (folder) => {
+      const path = join(folder, "console")
+      writeFileSync(path, "one")
+      const consoles = new Consoles()
+      const file = { sandboxId: "s", generation: 1, path }
+      expect(await consoles.read([file])).toMatchObject([{ offset: 0, generation: 1 }])
+      expect(await consoles.read([file])).toEqual([])
+      await appendFile(path, "two")
+      expect(await consoles.read([file])).toMatchObject([{ offset: 3, bytes: Buffer.from("two") }])
+      await truncate(path, 1024 ** 2 + 5)
+      let end = 6
+      for (;;) {
+        const [chunk] = await consoles.read([file])
+        if (chunk === undefined) break
+        expect(chunk.offset).toBe(end)
+        end += chunk.bytes.length
+      }
+      expect(end).toBe(1024 ** 2 + 5)
+      expect((await readFile(path)).length).toBe(0)
+      await appendFile(path, "three")
+      expect(await consoles.read([file])).toMatchObject([{ offset: end, bytes: Buffer.from("three") }])
+    }))
+})

@@ -1,7 +1,0 @@
-import { describe } from "@effect/vitest"
-import { runtimeContract } from "../contract/runtimeContract.ts"
-import { freshDriver, skipped, unusable } from "./TestHost.ts"
-
-describe.skipIf(skipped(unusable))("namespace driver", () => {
-  runtimeContract("namespace", freshDriver())
-})
