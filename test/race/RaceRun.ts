@@ -81,6 +81,8 @@ export class RaceRun {
     let place = "the start"
     const all = async () => {
       await run.#query(clear)
+      // Statements that are not seen are not waited for, and a run that does not wait finds faults that are none.
+      if (run.#stillness.begun === 0) throw new Error("The run does not see what is asked of the database.")
       await run.#startLife()
       for (const [index, step] of steps.entries()) {
         place = `step ${index} ${JSON.stringify(step)}`

@@ -9,6 +9,10 @@ const stillWithinMs = 30_000
 
 export const turn = () => new Promise<void>((resolve) => setImmediate(resolve))
 
+/** A statement's span is named after the database, a transaction's is not: so by what it is, not by its name. */
+const isOfDatabase = ({ kind, name }: { readonly kind: Tracer.SpanKind; readonly name: string }) =>
+  kind === "client" || name === "sql.transaction"
+
 export class Stillness {
   #open = 0
   #begun = 0
@@ -29,7 +33,7 @@ export class Stillness {
     this.tracer = Tracer.make({
       span(options) {
         const span = new Tracer.NativeSpan(options)
-        if (!options.name.startsWith("sql.")) return span
+        if (!isOfDatabase(options)) return span
         const end = begin()
         const { end: endSpan } = span
         span.end = (endTime, exit) => {
@@ -39,6 +43,11 @@ export class Stillness {
         return span
       }
     })
+  }
+
+  /** Statements and transactions that were seen so far. */
+  get begun(): number {
+    return this.#begun
   }
 
   async reached(): Promise<void> {

@@ -1,5 +1,5 @@
 /**
- * `npm run test:race -- --runs N --seed S --path P --only "one service"`: the race tests, more of them or one of them again.
+ * `npm run test:race -- --runs N --seed=S --path P --only "one service"`: the race tests, more of them or one of them again.
  *
  * Prints what failed first, then the smallest steps that were found to fail, with the command that repeats them.
  */

@@ -2,7 +2,7 @@
  * Random interleavings of everything that clients, machines, crashes and a second service can do to Sandboxes and operations.
  *
  *     npm run test:race -- --runs 10000            more of them
- *     npm run test:race -- --seed S --path P       a failed run again
+ *     npm run test:race -- --seed=S --path P       a failed run again
  *
  * @source design.md "Races that must hold"
  */
@@ -55,7 +55,7 @@ const check = async (title: string, arbitrary: fc.Arbitrary<ReadonlyArray<Step>>
     ...(path === undefined ? {} : { path })
   })
   if (!details.failed) return
-  const replay = `npm run test:race -- --only "${title}" --seed ${details.seed} --path "${details.counterexamplePath}"`
+  const replay = `npm run test:race -- --only "${title}" --seed=${details.seed} --path "${details.counterexamplePath}"`
   const { errorInstance } = details as { readonly errorInstance?: Error }
   throw new Error(
     [
