@@ -3,7 +3,7 @@ import { Schema } from "effect"
 import { argvMaxItems, envMaxPairs } from "./Limits.ts"
 import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
-import { isPlainText, isWellFormedText } from "./Text.ts"
+import { isMatching, isPlainText, isWellFormedText } from "./Text.ts"
 import { WorkspacePath } from "./WorkspacePath.ts"
 
 const plain = Schema.String.check(isPlainText)
@@ -23,7 +23,7 @@ export const envNamePattern = /^[^=]+$/
 export const Env = Schema.Record(Schema.String, plain)
   .check(
     Schema.isPropertyNames(
-      Schema.String.check(isPlainText, Schema.isPattern(envNamePattern, { expected: "a name without = and NUL" }))
+      Schema.String.check(isPlainText, isMatching(envNamePattern, { expected: "a name without = and NUL" }))
     ),
     Schema.isMaxProperties(envMaxPairs)
   )

@@ -12,14 +12,14 @@ import {
 } from "./Errors.ts"
 import { EndpointId, SandboxId } from "./Identifiers.ts"
 import { cooperativeKeysMax } from "./Limits.ts"
-import { Timestamp } from "./Text.ts"
+import { isMatching, Timestamp } from "./Text.ts"
 
 const publicKeyMaxCharacters = 8192
 
 export const CooperativeConnectionKeys = Schema.Struct({
   publicKeys: Schema.Array(
     Schema.String.check(
-      Schema.isPattern(/^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]+={0,2}( [^\r\n]*)?$/, {
+      isMatching(/^(ssh-ed25519|ecdsa-sha2-nistp(256|384|521)|ssh-rsa) [A-Za-z0-9+/]+={0,2}( [^\r\n]*)?$/, {
         expected: "an OpenSSH public key: ssh-ed25519, ecdsa-sha2-nistp… or ssh-rsa"
       }),
       Schema.isMaxLength(publicKeyMaxCharacters)

@@ -27,7 +27,7 @@ import { SandboxId } from "./Identifiers.ts"
 import { fileContentMaxBytes, filePageDefault, filePageMax, offsetMax, pathMaxCharacters } from "./Limits.ts"
 import { withDefault } from "./Optional.ts"
 import { boolean, Cursor, integer, integerWithDefault, NextCursor } from "./Query.ts"
-import { isWellFormedText, Timestamp } from "./Text.ts"
+import { isMatching, isWellFormedText, Timestamp } from "./Text.ts"
 
 /** The published form of a file path. It is checked where it is used, so that every bad path is INVALID_PATH and not INVALID_REQUEST. */
 export const FilePath = Schema.String.check(
@@ -71,7 +71,7 @@ export interface FileList extends Schema.Schema.Type<typeof FileList> {}
 
 export const EditFileRequest = Schema.Struct({
   expectedSha256: Schema.String.check(
-    Schema.isPattern(/^[0-9a-f]{64}$/, { expected: "64 lowercase hexadecimal characters" })
+    isMatching(/^[0-9a-f]{64}$/, { expected: "64 lowercase hexadecimal characters" })
   ).annotate({ description: "SHA-256 of the complete file as you last saw it." }),
   oldText: Schema.String.check(Schema.isMinLength(1), isWellFormedText),
   newText: Schema.String.check(isWellFormedText),
@@ -101,7 +101,7 @@ export const CreateDirectoryRequest = Schema.Struct({
 }).annotate({ identifier: "CreateDirectoryRequest", description: "An absent body means {}." })
 
 const count = (description: string) =>
-  Schema.String.check(Schema.isPattern(/^\d+$/, { expected: "decimal digits" })).annotate({ description })
+  Schema.String.check(isMatching(/^\d+$/, { expected: "decimal digits" })).annotate({ description })
 
 /** @source contract.md "Response headers of a successful file content read" */
 const contentHeaders = {

@@ -1,9 +1,10 @@
 /** @source contract-details.md "Errors": 1–255 printable ASCII characters */
 import { Schema } from "effect"
 import { idempotencyKeyMaxCharacters } from "./Limits.ts"
+import { isMatching } from "./Text.ts"
 
 export const IdempotencyKey = Schema.String.check(
-  Schema.isPattern(new RegExp(`^[\\x20-\\x7e]{1,${idempotencyKeyMaxCharacters}}$`), {
+  isMatching(new RegExp(`^[\\x20-\\x7e]{1,${idempotencyKeyMaxCharacters}}$`), {
     expected: `1 to ${idempotencyKeyMaxCharacters} printable ASCII characters`
   })
 ).annotate({

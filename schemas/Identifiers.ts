@@ -4,11 +4,12 @@
  * @source contract-details.md "Identifiers and secrets"
  */
 import { Schema } from "effect"
+import { isMatching } from "./Text.ts"
 
 /** `prefix` + 26 characters of lowercase Crockford base32 (a UUIDv7, so that ids sort by age). */
 const prefixed = (prefix: string, identifier: string) =>
   Schema.String.check(
-    Schema.isPattern(new RegExp(`^${prefix}[0-9a-hjkmnp-tv-z]{26}$`), {
+    isMatching(new RegExp(`^${prefix}[0-9a-hjkmnp-tv-z]{26}$`), {
       message: `Expected an id: ${prefix} and 26 characters of lowercase base32`
     })
   ).annotate({ identifier, examples: [`${prefix}06a1b2c3d4e5f6g7h8j9kamnpq`] })
@@ -22,14 +23,14 @@ export const EndpointId = prefixed("ep_", "EndpointId")
 
 /** `op_` + 32 lowercase hexadecimal characters. */
 export const OperationId = Schema.String.check(
-  Schema.isPattern(/^op_[0-9a-f]{32}$/, {
+  isMatching(/^op_[0-9a-f]{32}$/, {
     message: "Expected an operation id: op_ and 32 lowercase hexadecimal characters"
   })
 ).annotate({ identifier: "OperationId", examples: ["op_0123456789abcdef0123456789abcdef"] })
 
 /** 32 lowercase hexadecimal characters: a capability. */
 export const PreviewId = Schema.String.check(
-  Schema.isPattern(/^[0-9a-f]{32}$/, { message: "Expected a preview id: 32 lowercase hexadecimal characters" })
+  isMatching(/^[0-9a-f]{32}$/, { message: "Expected a preview id: 32 lowercase hexadecimal characters" })
 ).annotate({
   identifier: "PreviewId",
   description: "A capability: shown when the preview is created, and never again.",
@@ -38,7 +39,7 @@ export const PreviewId = Schema.String.check(
 
 /** A UUID version 4, in either case. */
 export const ServiceAccessId = Schema.String.check(
-  Schema.isPattern(/^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-4[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$/, {
+  isMatching(/^[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-4[0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}$/, {
     message: "Expected a UUID version 4"
   })
 ).annotate({ identifier: "ServiceAccessId", format: "uuid", examples: ["6f1c3a52-8d1b-4c3e-9a77-0d2b5f4e1c90"] })

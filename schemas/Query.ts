@@ -1,7 +1,7 @@
 /** Query parameters. A parameter given twice, or empty where a number is due, is refused; unknown ones are ignored. */
 import { Effect, Schema, SchemaGetter } from "effect"
 import { cursorMaxCharacters, pageDefault, pageMax } from "./Limits.ts"
-import { isCharactersBetween, isPlainText } from "./Text.ts"
+import { isCharactersBetween, isMatching, isPlainText } from "./Text.ts"
 
 interface Bounds {
   readonly minimum: number
@@ -13,7 +13,7 @@ export const integer = (
   bounds: Bounds,
   annotations: { readonly description?: string; readonly default?: number } = {}
 ) =>
-  Schema.String.check(Schema.isPattern(/^\d{1,16}$/, { expected: "decimal digits" })).pipe(
+  Schema.String.check(isMatching(/^\d{1,16}$/, { expected: "decimal digits" })).pipe(
     Schema.decodeTo(Schema.Int.check(Schema.isBetween(bounds)).annotate(annotations), {
       decode: SchemaGetter.transform((digits: string) => Number(digits)),
       encode: SchemaGetter.transform((value: number) => String(value))

@@ -18,6 +18,13 @@ export const isCharactersBetween = (min: number, max: number) =>
     toJsonSchema: () => (min === 0 ? { maxLength: max } : { minLength: min, maxLength: max })
   })
 
+/**
+ * A pattern for text, published as it is checked. JSON Schema reads patterns as Unicode, and Effect leaves one that is not out of the
+ * description without a word.
+ */
+export const isMatching = (pattern: RegExp, annotations: Parameters<typeof Schema.isPattern>[1]) =>
+  Schema.isPattern(new RegExp(pattern.source, "u"), annotations)
+
 /** Neither NUL nor half of a surrogate pair: what a process, a file name and Postgres can all hold. */
 export const isPlainText = Schema.makeFilter<string>((text) => !text.includes("\0") && text.isWellFormed(), {
   expected: "text without NUL and without lone surrogates",

@@ -1,13 +1,13 @@
 /** @source contract.md "Identifier formats": File path */
 import { Schema } from "effect"
 import { pathMaxCharacters } from "./Limits.ts"
-import { isCharactersBetween, isPlainText } from "./Text.ts"
+import { isCharactersBetween, isMatching, isPlainText } from "./Text.ts"
 
 /** `/workspace`, then segments that are neither empty nor `.` nor `..`. */
 export const WorkspacePath = Schema.String.check(
   isCharactersBetween(1, pathMaxCharacters),
   isPlainText,
-  Schema.isPattern(/^\/workspace(?:\/(?!\.{1,2}(?:\/|$))[^/]+)*$/, {
+  isMatching(/^\/workspace(?:\/(?!\.{1,2}(?:\/|$))[^/]+)*$/, {
     expected: "a path under /workspace without empty, . or .. segments"
   })
 ).annotate({ identifier: "WorkspacePath", examples: ["/workspace/src/main.ts"] })

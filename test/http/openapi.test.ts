@@ -209,6 +209,18 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
+  it.effect("what is checked by a pattern is published with it", () =>
+    withApi(async (api) => {
+      const document = await fetched(api)
+      const schemas = document.components.schemas as Record<string, { readonly pattern?: string }>
+      for (const name of ["SandboxId", "WorkspaceId", "OperationId", "WorkspacePath"]) {
+        assert.isString(schemas[name]?.pattern, name)
+      }
+      const parameters = document.paths["/api/v2/workspaces"]!["post"]!.parameters
+      assert.isString(parameters.find(({ name }) => name === "Idempotency-Key")!.schema["pattern"])
+    })
+  )
+
   it.effect("each code is listed with its status and what its details hold", () =>
     withApi(async (api) => {
       const { description } = (await fetched(api)).components.schemas["Error"] as { readonly description: string }
