@@ -13,6 +13,7 @@ import { copyFile, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
+import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
 import { writeSystemFiles } from "./systemFiles.ts"
 import { canMountImages, type VolumePlace } from "./volume.ts"
@@ -46,7 +47,9 @@ export class HostLayout {
     layout.volumesEnforced = layout.isRoot && (await canMountImages(layout.runFolder))
     layout.agent = await agentBundle(layout.runFolder)
     layout.node = await layout.reachableNode()
-    for (const networkEnabled of [true, false]) await writeSystemFiles(layout.etc(networkEnabled), networkEnabled)
+    const shared = await publicConfiguration()
+    for (const networkEnabled of [true, false])
+      await writeSystemFiles(layout.etc(networkEnabled), networkEnabled, shared)
     return layout
   }
 

@@ -67,7 +67,7 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     "--clearenv",
     ...Object.entries(environment(options)).flatMap(([name, value]) => ["--setenv", name, value]),
     // Without a mode of their own the folders that binds need are closed to all but their owner.
-    ...["/etc", "/opt", OWN, "/var"].flatMap((path) => ["--perms", "0755", "--dir", path]),
+    ...["/opt", OWN, "/var"].flatMap((path) => ["--perms", "0755", "--dir", path]),
     ...systemArguments(options.etc),
     ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"],
     ...["--proc", "/proc", "--dev", "/dev"],

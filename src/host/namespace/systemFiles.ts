@@ -1,16 +1,19 @@
-/** The `/etc` of a Sandbox: synthetic, so that nothing of the host's own configuration shows. One for all Sandboxes with network, one for those without. */
-import { existsSync, lstatSync, readlinkSync } from "node:fs"
-import { mkdir, writeFile } from "node:fs/promises"
-import { join } from "node:path"
+/**
+ * The `/etc` of a Sandbox: synthetic, with the public configuration of the host's programs, so that nothing of how this host is set up shows.
+ * One for all Sandboxes with network, one for those without.
+ */
+import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs"
+import { mkdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises"
+import { dirname, join } from "node:path"
 import { NAMESERVER } from "./network.ts"
+import type { PublicConfiguration } from "./publicConfiguration.ts"
 
 export const SANDBOX_USER = "sandbox"
 export const SANDBOX_UID = 1_000
 export const SANDBOX_HOSTNAME = "sandbox"
 
-/** Public parts of the host's /etc that programs in /usr need: certificates, the linker's cache, Debian's alternatives. */
+/** Public parts of the host's /etc that no package brings as they are: certificates, the linker's cache. They are shown as they change. */
 const SHARED = [
-  "/etc/alternatives",
   "/etc/ca-certificates",
   "/etc/ld.so.cache",
   "/etc/ld.so.conf",
@@ -29,9 +32,29 @@ const SHARED = [
 /** Top-level folders that hold programs and libraries; symbolic links on a merged /usr. */
 const SYSTEM = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
 
-export const writeSystemFiles = async (folder: string, networkEnabled: boolean): Promise<void> => {
-  await mkdir(folder, { recursive: true, mode: 0o755 })
-  const files: Readonly<Record<string, string>> = {
+/** In place where it can be: running Sandboxes have this folder as their /etc. */
+const putFile = async (path: string, bytes: Buffer): Promise<void> => {
+  if (lstatSync(path, { throwIfNoEntry: false })?.isFile() && readFileSync(path).equals(bytes)) return
+  await writeFile(`${path}.new`, bytes, { mode: 0o644 })
+  await rename(`${path}.new`, path)
+}
+
+const putLink = async (path: string, target: string): Promise<void> => {
+  if ((await readlink(path).catch(() => null)) === target) return
+  await rm(`${path}.new`, { force: true })
+  await symlink(target, `${path}.new`)
+  await rename(`${path}.new`, path)
+}
+
+const within = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
+
+/** Writes the /etc of Sandboxes to a folder, or brings the one that is there up to date. */
+export const writeSystemFiles = async (
+  folder: string,
+  networkEnabled: boolean,
+  shared: PublicConfiguration
+): Promise<void> => {
+  const texts: Readonly<Record<string, string>> = {
     passwd: `root:x:0:0:root:/root:/usr/sbin/nologin\n${SANDBOX_USER}:x:${SANDBOX_UID}:${SANDBOX_UID}::/workspace:/bin/bash\nnobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n`,
     group: `root:x:0:\n${SANDBOX_USER}:x:${SANDBOX_UID}:\nnogroup:x:65534:\n`,
     hostname: `${SANDBOX_HOSTNAME}\n`,
@@ -40,7 +63,29 @@ export const writeSystemFiles = async (folder: string, networkEnabled: boolean):
     "resolv.conf": networkEnabled ? `nameserver ${NAMESERVER}\n` : "",
     "host.conf": "multi on\n"
   }
-  for (const [name, text] of Object.entries(files)) await writeFile(join(folder, name), text, { mode: 0o644 })
+  const own = new Map(Object.entries(texts).map(([name, text]) => [`/etc/${name}`, Buffer.from(text)]))
+  const mounted = (path: string) => SHARED.some((it) => within(path, it))
+  const placed = (path: string) => join(folder, path.slice("/etc/".length))
+  const folders = new Set<string>()
+  const inFolder = async (path: string) => {
+    const parent = dirname(path)
+    if (!folders.has(parent)) await mkdir(parent, { recursive: true, mode: 0o755 })
+    folders.add(parent)
+    return path
+  }
+  for (const [path, target] of shared.links) {
+    if (!own.has(path) && !mounted(path)) await putLink(await inFolder(placed(path)), target)
+  }
+  for (const [path, bytes] of [...shared.files, ...own]) {
+    if ((bytes === own.get(path) || !own.has(path)) && !mounted(path))
+      await putFile(await inFolder(placed(path)), bytes)
+  }
+  // What is bound into a read-only folder needs its place there.
+  for (const path of SHARED.filter(existsSync)) {
+    const place = await inFolder(placed(path))
+    if (statSync(path).isDirectory()) await mkdir(place, { recursive: true, mode: 0o755 })
+    else if (!existsSync(place)) await writeFile(place, "", { mode: 0o644 })
+  }
 }
 
 /** The binds and links that make the Sandbox's read-only system. */
@@ -49,10 +94,6 @@ export const systemArguments = (etc: string): ReadonlyArray<string> => [
   ...SYSTEM.filter(existsSync).flatMap((path) =>
     lstatSync(path).isSymbolicLink() ? ["--symlink", readlinkSync(path), path] : ["--ro-bind", path, path]
   ),
-  ...["passwd", "group", "hostname", "hosts", "nsswitch.conf", "resolv.conf", "host.conf"].flatMap((name) => [
-    "--ro-bind",
-    join(etc, name),
-    `/etc/${name}`
-  ]),
+  ...["--ro-bind", etc, "/etc"],
   ...SHARED.filter(existsSync).flatMap((path) => ["--ro-bind", path, path])
 ]
