@@ -71,14 +71,9 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     yield* machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS)), Effect.forkScoped)
     // Templates and spares are made ahead of the first Sandbox, not by it.
     if (host.qemu.clones) {
-      yield* Effect.forEach(
-        [true, false],
-        (network) => {
-          const shape = machines.shapeFor(shapeOf(settings, network))
-          return Effect.ignore(Effect.andThen(machines.template(shape), machines.prepareSpare(shape)))
-        },
-        { discard: true }
-      ).pipe(Effect.forkScoped)
+      yield* Effect.forEach([true, false], (network) => Effect.ignore(machines.prepare(shapeOf(settings, network))), {
+        discard: true
+      }).pipe(Effect.forkScoped)
     }
     return Runtime.of({
       driver: "qemu",

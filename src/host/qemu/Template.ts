@@ -8,7 +8,7 @@
  */
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
-import { chmod, chown, mkdir, open, rename, rm, truncate, utimes, writeFile } from "node:fs/promises"
+import { chmod, chown, copyFile, mkdir, open, rename, rm, truncate, utimes, writeFile } from "node:fs/promises"
 import { promisify } from "node:util"
 import { Effect } from "effect"
 import type { Guest } from "../../runtime/Guest.ts"
@@ -89,6 +89,13 @@ export const makeOverlay = async (path: string, backing: { path: string; format:
     ...["create", "-q", "-u", "-f", "qcow2", "-o", "cluster_size=64k,extended_l2=off"],
     ...["-b", backing.path, "-F", backing.format, path, String(backing.bytes)]
   ])
+}
+
+/** A root disk of one's own, as the template left it. */
+export const copyRootDisk = async (from: string, to: string, uid: number | null): Promise<void> => {
+  await copyFile(from, to)
+  await chmod(to, 0o600)
+  if (uid !== null) await chown(to, uid, uid)
 }
 
 const prepareFolder = async (host: TemplateHost, shape: MachineShape, folder: SandboxFolder): Promise<void> => {

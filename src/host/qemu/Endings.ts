@@ -1,0 +1,93 @@
+/** How a machine ends: halted with its data written, killed, or put to sleep on the disk; and what is removed with it. */
+import { rm } from "node:fs/promises"
+import { Effect } from "effect"
+import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { attempt, unavailable } from "./attempt.ts"
+import type { LiveMachines } from "./LiveMachines.ts"
+import { goneWithin } from "./launch.ts"
+import { killProcess, saveState } from "./Machine.ts"
+import { machineFiles } from "./machineArguments.ts"
+import { isAlive, signal } from "./ProcessIdentity.ts"
+import { processOf } from "./recordedProcess.ts"
+import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
+import type { Uids } from "./Uids.ts"
+
+/** A guest that writes its last data and powers off; then it is killed, and its journal has what was synced. */
+const HALT_TIMEOUT_MS = 15_000
+const FLUSH_TIMEOUT_MS = 20_000
+
+export class Endings {
+  private readonly live: LiveMachines
+  private readonly uids: Uids
+
+  constructor(live: LiveMachines, uids: Uids) {
+    this.live = live
+    this.uids = uids
+  }
+
+  /** Ends what runs, letting it write its data first; what sleeps is dropped. */
+  end(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
+    return Effect.gen({ self: this }, function* () {
+      if (record.state === "running" && (yield* this.live.adopted(folder, record))) {
+        const live = this.live.get(record.sandboxId)!
+        live.expected = true
+        live.machine.boot.halt()
+        yield* Effect.promise(() => goneWithin(() => isAlive(live.machine.process), HALT_TIMEOUT_MS))
+      }
+      yield* this.kill(record)
+      yield* attempt("removing a boot's files", async () => {
+        await rm(folder.file("suspended"), { force: true })
+        await rm(folder.file("overlay"), { force: true })
+      })
+    })
+  }
+
+  /** Ends at once whatever of this record runs. */
+  kill(record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
+    return Effect.gen({ self: this }, function* () {
+      yield* this.live.detach(record.sandboxId)
+      const process = processOf(record)
+      if (process !== null) yield* killProcess(process)
+      // It ends by itself when QEMU has; this is for one that does not.
+      if (record.network !== null) signal(record.network, "SIGKILL")
+    })
+  }
+
+  /** Ends whatever runs there, and removes the folder with the volume. */
+  remove(folder: SandboxFolder): Effect.Effect<void, RuntimeUnavailable> {
+    return Effect.gen({ self: this }, function* () {
+      const record = yield* attempt("reading a record", () => folder.read())
+      if (record !== null) yield* this.kill(record)
+      yield* attempt("removing a Sandbox", async () => {
+        await folder.remove()
+        await this.uids.release(record?.uid ?? null, folder.sandboxId)
+      })
+    })
+  }
+
+  /** Writes a running machine's state down and ends it. */
+  suspend(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
+    const note = (it: MachineRecord) => attempt("writing a record", () => folder.write(it))
+    return Effect.gen({ self: this }, function* () {
+      if (!(yield* this.live.adopted(folder, record))) {
+        return yield* unavailable("That generation does not run here.")
+      }
+      const live = this.live.get(record.sandboxId)!
+      const { machine } = live
+      // A sleeping machine that is then stopped loses its memory, but nothing that was written.
+      yield* attempt("flushing a volume", () => machine.boot.flush(FLUSH_TIMEOUT_MS))
+      machine.session.close()
+      yield* attempt("pausing a machine", async () => {
+        await folder.makeEmpty("suspended", record.uid)
+        await machine.qmp.execute("stop")
+      })
+      yield* saveState(machine, machineFiles.suspended, { memoryIsShared: false }).pipe(
+        Effect.tapError(() => attempt("resuming a machine", () => machine.qmp.execute("cont")).pipe(Effect.ignore))
+      )
+      live.expected = true
+      yield* note({ ...record, state: "suspended" })
+      yield* this.kill(record)
+      yield* note({ ...record, state: "suspended", process: null, network: null })
+    })
+  }
+}

@@ -1,0 +1,154 @@
+/** The making of machines that are started ahead (`Spares`), and their handing over to a Sandbox. */
+import { randomUUID } from "node:crypto"
+import { rename } from "node:fs/promises"
+import { Effect, Option, type Semaphore } from "effect"
+import { RuntimeRefused, type RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
+import { attempt } from "./attempt.ts"
+import type { Endings } from "./Endings.ts"
+import type { HostRoom } from "./HostRoom.ts"
+import { giveName, giveNobodysIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
+import type { LiveMachines } from "./LiveMachines.ts"
+import { disconnect, loadState, type Machine } from "./Machine.ts"
+import type { MachineShape, Start } from "./machineArguments.ts"
+import type { QemuHost } from "./QemuHost.ts"
+import { runMachine } from "./runMachine.ts"
+import { type MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
+import { type Spare, Spares, spareName } from "./Spares.ts"
+import { copyRootDisk, warm } from "./Template.ts"
+import type { Templates } from "./Templates.ts"
+import type { Uids } from "./Uids.ts"
+import { ensureVolume } from "./Volume.ts"
+
+/** Commands that a machine runs before it is anybody's: by then most of what a first command needs is translated. */
+const SPARE_WARM_RUNS = 4
+/** Until it is somebody's. */
+const HOSTNAME = "sandbox"
+
+export interface SpareMachinesOptions {
+  readonly host: QemuHost
+  /** For each kind of machine; 0: none. */
+  readonly max: number
+  readonly room: HostRoom
+  readonly templates: Templates
+  readonly uids: Uids
+  readonly live: LiveMachines
+  readonly endings: Endings
+  /** Starts at a time. Sandboxes that start go first. */
+  readonly permits: Semaphore.Semaphore
+}
+
+export class SpareMachines {
+  private readonly options: SpareMachinesOptions
+  private readonly spares: Spares
+
+  constructor(options: SpareMachinesOptions) {
+    this.options = options
+    this.spares = new Spares({
+      max: options.max,
+      make: (shape) => this.make(shape),
+      discard: ({ machine, record }) => this.discard(machine, record)
+    })
+  }
+
+  refill(shape: MachineShape): Effect.Effect<void> {
+    return this.spares.refill(shape)
+  }
+
+  get close(): Effect.Effect<void> {
+    return this.spares.close
+  }
+
+  /** A Sandbox's need goes before that of machines that are nobody's. */
+  givingWay<A>(
+    start: Effect.Effect<A, RuntimeRefused | RuntimeUnavailable>
+  ): Effect.Effect<A, RuntimeRefused | RuntimeUnavailable> {
+    return Effect.catchTag(start, "RuntimeRefused", (refused) =>
+      Effect.flatMap(this.spares.drop, (madeRoom) => (madeRoom ? start : Effect.fail(refused)))
+    )
+  }
+
+  /** Makes a spare this Sandbox's machine, by giving it the rest of its identity. False when there is none, or it was of no use. */
+  take(folder: SandboxFolder, spec: SandboxSpec, shape: MachineShape): Effect.Effect<boolean, RuntimeUnavailable> {
+    const { host, uids, live, endings } = this.options
+    const { sandboxId, generation, networkEnabled } = spec
+    return Effect.gen({ self: this }, function* () {
+      const spare = yield* this.spares.claim(shape)
+      if (spare === null) return false
+      const { machine } = spare
+      const record: MachineRecord = { ...spare.record, sandboxId, generation, networkEnabled }
+      const before = new SandboxFolder(host.root, spare.record.sandboxId)
+      const moved = yield* attempt("handing a machine over", async () => {
+        await uids.pass(record.uid, sandboxId)
+        // Written first: wherever this is cut off, the folder tells what runs in it.
+        await before.write(record)
+        await rename(before.path, folder.path)
+      }).pipe(
+        Effect.as(true),
+        Effect.catchTag("RuntimeUnavailable", ({ message }) => Effect.as(Effect.logWarning(message), false))
+      )
+      if (!moved) {
+        yield* this.discard(machine, spare.record)
+        return false
+      }
+      return yield* giveName(machine, record).pipe(
+        Effect.andThen(live.begin(folder, record, machine)),
+        Effect.as(true),
+        Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+          Effect.gen(function* () {
+            yield* Effect.logWarning(`Sandbox ${sandboxId} got a machine that was of no use: ${message}`)
+            yield* disconnect(machine)
+            yield* endings.kill(record)
+            return false
+          })
+        )
+      )
+    })
+  }
+
+  private make(shape: MachineShape): Effect.Effect<Spare, RuntimeRefused | RuntimeUnavailable> {
+    const { host, room, templates, endings, permits } = this.options
+    const { accelerator, vcpus, memoryBytes, volumeBytes, network } = shape
+    const sandboxId = spareName(randomUUID())
+    const folder = new SandboxFolder(host.root, sandboxId)
+    return Effect.gen(function* () {
+      const record = yield* room.admit({
+        ...{ sandboxId, generation: 0, vcpus, memoryBytes, volumeBytes, networkEnabled: network, accelerator },
+        ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
+      })
+      const template = yield* templates.of(shape)
+      yield* attempt("making a machine's disks", async () => {
+        await ensureVolume(folder.file("volume"), volumeBytes, record.uid)
+        await folder.makeEmpty("console", record.uid)
+        await copyRootDisk(template.rootDisk, folder.file("overlay"), record.uid)
+      })
+      const start: Start = { type: "clone", memoryFile: template.memoryFile }
+      return yield* runMachine(host, { folder, record, shape, start }, (machine, started) =>
+        Effect.gen(function* () {
+          yield* loadState(machine, template.stateFile, { memoryIsShared: true })
+          yield* giveNobodysIdentity(machine, HOSTNAME, shape)
+          yield* warm(machine.guest, SPARE_WARM_RUNS)
+          yield* attempt("warming a machine", () => machine.boot.name(HOSTNAME, IDENTITY_TIMEOUT_MS))
+          yield* attempt("pausing a machine", () => machine.qmp.execute("stop"))
+          return { machine, record: started }
+        })
+      )
+    }).pipe(
+      Effect.tapError(() => Effect.ignore(endings.remove(folder))),
+      permits.withPermitsIfAvailable(1),
+      Effect.flatMap(
+        Option.match({
+          onNone: () => new RuntimeRefused({ code: "HOST_FULL", message: "As many Sandboxes are starting as may." }),
+          onSome: Effect.succeed
+        })
+      )
+    )
+  }
+
+  private discard(machine: Machine, record: MachineRecord): Effect.Effect<void> {
+    const { host, endings } = this.options
+    return Effect.andThen(
+      disconnect(machine),
+      Effect.ignore(endings.remove(new SandboxFolder(host.root, record.sandboxId)))
+    )
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * How a machine comes up: from its template, from the kernel, or out of its sleep.
+ *
+ * What is written down (`SandboxFolder`) always precedes what is done, so that whatever a crash leaves behind is found.
+ */
+import { randomUUID } from "node:crypto"
+import { access, chown, rm } from "node:fs/promises"
+import { Effect, type Semaphore } from "effect"
+import type { SettingsShape } from "../../Config.ts"
+import type { RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
+import { attempt } from "./attempt.ts"
+import type { HostRoom } from "./HostRoom.ts"
+import { giveIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
+import type { LiveMachines } from "./LiveMachines.ts"
+import { agentAnswers, loadState, type Machine } from "./Machine.ts"
+import { type MachineShape, machineFiles, type Start } from "./machineArguments.ts"
+import type { QemuHost } from "./QemuHost.ts"
+import { runMachine } from "./runMachine.ts"
+import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
+import type { SpareMachines } from "./SpareMachines.ts"
+import { copyRootDisk, makeOverlay, type Template } from "./Template.ts"
+import type { Templates } from "./Templates.ts"
+import { ensureVolume } from "./Volume.ts"
+
+const AGENT_TIMEOUT_MS = 20_000
+
+export interface StartsOptions {
+  readonly host: QemuHost
+  readonly settings: SettingsShape
+  readonly room: HostRoom
+  readonly templates: Templates
+  readonly spares: SpareMachines
+  readonly live: LiveMachines
+  /** As many at a time as may. */
+  readonly permits: Semaphore.Semaphore
+}
+
+export class Starts {
+  private readonly options: StartsOptions
+
+  constructor(options: StartsOptions) {
+    this.options = options
+  }
+
+  /** The devices of a machine as this host can make it. */
+  shapeFor(
+    wanted: Omit<MachineShape, "accelerator">,
+    accelerator = this.options.host.choice.accelerator
+  ): MachineShape {
+    const { vcpus, memoryBytes, volumeBytes, network } = wanted
+    const { networkObstacle } = this.options.host
+    return { accelerator, vcpus, memoryBytes, volumeBytes, network: network && networkObstacle === null }
+  }
+
+  /** A first or later boot: a clone of the template where there is one. */
+  boot(folder: SandboxFolder, spec: SandboxSpec): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+    const { host, room, templates, spares, permits } = this.options
+    const { accelerator } = host.choice
+    const shape = this.shapeFor({ ...spec, network: spec.networkEnabled })
+    return Effect.gen({ self: this }, function* () {
+      const { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled } = spec
+      const record = yield* spares.givingWay(
+        room.admit({
+          ...{ sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled, accelerator },
+          ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
+        })
+      )
+      const template = host.qemu.clones
+        ? yield* templates
+            .of(shape)
+            .pipe(
+              Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+                Effect.as(Effect.logWarning(`There is no template, so Sandboxes boot in full: ${message}`), null)
+              )
+            )
+        : null
+      yield* attempt("making a volume", async () => {
+        await ensureVolume(folder.file("volume"), volumeBytes, record.uid)
+        await folder.makeEmpty("console", record.uid)
+      })
+      if (template !== null) {
+        const cloned = yield* this.clone(folder, record, shape, template).pipe(
+          Effect.as(true),
+          Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+            Effect.as(
+              Effect.logWarning(`Sandbox ${sandboxId} did not start from its template and boots in full: ${message}`),
+              false
+            )
+          )
+        )
+        if (cloned) return
+      }
+      yield* this.coldBoot(folder, record, shape)
+    }).pipe(
+      permits.withPermits(1),
+      // Nothing runs, so nothing may be counted as starting.
+      Effect.tapError(() =>
+        Effect.flatMap(
+          Effect.promise(() => folder.read()),
+          (record) =>
+            record === null || record.generation !== spec.generation
+              ? Effect.void
+              : Effect.ignore(note(folder, { ...record, state: "stopped", process: null, network: null }))
+        )
+      )
+    )
+  }
+
+  /** Continues a machine that sleeps, with the memory that it had. */
+  wake(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+    const { room, spares, permits } = this.options
+    const shape = this.shapeFor({ ...record, network: record.networkEnabled }, record.accelerator)
+    return Effect.gen({ self: this }, function* () {
+      yield* spares.givingWay(room.hasRoom(record, false))
+      yield* attempt("preparing a machine", async () => {
+        await access(folder.file("suspended"))
+        await folder.prepare(record.uid)
+      })
+      yield* this.launched(folder, record, shape, { type: "wake" }, (machine) =>
+        Effect.gen(function* () {
+          yield* loadState(machine, machineFiles.suspended, { memoryIsShared: false })
+          // From here on the volume moves on, and the saved memory must never meet it again.
+          yield* note(folder, { ...record, state: "starting", process: machine.process })
+          yield* attempt("resuming a machine", () => machine.qmp.execute("cont"))
+          yield* Effect.all(
+            [
+              attempt("setting a machine's clock", () => machine.boot.clock(IDENTITY_TIMEOUT_MS)),
+              agentAnswers(machine, AGENT_TIMEOUT_MS)
+            ],
+            { concurrency: 2, discard: true }
+          )
+        })
+      )
+      yield* attempt("removing a saved state", () => rm(folder.file("suspended"), { force: true }))
+    }).pipe(permits.withPermits(1))
+  }
+
+  private clone(folder: SandboxFolder, record: MachineRecord, shape: MachineShape, template: Template) {
+    const start: Start = { type: "clone", memoryFile: template.memoryFile }
+    return Effect.andThen(
+      attempt("making a root disk", () => copyRootDisk(template.rootDisk, folder.file("overlay"), record.uid)),
+      this.launched(folder, record, shape, start, (machine) =>
+        Effect.andThen(
+          loadState(machine, template.stateFile, { memoryIsShared: true }),
+          giveIdentity(machine, record, shape)
+        )
+      )
+    )
+  }
+
+  private coldBoot(folder: SandboxFolder, record: MachineRecord, shape: MachineShape) {
+    const { host, settings } = this.options
+    const { image } = host
+    const start: Start = { type: "boot", kernel: image.kernel, initramfs: image.initramfs, memoryFile: null }
+    const makeRoot = async () => {
+      const path = folder.file("overlay")
+      await rm(path, { force: true })
+      await makeOverlay(path, { path: image.rootDisk, format: "raw", bytes: image.rootBytes })
+      if (record.uid !== null) await chown(path, record.uid, record.uid)
+    }
+    return Effect.andThen(
+      attempt("making a root disk", makeRoot),
+      this.launched(folder, record, shape, start, (machine) =>
+        Effect.andThen(agentAnswers(machine, settings.bootTimeoutMs), giveIdentity(machine, record, shape))
+      )
+    )
+  }
+
+  /** Runs QEMU, connects it, lets `prepare` bring the guest up, and only then counts it as running. Leaves nothing behind if that fails. */
+  private launched(
+    folder: SandboxFolder,
+    record: MachineRecord,
+    shape: MachineShape,
+    start: Start,
+    prepare: (machine: Machine) => Effect.Effect<void, RuntimeUnavailable>
+  ): Effect.Effect<void, RuntimeUnavailable> {
+    const { host, live } = this.options
+    return runMachine(host, { folder, record, shape, start }, (machine, started) =>
+      Effect.andThen(prepare(machine), live.begin(folder, started, machine))
+    )
+  }
+}
+
+const note = (folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> =>
+  attempt("writing a record", () => folder.write(record))

@@ -1,0 +1,34 @@
+/** The templates that this process has made or found, one for each shape. */
+import { Effect } from "effect"
+import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { attempt } from "./attempt.ts"
+import type { MachineShape } from "./machineArguments.ts"
+import { buildTemplate, findTemplate, type Template, type TemplateHost, templateKey } from "./Template.ts"
+
+export class Templates {
+  private readonly host: TemplateHost
+  private readonly known = new Map<string, Effect.Effect<Template, RuntimeUnavailable>>()
+
+  constructor(host: TemplateHost) {
+    this.host = host
+  }
+
+  /** Makes the template of a shape ready, once however many ask. A failure is told to those who wait, and the next one tries again. */
+  of(shape: MachineShape): Effect.Effect<Template, RuntimeUnavailable> {
+    const key = templateKey(this.host, shape)
+    return Effect.suspend(() => {
+      const known = this.known.get(key)
+      if (known !== undefined) return known
+      const made = attempt("looking for a template", () => findTemplate(this.host, key)).pipe(
+        Effect.flatMap((found) => (found === null ? buildTemplate(this.host, shape) : Effect.succeed(found))),
+        Effect.tapError(() => Effect.sync(() => this.known.delete(key)))
+      )
+      return Effect.flatMap(Effect.cached(made), (cached) => {
+        const raced = this.known.get(key)
+        if (raced !== undefined) return raced
+        this.known.set(key, cached)
+        return cached
+      })
+    })
+  }
+}

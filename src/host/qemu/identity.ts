@@ -1,0 +1,62 @@
+/** What no clone of a template may share with another: clock, names, entropy, network, volume, generation. */
+import { Effect } from "effect"
+import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { attempt, unavailable } from "./attempt.ts"
+import { hostnameOf } from "./BootPort.ts"
+import type { Machine } from "./Machine.ts"
+import type { MachineShape } from "./machineArguments.ts"
+import { NAMESERVER } from "./Network.ts"
+import type { MachineRecord } from "./SandboxFolder.ts"
+
+export const IDENTITY_TIMEOUT_MS = 20_000
+
+const go = (machine: Machine) => attempt("starting a machine's processors", () => machine.qmp.execute("cont"))
+
+/** A paused machine becomes this record's. */
+export const giveIdentity = (
+  machine: Machine,
+  record: MachineRecord,
+  shape: MachineShape
+): Effect.Effect<void, RuntimeUnavailable> =>
+  Effect.andThen(
+    go(machine),
+    Effect.all([givePlace(machine, hostnameOf(record.sandboxId), shape), giveGeneration(machine, record.generation)], {
+      concurrency: 2,
+      discard: true
+    })
+  )
+
+/** A paused machine gets all but its owner's name. */
+export const giveNobodysIdentity = (
+  machine: Machine,
+  hostname: string,
+  shape: MachineShape
+): Effect.Effect<void, RuntimeUnavailable> => Effect.andThen(go(machine), givePlace(machine, hostname, shape))
+
+/** A paused machine that has the rest of its identity gets its owner's name. */
+export const giveName = (machine: Machine, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> =>
+  Effect.andThen(
+    go(machine),
+    Effect.all(
+      [
+        attempt("naming a machine", () => machine.boot.name(hostnameOf(record.sandboxId), IDENTITY_TIMEOUT_MS)),
+        giveGeneration(machine, record.generation)
+      ],
+      { concurrency: 2, discard: true }
+    )
+  )
+
+const givePlace = (machine: Machine, hostname: string, shape: MachineShape) =>
+  attempt("giving a machine its identity", () =>
+    machine.boot.identity({ hostname, nameserver: shape.network ? NAMESERVER : null }, IDENTITY_TIMEOUT_MS)
+  )
+
+const giveGeneration = (machine: Machine, generation: number): Effect.Effect<void, RuntimeUnavailable> =>
+  machine.session.call("POST", "/v1/identity", { generation }).pipe(
+    Effect.mapError(({ message }) => unavailable(message)),
+    Effect.filterOrFail(
+      ({ status }) => status === 200,
+      ({ status }) => unavailable(`The guest's agent refused its generation with status ${status}.`)
+    ),
+    Effect.asVoid
+  )

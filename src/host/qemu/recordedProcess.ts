@@ -1,0 +1,8 @@
+import { findByArgument, isAlive, type ProcessIdentity } from "./ProcessIdentity.ts"
+import type { MachineRecord } from "./SandboxFolder.ts"
+
+/** The QEMU process of a record that runs, also when the service was killed before it wrote the pid down. */
+export const processOf = (record: MachineRecord): ProcessIdentity | null => {
+  if (record.process !== null) return isAlive(record.process) ? record.process : null
+  return record.state === "starting" || record.state === "suspended" ? findByArgument(record.uuid) : null
+}

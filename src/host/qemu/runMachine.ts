@@ -1,0 +1,52 @@
+/** Runs QEMU for a record and connects it; what was started is gone if the rest fails. */
+import { Effect } from "effect"
+import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { attempt, unavailable } from "./attempt.ts"
+import { networkFor } from "./LiveMachines.ts"
+import { launch } from "./launch.ts"
+import { connectMachine, killProcess, type Machine } from "./Machine.ts"
+import { type MachineShape, machineArguments, type Start } from "./machineArguments.ts"
+import type { QemuHost } from "./QemuHost.ts"
+import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
+
+export interface Run {
+  readonly folder: SandboxFolder
+  readonly record: MachineRecord
+  readonly shape: MachineShape
+  readonly start: Start
+}
+
+/** `use` brings the guest up; it gets the record as it is now, with the processes in it. */
+export const runMachine = <A>(
+  host: QemuHost,
+  { folder, record, shape, start }: Run,
+  use: (machine: Machine, started: MachineRecord) => Effect.Effect<A, RuntimeUnavailable>
+): Effect.Effect<A, RuntimeUnavailable> =>
+  Effect.gen(function* () {
+    const launched = yield* attempt("starting QEMU", () =>
+      launch({
+        binary: host.qemu.binary,
+        arguments: machineArguments(shape, { uuid: record.uuid, start }),
+        folder: folder.path,
+        uid: record.uid,
+        accelerator: shape.accelerator,
+        life: shape.network
+      })
+    )
+    const bring = Effect.gen(function* () {
+      const [network, machine] = yield* Effect.all([networkFor(launched), connectMachine(folder, launched.process)], {
+        concurrency: 2
+      })
+      const started = { ...record, process: launched.process, network }
+      // A sleeping machine's record stays as it is until it is awake: its saved state is all there is of it.
+      if (record.state === "starting") yield* attempt("writing a record", () => folder.write(started))
+      return yield* use(machine, started)
+    })
+    const diedEarly = Effect.flatMap(
+      Effect.promise(() => launched.ended),
+      (said) => Effect.fail(unavailable(`QEMU ended while the machine was starting: ${said}`))
+    )
+    return yield* Effect.raceFirst(bring, diedEarly).pipe(
+      Effect.tapError(() => Effect.ignore(killProcess(launched.process)))
+    )
+  })
