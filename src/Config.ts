@@ -129,6 +129,11 @@ export const settings = {
     reachableDataDir,
     "Folder of the embedded Postgres, volumes and runtime state. As root in a folder that is closed to other users (below /root, say): /var/lib/atoll/<folder>-<digest>."
   ),
+  lostHost: text(
+    "ATOLL_LOST_HOST",
+    "none",
+    "For one start with a new data folder after the old one is gone for good: the id that the refusal to start named. Its Sandboxes are then stopped, and their volumes are empty."
+  ),
   logLevel: oneOf("ATOLL_LOG_LEVEL", ["debug", "info", "warn", "error"], "info", "The least that is logged."),
   otlpEndpoint: secretUrl(
     "OTEL_EXPORTER_OTLP_ENDPOINT",

@@ -7,15 +7,21 @@ import { ApiServer } from "./http/ApiServer.ts"
 import { Listener } from "./http/Listener.ts"
 import { collectPassingBytes } from "./http/PassingBytes.ts"
 import { launch } from "./Launch.ts"
+import { HostBinding } from "./sandbox/HostBinding.ts"
 import { RuntimeBinding } from "./sandbox/RuntimeBinding.ts"
 import { Database } from "./store/Database.ts"
+import { DatabaseClaim } from "./store/DatabaseClaim.ts"
 import { Installation } from "./store/Installation.ts"
 import { Migrations } from "./store/Migrations.ts"
 
-const store = Migrations.layer.pipe(Layer.provideMerge(Database.layer))
+const store = Installation.layer.pipe(
+  Layer.provide(DatabaseClaim.layer),
+  Layer.provideMerge(Migrations.layer),
+  Layer.provideMerge(Database.layer)
+)
 
-const runtime = Layer.unwrap(Effect.map(Installation, ({ driver }) => RuntimeChoice.layer(driver))).pipe(
-  Layer.provide(Installation.layer)
+const runtime = HostBinding.layer.pipe(
+  Layer.provide(Layer.unwrap(Effect.map(Installation, ({ driver }) => RuntimeChoice.layer(driver))))
 )
 
 const service = Atoll.layer().pipe(

@@ -16,7 +16,6 @@ import {
   ShardingConfig
 } from "effect/cluster"
 import { Settings } from "../Config.ts"
-import { DatabaseClaim } from "../store/DatabaseClaim.ts"
 
 const single = Sharding.layer.pipe(
   Layer.provide(Runners.layerNoop),
@@ -44,9 +43,7 @@ export const ActorCluster = {
   layerSingle: single,
   layer: Layer.unwrap(
     Effect.map(Settings, ({ clusterHost, clusterPort }) =>
-      clusterPort === 0
-        ? Layer.provide(single, DatabaseClaim.layer("alone"))
-        : Layer.provide(several(clusterHost, clusterPort), DatabaseClaim.layer("shared"))
+      clusterPort === 0 ? single : several(clusterHost, clusterPort)
     )
   )
 }

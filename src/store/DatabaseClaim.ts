@@ -6,6 +6,7 @@
  */
 import { Clock, Deferred, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { Settings } from "../Config.ts"
 import { DatabaseUnusable } from "./Database.ts"
 
 /** "atoll" in ASCII: advisory locks of a database share one space of numbers. */
@@ -14,6 +15,13 @@ const lockKey = 0x61746f6c6cn
 const waitMs = 10_000
 const tryEveryMs = 250
 const lookEveryMs = 5_000
+
+/** How many sessions have a claim on this database: an expression of a select. */
+export const claimHolders = (sql: SqlClient.SqlClient) => sql`(
+  select count(*) from pg_locks
+  where locktype = 'advisory' and objsubid = 1 and granted
+    and database = (select oid from pg_database where datname = current_database())
+    and classid = ${Number(lockKey >> 32n)}::int8::oid and objid = ${Number(lockKey & 0xffffffffn)}::int8::oid)::int4`
 
 const taken = {
   alone: new DatabaseUnusable({
@@ -26,42 +34,41 @@ const taken = {
   })
 }
 
-export const DatabaseClaim = {
-  layer: (mode: "alone" | "shared") =>
-    Layer.effectDiscard(
+const claim = (mode: "alone" | "shared") =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const statement =
+      mode === "alone" ? "select pg_try_advisory_lock($1) as held" : "select pg_try_advisory_lock_shared($1) as held"
+    const claimed = yield* Deferred.make<void, DatabaseUnusable>()
+    const giveUpAt = (yield* Clock.currentTimeMillis) + waitMs
+
+    const busy = Effect.gen(function* () {
+      if (yield* Deferred.isDone(claimed)) yield* Effect.logError(taken[mode].message)
+      else if ((yield* Clock.currentTimeMillis) >= giveUpAt) yield* Deferred.fail(claimed, taken[mode])
+    })
+
+    /** Until its connection breaks, if the lock is free. */
+    const hold = Effect.scoped(
       Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const statement =
-          mode === "alone"
-            ? "select pg_try_advisory_lock($1) as held"
-            : "select pg_try_advisory_lock_shared($1) as held"
-        const claimed = yield* Deferred.make<void, DatabaseUnusable>()
-        const giveUpAt = (yield* Clock.currentTimeMillis) + waitMs
-
-        const busy = Effect.gen(function* () {
-          if (yield* Deferred.isDone(claimed)) yield* Effect.logError(taken[mode].message)
-          else if ((yield* Clock.currentTimeMillis) >= giveUpAt) yield* Deferred.fail(claimed, taken[mode])
-        })
-
-        /** Until its connection breaks, if the lock is free. */
-        const hold = Effect.scoped(
-          Effect.gen(function* () {
-            const connection = yield* sql.reserve
-            const [row] = yield* connection.executeUnprepared(statement, [lockKey], undefined)
-            if ((row as { readonly held: boolean }).held !== true) return yield* busy
-            yield* Deferred.succeed(claimed, undefined)
-            yield* connection
-              .executeUnprepared("select 1", [], undefined)
-              .pipe(Effect.delay(lookEveryMs), Effect.forever)
-          })
-        )
-        yield* hold.pipe(
-          Effect.ignore,
-          Effect.andThen(Effect.suspend(() => Effect.sleep(tryEveryMs))),
-          Effect.forever,
-          Effect.forkScoped
-        )
-        yield* Deferred.await(claimed)
+        const connection = yield* sql.reserve
+        const [row] = yield* connection.executeUnprepared(statement, [lockKey], undefined)
+        if ((row as { readonly held: boolean }).held !== true) return yield* busy
+        yield* Deferred.succeed(claimed, undefined)
+        yield* connection.executeUnprepared("select 1", [], undefined).pipe(Effect.delay(lookEveryMs), Effect.forever)
       })
     )
+    yield* hold.pipe(
+      Effect.ignore,
+      Effect.andThen(Effect.suspend(() => Effect.sleep(tryEveryMs))),
+      Effect.forever,
+      Effect.forkScoped
+    )
+    yield* Deferred.await(claimed)
+  })
+
+export const DatabaseClaim = {
+  /** Alone without an ATOLL_CLUSTER_PORT, shared with one. */
+  layer: Layer.effectDiscard(
+    Effect.flatMap(Settings, ({ clusterPort }) => claim(clusterPort === 0 ? "alone" : "shared"))
+  )
 }

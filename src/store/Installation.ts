@@ -1,63 +1,125 @@
 /**
- * The database and the data folder belong together: machines and volumes that the database does not know are destroyed as
- * orphans, so a start on the wrong pair must end before it looks for any.
+ * The database and the data folder belong together, both ways. Machines and volumes that the database does not know are destroyed as
+ * orphans, and Sandboxes whose machine is not found here are told as lost: so a start on the wrong pair must end before it looks for any.
+ *
+ * The folder carries the database's id (`installation`) and an id of its own (`host`), which the database remembers.
  */
+import { randomBytes } from "node:crypto"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
+import { hostname } from "node:os"
 import { join, resolve } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { DatabaseUnusable } from "./Database.ts"
+import { claimHolders } from "./DatabaseClaim.ts"
 
-const readStamp = (path: string) =>
+interface Bond {
+  readonly id: string
+  readonly driver: string | null
+  readonly host_id: string | null
+  readonly host_label: string | null
+  readonly sandboxes: number
+  /** Processes that live on this database, this one included. */
+  readonly processes: number
+}
+
+const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
+
+const readIfThere = (path: string) =>
   readFile(path, "utf8").then(
     (text) => text.trim(),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return null
+    (error: unknown) => {
+      if (codeOf(error) === "ENOENT") return null
       throw error
     }
   )
+
+/** Two processes that start at once on a new folder: the first writes, both read. */
+const readOrMake = async (path: string, made: string): Promise<string> => {
+  await writeFile(path, `${made}\n`, { flag: "wx" }).catch((error: unknown) => {
+    if (codeOf(error) !== "EEXIST") throw error
+  })
+  return (await readFile(path, "utf8")).trim()
+}
 
 export class Installation extends Context.Service<
   Installation,
   {
     /** The runtime driver of the Sandboxes that exist; null before the first. */
     readonly driver: string | null
+    /** This data folder's id. */
+    readonly host: string
+    /** Whether the Sandboxes of the database still are this folder's: the operator may have given them to another one. */
+    readonly isOurs: Effect.Effect<boolean>
   }
 >()("atoll/store/Installation") {
-  /** Stamps a new data folder; fails with a sentence when the folder is another database's. */
+  /** Binds a new data folder; fails with a sentence when the folder is another database's, or the database another folder's. Needs the DatabaseClaim. */
   static readonly layer = Layer.effect(
     Installation,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { dataDir } = yield* Settings
-      const [row] = yield* sql<{
-        readonly id: string
-        readonly driver: string | null
-      }>`select id, driver from installation`.pipe(Effect.orDie)
+      const { dataDir, lostHost } = yield* Settings
       const folder = resolve(dataDir)
-      const path = join(folder, "installation")
-      const unusable = (cause: unknown) =>
-        new DatabaseUnusable({
-          message: `The data folder ${folder} cannot be used: ${String(cause)}. Correct ATOLL_DATA_DIR or its permissions.`
+      const label = `${folder} of ${hostname()}`
+      const inFolder = <A>(act: () => Promise<A>) =>
+        Effect.tryPromise({
+          try: act,
+          catch: (cause) =>
+            new DatabaseUnusable({
+              message: `The data folder ${folder} cannot be used: ${String(cause)}. Correct ATOLL_DATA_DIR or its permissions.`
+            })
         })
-      const stamp = yield* Effect.tryPromise({
-        try: async () => {
-          await mkdir(folder, { recursive: true })
-          // Two processes that start at once on a new folder: the first writes, both read.
-          await writeFile(path, `${row!.id}\n`, { flag: "wx" }).catch((error: NodeJS.ErrnoException) => {
-            if (error.code !== "EEXIST") throw error
-          })
-          return readStamp(path)
-        },
-        catch: unusable
+      const before = yield* inFolder(async () => {
+        await mkdir(folder, { recursive: true })
+        return readIfThere(join(folder, "installation"))
       })
-      if (stamp !== row!.id) {
-        return yield* new DatabaseUnusable({
-          message: `The data folder ${folder} belongs to another database, whose Sandboxes would be destroyed here as unknown. Set DATABASE_URL to that database, or ATOLL_DATA_DIR to another folder.`
+
+      const refusal = (bond: Bond) => {
+        const where = bond.host_label === null ? "another data folder" : `the data folder ${bond.host_label}`
+        const lost =
+          bond.host_id === null
+            ? ""
+            : ` If that folder is gone for good, stop every Atoll of this database and start once with ATOLL_LOST_HOST=${bond.host_id}: its Sandboxes are then stopped, and their volumes are empty.`
+        return new DatabaseUnusable({
+          message: `The Sandboxes of this database live in ${where}, and here, with ${label}, they would be taken for lost. Set ATOLL_DATA_DIR to that folder, or DATABASE_URL to another database.${lost}`
         })
       }
-      return Installation.of({ driver: row!.driver })
+
+      const { host, bond } = yield* Effect.gen(function* () {
+        // Whoever else starts just now waits for this row.
+        yield* sql`select 1 from installation for update`
+        const [bond] = yield* sql<Bond>`
+          select id, driver, host_id, host_label, ${claimHolders(sql)} as processes,
+                 (select count(*) from actors where kind = 'sandbox' and status not in ('deleted', 'expired'))::int4 as sandboxes
+          from installation`
+        if (before !== null && before !== bond!.id) {
+          return yield* new DatabaseUnusable({
+            message: `The data folder ${folder} belongs to another database, whose Sandboxes would be destroyed here as unknown. Set DATABASE_URL to that database, or ATOLL_DATA_DIR to another folder.`
+          })
+        }
+        const host = yield* inFolder(() => readOrMake(join(folder, "host"), `host_${randomBytes(12).toString("hex")}`))
+        const { host_id: bound, sandboxes, processes } = bond!
+        const isFree =
+          // Of a time when the database did not remember its folder: the folder remembers the database.
+          bound === null
+            ? before !== null || sandboxes === 0
+            : processes <= 1 && (sandboxes === 0 || bound === lostHost)
+        if (bound !== host && !isFree) return yield* refusal(bond!)
+        yield* sql`update installation set host_id = ${host}, host_label = ${label}
+                   where host_id is distinct from ${host} or host_label is distinct from ${label}`
+        yield* inFolder(() => readOrMake(join(folder, "installation"), bond!.id))
+        return { host, bond: bond! }
+      }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
+
+      return Installation.of({
+        driver: bond.driver,
+        host,
+        isOurs: sql<{ readonly host_id: string | null }>`select host_id from installation`.pipe(
+          Effect.map(([row]) => row?.host_id === host),
+          Effect.orDie
+        )
+      })
     })
   )
 }

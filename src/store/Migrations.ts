@@ -15,6 +15,7 @@ import telemetry from "./migrations/0005_telemetry.ts"
 import serverKeys from "./migrations/0006_server_keys.ts"
 import installation from "./migrations/0010_installation.ts"
 import audit from "./migrations/0011_audit.ts"
+import host from "./migrations/0018_host.ts"
 
 const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -24,7 +25,8 @@ const migrations: MigrationRecord = {
   "0005_telemetry": telemetry,
   "0006_server_keys": serverKeys,
   "0010_installation": installation,
-  "0011_audit": audit
+  "0011_audit": audit,
+  "0018_host": host
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -27,36 +27,53 @@ const freePort = async () => {
 
 export class ServiceProcess {
   /** Of this run alone: everything that it starts names it. */
-  readonly dataDir = mkdtempSync(join(tmpdir(), "atoll-crash-"))
-  readonly #key = `crash-key-${randomBytes(16).toString("hex")}`
+  readonly dataDir: string
+  readonly port: number
+  readonly #key: string
+  readonly #environment: Readonly<Record<string, string>>
   readonly #log: Array<string> = []
-  readonly #port: number
   #child: ChildProcess | null = null
 
-  private constructor(port: number) {
+  private constructor(port: number, environment: Readonly<Record<string, string>>, beside: ServiceProcess | null) {
+    this.dataDir = beside === null ? mkdtempSync(join(tmpdir(), "atoll-crash-")) : beside.dataDir
+    this.#key = beside === null ? `crash-key-${randomBytes(16).toString("hex")}` : beside.#key
+    this.#environment = beside === null ? environment : { ...beside.#environment, ...environment }
     // As root, the database and the Sandboxes are other users.
     chmodSync(this.dataDir, 0o755)
-    this.#port = port
+    this.port = port
   }
 
-  static async make() {
-    return new ServiceProcess(await freePort())
+  /** @param environment Beside what every test wants. */
+  static async make(environment: Readonly<Record<string, string>> = {}) {
+    return new ServiceProcess(await freePort(), environment, null)
+  }
+
+  /** Processes of one cluster, on one data folder. */
+  static async cluster(count: number, environment: Readonly<Record<string, string>>) {
+    const members: Array<ServiceProcess> = []
+    for (let made = 0; made < count; made++) {
+      const own = { ATOLL_CLUSTER_PORT: String(await freePort()), ...(made === 0 ? environment : {}) }
+      members.push(new ServiceProcess(await freePort(), own, members[0] ?? null))
+    }
+    return members
   }
 
   /** Returns once it answers. */
-  async start(): Promise<void> {
+  async start(answers = "/api/v2/me", environment: Readonly<Record<string, string>> = {}): Promise<void> {
     const child = spawn(process.execPath, [join(root, "src/main.ts")], {
       cwd: root,
       stdio: ["ignore", "pipe", "pipe"],
       env: {
         PATH: process.env["PATH"],
         ATOLL_DATA_DIR: this.dataDir,
-        ATOLL_PORT: String(this.#port),
+        ATOLL_PORT: String(this.port),
         ATOLL_RUNTIME: "namespace",
         ATOLL_LOG_LEVEL: "warn",
         ATOLL_BOOTSTRAP_API_KEY: this.#key,
         ATOLL_VOLUME_BYTES: String(32 * 1024 * 1024),
-        ATOLL_RECONCILE_INTERVAL_MS: "2000"
+        ATOLL_RECONCILE_INTERVAL_MS: "2000",
+        ...this.#environment,
+        ...environment
       }
     })
     this.#child = child
@@ -67,7 +84,9 @@ export class ServiceProcess {
       })
     }
     const end = Date.now() + startWithinMs
-    while ((await this.ask("GET", "/me").catch(() => null))?.status !== 200) {
+    const headers = { authorization: `Bearer ${this.#key}` }
+    const look = () => fetch(`http://127.0.0.1:${this.port}${answers}`, { headers, signal: AbortSignal.timeout(2000) })
+    while ((await look().catch(() => null))?.status !== 200) {
       if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}:\n${this.log}`)
       if (Date.now() > end) throw new Error(`The service does not answer:\n${this.log}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
@@ -80,7 +99,7 @@ export class ServiceProcess {
 
   /** Throws when the service is cut off before it answers. */
   async ask(method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Answer> {
-    const answer = await fetch(`http://127.0.0.1:${this.#port}/api/v2${path}`, {
+    const answer = await fetch(`http://127.0.0.1:${this.port}/api/v2${path}`, {
       method,
       headers: {
         authorization: `Bearer ${this.#key}`,
@@ -100,7 +119,7 @@ export class ServiceProcess {
     path: string,
     content?: Uint8Array<ArrayBuffer>
   ): Promise<{ readonly status: number; readonly bytes: Buffer }> {
-    const answer = await fetch(`http://127.0.0.1:${this.#port}/api/v2${path}`, {
+    const answer = await fetch(`http://127.0.0.1:${this.port}/api/v2${path}`, {
       method,
       headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/octet-stream" },
       ...(content === undefined ? {} : { body: content }),
@@ -121,6 +140,16 @@ export class ServiceProcess {
   /** kill -9, in the middle of whatever it does. */
   kill(): Promise<void> {
     return this.#end("SIGKILL")
+  }
+
+  /** SIGSTOP: it keeps its memory, its connections and its files, and does nothing. */
+  freeze(): void {
+    this.#child?.kill("SIGSTOP")
+  }
+
+  /** SIGCONT. */
+  thaw(): void {
+    this.#child?.kill("SIGCONT")
   }
 
   /** In order: what it started besides Sandboxes ends too. */
