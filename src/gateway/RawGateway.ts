@@ -19,6 +19,10 @@ const boundArrival = (request: IncomingMessage, withinMs: number): void => {
   request.once("close", () => clearTimeout(timer))
 }
 
+/** HTTP itself by another version is no protocol to change to: what we say in its headers would be lost behind the change. */
+const isHttp = (offered: string): boolean =>
+  offered.split(",").some((protocol) => /^(?:h2c?|http\/.*|tls\/.*)$/i.test(protocol.trim()))
+
 /**
  * Whether to hand the connection over. An Upgrade is an offer that may be ignored (RFC 9110 section 7.8): clients that could speak HTTP/2
  * make it with any request, and one with a body goes on as HTTP whatever it offers.
@@ -26,7 +30,7 @@ const boundArrival = (request: IncomingMessage, withinMs: number): void => {
 const mayChange = ({ headers }: IncomingMessage): boolean =>
   headers["transfer-encoding"] === undefined &&
   Number(headers["content-length"] ?? 0) === 0 &&
-  !/^h2c?$/i.test(headers.upgrade ?? "")
+  !isHttp(headers.upgrade ?? "")
 
 /** Puts gateways before whatever else listens to this server's requests and upgrades; the first that takes one has it. */
 export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway>): void => {

@@ -14,7 +14,15 @@ import { LiveConnections, type Release } from "../gateway/LiveConnections.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import { PortClosed } from "../runtime/Guest.ts"
-import { type Hop, requestHeaders, responseHeaders, upgradeHeaders } from "./forwardedHeaders.ts"
+import { type Framing, framingOf, hasBody } from "./Framing.ts"
+import {
+  changeHeaders,
+  type Hop,
+  requestHeaders,
+  responseHeaders,
+  trailersOf,
+  upgradeHeaders
+} from "./forwardedHeaders.ts"
 import { type Dial, PreviewPool } from "./PreviewPool.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
 import { previewIdOf } from "./previewHost.ts"
@@ -69,8 +77,30 @@ const pairsOf = (raw: ReadonlyArray<string>): Array<[string, string]> => {
   return found
 }
 
-/** The parser takes any three digits for a status, and the writer does not. */
-const isFinal = ({ statusCode = 0 }: IncomingMessage): boolean => statusCode >= 200 && statusCode <= 999
+/** The parser takes any three digits for a status, and the writer does not; nor can a body go on whose coding is not known. */
+const passesOn = (answer: IncomingMessage): boolean => {
+  const { statusCode = 0 } = answer
+  return statusCode >= 200 && statusCode <= 999 && framingOf(answer) !== null
+}
+
+/** Of an answer on its way to a visitor. The length of one that has no body by its nature is still told. */
+const answerFraming = (answer: IncomingMessage, request: IncomingMessage): Framing => {
+  const framing = framingOf(answer) ?? "none"
+  const hasNoBody = request.method === "HEAD" || answer.statusCode === 204 || answer.statusCode === 304
+  if (framing === "chunked") return request.httpVersion === "1.0" || hasNoBody ? "none" : framing
+  return answer.statusCode === 204 ? "none" : framing
+}
+
+/**
+ * The path as the program gets it, or null. A whole URL means its own host, whatever Host says (RFC 9112 section 3.2.2): only one
+ * that says the same goes on.
+ */
+const pathOf = ({ url = "/", headers, method }: IncomingMessage): string | null => {
+  if (url.startsWith("/") || (url === "*" && method === "OPTIONS")) return url
+  const [, authority, path] = /^https?:\/\/([^/?#]*)(.*)$/is.exec(url) ?? []
+  if (authority === undefined || authority.toLowerCase() !== headers.host?.toLowerCase()) return null
+  return path!.startsWith("/") ? path! : `/${path}`
+}
 
 /** The program's own reason, if it can be written. */
 const reasonOf = ({ statusCode = 0, statusMessage = "" }: IncomingMessage): string =>
@@ -182,6 +212,12 @@ const make = Effect.gen(function* () {
     target: PreviewTarget,
     pool: PreviewPool
   ): void => {
+    const framing = framingOf(request)
+    const path = pathOf(request)
+    if (framing === null || path === null) {
+      answerPage(request, response, previewPages.malformed(wantsHtml(request)))
+      return
+    }
     const release = connections.open({
       ...target,
       mayGoOn,
@@ -200,10 +236,9 @@ const make = Effect.gen(function* () {
       answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
       return
     }
-    const { method = "GET", headers } = request
-    const hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0
+    const { method = "GET" } = request
     // Only what can be sent again may go on a connection that the program might be closing just now.
-    const canRepeat = !hasBody && ["GET", "HEAD", "OPTIONS"].includes(method)
+    const canRepeat = !hasBody(framing) && ["GET", "HEAD", "OPTIONS"].includes(method)
     let outgoing: ReturnType<typeof sendRequest> | null = null
     let isCut = false
     const attempt = (isFirst: boolean): void => {
@@ -214,8 +249,8 @@ const make = Effect.gen(function* () {
       }
       const sent = sendRequest({
         method,
-        path: request.url ?? "/",
-        headers: requestHeaders(request, hopOf(request)),
+        path,
+        headers: requestHeaders(request, framing, hopOf(request)),
         setHost: false,
         ...(canRepeat && isFirst ? { agent: pool } : { createConnection: once(dialOf(target)) })
       })
@@ -236,19 +271,20 @@ const make = Effect.gen(function* () {
       })
       sent.on("response", (answer) => {
         if (isCut) answer.destroy()
-        else if (isFinal(answer)) relay(answer, request, response)
+        else if (passesOn(answer)) relay(answer, request, response)
         else {
           sent.destroy()
           fail(notAnswered())
         }
       })
-      if (!hasBody) {
+      if (!hasBody(framing)) {
         sent.end()
         return
       }
       request.pipe(sent, { end: false })
       request.once("end", () => {
-        if (request.rawTrailers.length > 0) sent.addTrailers(pairsOf(request.rawTrailers))
+        const trailers = trailersOf(request)
+        if (trailers.length > 0) sent.addTrailers(trailers)
         sent.end()
       })
     }
@@ -261,16 +297,15 @@ const make = Effect.gen(function* () {
   }
 
   const relay = (answer: IncomingMessage, request: IncomingMessage, response: ServerResponse): void => {
-    const { statusCode = 502 } = answer
-    const hasNoBody = request.method === "HEAD" || statusCode === 204 || statusCode === 304
-    const isChunked = answer.headers["transfer-encoding"] !== undefined && request.httpVersion !== "1.0" && !hasNoBody
+    const framing = answerFraming(answer, request)
     response.sendDate = false
-    response.writeHead(statusCode, reasonOf(answer), responseHeaders(answer, isChunked))
+    response.writeHead(answer.statusCode ?? 502, reasonOf(answer), responseHeaders(answer, framing))
     // The head goes at once: a stream of events may send nothing more for long.
     response.flushHeaders()
     answer.pipe(response, { end: false })
     answer.once("end", () => {
-      if (isChunked && answer.rawTrailers.length > 0) response.addTrailers(pairsOf(answer.rawTrailers))
+      const trailers = framing === "chunked" ? trailersOf(answer) : []
+      if (trailers.length > 0) response.addTrailers(trailers)
       response.end()
     })
     answer.once("close", () => {
@@ -281,6 +316,11 @@ const make = Effect.gen(function* () {
 
   const change = (request: IncomingMessage, socket: Socket, first: Buffer, target: PreviewTarget): void => {
     const isHtml = false
+    const path = pathOf(request)
+    if (path === null) {
+      answerPageOnSocket(socket, previewPages.malformed(isHtml))
+      return
+    }
     const release = connections.open({
       ...target,
       mayGoOn,
@@ -298,7 +338,7 @@ const make = Effect.gen(function* () {
     socket.once("close", release)
     const sent = sendRequest({
       method: request.method ?? "GET",
-      path: request.url ?? "/",
+      path,
       headers: upgradeHeaders(request, hopOf(request)),
       setHost: false,
       createConnection: once(dialOf(target))
@@ -310,18 +350,20 @@ const make = Effect.gen(function* () {
       else answerPageOnSocket(socket, refusalOf(error, target, isHtml))
     })
     sent.on("upgrade", (answer, stream, rest) => {
-      socket.write(head(answer.statusCode ?? 101, answer.statusMessage ?? "", answer.rawHeaders))
+      socket.write(head(answer.statusCode ?? 101, reasonOf(answer), changeHeaders(answer)))
       if (rest.length > 0) socket.write(rest)
       if (first.length > 0) stream.write(first)
       join(socket, stream)
     })
     sent.on("response", (answer) => {
-      if (!isFinal(answer)) {
+      if (!passesOn(answer)) {
         answerPageOnSocket(socket, refusalOf(notAnswered(), target, isHtml))
         sent.destroy()
         return
       }
-      const headers = [...responseHeaders(answer, false), "Connection", "close"]
+      // Chunks are taken apart here; the end of the connection is the end of the body.
+      const framing = answerFraming(answer, request)
+      const headers = [...responseHeaders(answer, framing === "chunked" ? "none" : framing), "Connection", "close"]
       socket.write(head(answer.statusCode ?? 502, reasonOf(answer), headers))
       answer.pipe(socket)
       answer.on("error", () => socket.destroy())

@@ -31,6 +31,14 @@ const page = (status: number, title: string, text: string, wantsHtml: boolean, r
 export const previewPages = {
   notFound: (wantsHtml: boolean) =>
     page(404, "No such preview", "It never was, it was closed, or its hour is over.", wantsHtml, false),
+  malformed: (wantsHtml: boolean) =>
+    page(
+      400,
+      "This request cannot be passed on",
+      "Its length, its coding or its host can be read in two ways.",
+      wantsHtml,
+      false
+    ),
   nothingListens: (port: number, wantsHtml: boolean) =>
     page(502, "Nothing listens yet", `No program in the Sandbox listens on port ${port}.`, wantsHtml, true),
   sandboxSilent: (wantsHtml: boolean) =>

@@ -79,6 +79,48 @@ const exchanges: ReadonlyArray<readonly [name: string, request: string, answer: 
     `${plainRequest}\r\n${upgrade}`,
     "HTTP/1.1 099 Odd\r\nContent-Length: 0\r\n\r\n",
     /^HTTP\/1.1 502 /s
+  ],
+  [
+    "a cookie for every preview, with an upgrade",
+    `${plainRequest}\r\n${upgrade}`,
+    `HTTP/1.1 101 Odd\r\n${upgrade}\r\nSet-Cookie: a=1; Domain=preview.localhost; Path=/\r\nset-cookie: b=2;DOMAIN = localhost\r\n\r\nok`,
+    /^HTTP\/1.1 101 Odd\r\nSet-Cookie: a=1; Path=\/\r\nset-cookie: b=2\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\nok$/s
+  ],
+  [
+    "a cookie for every preview, with a refused upgrade",
+    `${plainRequest}\r\n${upgrade}`,
+    "HTTP/1.1 403 No\r\nSet-Cookie: a=1; Domain=preview.localhost\r\nContent-Length: 2\r\n\r\nok",
+    /^HTTP\/1.1 403 No\r\n(?!.*domain).*ok$/is
+  ],
+  [
+    "a cookie for every preview, in an early hint",
+    plainRequest,
+    `HTTP/1.1 103 Early Hints\r\nLink: </a.css>; rel=preload\r\nSet-Cookie: a=1; Domain=preview.localhost\r\n\r\n${plainAnswer}`,
+    /^HTTP\/1.1 103 (?!.*cookie).*ok$/is
+  ],
+  [
+    "a cookie for every preview, in a trailer",
+    plainRequest,
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\nSet-Cookie: a=1; Domain=preview.localhost\r\nX: 1\r\n\r\n",
+    /^HTTP\/1.1 200 OK\r\n(?!.*domain).*ok\r\n0\r\nSet-Cookie: a=1\r\nX: 1\r\n\r\n$/is
+  ],
+  [
+    "a cookie for every preview, folded over two lines",
+    plainRequest,
+    "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nSet-Cookie: a=1;\r\n Domain=preview.localhost\r\n\r\nok",
+    /^HTTP\/1.1 (?!.*domain)/is
+  ],
+  [
+    "an answer that calls its length one hop's",
+    plainRequest,
+    "HTTP/1.1 200 OK\r\nConnection: content-length\r\nContent-Length: 2\r\n\r\nok",
+    /^HTTP\/1.1 200 OK\r\nContent-Length: 2\r\n.*ok$/s
+  ],
+  [
+    "an answer in a coding that is not known",
+    plainRequest,
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nok",
+    /^HTTP\/1.1 502 /s
   ]
 ]
 
