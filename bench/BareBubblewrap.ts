@@ -5,7 +5,8 @@ import { chmod, mkdir, mkdtemp, open, readFile, rm, writeFile } from "node:fs/pr
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { connectSocket, listeningSocket } from "../src/host/namespace/agentSocket.ts"
+import { connectUnix } from "../src/host/linux/unixSocket.ts"
+import { listeningSocket } from "../src/host/namespace/agentSocket.ts"
 import { agentCommand, bubblewrapArguments, Descriptor } from "../src/host/namespace/bubblewrap.ts"
 import { HostLayout } from "../src/host/namespace/HostLayout.ts"
 import { makeAgentGuest } from "../src/runtime/agentClient/AgentGuest.ts"
@@ -60,7 +61,7 @@ export class BareBubblewrap {
     const ended = new Promise((resolve) => monitor.once("exit", resolve))
     socket.release()
     await Promise.all([list.close(), status.close()])
-    const session = makeAgentSession({ connect: () => connectSocket(socketPath) })
+    const session = makeAgentSession({ connect: () => connectUnix(socketPath) })
     try {
       await Effect.runPromise(runTrue(makeAgentGuest(session)))
     } finally {

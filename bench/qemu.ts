@@ -96,17 +96,19 @@ const bareClone = (host: QemuHost, settings: Settings["Service"]) =>
       await chmod(folder.file("overlay"), 0o600)
       if (uid !== null) await chown(folder.file("overlay"), uid, uid)
     })
-    const { process } = launch({
-      binary: host.qemu.binary,
-      arguments: machineArguments(shape, {
-        uuid: randomUUID(),
-        start: { type: "clone", memoryFile: template.memoryFile }
-      }),
-      folder: folder.path,
-      uid,
-      accelerator: shape.accelerator,
-      life: false
-    })
+    const { process } = yield* Effect.promise(() =>
+      launch({
+        binary: host.qemu.binary,
+        arguments: machineArguments(shape, {
+          uuid: randomUUID(),
+          start: { type: "clone", memoryFile: template.memoryFile }
+        }),
+        folder: folder.path,
+        uid,
+        accelerator: shape.accelerator,
+        life: false
+      })
+    )
     const machine = yield* connectMachine(folder, process)
     yield* loadState(machine, template.stateFile, { memoryIsShared: true })
     yield* Effect.promise(() => machine.qmp.execute("cont"))

@@ -13,6 +13,7 @@ import { copyFile, rename, rm } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
+import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
 import { writeSystemFiles } from "./systemFiles.ts"
@@ -59,7 +60,7 @@ export class HostLayout {
   }
 
   sandboxIds(): ReadonlyArray<string> {
-    return SandboxState.list(this.stateFolder)
+    return sandboxIdsIn(this.stateFolder)
   }
 
   state(sandboxId: string): SandboxState {

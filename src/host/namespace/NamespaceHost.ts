@@ -10,9 +10,6 @@ import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGues
 import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { InventoryEntry, ResourceSample, RuntimeDown, SandboxSpec } from "../../runtime/Runtime.ts"
-import { connectSocket } from "./agentSocket.ts"
-import { boot } from "./boot.ts"
-import { ConsoleTail } from "./ConsoleTail.ts"
 import {
   type CgroupHost,
   cgroupCpuSeconds,
@@ -21,14 +18,19 @@ import {
   detectCgroups,
   NO_CGROUPS,
   releaseCgroups
-} from "./cgroups.ts"
-import { endProcesses, killNow } from "./endProcesses.ts"
+} from "../linux/cgroups.ts"
+import { HostUsers } from "../linux/HostUsers.ts"
+import { networkBytes } from "../linux/networkBytes.ts"
+import { signal } from "../linux/ProcessIdentity.ts"
+import { Turns } from "../linux/Turns.ts"
+import { Turnstile } from "../linux/Turnstile.ts"
+import { connectUnix } from "../linux/unixSocket.ts"
+import { boot } from "./boot.ts"
+import { ConsoleTail } from "./ConsoleTail.ts"
+import { endProcesses } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
-import { networkBytes } from "./network.ts"
-import { markedProcesses, sameBoot } from "./processIdentity.ts"
+import { markedProcesses } from "./markedProcesses.ts"
 import { isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
-import { Turnstile } from "./Turnstile.ts"
-import { UserIds } from "./UserIds.ts"
 import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
 
 export interface NamespaceOptions {
@@ -48,17 +50,18 @@ interface Live {
 
 /** A host that boots many at once may take its time. */
 const HEALTH_TIMEOUT_MS = 40_000
+/** Users of Sandboxes. */
+const SANDBOX_USERS = { first: 2_000_000, count: 65_536 }
 const THOROUGH_EVERY_LOOKS = 10
 
 export class NamespaceHost {
   readonly layout: HostLayout
   readonly cgroups: CgroupHost
   private readonly options: NamespaceOptions
-  /** Null without root: all Sandboxes are the service's own user. */
-  private readonly uids: UserIds | null
+  private readonly users: HostUsers
   private readonly live = new Map<string, Live>()
   private readonly dead = new Map<string, RuntimeDown>()
-  private readonly queues = new Map<string, Promise<unknown>>()
+  private readonly turns = new Turns()
   private readonly watchers = new Set<() => void>()
   private looks = 0
   private readonly starts: Turnstile
@@ -67,7 +70,11 @@ export class NamespaceHost {
     this.options = options
     this.layout = layout
     this.cgroups = layout.isRoot ? detectCgroups(layout.instance, true) : NO_CGROUPS
-    this.uids = layout.isRoot ? new UserIds(join(layout.stateFolder, ".uids")) : null
+    this.users = new HostUsers(
+      join(layout.stateFolder, ".uids"),
+      layout.stateFolder,
+      layout.isRoot ? SANDBOX_USERS : null
+    )
     this.starts = new Turnstile(options.parallelStarts)
   }
 
@@ -75,8 +82,11 @@ export class NamespaceHost {
   static async open(options: NamespaceOptions): Promise<NamespaceHost> {
     const layout = await HostLayout.prepare(options.dataDir)
     const host = new NamespaceHost(options, layout)
-    host.uids?.reclaim((sandboxId, uid) => layout.state(sandboxId).spec()?.uid === uid)
-    for (const sandboxId of layout.sandboxIds()) {
+    const sandboxIds = layout.sandboxIds()
+    await host.users.settle(
+      sandboxIds.map((sandboxId) => ({ sandboxId, uid: layout.state(sandboxId).spec()?.uid ?? null }))
+    )
+    for (const sandboxId of sandboxIds) {
       const record = layout.state(sandboxId).runtime()
       if (record === null || record.init === null) continue
       if (isUp(record)) host.adopt(sandboxId, record)
@@ -96,7 +106,7 @@ export class NamespaceHost {
   /** Resolves when this generation, or a newer one, runs and its agent answers. */
   provision(spec: SandboxSpec): Promise<void> {
     const { sandboxId, generation } = spec
-    return this.inTurn(sandboxId, async () => {
+    return this.turns.pass(sandboxId, async () => {
       const state = this.layout.state(sandboxId)
       const record = state.runtime()
       if (record !== null && isUp(record)) {
@@ -108,14 +118,14 @@ export class NamespaceHost {
         }
       }
       await this.end(state)
-      const uid = this.uids === null ? null : (state.spec()?.uid ?? this.uids.take(sandboxId))
+      const uid = state.spec()?.uid ?? (await this.users.take(sandboxId))
       await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
       await this.starts.pass(() => this.start(state, spec, uid))
     })
   }
 
   stop(sandboxId: string): Promise<void> {
-    return this.inTurn(sandboxId, async () => {
+    return this.turns.pass(sandboxId, async () => {
       const state = this.layout.state(sandboxId)
       await this.end(state)
       await closeVolume(this.layout.volume(state))
@@ -123,13 +133,13 @@ export class NamespaceHost {
   }
 
   destroy(sandboxId: string): Promise<void> {
-    return this.inTurn(sandboxId, async () => {
+    return this.turns.pass(sandboxId, async () => {
       const state = this.layout.state(sandboxId)
       const uid = state.spec()?.uid ?? null
       await this.end(state)
       await removeVolume(this.layout.volume(state))
       await rm(state.folder, { recursive: true, force: true })
-      if (uid !== null) this.uids?.release(uid)
+      await this.users.release(uid, sandboxId)
     })
   }
 
@@ -233,7 +243,7 @@ export class NamespaceHost {
 
   /** A runtime that another process of this service started. */
   private lookUp(sandboxId: string): Live | null {
-    if (this.queues.has(sandboxId)) return null
+    if (this.turns.isHeld(sandboxId)) return null
     const record = this.upOnFile(sandboxId)
     return record === null ? null : this.adopt(sandboxId, record)
   }
@@ -266,7 +276,7 @@ export class NamespaceHost {
   private found(sandboxId: string, record: RuntimeRecord): void {
     this.forget(sandboxId)
     // bwrap inside outlives the agent as long as anything else does; without the agent nobody can reach it.
-    for (const it of [record.init, record.monitor]) if (it !== null && sameBoot(it)) killNow(it)
+    for (const it of [record.init, record.monitor]) if (it !== null) signal(it, "SIGKILL")
     const { exitCode } = this.layout.state(sandboxId).readStatus()
     const reason: RuntimeDown["reason"] =
       exitCode === 0
@@ -282,7 +292,7 @@ export class NamespaceHost {
   }
 
   private connectTo(state: SandboxState): AgentSession {
-    return makeAgentSession({ connect: () => connectSocket(state.socket) })
+    return makeAgentSession({ connect: () => connectUnix(state.socket) })
   }
 
   /** Resolves with the agent's pid inside the Sandbox. */
@@ -290,16 +300,5 @@ export class NamespaceHost {
     const health = await this.options.run(agentHealth(session, HEALTH_TIMEOUT_MS))
     if (health.generation !== generation) throw new Error(`generation ${health.generation} answers, not ${generation}`)
     return health.pid
-  }
-
-  private inTurn<A>(sandboxId: string, act: () => Promise<A>): Promise<A> {
-    const before = this.queues.get(sandboxId) ?? Promise.resolve()
-    const turn = before.then(act, act)
-    this.queues.set(sandboxId, turn)
-    const done = () => {
-      if (this.queues.get(sandboxId) === turn) this.queues.delete(sandboxId)
-    }
-    turn.then(done, done)
-    return turn
   }
 }

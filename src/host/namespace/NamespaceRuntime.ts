@@ -10,9 +10,9 @@ import {
   RuntimeUnavailable,
   RuntimeUnsupported
 } from "../../runtime/Runtime.ts"
+import { UsersExhausted } from "../linux/HostUsers.ts"
 import { NamespaceHost } from "./NamespaceHost.ts"
 import { networkObstacle, probe, statementsOf } from "./probe.ts"
-import { UserIdsExhausted } from "./UserIds.ts"
 import { LoopDevicesExhausted } from "./volume.ts"
 
 /** This host cannot run Sandboxes in namespaces; the message says what is missing and how to mend it. */
@@ -31,7 +31,7 @@ const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, RuntimeUnavailable>
   Effect.uninterruptible(Effect.tryPromise({ try: act, catch: unavailable }))
 
 const refused = (cause: unknown): RuntimeRefused | RuntimeUnavailable => {
-  if (cause instanceof LoopDevicesExhausted || cause instanceof UserIdsExhausted) {
+  if (cause instanceof LoopDevicesExhausted || cause instanceof UsersExhausted) {
     return new RuntimeRefused({
       code: "HOST_FULL",
       message: `This host has no room for another Sandbox: ${cause.message}`

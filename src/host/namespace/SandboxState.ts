@@ -6,14 +6,12 @@
  *     volume.img     (or volume/ without root)
  *     agent.sock     where its agent listens
  */
-import { randomUUID } from "node:crypto"
-import { existsSync, readdirSync, readFileSync } from "node:fs"
-import { mkdir, open, rename, rm } from "node:fs/promises"
+import { existsSync, readFileSync } from "node:fs"
+import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Option, Schema } from "effect"
-import { isAlive, mayBeAlive, sameBoot } from "./processIdentity.ts"
-
-const Identity = Schema.Struct({ pid: Schema.Int, startTime: Schema.String, bootId: Schema.String })
+import { isAlive, mayBeAlive } from "../linux/ProcessIdentity.ts"
+import { readRecord, sandboxFolder, WrittenProcess, writeRecord } from "../linux/SandboxRecords.ts"
 
 const Spec = Schema.Struct({
   /** The Sandbox's own user on this host; null when the service is not root and has only its own. */
@@ -26,15 +24,13 @@ const Runtime = Schema.Struct({
   generation: Schema.Int,
   networkEnabled: Schema.Boolean,
   /** bwrap outside, which waits for the Sandbox. */
-  monitor: Identity,
+  monitor: WrittenProcess,
   /** bwrap as PID 1 inside; null until the agent has answered once. */
-  init: Schema.NullOr(Identity),
+  init: Schema.NullOr(WrittenProcess),
   /** The agent: it ends when init does, and without it nobody can reach what is left. */
-  agent: Schema.NullOr(Identity)
+  agent: Schema.NullOr(WrittenProcess)
 })
 export type RuntimeRecord = typeof Runtime.Type
-
-const SANDBOX_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 const decodeSpec = Schema.decodeUnknownOption(Spec)
 const decodeRuntime = Schema.decodeUnknownOption(Runtime)
@@ -45,17 +41,8 @@ export class SandboxState {
 
   /** Throws on an id that is no plain file name. */
   constructor(root: string, sandboxId: string) {
-    if (!SANDBOX_ID.test(sandboxId)) throw new Error("a sandboxId is 1 to 64 letters, digits, - or _")
     this.sandboxId = sandboxId
-    this.folder = join(root, sandboxId)
-  }
-
-  /** Every Sandbox of which there is a folder. */
-  static list(root: string): ReadonlyArray<string> {
-    if (!existsSync(root)) return []
-    return readdirSync(root, { withFileTypes: true })
-      .filter((it) => it.isDirectory() && SANDBOX_ID.test(it.name))
-      .map((it) => it.name)
+    this.folder = sandboxFolder(root, sandboxId)
   }
 
   get socket(): string {
@@ -68,11 +55,11 @@ export class SandboxState {
   }
 
   spec(): SandboxRecord | null {
-    return Option.getOrNull(decodeSpec(readJson(join(this.folder, "spec.json"))))
+    return Option.getOrNull(decodeSpec(readRecord(join(this.folder, "spec.json"))))
   }
 
   runtime(): RuntimeRecord | null {
-    return Option.getOrNull(decodeRuntime(readJson(join(this.folder, "runtime.json"))))
+    return Option.getOrNull(decodeRuntime(readRecord(join(this.folder, "runtime.json"))))
   }
 
   async writeSpec(spec: SandboxRecord): Promise<void> {
@@ -80,12 +67,12 @@ export class SandboxState {
     await mkdir(this.folder, { recursive: true, mode: 0o711 })
     const before = this.spec()
     if (before?.uid === spec.uid && before.volumeBytes === spec.volumeBytes) return
-    await writeAtomically(join(this.folder, "spec.json"), spec, true)
+    await writeRecord(join(this.folder, "spec.json"), spec, { durable: true })
   }
 
   async writeRuntime(runtime: RuntimeRecord): Promise<void> {
     // Nothing of it holds after the host went down, so it need not survive that.
-    await writeAtomically(join(this.folder, "runtime.json"), runtime, false)
+    await writeRecord(join(this.folder, "runtime.json"), runtime, { durable: false })
   }
 
   async forgetRuntime(): Promise<void> {
@@ -104,28 +91,7 @@ export class SandboxState {
 }
 
 /** The generation is up: it has answered, and the agent is still the one that did. One look at /proc. */
-export const isUp = ({ agent }: RuntimeRecord): boolean => agent !== null && sameBoot(agent) && isAlive(agent)
+export const isUp = ({ agent }: RuntimeRecord): boolean => agent !== null && isAlive(agent)
 
 /** The same by one system call, which a zombie or a reused pid deceives. */
 export const mayBeUp = ({ agent }: RuntimeRecord): boolean => agent !== null && mayBeAlive(agent)
-
-const readJson = (path: string): unknown => {
-  try {
-    return JSON.parse(readFileSync(path, "utf8"))
-  } catch {
-    return null
-  }
-}
-
-/** A reader sees the old content or the new, after a crash of the service too, and of the host when `durable`. */
-const writeAtomically = async (path: string, value: unknown, durable: boolean): Promise<void> => {
-  const temporary = `${path}.${randomUUID()}`
-  const file = await open(temporary, "w", 0o600)
-  try {
-    await file.writeFile(JSON.stringify(value))
-    if (durable) await file.datasync()
-  } finally {
-    await file.close()
-  }
-  await rename(temporary, path)
-}

@@ -4,7 +4,7 @@
  * So nothing in a Sandbox can put another socket, or a link to one of the host's, in its place; and it lives exactly as long as the agent.
  */
 import { closeSync, openSync, renameSync, rmSync } from "node:fs"
-import { connect, createServer, type Server, type Socket } from "node:net"
+import { createServer, type Server } from "node:net"
 import { basename, dirname, join } from "node:path"
 
 /** sun_path holds 107 bytes and a NUL. */
@@ -50,17 +50,3 @@ export const listeningSocket = async (path: string): Promise<ListeningSocket> =>
     }
   }
 }
-
-export const connectSocket = (path: string): Promise<Socket> =>
-  withShortPath(
-    path,
-    (short) =>
-      new Promise((resolve, reject) => {
-        const socket = connect(short)
-        socket.once("error", reject)
-        socket.once("connect", () => {
-          socket.off("error", reject)
-          resolve(socket)
-        })
-      })
-  )

@@ -4,12 +4,13 @@ import { closeSync, readdirSync, readFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
-import { type CgroupHost, makeCgroups } from "./cgroups.ts"
+import { type CgroupHost, makeCgroups } from "../linux/cgroups.ts"
+import { connectNetwork } from "../linux/networkNamespace.ts"
+import { identify, identifyInside } from "../linux/ProcessIdentity.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { launch } from "./launch.ts"
-import { connectNetwork, denyRoutes } from "./network.ts"
+import { MARKER } from "./markedProcesses.ts"
 import { networkObstacle } from "./probe.ts"
-import { identify, identifyInside } from "./processIdentity.ts"
 import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
 import { seccompProgram } from "./seccomp.ts"
 import { freshTemporary, openVolume, temporaryOf, workspaceOf } from "./volume.ts"
@@ -43,7 +44,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   const place = layout.volume(state)
   const console = layout.console(state, spec.generation)
   const launched = await launchWith(options)
-  let { gone } = launched
+  const { gone } = launched
   try {
     const monitor = identify(launched.monitor.pid)
     if (monitor === null) throw new Error("bubblewrap ended at once")
@@ -53,11 +54,13 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     await openVolume(place, spec.volumeBytes, uid)
     await freshTemporary(place, uid)
     await removeConsoles(place.folder)
-    const connect = (pid: number) => {
-      const exitFd = gone!
-      gone = null
-      return connectNetwork({ pid, throughUserNamespace: uid === null, exitFd, marker: layout.marker(spec) })
-    }
+    const connect = (pid: number) =>
+      connectNetwork({
+        pid,
+        throughUserNamespace: uid === null,
+        lifeFd: gone!,
+        environment: { [MARKER]: layout.marker(spec) }
+      })
     if (networkEnabled && uid === null) {
       launched.makeNetwork()
       await unlessEnded(launched.monitor, launched.networkMade)
@@ -68,18 +71,16 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     const init = identify(state.readStatus().childPid ?? 0)
     const agent = init === null ? null : identifyInside(init.pid, innerPid)
     if (init === null || agent === null) throw new Error("the agent's process cannot be told")
-    if (networkEnabled && uid !== null) {
-      await denyRoutes(init.pid)
-      await connect(init.pid)
-    }
+    if (networkEnabled && uid !== null) await connect(init.pid)
     const record = { ...begun, init, agent }
     await state.writeRuntime(record)
     return { record, monitor: launched.monitor }
   } catch (cause) {
-    if (gone !== null) closeSync(gone)
     const said = tailOf(console)
     if (cause instanceof Error && said !== "") cause.message += ` (its console: ${said})`
     throw cause
+  } finally {
+    if (gone !== null) closeSync(gone)
   }
 }
 

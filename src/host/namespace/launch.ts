@@ -1,13 +1,14 @@
 /** Starts bubblewrap for one generation of a Sandbox, so that it outlives the service. */
 import { type ChildProcess, spawn } from "node:child_process"
-import { closeSync, constants, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from "node:fs"
+import { closeSync, openSync, unlinkSync, writeSync } from "node:fs"
 import { join } from "node:path"
 import type { Readable, Writable } from "node:stream"
+import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
+import { inheritedDescriptors } from "../linux/inheritedDescriptors.ts"
+import { makeLifePipe } from "../linux/lifePipe.ts"
 import { listeningSocket } from "./agentSocket.ts"
 import { agentCommand, type BubblewrapOptions, bubblewrapArguments, Descriptor } from "./bubblewrap.ts"
-import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
-import { routeCommands } from "./network.ts"
-import { MARKER } from "./processIdentity.ts"
+import { MARKER } from "./markedProcesses.ts"
 import type { SandboxState } from "./SandboxState.ts"
 
 export interface LaunchOptions {
@@ -32,32 +33,11 @@ export interface Launched {
   readonly go: () => void
   /** Only with `bubblewrap.inNetwork`, before `go`: lets it make its network namespace. */
   readonly makeNetwork: () => void
-  /** Only with `bubblewrap.inNetwork`: resolves when the process is in its network namespace and the routes are there. */
+  /** Only with `bubblewrap.inNetwork`: resolves when the process is in its network namespace. */
   readonly networkMade: Promise<void>
   /** Reads end of file when the Sandbox is gone; for slirp. Only with a network. */
   readonly gone: number | null
 }
-
-/**
- * Descriptors that the service was itself started with and that would pass on to every Sandbox. Node opens its own with close-on-exec.
- * A child cannot be told to close one, only to put another in its place.
- */
-const inheritedDescriptors = (): ReadonlyArray<number> =>
-  readdirSync("/proc/self/fdinfo")
-    .map(Number)
-    .filter((fd) => fd > 2 && !closesOnExec(fd))
-
-const closesOnExec = (fd: number): boolean => {
-  try {
-    const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`/proc/self/fdinfo/${fd}`, "latin1"))
-    return flags === null || (Number.parseInt(flags[1]!, 8) & O_CLOEXEC) !== 0
-  } catch {
-    return true
-  }
-}
-
-const O_CLOEXEC = 0o2000000
-const inherited = inheritedDescriptors()
 
 /** Where the launcher says that its network namespace is made. */
 const MADE = 9
@@ -91,12 +71,7 @@ const argvOf = (options: LaunchOptions): readonly [string, ...Array<string>] => 
 
 /** In a user namespace of its own, whose root it is; the Sandbox's lies below and has no power over this network. */
 const insideNetwork = (): string =>
-  [
-    `ip -batch - <<'ROUTES' || exit 96\n${routeCommands()}ROUTES`,
-    `echo made >&${MADE} || exit 96`,
-    `read -r go <&${GO} || exit 98`,
-    `exec ${GO}<&- ${MADE}>&- "$@"`
-  ].join("\n")
+  [`echo made >&${MADE} || exit 96`, `read -r go <&${GO} || exit 98`, `exec ${GO}<&- ${MADE}>&- "$@"`].join("\n")
 
 export const launch = async (options: LaunchOptions): Promise<Launched> => {
   const { state } = options
@@ -110,9 +85,9 @@ export const launch = async (options: LaunchOptions): Promise<Launched> => {
   try {
     let sync: number | "ignore" = "ignore"
     if (options.bubblewrap.networkEnabled) {
-      const pipe = await openPipe(join(state.folder, "sync"))
-      gone = pipe.read
-      sync = keep(pipe.write)
+      const pipe = await makeLifePipe(join(state.folder, "sync"))
+      gone = pipe.readFd
+      sync = keep(pipe.writeFd)
     }
     const stdio: Array<number | "ignore" | "pipe"> = ["ignore", "ignore", "ignore"]
     stdio[Descriptor.listen] = socket.fd
@@ -123,7 +98,7 @@ export const launch = async (options: LaunchOptions): Promise<Launched> => {
     stdio[GO] = "pipe"
     stdio[MADE] = "pipe"
     const nothing = keep(openSync("/dev/null", "r+"))
-    for (const fd of inherited) if (stdio[fd] === undefined) stdio[fd] = nothing
+    for (const fd of inheritedDescriptors) if (stdio[fd] === undefined) stdio[fd] = nothing
     for (let fd = 0; fd < stdio.length; fd++) stdio[fd] ??= "ignore"
     const [file, ...args] = argvOf(options)
     const monitor = spawn(file, args, {
@@ -173,20 +148,6 @@ const readable = (folder: string, bytes: Buffer): number => {
     return openSync(path, "r")
   } finally {
     closeSync(write)
-    unlinkSync(path)
-  }
-}
-
-const openPipe = async (path: string): Promise<{ readonly read: number; readonly write: number }> => {
-  await mustRun(["rm", "-f", path])
-  await mustRun(["mkfifo", "-m", "600", path])
-  const read = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  try {
-    return { read, write: openSync(path, constants.O_WRONLY) }
-  } catch (cause) {
-    closeSync(read)
-    throw cause
-  } finally {
     unlinkSync(path)
   }
 }

@@ -6,10 +6,11 @@
 import { spawn } from "node:child_process"
 import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { delimiter, join } from "node:path"
+import { join } from "node:path"
 import { Effect } from "effect"
-import { type CgroupHost, detectCgroups, NO_CGROUPS } from "./cgroups.ts"
-import { HOST_ENVIRONMENT } from "./hostCommand.ts"
+import { type CgroupHost, detectCgroups, NO_CGROUPS } from "../linux/cgroups.ts"
+import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
+import { missingPackages } from "../linux/programs.ts"
 import { seccompProgram } from "./seccomp.ts"
 
 export const packages = ["bubblewrap", "util-linux", "mount", "e2fsprogs", "slirp4netns", "iproute2"] as const
@@ -22,20 +23,6 @@ export type Probe =
 const PROBE_UID = 1_999_999
 const PROBE_TIMEOUT_MS = 10_000
 
-export const installed = (program: string): boolean =>
-  HOST_ENVIRONMENT.PATH.split(delimiter).some((folder) => {
-    try {
-      accessSync(join(folder, program), constants.X_OK)
-      return true
-    } catch {
-      return false
-    }
-  })
-
-const missing = (programs: Readonly<Record<string, string>>): ReadonlyArray<string> => [
-  ...new Set(Object.entries(programs).flatMap(([program, it]) => (installed(program) ? [] : [it])))
-]
-
 const WITH_NETWORK = { slirp4netns: "slirp4netns", ip: "iproute2", nsenter: "util-linux", unshare: "util-linux" }
 const TUNNEL_DEVICE = "/dev/net/tun"
 const AS_ROOT = { setpriv: "util-linux", "mkfs.ext4": "e2fsprogs", mount: "mount" }
@@ -44,7 +31,7 @@ const isRoot = (): boolean => process.getuid?.() === 0
 
 /** Null when Sandboxes can have a network; else one sentence. */
 export const networkObstacle = (): string | null => {
-  const absent = missing(WITH_NETWORK)
+  const absent = missingPackages(WITH_NETWORK)
   if (absent.length > 0) return `missing on this host: apt-get install ${absent.join(" ")}`
   return isUsable(TUNNEL_DEVICE)
     ? null
@@ -68,7 +55,7 @@ export const probe: Effect.Effect<Probe> = Effect.promise(async (): Promise<Prob
       reason: `Namespaces are Linux's, and this is ${process.platform}; use a Linux host or virtual machine.`
     }
   }
-  const absent = missing({ bwrap: "bubblewrap", ...(isRoot() ? AS_ROOT : {}) })
+  const absent = missingPackages({ bwrap: "bubblewrap", ...(isRoot() ? AS_ROOT : {}) })
   if (absent.length > 0) {
     return { ok: false, reason: `Programs are missing on this host: apt-get install ${absent.join(" ")}.` }
   }

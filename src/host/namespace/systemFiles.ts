@@ -5,7 +5,7 @@
 import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs"
 import { mkdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { NAMESERVER } from "./network.ts"
+import { NAMESERVER } from "../linux/networkNamespace.ts"
 import type { PublicConfiguration } from "./publicConfiguration.ts"
 
 export const SANDBOX_USER = "sandbox"

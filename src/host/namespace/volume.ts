@@ -7,9 +7,10 @@
 
 import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, realpathSync, statfsSync, statSync } from "node:fs"
-import { chmod, chown, mkdir, open, readdir, rename, rm, rmdir, stat, truncate } from "node:fs/promises"
+import { chmod, chown, mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
-import { hostCommand, mustRun } from "./hostCommand.ts"
+import { hostCommand } from "../linux/hostCommand.ts"
+import { ensureVolumeImage } from "../linux/volumeImage.ts"
 
 export interface VolumePlace {
   /** The image; absent without root. */
@@ -24,6 +25,8 @@ export class LoopDevicesExhausted extends Error {}
 const MOUNT_OPTIONS = "loop,nosuid,nodev,noatime,discard"
 /** Prefix of a /tmp that is being removed. */
 const STALE = "stale-"
+/** The file is made of holes; so the kernel need not write zeros in the background once it is mounted. */
+const PREZEROED = ["assume_storage_prezeroed=1"]
 const TRIAL_BYTES = 1024 * 1024
 const UNMOUNT_TRIES = 50
 const UNMOUNT_WAIT_MS = 20
@@ -54,7 +57,7 @@ export const freshTemporary = async (place: VolumePlace, owner: number | null): 
 export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: number | null): Promise<void> => {
   await mkdir(place.folder, { recursive: true, mode: 0o711 })
   if (place.image !== null) {
-    if (!existsSync(place.image)) await makeImage(place.image, sizeBytes)
+    await ensureVolumeImage({ path: place.image, bytes: sizeBytes, owner: null, extended: PREZEROED, isEmpty: false })
     if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
   }
   const workspace = workspaceOf(place)
@@ -119,25 +122,6 @@ export const volumeUsedBytes = (place: VolumePlace): number | null => {
 
 /** Another file system than around it: cheaper than reading the list of mounts, and enough where the mount is ours. */
 const isMountPoint = (folder: string): boolean => statSync(folder).dev !== statSync(dirname(folder)).dev
-
-/** Under another name first: an image by its own name is always whole. */
-const makeImage = async (image: string, sizeBytes: number): Promise<void> => {
-  const unfinished = `${image}.new`
-  await rm(unfinished, { force: true })
-  await (await open(unfinished, "w", 0o600)).close()
-  await truncate(unfinished, sizeBytes)
-  await mustRun([
-    "mkfs.ext4",
-    "-q",
-    "-F",
-    "-m",
-    "0",
-    "-E",
-    "lazy_itable_init=1,lazy_journal_init=1,nodiscard,assume_storage_prezeroed=1",
-    unfinished
-  ])
-  await rename(unfinished, image)
-}
 
 const mountImage = async (image: string, folder: string): Promise<void> => {
   const { code, stderr } = await hostCommand(["mount", "-t", "ext4", "-o", MOUNT_OPTIONS, image, folder])

@@ -2,15 +2,14 @@
 import { rm } from "node:fs/promises"
 import { Effect } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
-import { attempt, unavailable } from "./attempt.ts"
+import { attempt, unavailable } from "../linux/attempt.ts"
+import type { HostUsers } from "../linux/HostUsers.ts"
+import { goneWithin, isAlive, signal } from "../linux/ProcessIdentity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
-import { goneWithin } from "./launch.ts"
 import { killProcess, saveState } from "./Machine.ts"
 import { machineFiles } from "./machineArguments.ts"
-import { isAlive, signal } from "./ProcessIdentity.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
-import type { Uids } from "./Uids.ts"
 
 /** A guest that writes its last data and powers off; then it is killed, and its journal has what was synced. */
 const HALT_TIMEOUT_MS = 15_000
@@ -18,9 +17,9 @@ const FLUSH_TIMEOUT_MS = 20_000
 
 export class Endings {
   private readonly live: LiveMachines
-  private readonly uids: Uids
+  private readonly uids: HostUsers
 
-  constructor(live: LiveMachines, uids: Uids) {
+  constructor(live: LiveMachines, uids: HostUsers) {
     this.live = live
     this.uids = uids
   }

@@ -2,21 +2,21 @@
 import { Effect, Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import type { RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { attempt } from "../linux/attempt.ts"
+import type { HostUsers } from "../linux/HostUsers.ts"
+import { allocatedBytes } from "../linux/volumeImage.ts"
 import { type Held, heldBy, refusal } from "./Admission.ts"
-import { attempt } from "./attempt.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
-import type { Uids } from "./Uids.ts"
-import { allocatedBytes } from "./Volume.ts"
 
 export class HostRoom {
   private readonly host: QemuHost
   private readonly settings: SettingsShape
-  private readonly uids: Uids
+  private readonly uids: HostUsers
   private readonly admissions = Semaphore.makeUnsafe(1)
 
-  constructor(host: QemuHost, settings: SettingsShape, uids: Uids) {
+  constructor(host: QemuHost, settings: SettingsShape, uids: HostUsers) {
     this.host = host
     this.settings = settings
     this.uids = uids

@@ -2,11 +2,12 @@
 import { closeSync } from "node:fs"
 import { Effect, Queue } from "effect"
 import type { RuntimeDown, RuntimeUnavailable } from "../../runtime/Runtime.ts"
-import { attempt } from "./attempt.ts"
-import { goneWithin, type Launched, openLife } from "./launch.ts"
+import { attempt } from "../linux/attempt.ts"
+import { reopenLifePipe } from "../linux/lifePipe.ts"
+import { connectNetwork } from "../linux/networkNamespace.ts"
+import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
+import { type Launched, LIFE_FD } from "./launch.ts"
 import { connectMachine, disconnect, type Machine } from "./Machine.ts"
-import { connectNetwork } from "./Network.ts"
-import { identify, isAlive, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
 export interface LiveMachine {
@@ -98,7 +99,7 @@ export class LiveMachines {
     const { record, machine } = live
     return Effect.gen({ self: this }, function* () {
       if (this.live.get(record.sandboxId) !== live || !hasLostNetwork(live)) return
-      const lifeFd = yield* attempt("finding a machine's life pipe", () => openLife(machine.process))
+      const lifeFd = yield* attempt("finding a machine's life pipe", () => reopenLifePipe(machine.process, LIFE_FD))
       const network = yield* networkFor({ process: machine.process, lifeFd })
       live.record = { ...record, network }
       yield* attempt("writing a record", () => folder.write(live.record))
@@ -142,8 +143,7 @@ export const networkFor = ({
   lifeFd
 }: Pick<Launched, "process" | "lifeFd">): Effect.Effect<ProcessIdentity | null, RuntimeUnavailable> => {
   if (lifeFd === null) return Effect.succeed(null)
-  return attempt("connecting a machine's network", () => connectNetwork(process.pid, lifeFd)).pipe(
-    Effect.map(identify),
-    Effect.ensuring(Effect.sync(() => closeSync(lifeFd)))
-  )
+  return attempt("connecting a machine's network", () =>
+    connectNetwork({ pid: process.pid, throughUserNamespace: false, lifeFd })
+  ).pipe(Effect.ensuring(Effect.sync(() => closeSync(lifeFd))))
 }

@@ -5,13 +5,12 @@ import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGues
 import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
-import { attempt, unavailable } from "./attempt.ts"
+import { attempt, unavailable } from "../linux/attempt.ts"
+import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
+import { connectUnixSoon } from "../linux/unixSocket.ts"
 import { BootPort } from "./BootPort.ts"
-import { goneWithin } from "./launch.ts"
-import { isAlive, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
 import { Qmp, type QmpEvent } from "./Qmp.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
-import { connectUnixSoon } from "./unixSocket.ts"
 
 const SOCKET_TIMEOUT_MS = 10_000
 const MIGRATION_TIMEOUT_MS = 60_000

@@ -14,7 +14,9 @@ import type {
   RuntimeUnavailable,
   SandboxSpec
 } from "../../runtime/Runtime.ts"
-import { attempt, unavailable } from "./attempt.ts"
+import { attempt, unavailable } from "../linux/attempt.ts"
+import { HostUsers } from "../linux/HostUsers.ts"
+import { Turns } from "../linux/Turns.ts"
 import { Endings } from "./Endings.ts"
 import { HostRoom } from "./HostRoom.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines } from "./LiveMachines.ts"
@@ -26,11 +28,13 @@ import { SpareMachines } from "./SpareMachines.ts"
 import { isSpare } from "./Spares.ts"
 import { Starts } from "./Starts.ts"
 import { Templates } from "./Templates.ts"
-import { Uids } from "./Uids.ts"
+
+/** Users for machines, from `firstUid` on. */
+const MACHINE_USERS = 10_000
 
 export class Machines {
   private readonly host: QemuHost
-  private readonly locks = new Map<string, Semaphore.Semaphore>()
+  private readonly turns = new Turns()
   private readonly live: LiveMachines
   private readonly endings: Endings
   private readonly templates: Templates
@@ -39,7 +43,8 @@ export class Machines {
 
   constructor(host: QemuHost, settings: SettingsShape, downs: Queue.Queue<RuntimeDown>) {
     this.host = host
-    const uids = new Uids(host.root, host.firstUid)
+    const range = host.firstUid === null ? null : { first: host.firstUid, count: MACHINE_USERS }
+    const uids = new HostUsers(`${host.root}/.uids`, host.root, range)
     const room = new HostRoom(host, settings, uids)
     const permits = Semaphore.makeUnsafe(settings.parallelStarts)
     this.live = new LiveMachines(downs)
@@ -183,11 +188,12 @@ export class Machines {
   }
 
   private locked<A, E>(sandboxId: string, effect: Effect.Effect<A, E>): Effect.Effect<A, E> {
-    return Effect.suspend(() => {
-      const lock = this.locks.get(sandboxId) ?? Semaphore.makeUnsafe(1)
-      this.locks.set(sandboxId, lock)
-      return Effect.flatMap(Effect.forkDetach(lock.withPermits(1)(effect)), Fiber.join)
-    })
+    const turn = Effect.acquireUseRelease(
+      Effect.promise(() => this.turns.hold(sandboxId)),
+      () => effect,
+      (end) => Effect.sync(end)
+    )
+    return Effect.flatMap(Effect.forkDetach(turn), Fiber.join)
   }
 }
 

@@ -1,8 +1,8 @@
 /** What this host runs machines with, found out and prepared once at start. */
-import { access, chmod, constants, mkdir } from "node:fs/promises"
-import { delimiter } from "node:path"
+import { chmod, mkdir } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import type { SettingsShape } from "../../Config.ts"
+import { missingPackages } from "../linux/programs.ts"
 import { type Choice, chooseAccelerator } from "./Accelerator.ts"
 import { prepareGuestImage } from "./GuestImage.ts"
 import { findBaseImage } from "./image/BaseImage.ts"
@@ -26,19 +26,6 @@ export interface QemuHost extends TemplateHost {
   readonly firstUid: number | null
 }
 
-const PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
-
-const installed = async (program: string): Promise<boolean> => {
-  for (const folder of PATH.split(delimiter)) {
-    const found = await access(`${folder}/${program}`, constants.X_OK).then(
-      () => true,
-      () => false
-    )
-    if (found) return true
-  }
-  return false
-}
-
 const PROGRAMS: Readonly<Record<string, (typeof runtimePackages)[number]>> = {
   "qemu-img": "qemu-utils",
   mke2fs: "e2fsprogs",
@@ -47,15 +34,9 @@ const PROGRAMS: Readonly<Record<string, (typeof runtimePackages)[number]>> = {
   prlimit: "util-linux"
 }
 
-const missingPackages = async (programs: Readonly<Record<string, string>>): Promise<ReadonlyArray<string>> => {
-  const missing = new Set<string>()
-  for (const [program, name] of Object.entries(programs)) if (!(await installed(program))) missing.add(name)
-  return [...missing]
-}
-
-const findNetworkObstacle = async (isRoot: boolean): Promise<string | null> => {
+const findNetworkObstacle = (isRoot: boolean): string | null => {
   if (!isRoot) return "the service is not root, and joining a machine's network namespace needs it"
-  const missing = await missingPackages({ slirp4netns: "slirp4netns", ip: "iproute2", nsenter: "util-linux" })
+  const missing = missingPackages({ slirp4netns: "slirp4netns", ip: "iproute2", nsenter: "util-linux" })
   return missing.length === 0 ? null : `missing on this host: apt-get install ${missing.join(" ")}`
 }
 
@@ -75,7 +56,7 @@ export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, M
           throw new Error(`The VM runtime needs Linux on x86-64, and this is ${process.platform} on ${process.arch}.`)
         }
         const qemu = await findQemu()
-        const missing = await missingPackages(PROGRAMS)
+        const missing = missingPackages(PROGRAMS)
         if (missing.length > 0) {
           throw new Error(`Programs are missing on this host: apt-get install ${missing.join(" ")}.`)
         }
@@ -93,7 +74,7 @@ export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, M
           firstUid: isRoot ? settings.vmUidFirst + 1 : null,
           root,
           isRoot,
-          networkObstacle: await findNetworkObstacle(isRoot)
+          networkObstacle: findNetworkObstacle(isRoot)
         }
       },
       catch: (cause) => new MachinesUnusable({ message: cause instanceof Error ? cause.message : String(cause) })

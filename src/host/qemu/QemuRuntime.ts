@@ -3,23 +3,17 @@ import { readFile } from "node:fs/promises"
 import { Effect, Layer, Queue, Schedule, Stream } from "effect"
 import { Settings } from "../../Config.ts"
 import { type ResourceSample, Runtime, type RuntimeDown, RuntimeUnsupported } from "../../runtime/Runtime.ts"
-import { attempt } from "./attempt.ts"
+import { attempt } from "../linux/attempt.ts"
+import { networkBytes } from "../linux/networkBytes.ts"
+import { cpuSecondsOf } from "../linux/ProcessIdentity.ts"
+import { allocatedBytes } from "../linux/volumeImage.ts"
 import { Consoles } from "./Consoles.ts"
 import { Machines } from "./Machines.ts"
-import { cpuSecondsOf } from "./ProcessIdentity.ts"
 import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./QemuHost.ts"
-import { allocatedBytes } from "./Volume.ts"
 
 const CONSOLE_INTERVAL_MS = 500
 /** How often it is looked whether every machine still has its way to the network. */
 const NETWORK_INTERVAL_MS = 2_000
-
-/** Bytes through slirp4netns' device in QEMU's network namespace: received and sent as the guest sees them. */
-const networkBytes = async (pid: number): Promise<{ readonly rx: number; readonly tx: number } | null> => {
-  const text = await readFile(`/proc/${pid}/net/dev`, "latin1").catch(() => "")
-  const fields = /^\s*tap0:\s*(.+)$/m.exec(text)?.[1]?.trim().split(/\s+/)
-  return fields === undefined ? null : { rx: Number(fields[0]), tx: Number(fields[8]) }
-}
 
 /** What of the guest's memory and QEMU's own is in the host's. */
 const residentBytes = async (pid: number): Promise<number | null> => {
@@ -33,13 +27,13 @@ const sample = (machines: Machines) => (sandboxId: string, generation: number) =
   Effect.flatMap(machines.running(sandboxId, generation), ({ machine, record }) =>
     attempt("measuring a machine", async (): Promise<ResourceSample> => {
       const { process } = machine
-      const network = record.network === null ? null : await networkBytes(process.pid)
+      const network = record.network === null ? null : networkBytes(process.pid)
       return {
         cpuSeconds: cpuSecondsOf(process),
         memoryBytes: await residentBytes(process.pid),
         volumeBytes: await allocatedBytes(machines.folderOf(sandboxId).file("volume")),
-        networkRxBytes: record.network === null ? 0 : (network?.rx ?? null),
-        networkTxBytes: record.network === null ? 0 : (network?.tx ?? null)
+        networkRxBytes: record.network === null ? 0 : (network?.received ?? null),
+        networkTxBytes: record.network === null ? 0 : (network?.sent ?? null)
       }
     })
   )

@@ -4,13 +4,12 @@
  * The folder is ours; QEMU's user owns only the files that QEMU writes and the `run` folder of its sockets, so that a guest which took over its
  * QEMU cannot change what we read here.
  */
-import { chmod, chown, mkdir, open, readdir, readFile, rename, rm } from "node:fs/promises"
+import { chmod, chown, mkdir, open, rm } from "node:fs/promises"
 import { Option, Schema } from "effect"
+import { readRecord, sandboxFolder, sandboxIdsIn, WrittenProcess, writeRecord } from "../linux/SandboxRecords.ts"
 import { machineFiles } from "./machineArguments.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
-
-const Process = Schema.Struct({ pid: Count, startTime: Count, hostBootId: Schema.String })
 
 const MachineRecord = Schema.Struct({
   sandboxId: Schema.String,
@@ -26,24 +25,21 @@ const MachineRecord = Schema.Struct({
   accelerator: Schema.Literals(["kvm", "tcg"]),
   /** On QEMU's command line: finds a process that was started and never written down. */
   uuid: Schema.String,
-  process: Schema.NullOr(Process),
+  process: Schema.NullOr(WrittenProcess),
   /** slirp4netns, when there is a network. */
-  network: Schema.NullOr(Process)
+  network: Schema.NullOr(WrittenProcess)
 })
 export type MachineRecord = typeof MachineRecord.Type
 
-const decode = Schema.decodeUnknownOption(Schema.fromJsonString(MachineRecord))
-
-const SANDBOX_ID = /^[A-Za-z0-9_-]{1,64}$/
+const decode = Schema.decodeUnknownOption(MachineRecord)
 
 export class SandboxFolder {
   readonly path: string
   readonly sandboxId: string
 
   constructor(root: string, sandboxId: string) {
-    if (!SANDBOX_ID.test(sandboxId)) throw new Error("This is no Sandbox id.")
     this.sandboxId = sandboxId
-    this.path = `${root}/${sandboxId}`
+    this.path = sandboxFolder(root, sandboxId)
   }
 
   file(name: keyof typeof machineFiles): string {
@@ -52,19 +48,11 @@ export class SandboxFolder {
 
   /** Null when there is none, or none that can be read: then nothing that it named is known to exist. */
   async read(): Promise<MachineRecord | null> {
-    const text = await readFile(`${this.path}/record.json`, "utf8").catch(() => null)
-    return text === null ? null : Option.getOrNull(decode(text))
+    return Option.getOrNull(decode(readRecord(`${this.path}/record.json`)))
   }
 
   async write(record: MachineRecord): Promise<void> {
-    const partial = `${this.path}/record.json.partial`
-    const file = await open(partial, "w", 0o600)
-    try {
-      await file.writeFile(JSON.stringify(record))
-    } finally {
-      await file.close()
-    }
-    await rename(partial, `${this.path}/record.json`)
+    await writeRecord(`${this.path}/record.json`, record, { durable: false })
   }
 
   /** The folder and what QEMU opens in it, with a fresh `run` folder. */
@@ -90,9 +78,5 @@ export class SandboxFolder {
 }
 
 /** Every Sandbox of which anything is left below `root`. */
-export const sandboxFolders = async (root: string): Promise<ReadonlyArray<SandboxFolder>> => {
-  const entries = await readdir(root, { withFileTypes: true }).catch(() => [])
-  return entries
-    .filter((entry) => entry.isDirectory() && SANDBOX_ID.test(entry.name))
-    .map(({ name }) => new SandboxFolder(root, name))
-}
+export const sandboxFolders = async (root: string): Promise<ReadonlyArray<SandboxFolder>> =>
+  sandboxIdsIn(root).map((sandboxId) => new SandboxFolder(root, sandboxId))

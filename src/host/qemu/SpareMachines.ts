@@ -3,7 +3,8 @@ import { randomUUID } from "node:crypto"
 import { rename } from "node:fs/promises"
 import { Effect, Option, type Semaphore } from "effect"
 import { RuntimeRefused, type RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
-import { attempt } from "./attempt.ts"
+import { attempt } from "../linux/attempt.ts"
+import type { HostUsers } from "../linux/HostUsers.ts"
 import type { Endings } from "./Endings.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import { giveName, giveNobodysIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
@@ -16,8 +17,7 @@ import { type MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import { type Spare, Spares, spareName } from "./Spares.ts"
 import { copyRootDisk, warm } from "./Template.ts"
 import type { Templates } from "./Templates.ts"
-import type { Uids } from "./Uids.ts"
-import { ensureVolume } from "./Volume.ts"
+import { ensureVolume } from "./volume.ts"
 
 /** Commands that a machine runs before it is anybody's: by then most of what a first command needs is translated. */
 const SPARE_WARM_RUNS = 4
@@ -30,7 +30,7 @@ export interface SpareMachinesOptions {
   readonly max: number
   readonly room: HostRoom
   readonly templates: Templates
-  readonly uids: Uids
+  readonly uids: HostUsers
   readonly live: LiveMachines
   readonly endings: Endings
   /** Starts at a time. Sandboxes that start go first. */

@@ -8,7 +8,7 @@ import { access, chown, rm } from "node:fs/promises"
 import { Effect, type Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import type { RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
-import { attempt } from "./attempt.ts"
+import { attempt } from "../linux/attempt.ts"
 import type { HostRoom } from "./HostRoom.ts"
 import { giveIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
@@ -20,7 +20,7 @@ import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import type { SpareMachines } from "./SpareMachines.ts"
 import { copyRootDisk, makeOverlay, type Template } from "./Template.ts"
 import type { Templates } from "./Templates.ts"
-import { ensureVolume } from "./Volume.ts"
+import { ensureVolume } from "./volume.ts"
 
 const AGENT_TIMEOUT_MS = 20_000
 

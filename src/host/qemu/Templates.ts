@@ -1,7 +1,7 @@
 /** The templates that this process has made or found, one for each shape. */
 import { Effect } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
-import { attempt } from "./attempt.ts"
+import { attempt } from "../linux/attempt.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { buildTemplate, findTemplate, type Template, type TemplateHost, templateKey } from "./Template.ts"
 

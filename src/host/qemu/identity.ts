@@ -1,11 +1,11 @@
 /** What no clone of a template may share with another: clock, names, entropy, network, volume, generation. */
 import { Effect } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
-import { attempt, unavailable } from "./attempt.ts"
+import { attempt, unavailable } from "../linux/attempt.ts"
+import { NAMESERVER } from "../linux/networkNamespace.ts"
 import { hostnameOf } from "./BootPort.ts"
 import type { Machine } from "./Machine.ts"
 import type { MachineShape } from "./machineArguments.ts"
-import { NAMESERVER } from "./Network.ts"
 import type { MachineRecord } from "./SandboxFolder.ts"
 
 export const IDENTITY_TIMEOUT_MS = 20_000

@@ -2,11 +2,12 @@
  * Starts QEMU as its own process group, with nothing it does not need: an unprivileged user of its own when we are root, no capabilities,
  * no network but an empty namespace, no inherited descriptors, a minimal environment. It outlives this service.
  */
-import { execFileSync, spawn } from "node:child_process"
-import { closeSync, constants, openSync, rmSync, statSync } from "node:fs"
-import { setTimeout as sleep } from "node:timers/promises"
+import { spawn } from "node:child_process"
+import { closeSync, statSync } from "node:fs"
+import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
+import { makeLifePipe } from "../linux/lifePipe.ts"
+import { identify, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import type { Accelerator } from "./machineArguments.ts"
-import { identify, type ProcessIdentity } from "./ProcessIdentity.ts"
 
 export interface Launch {
   readonly binary: string
@@ -44,26 +45,11 @@ const confinement = (uid: number | null, accelerator: Accelerator): ReadonlyArra
   ]
 }
 
-/** A FIFO opened at both ends and unlinked: a pipe whose ends can go to different processes. */
-const makeLifePipe = (folder: string): { readonly readFd: number; readonly writeFd: number } => {
-  const path = `${folder}/life`
-  rmSync(path, { force: true })
-  execFileSync("mkfifo", ["-m", "600", path])
-  const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
-  const writeFd = openSync(path, constants.O_WRONLY)
-  rmSync(path)
-  return { readFd, writeFd }
-}
-
 /** Descriptor of QEMU: the write end of its life pipe. */
-const LIFE_FD = 3
+export const LIFE_FD = 3
 
-/** Another read end of the life pipe of a QEMU that runs; the caller closes it. Throws when it has none. */
-export const openLife = ({ pid }: ProcessIdentity): number =>
-  openSync(`/proc/${pid}/fd/${LIFE_FD}`, constants.O_RDONLY | constants.O_NONBLOCK)
-
-export const launch = (options: Launch): Launched => {
-  const pipe = options.life ? makeLifePipe(options.folder) : null
+export const launch = async (options: Launch): Promise<Launched> => {
+  const pipe = options.life ? await makeLifePipe(`${options.folder}/life`) : null
   try {
     const [command, ...args] = [
       ...confinement(options.uid, options.accelerator),
@@ -73,7 +59,7 @@ export const launch = (options: Launch): Launched => {
     const child = spawn(command, args, {
       cwd: options.folder,
       detached: true,
-      env: { PATH: "/usr/sbin:/usr/bin:/sbin:/bin" },
+      env: HOST_ENVIRONMENT,
       stdio: ["ignore", "ignore", "pipe", ...(pipe === null ? [] : [pipe.writeFd])]
     })
     let said = ""
@@ -101,14 +87,4 @@ export const launch = (options: Launch): Launched => {
   } finally {
     if (pipe !== null) closeSync(pipe.writeFd)
   }
-}
-
-/** Resolves true when the process is gone, false when it is still there after the time. */
-export const goneWithin = async (isAlive: () => boolean, timeoutMs: number): Promise<boolean> => {
-  const deadline = performance.now() + timeoutMs
-  for (let pauseMs = 1; isAlive(); pauseMs = Math.min(pauseMs * 2, 25)) {
-    if (performance.now() > deadline) return false
-    await sleep(pauseMs)
-  }
-  return true
 }

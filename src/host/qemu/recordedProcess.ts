@@ -1,4 +1,4 @@
-import { findByArgument, isAlive, type ProcessIdentity } from "./ProcessIdentity.ts"
+import { findByArgument, isAlive, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import type { MachineRecord } from "./SandboxFolder.ts"
 
 /** The QEMU process of a record that runs, also when the service was killed before it wrote the pid down. */

@@ -1,7 +1,7 @@
 /** Runs QEMU for a record and connects it; what was started is gone if the rest fails. */
 import { Effect } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
-import { attempt, unavailable } from "./attempt.ts"
+import { attempt, unavailable } from "../linux/attempt.ts"
 import { networkFor } from "./LiveMachines.ts"
 import { launch } from "./launch.ts"
 import { connectMachine, killProcess, type Machine } from "./Machine.ts"

@@ -1,11 +1,10 @@
-/** What needs no machine: formats, keys, rules and the two protocols on the host's side. */
-import { execFileSync, spawn } from "node:child_process"
-import { closeSync, mkdtempSync, openSync, writeFileSync } from "node:fs"
+import { mkdtempSync, writeFileSync } from "node:fs"
 import { appendFile, readFile, rm, truncate } from "node:fs/promises"
 import { createServer, type Socket } from "node:net"
-import { networkInterfaces, tmpdir } from "node:os"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
+import { connectUnix } from "../../../src/host/linux/unixSocket.ts"
 import { type Held, refusal } from "../../../src/host/qemu/Admission.ts"
 import { BootPort, hostnameOf, timespecEscapes } from "../../../src/host/qemu/BootPort.ts"
 import { Consoles } from "../../../src/host/qemu/Consoles.ts"
@@ -13,12 +12,8 @@ import type { GuestImage } from "../../../src/host/qemu/GuestImage.ts"
 import { cpioArchive, directory, executable, plainFile } from "../../../src/host/qemu/image/cpio.ts"
 import { vmlinuxToElf } from "../../../src/host/qemu/image/vmlinux.ts"
 import { type MachineShape, machineArguments } from "../../../src/host/qemu/machineArguments.ts"
-import { connectNetwork, routeCommands } from "../../../src/host/qemu/Network.ts"
-import { identify, isAlive, signal } from "../../../src/host/qemu/ProcessIdentity.ts"
 import { Qmp } from "../../../src/host/qemu/Qmp.ts"
 import { templateKey } from "../../../src/host/qemu/Template.ts"
-import { Uids } from "../../../src/host/qemu/Uids.ts"
-import { connectUnix } from "../../../src/host/qemu/unixSocket.ts"
 
 const inFolder = async (body: (folder: string) => Promise<void>) => {
   const folder = mkdtempSync(join(tmpdir(), "atoll-pieces-"))
@@ -154,37 +149,6 @@ describe("host admission", () => {
   })
 })
 
-describe("network", () => {
-  it("nothing is done for a process that has not entered a network namespace of its own", async () => {
-    const before = Object.keys(networkInterfaces())
-    const descriptor = openSync("/dev/null", "r")
-    const child = spawn("sleep", ["60"], { stdio: "ignore" })
-    try {
-      await expect(connectNetwork(child.pid!, descriptor, 50)).rejects.toThrow("no network namespace of its own")
-      expect(Object.keys(networkInterfaces())).toEqual(before)
-    } finally {
-      child.kill()
-      closeSync(descriptor)
-    }
-  })
-
-  it("the host's own addresses and every private range are refused, and only the name server is let through", () => {
-    const commands = routeCommands(["198.51.100.7", "198.51.100.7"])
-    for (const range of [
-      "10.0.0.0/8",
-      "172.16.0.0/12",
-      "192.168.0.0/16",
-      "169.254.0.0/16",
-      "100.64.0.0/10",
-      "224.0.0.0/4"
-    ])
-      expect(commands).toContain(`route replace prohibit ${range}\n`)
-    expect(commands.match(/198\.51\.100\.7/g)?.length).toBe(1)
-    expect(commands).toContain("route add 10.0.2.3/32 dev tap0\n")
-    expect(commands.startsWith("route del 10.0.2.0/24\n")).toBe(true)
-  })
-})
-
 describe("boot port", () => {
   it("only the answer to this question counts, and a reason is told", () =>
     conversation(
@@ -270,45 +234,6 @@ describe("QEMU's control socket", () => {
 })
 
 describe("host", () => {
-  it("a process is told from another that got its pid", () => {
-    const own = identify(process.pid)!
-    expect(isAlive(own)).toBe(true)
-    expect(isAlive({ ...own, startTime: own.startTime - 1 })).toBe(false)
-    expect(isAlive({ ...own, hostBootId: "another" })).toBe(false)
-    // Would end this test if it looked at the pid alone.
-    signal({ ...own, startTime: own.startTime - 1 }, "SIGKILL")
-  })
-
-  it("a socket is reached below a path that no address can hold", () =>
-    inFolder(async (folder) => {
-      const deep = join(folder, "x".repeat(120))
-      execFileSync("mkdir", [deep])
-      const listening = createServer((socket) => socket.end()).listen(join(folder, "s"))
-      execFileSync("mv", [join(folder, "s"), join(deep, "s")])
-      const socket = await connectUnix(join(deep, "s"))
-      socket.destroy()
-      listening.close()
-      execFileSync("ln", ["-s", join(deep, "s"), join(deep, "link")])
-      await expect(connectUnix(join(deep, "link"))).rejects.toThrow("no socket")
-    }))
-
-  it("two machines never share a user, and a released one is used again", () =>
-    inFolder(async (folder) => {
-      const uids = new Uids(folder, 300_000)
-      const taken = await Promise.all(["a", "b", "c"].map((id) => uids.take(id)))
-      expect(taken.toSorted()).toEqual([300_000, 300_001, 300_002])
-      const [first] = taken
-      await uids.release(first!, "b")
-      expect(await uids.take("d")).toBe(300_003)
-      await uids.release(first!, "a")
-      expect(await uids.take("e")).toBe(first)
-      await uids.pass(first!, "g")
-      await uids.release(first!, "e")
-      expect(await uids.take("h")).not.toBe(first)
-      expect(await uids.take("g")).toBe(first)
-      expect(await new Uids(folder, null).take("f")).toBeNull()
-    }))
-
   it("a console is read on from where it was, and a long one is emptied without a gap in its offsets", () =>
     inFolder(async (folder) => {
       const path = join(folder, "console")

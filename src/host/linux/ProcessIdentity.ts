@@ -1,0 +1,114 @@
+/**
+ * Which process a pid meant when it was written down: pids are reused, a pid with its start time since boot is not.
+ *
+ * @source proc_pid_stat(5) field 22, /proc/sys/kernel/random/boot_id
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { setTimeout as sleep } from "node:timers/promises"
+
+export interface ProcessIdentity {
+  readonly pid: number
+  /** Clock ticks since the host's boot. */
+  readonly startTime: number
+  readonly bootId: string
+}
+
+let thisBoot: string | null = null
+const bootId = (): string => {
+  thisBoot ??= readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim()
+  return thisBoot
+}
+
+/** The fields of /proc/PID/stat from the third on, or null. The name before them may hold anything. Read as UTF-8: a third of latin1's time. */
+const statFields = (pid: number): ReadonlyArray<string> | null => {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, "utf8")
+    return text.slice(text.lastIndexOf(")") + 2).split(" ")
+  } catch {
+    return null
+  }
+}
+
+/** Null when there is no such process, or only its zombie. */
+export const identify = (pid: number): ProcessIdentity | null => {
+  const fields = statFields(pid)
+  if (fields === null || fields[0] === "Z" || fields[0] === "X") return null
+  return { pid, startTime: Number(fields[19]), bootId: bootId() }
+}
+
+export const isAlive = (it: ProcessIdentity): boolean =>
+  it.bootId === bootId() && identify(it.pid)?.startTime === it.startTime
+
+/** Some process has its pid: one system call, which a zombie or a reused pid deceives. */
+export const mayBeAlive = ({ pid }: ProcessIdentity): boolean => {
+  try {
+    return process.kill(pid, 0)
+  } catch (cause) {
+    return (cause as NodeJS.ErrnoException).code === "EPERM"
+  }
+}
+
+/** Sends a signal to exactly that process; does nothing when it is gone. */
+export const signal = (it: ProcessIdentity, name: NodeJS.Signals): void => {
+  try {
+    if (isAlive(it)) process.kill(it.pid, name)
+  } catch {
+    // It ended in between.
+  }
+}
+
+/** Resolves true when `lives` has become false, false when it is still true after the time. */
+export const goneWithin = async (lives: () => boolean, timeoutMs: number): Promise<boolean> => {
+  const deadline = performance.now() + timeoutMs
+  for (let pauseMs = 1; lives(); pauseMs = Math.min(pauseMs * 2, 25)) {
+    if (performance.now() > deadline) return false
+    await sleep(pauseMs)
+  }
+  return true
+}
+
+/** Processor time that a process has used, in seconds. Null when it is gone. */
+export const cpuSecondsOf = (it: ProcessIdentity): number | null => {
+  const fields = isAlive(it) ? statFields(it.pid) : null
+  return fields === null ? null : (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+/** The pids of everything that runs now. */
+export const allPids = (): ReadonlyArray<number> =>
+  readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+
+/** The process that has this argument on its command line: finds one whose pid was never written down. */
+export const findByArgument = (argument: string): ProcessIdentity | null => {
+  for (const pid of allPids()) {
+    try {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0")
+      if (words.includes(argument)) return identify(pid)
+    } catch {
+      // It ended in between.
+    }
+  }
+  return null
+}
+
+/** The child of `init` that its own process namespace calls `innerPid`. */
+export const identifyInside = (init: number, innerPid: number): ProcessIdentity | null => {
+  for (const child of childrenOf(init)) {
+    try {
+      const pids = /^NSpid:\s+(.+)$/m.exec(readFileSync(`/proc/${child}/status`, "latin1"))?.[1]
+      if (Number(pids?.split(/\s+/).at(-1)) === innerPid) return identify(child)
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return null
+}
+
+const childrenOf = (pid: number): ReadonlyArray<number> => {
+  try {
+    return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number)
+  } catch {
+    return []
+  }
+}

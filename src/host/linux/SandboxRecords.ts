@@ -1,0 +1,60 @@
+/** Folders of Sandboxes below a driver's root, and the files in them that say what runs: they outlive the service. */
+import { randomUUID } from "node:crypto"
+import { readdirSync, readFileSync } from "node:fs"
+import { open, rename } from "node:fs/promises"
+import { join } from "node:path"
+import { Schema } from "effect"
+import type { ProcessIdentity } from "./ProcessIdentity.ts"
+
+const SANDBOX_ID = /^[A-Za-z0-9_-]{1,64}$/
+
+/** Throws on an id that is no plain file name. */
+export const sandboxFolder = (root: string, sandboxId: string): string => {
+  if (!SANDBOX_ID.test(sandboxId)) throw new Error("a sandboxId is 1 to 64 letters, digits, - or _")
+  return join(root, sandboxId)
+}
+
+/** Every Sandbox of which there is a folder. */
+export const sandboxIdsIn = (root: string): ReadonlyArray<string> => {
+  try {
+    return readdirSync(root, { withFileTypes: true })
+      .filter((it) => it.isDirectory() && SANDBOX_ID.test(it.name))
+      .map((it) => it.name)
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return []
+    throw cause
+  }
+}
+
+const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+
+/** A process as it is written down; the drivers once had a way each, and what they started may still run. */
+export const WrittenProcess: Schema.Decoder<ProcessIdentity> = Schema.Union([
+  Schema.Struct({ pid: Count, startTime: Count, bootId: Schema.String }),
+  Schema.Struct({ pid: Count, startTime: Schema.NumberFromString.check(Schema.isInt()), bootId: Schema.String }),
+  Schema.Struct({ pid: Count, startTime: Count, bootId: Schema.String }).pipe(
+    Schema.encodeKeys({ bootId: "hostBootId" })
+  )
+])
+
+/** Null when there is none, or none that can be read: then nothing that it named is known to exist. */
+export const readRecord = (path: string): unknown => {
+  try {
+    return JSON.parse(readFileSync(path, "utf8"))
+  } catch {
+    return null
+  }
+}
+
+/** A reader sees the old content or the new, after a crash of the service too, and of the host when `durable`. */
+export const writeRecord = async (path: string, value: unknown, options: { readonly durable: boolean }) => {
+  const partial = `${path}.${randomUUID()}`
+  const file = await open(partial, "w", 0o600)
+  try {
+    await file.writeFile(JSON.stringify(value))
+    if (options.durable) await file.datasync()
+  } finally {
+    await file.close()
+  }
+  await rename(partial, path)
+}

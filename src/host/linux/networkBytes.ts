@@ -1,0 +1,13 @@
+import { readFileSync } from "node:fs"
+
+/** What all interfaces of a process's network namespace but loopback have carried; null when that process is gone. */
+export const networkBytes = (pid: number): { readonly received: number; readonly sent: number } | null => {
+  try {
+    const lines = readFileSync(`/proc/${pid}/net/dev`, "utf8").split("\n").slice(2)
+    const fields = lines.map((line) => line.trim().split(/[:\s]+/)).filter(([name]) => name !== "" && name !== "lo")
+    const sum = (column: number) => fields.reduce((total, it) => total + Number(it[column]), 0)
+    return { received: sum(1), sent: sum(9) }
+  } catch {
+    return null
+  }
+}
