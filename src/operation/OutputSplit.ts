@@ -3,7 +3,7 @@
  *
  * @source contract-details.md "A log entry is one stored chunk of one stream"
  */
-export const chunkBytesMax = 64 * 1024
+import { chunkBytesMax } from "../store/OutputStatements.ts"
 
 /** How many bytes at the end of `bytes` begin a UTF-8 character that is not complete there (0 to 3). */
 export const openCharacter = (bytes: Uint8Array): number => {
@@ -31,25 +31,35 @@ export interface Piece {
   readonly bytes: Uint8Array
 }
 
+/** One that can be stored. */
+export interface Cut extends Piece {
+  /** Where the stream ended before: `offset`, or less where the bytes between are gone at their source. */
+  readonly follows: number
+}
+
 /** One stream's bytes that are not stored yet, from an absolute offset on. */
 export class OutputSplit {
+  /** End of what was cut off. */
+  #end: number
+  /** Where the next byte to cut off belongs: behind `#end` when bytes are gone. */
   #offset: number
   /** Given and not yet cut off: pieces that follow each other from `#offset` on, joined once at each cut. */
   #rest: Array<Uint8Array> = []
   #restBytes = 0
 
   constructor(offset: number) {
+    this.#end = offset
     this.#offset = offset
   }
 
-  /** Where the next stored byte belongs. */
+  /** End of everything that was cut off so far. */
   get offset() {
-    return this.#offset
+    return this.#end
   }
 
-  /** What can be stored now of the bytes given so far; with `isEnd` all of it. Bytes already seen are skipped, a gap moves on. */
-  take(pieces: ReadonlyArray<Piece>, isEnd: boolean): ReadonlyArray<Piece> {
-    const ready: Array<Piece> = []
+  /** What can be stored now of the bytes given so far; with `isEnd` all of it. Bytes already seen are skipped, a gap is told by what follows it. */
+  take(pieces: ReadonlyArray<Piece>, isEnd: boolean): ReadonlyArray<Cut> {
+    const ready: Array<Cut> = []
     for (const { offset, bytes } of pieces) {
       const expected = this.#offset + this.#restBytes
       if (offset > expected) {
@@ -62,12 +72,21 @@ export class OutputSplit {
     return ready
   }
 
+  /** The stream is this long: what was not given is gone. Nothing, or a cut without bytes. After `take` with `isEnd`. */
+  endAt(offset: number): ReadonlyArray<Cut> {
+    if (offset <= this.#offset) return []
+    const follows = this.#end
+    this.#offset = offset
+    this.#end = offset
+    return [{ follows, offset, bytes: new Uint8Array(0) }]
+  }
+
   #push(bytes: Uint8Array) {
     this.#rest.push(bytes)
     this.#restBytes += bytes.length
   }
 
-  #cut(ready: Array<Piece>, isEnd: boolean) {
+  #cut(ready: Array<Cut>, isEnd: boolean) {
     if (this.#restBytes === 0) return
     const whole = this.#rest.length === 1 ? this.#rest[0]! : Buffer.concat(this.#rest, this.#restBytes)
     let from = 0
@@ -76,8 +95,9 @@ export class OutputSplit {
       const open = isEnd && from + piece.length === whole.length ? 0 : openCharacter(piece)
       const bytes = piece.subarray(0, piece.length - open)
       if (bytes.length === 0) break
-      ready.push({ offset: this.#offset, bytes })
+      ready.push({ follows: this.#end, offset: this.#offset, bytes })
       this.#offset += bytes.length
+      this.#end = this.#offset
       from += bytes.length
     }
     // What is left is the begin of one character: a copy, so that it does not keep the whole alive.

@@ -6,7 +6,7 @@
  */
 import { Cause, Clock, Effect, Queue, Stream } from "effect"
 import type { Guest, GuestUnavailable, OutputStream, ProcessFrame, ProcessUnknown } from "../runtime/Guest.ts"
-import type { Output, OutputSource } from "../store/Output.ts"
+import { type Output, type OutputSource, Overtaken, type StoredOffsets } from "../store/Output.ts"
 import { OutputSplit } from "./OutputSplit.ts"
 
 const framesMax = 64
@@ -21,7 +21,7 @@ const acknowledgeEveryMs = 1000
 const trimEveryBytes = 4 * 1024 * 1024
 
 export interface Followed {
-  /** Null when the guest ended the stream before it said how the process ended. */
+  /** Null when the guest ended the stream before it said how the process ended, or said what cannot be. */
   readonly exited: Extract<ProcessFrame, { readonly type: "exited" }> | null
   readonly processTree: "running" | "gone" | "unconfirmed"
 }
@@ -39,6 +39,9 @@ export interface FollowOptions {
 
 const streams: ReadonlyArray<OutputStream> = ["stdout", "stderr"]
 
+/** No process writes so much: whatever its guest says of it next is not to be believed either. */
+const untellable: Followed = { exited: null, processTree: "unconfirmed" }
+
 const followOnce = Effect.fnUntraced(
   function* ({ guest, output, key, sandboxId, source, retainBytes }: FollowOptions) {
     const stored = yield* output.offsets(key)
@@ -49,74 +52,89 @@ const followOnce = Effect.fnUntraced(
       .attach(key, { stdoutOffset: stored.stdout, stderrOffset: stored.stderr })
       .pipe(Stream.runIntoQueue(frames), Effect.forkScoped)
 
-    // The guest may drop what is on disk, not what a crash of the database could still lose. Only the newest offsets matter, and nothing
-    // waits for the guest to hear them: one that lost the process says so on the attached stream.
-    const storedUpTo = yield* Queue.sliding<{ readonly stdoutOffset: number; readonly stderrOffset: number }>(1)
+    /** What was stored and could be read, which a crash of the database may have undone since. The splits run ahead of it. */
+    let stands = stored
+    const isKept = (durable: StoredOffsets, before: StoredOffsets) =>
+      durable.stdout >= before.stdout && durable.stderr >= before.stderr
     let untold = 0
-    // The splits run ahead of the store while it writes.
-    let stands = { stdoutOffset: stored.stdout, stderrOffset: stored.stderr }
+    // The newest offsets count, so one word is as good as many.
+    const toTell = yield* Queue.sliding<void>(1)
     const tellGuest = Effect.suspend(() => {
       if (untold === 0) return Effect.void
       untold = 0
-      return Queue.offer(storedUpTo, stands)
+      return Queue.offer(toTell, undefined)
     })
     // What a quiet command leaves untold counts against all the others of its guest.
     yield* tellGuest.pipe(Effect.delay(acknowledgeEveryMs), Effect.forever, Effect.forkScoped)
-    yield* Queue.take(storedUpTo).pipe(
-      Effect.tap(() => output.durable),
-      Effect.flatMap((offsets) => guest.processes.acknowledge(key, offsets)),
-      Effect.ignore,
-      Effect.forever,
-      Effect.forkScoped
-    )
+    // The guest may drop what is on disk, not what a crash of the database could still lose. Nothing waits for the guest to hear it: one that
+    // lost the process says so on the attached stream.
+    const acknowledge = Effect.gen(function* () {
+      yield* Queue.take(toTell)
+      const before = stands
+      const durable = yield* output.durable(key)
+      if (!isKept(durable, before)) return yield* new Overtaken({ ownerId: key })
+      yield* guest.processes
+        .acknowledge(key, { stdoutOffset: before.stdout, stderrOffset: before.stderr })
+        .pipe(Effect.ignore)
+    })
 
-    let exited: Followed["exited"] = null
-    let processTree: Followed["processTree"] = "unconfirmed"
-    while (true) {
-      const batch = yield* Queue.takeAll(frames).pipe(
-        Effect.catchIf(Cause.isDone, () => Effect.succeed([] as ReadonlyArray<ProcessFrame>))
-      )
-      for (const frame of batch) {
-        if (frame.type === "exited") exited = frame
-        else if (frame.type === "settled") processTree = frame.processTree
-      }
-      const at = yield* Clock.currentTimeMillis
-      const chunks = streams.flatMap((stream) =>
-        splits[stream]
-          .take(
-            batch.flatMap((frame) => (frame.type === "output" && frame.stream === stream ? [frame] : [])),
-            exited !== null || batch.length === 0
-          )
-          .map(({ offset, bytes }) => ({ ownerId: key, stream, sandboxId, source, offset, bytes, at }))
-      )
-      if (chunks.length > 0) {
-        yield* output.append(chunks)
-        for (const stream of streams) {
-          const { offset } = splits[stream]
-          if (offset - Math.max(trimmedAt[stream], retainBytes) >= trimEveryBytes) {
-            trimmedAt[stream] = offset
-            yield* output.trim(key, stream, retainBytes)
-          }
+    const store = Effect.gen(function* () {
+      let exited: Followed["exited"] = null
+      let processTree: Followed["processTree"] = "unconfirmed"
+      while (true) {
+        const batch = yield* Queue.takeAll(frames).pipe(
+          Effect.catchIf(Cause.isDone, () => Effect.succeed([] as ReadonlyArray<ProcessFrame>))
+        )
+        for (const frame of batch) {
+          if (frame.type === "output" && !Number.isSafeInteger(frame.offset + frame.bytes.length)) return untellable
+          if (frame.type === "exited") exited = frame
+          else if (frame.type === "settled") processTree = frame.processTree
         }
-        stands = { stdoutOffset: splits.stdout.offset, stderrOffset: splits.stderr.offset }
-        untold += chunks.reduce((sum, { bytes }) => sum + bytes.length, 0)
-        if (exited === null && untold >= acknowledgeEveryBytes) yield* tellGuest
+        const at = yield* Clock.currentTimeMillis
+        const end = exited
+        const chunks = streams.flatMap((stream) =>
+          [
+            ...splits[stream].take(
+              batch.flatMap((frame) => (frame.type === "output" && frame.stream === stream ? [frame] : [])),
+              end !== null || batch.length === 0
+            ),
+            ...(end === null ? [] : splits[stream].endAt(end[`${stream}Bytes`]))
+          ].map((cut) => ({ ownerId: key, stream, sandboxId, source, at, ...cut }))
+        )
+        if (chunks.length > 0) {
+          yield* output.append(chunks)
+          for (const stream of streams) {
+            const { offset } = splits[stream]
+            if (offset - Math.max(trimmedAt[stream], retainBytes) >= trimEveryBytes) {
+              trimmedAt[stream] = offset
+              yield* output.trim(key, stream, retainBytes)
+            }
+          }
+          stands = { stdout: splits.stdout.offset, stderr: splits.stderr.offset }
+          untold += chunks.reduce((sum, { bytes }) => sum + bytes.length, 0)
+          if (exited === null && untold >= acknowledgeEveryBytes) yield* tellGuest
+        }
+        if (batch.length === 0 || batch.some((frame) => frame.type === "settled")) break
+        const pause = gather.find(({ belowBytes }) => sizeOf(batch) < belowBytes)
+        if (exited === null && pause !== undefined) yield* Effect.sleep(pause.ms)
       }
-      if (batch.length === 0 || batch.some((frame) => frame.type === "settled")) break
-      const pause = gather.find(({ belowBytes }) => sizeOf(batch) < belowBytes)
-      if (exited === null && pause !== undefined) yield* Effect.sleep(pause.ms)
-    }
-    for (const stream of streams) {
-      if (splits[stream].offset > retainBytes) yield* output.trim(key, stream, retainBytes)
-    }
-    return { exited, processTree } satisfies Followed
+      for (const stream of streams) {
+        if (splits[stream].offset > retainBytes) yield* output.trim(key, stream, retainBytes)
+      }
+      // Once the end is told the guest forgets the bytes. The commit that tells it may come after a crash that undid the last of them.
+      if (stands.stdout + stands.stderr > 0 && !isKept(yield* output.durable(key), stands)) {
+        return yield* new Overtaken({ ownerId: key })
+      }
+      return { exited, processTree } satisfies Followed
+    })
+    return yield* Effect.raceFirst(store, Effect.forever(acknowledge))
   },
   (effect) => Effect.scoped(effect)
 )
 
-/** Returns once the process has ended, all its output is stored, and the guest has settled its tree. */
+/** Returns once the process has ended, all its output is stored and on disk, and the guest has settled its tree. */
 export const followProcess = (options: FollowOptions): Effect.Effect<Followed, ProcessUnknown | GuestUnavailable> =>
-  // What a killed process had sent before arrived after it was asked for.
+  // A killed process's last bytes arrived after it was asked for them, or the database crashed and forgot some: on from where it stands now.
   Effect.catchTag(followOnce(options), "Overtaken", () => followProcess(options))
 
 const sizeOf = (batch: ReadonlyArray<ProcessFrame>) =>

@@ -10,6 +10,13 @@ import { Context, Data, Effect, Layer, Queue, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { int4Column, int8Column, textColumn } from "./Columns.ts"
 import { OutputDatabase } from "./Database.ts"
+import {
+  appendStatement,
+  endsStatement,
+  flushStatement,
+  nextChunkStatement,
+  pageStatement
+} from "./OutputStatements.ts"
 
 export type OutputSource = "workload" | "execute" | "process"
 export type OutputStreamName = "stdout" | "stderr"
@@ -20,9 +27,11 @@ export interface OutputChunk {
   readonly stream: OutputStreamName
   readonly sandboxId: string
   readonly source: OutputSource
+  /** Where the writer believes that the stream ends so far: `offset`, or less where whoever produced the bytes said that those between are gone. */
+  readonly follows: number
   /** Absolute offset of the first byte. */
   readonly offset: number
-  /** At most 64 KiB. */
+  /** At most 64 KiB; none where only the end moves, over bytes that are gone. */
   readonly bytes: Uint8Array
   /** Epoch milliseconds. */
   readonly at: number
@@ -43,51 +52,36 @@ interface Job {
   readonly done: (error: SqlError.SqlError | Overtaken | null) => void
 }
 
+export interface StoredOffsets {
+  readonly stdout: number
+  readonly stderr: number
+}
+
 const batchBytesMax = 2 * 1024 * 1024
-const pageChunksMax = 4096
-
-// A stream's end moves only from where the writer believes it to be, or over a gap. A statement of a process that was killed may still be on
-// its way while the next one follows the same command: whichever of the two comes second stores nothing. `retained_offset` carries the
-// writer's begin: a stream that does not begin at 0 has nothing before it either. The bytes of all chunks come as one value and are cut here:
-// as an array they would be copied once more on either side, a third of the whole time.
-const appendStatement = `
-  with input as (
-    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int4[])
-      as i (owner_id, stream, sandbox_id, source, start_offset, end_offset, at, first)
-  ), advanced as (
-    insert into outputs (owner_id, stream, sandbox_id, source, next_offset, retained_offset)
-    select owner_id, stream, min(sandbox_id), min(source), max(end_offset), min(start_offset)
-    from input group by owner_id, stream order by owner_id, stream
-    on conflict (owner_id, stream) do update set next_offset = excluded.next_offset
-      where outputs.next_offset <= excluded.retained_offset
-    returning owner_id, stream
-  ), stored as (
-    insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, bytes)
-    select i.owner_id, i.stream, i.start_offset, i.end_offset, i.sandbox_id, i.source, i.at,
-      substring($9::bytea from i.first for (i.end_offset - i.start_offset)::int4)
-    from input i join advanced a on a.owner_id = i.owner_id and a.stream = i.stream
-  )
-  select owner_id, stream from advanced`
-
-/** Somebody else stored bytes of that stream meanwhile: read its offset and go on from there. Streams of the same call may be stored. */
+/**
+ * That stream does not end where its writer believes it to end: somebody else stored bytes of it meanwhile, or the database crashed and forgot
+ * its last ones. Read its offset and go on from there. Streams of the same call may be stored.
+ */
 export class Overtaken extends Data.TaggedError("Overtaken")<{ readonly ownerId: string }> {}
 
 export class Output extends Context.Service<
   Output,
   {
-    /** Stored when it returns (durable with the next journal commit). Chunks of one stream must follow each other. */
+    /**
+     * Stored and readable when it returns, all of a stream's chunks or none, but not on disk: a crash of the database may still forget it. Chunks
+     * of one stream must follow each other.
+     */
     readonly append: (chunks: ReadonlyArray<OutputChunk>) => Effect.Effect<void, Overtaken>
     /**
-     * Returns once everything that was appended before is on disk, and outlives a crash of the database: only then may whoever else has the
-     * bytes drop them. Many that wait at once share one flush.
+     * How much of each stream is on disk, and outlives a crash of the database: everything that it has by the time it is asked. Less than was
+     * appended before means that it crashed in between. Only up to there may whoever else has the bytes drop them. Many that ask at once share
+     * one flush.
      */
-    readonly durable: Effect.Effect<void>
+    readonly durable: (ownerId: string) => Effect.Effect<StoredOffsets>
     /** How much of each stream is stored. */
-    readonly offsets: (ownerId: string) => Effect.Effect<{ readonly stdout: number; readonly stderr: number }>
+    readonly offsets: (ownerId: string) => Effect.Effect<StoredOffsets>
     /** The same for many owners at once. */
-    readonly offsetsOf: (
-      ownerIds: ReadonlyArray<string>
-    ) => Effect.Effect<ReadonlyMap<string, { readonly stdout: number; readonly stderr: number }>>
+    readonly offsetsOf: (ownerIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, StoredOffsets>>
     readonly read: (
       ownerId: string,
       stream: OutputStreamName,
@@ -121,6 +115,7 @@ export class Output extends Context.Service<
             textColumn(chunks.map((chunk) => chunk.source)),
             int8Column(chunks.map((chunk) => BigInt(chunk.offset))),
             int8Column(chunks.map((chunk) => BigInt(chunk.offset + chunk.bytes.length))),
+            int8Column(chunks.map((chunk) => BigInt(chunk.follows))),
             int8Column(chunks.map((chunk) => BigInt(chunk.at))),
             int4Column(firsts(chunks)),
             joined(chunks.map((chunk) => chunk.bytes))
@@ -164,31 +159,26 @@ export class Output extends Context.Service<
       })
       for (let writer = 0; writer < 2; writer++) yield* Effect.forkScoped(Effect.forever(writeNext))
 
-      // A transaction that wrote something and waits for the disk takes all that was written before it along.
-      const flushes = yield* Queue.unbounded<() => void>()
+      // One flush for all that ask while the last one is under way.
+      const flushes = yield* Queue.unbounded<{
+        readonly ownerId: string
+        readonly done: (offsets: StoredOffsets) => void
+      }>()
       const flushNext = Effect.gen(function* () {
         const waiting = yield* Queue.takeAll(flushes)
-        yield* main`select pg_logical_emit_message(true, 'atoll', ''::text)::text`.pipe(
+        const ownerIds = [...new Set(waiting.map(({ ownerId }) => ownerId))]
+        const rows = yield* main.unsafe<EndRow>(flushStatement, [textColumn(ownerIds)]).pipe(
           Effect.tapError((error) => Effect.logWarning("Output could not be made durable", error.message)),
           Effect.retry(retryStorage)
         )
-        for (const done of waiting) done()
+        const found = endsOf(ownerIds, rows)
+        for (const { ownerId, done } of waiting) done(found.get(ownerId)!)
       })
       yield* Effect.forkScoped(Effect.forever(flushNext))
 
       const offsetsOf = (ownerIds: ReadonlyArray<string>) =>
-        patiently(
-          sql.unsafe<{ readonly owner_id: string; readonly stream: OutputStreamName; readonly next_offset: bigint }>(
-            "select owner_id, stream, next_offset from outputs where owner_id = any($1::text[])",
-            [textColumn(ownerIds)]
-          )
-        ).pipe(
-          Effect.map((rows) => {
-            const found = new Map<string, { stdout: number; stderr: number }>()
-            for (const ownerId of ownerIds) found.set(ownerId, { stdout: 0, stderr: 0 })
-            for (const row of rows) found.get(row.owner_id)![row.stream] = Number(row.next_offset)
-            return found
-          })
+        patiently(sql.unsafe<EndRow>(endsStatement, [textColumn(ownerIds)])).pipe(
+          Effect.map((rows) => endsOf(ownerIds, rows))
         )
 
       return Output.of({
@@ -207,9 +197,10 @@ export class Output extends Context.Service<
             for (const listener of listeners.get(ownerId) ?? []) listener()
           }
         }, Effect.uninterruptible),
-        durable: Effect.callback<void>((resume) => {
-          Queue.offerUnsafe(flushes, () => resume(Effect.void))
-        }),
+        durable: (ownerId) =>
+          Effect.callback<StoredOffsets>((resume) => {
+            Queue.offerUnsafe(flushes, { ownerId, done: (offsets) => resume(Effect.succeed(offsets)) })
+          }),
         offsets: (ownerId) => Effect.map(offsetsOf([ownerId]), (found) => found.get(ownerId)!),
         offsetsOf,
         read: Effect.fnUntraced(function* (ownerId, stream, offset, limit) {
@@ -224,17 +215,25 @@ export class Output extends Context.Service<
           const nothing = { bytes: new Uint8Array(0), totalBytes }
           if (offset >= totalBytes) return { offset, nextOffset: offset, truncated: false, ...nothing }
           const start = Math.max(offset, retained)
-          const rows = yield* patiently(
-            sql.unsafe<{ readonly start_offset: bigint; readonly bytes: Uint8Array }>(
-              `select start_offset, bytes from output_chunks
-               where owner_id = $1 and stream = $2 and start_offset < $4::int8 and end_offset > $3::int8 and start_offset > $3::int8 - 65536
-               order by start_offset limit ${pageChunksMax}`,
-              [ownerId, stream, BigInt(start), BigInt(start + limit)]
+          const rowsFrom = (from: number) =>
+            patiently(
+              sql.unsafe<{ readonly start_offset: bigint; readonly bytes: Uint8Array }>(pageStatement, [
+                ownerId,
+                stream,
+                BigInt(from),
+                BigInt(from + limit)
+              ])
             )
-          )
-          const first = rows[0]
-          // Trimmed between the two reads: what is left starts later.
-          const from = first === undefined ? start : Math.max(start, Number(first.start_offset))
+          let rows = yield* rowsFrom(start)
+          if (rows.length === 0) {
+            // A gap that is larger than the page, or trimmed between the two reads: what is left starts later, or there is nothing.
+            const [next] = yield* patiently(
+              sql.unsafe<{ readonly start_offset: bigint }>(nextChunkStatement, [ownerId, stream, BigInt(start)])
+            )
+            if (next === undefined) return { offset: totalBytes, nextOffset: totalBytes, truncated: true, ...nothing }
+            rows = yield* rowsFrom(Number(next.start_offset))
+          }
+          const from = Math.max(start, Number(rows[0]?.start_offset ?? start))
           const parts: Array<Uint8Array> = []
           let next = from
           for (const row of rows) {
@@ -274,6 +273,21 @@ export class Output extends Context.Service<
       })
     })
   )
+}
+
+interface EndRow {
+  readonly owner_id: string
+  /** Null: nothing is stored of it. */
+  readonly stream: OutputStreamName | null
+  readonly next_offset: bigint | null
+}
+
+const endsOf = (ownerIds: ReadonlyArray<string>, rows: ReadonlyArray<EndRow>): ReadonlyMap<string, StoredOffsets> => {
+  const found = new Map(ownerIds.map((ownerId) => [ownerId, { stdout: 0, stderr: 0 }]))
+  for (const { owner_id, stream, next_offset } of rows) {
+    if (stream !== null) found.get(owner_id)![stream] = Number(next_offset)
+  }
+  return found
 }
 
 /** Where each chunk begins among the bytes of all, counted from 1. */

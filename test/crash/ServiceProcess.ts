@@ -178,13 +178,18 @@ export class ServiceProcess {
   }
 }
 
-/** Every process of this host with its arguments. */
+/** Every process of this host with its parent and its arguments. */
 export const processes = () =>
   readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
     try {
+      const stat = readFileSync(`/proc/${name}/stat`, "latin1")
       return [
-        { pid: Number(name), command: readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ").trim() }
+        {
+          pid: Number(name),
+          parent: Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]),
+          command: readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ").trim()
+        }
       ]
     } catch {
       return []

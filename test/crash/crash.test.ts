@@ -12,6 +12,7 @@ import { Effect } from "effect"
 import fc from "fast-check"
 import { assert, it } from "vitest"
 import { probe } from "../../src/host/namespace/probe.ts"
+import { expectedBytes } from "./expectedBytes.ts"
 import { type Answer, processes, ServiceProcess } from "./ServiceProcess.ts"
 
 const lineBytes = 8
@@ -60,17 +61,6 @@ const round: fc.Arbitrary<Round> = fc.record({
   killAfterMs: fc.integer({ min: 20, max: 1500 }),
   killPostgres: fc.boolean()
 })
-
-/** Lines of eight bytes: 0000000, 0000001, … */
-const expectedBytes = (from: number, length: number) => {
-  const first = Math.floor(from / lineBytes)
-  const last = Math.ceil((from + length) / lineBytes)
-  let text = ""
-  for (let line = first; line < last; line++) text += `${String(line).padStart(lineBytes - 1, "0")}\n`
-  return Buffer.from(text)
-    .subarray(from - first * lineBytes)
-    .subarray(0, length)
-}
 
 const isTerminal = (status: string) => ["completed", "cancelled", "failed"].includes(status)
 

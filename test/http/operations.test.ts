@@ -148,6 +148,18 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
+  it.effect("output that was read to where it is now has its end only once the operation has ended", () =>
+    withSandbox(async ({ send, start, wait }) => {
+      const { operation } = (await start({ argv: ["hang"] })).json
+      while ((await wait(operation.id, { stdoutOffset: 0 })).json.operation.output.stdoutBytes < 8) {}
+      const rest = () => send("GET", `/operations/${operation.id}/output?stream=stdout&offset=8`)
+      assert.deepInclude((await rest()).json, { offset: 8, nextOffset: 8, data: "", eof: false })
+      await send("POST", `/operations/${operation.id}/cancel`)
+      while ((await send("GET", `/operations/${operation.id}`)).json.operation.processTree === "running") {}
+      assert.deepInclude((await rest()).json, { offset: 8, nextOffset: 8, data: "", eof: true })
+    })
+  )
+
   it.effect("a key is required; repeated it recovers the operation, with another body it is a conflict", () =>
     withSandbox(async ({ send, start }) => {
       assert.strictEqual((await send("POST", "/operations", { body: { argv: ["true"] } })).status, 400)

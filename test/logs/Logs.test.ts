@@ -40,7 +40,7 @@ const write = Effect.fnUntraced(function* (
   let offset = 0
   for (const [index, text] of texts.entries()) {
     const bytes = Buffer.from(text)
-    yield* output.append([{ ownerId, stream, sandboxId, source, offset, bytes, at: at + index }])
+    yield* output.append([{ ownerId, stream, sandboxId, source, follows: offset, offset, bytes, at: at + index }])
     offset += bytes.length
   }
 })

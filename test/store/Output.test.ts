@@ -7,11 +7,12 @@ import { TestDatabase } from "../support/TestDatabase.ts"
 const text = (length: number) => Buffer.from(Array.from({ length }, (_, index) => 48 + (index % 10)))
 
 /** What a command wrote from `from` up to `to`. */
-const chunk = (ownerId: string, from: number, to: number): OutputChunk => ({
+const chunk = (ownerId: string, from: number, to: number, follows = from): OutputChunk => ({
   ownerId,
   stream: "stdout",
   sandboxId: "sbx",
   source: "process",
+  follows,
   offset: from,
   bytes: text(to).subarray(from),
   at: 1
@@ -83,20 +84,62 @@ layer(Output.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       const output = yield* Output
       const sql = yield* SqlClient.SqlClient
       yield* output.append([chunk("op_7", 0, 100)])
+      yield* output.append([chunk("op_8", 0, 7)])
       const [written] = yield* sql<{ readonly lsn: string }>`select pg_current_wal_insert_lsn()::text as lsn`
-      yield* Effect.all([output.durable, output.durable, output.durable], { concurrency: "unbounded" })
+      const durable = yield* Effect.forEach(["op_7", "op_8", "op_none"], output.durable, { concurrency: "unbounded" })
+      assert.deepStrictEqual(
+        durable.map(({ stdout }) => stdout),
+        [100, 7, 0]
+      )
       const [flushed] = yield* sql<{ readonly done: boolean }>`
         select pg_current_wal_flush_lsn() >= ${written!.lsn}::text::pg_lsn as done`
       assert.isTrue(flushed!.done)
     })
   )
 
-  it.effect("moves on over a gap, and says that what lies before is not kept", () =>
+  it.effect("stores nothing of a writer that believes the stream's end to be later, or that it has begun", () =>
     Effect.gen(function* () {
       const output = yield* Output
-      yield* output.append([chunk("op_6", 40, 60)])
-      const page = yield* readAll("op_6")
-      assert.deepStrictEqual([page.offset, page.truncated, page.totalBytes], [40, true, 60])
+      assert.strictEqual((yield* Effect.flip(output.append([chunk("op_9", 40, 60)]))).ownerId, "op_9")
+      assert.strictEqual((yield* output.offsets("op_9")).stdout, 0)
+      yield* output.append([chunk("op_9", 0, 10)])
+      assert.strictEqual((yield* Effect.flip(output.append([chunk("op_9", 40, 60)]))).ownerId, "op_9")
+      assert.strictEqual((yield* output.offsets("op_9")).stdout, 10)
+    })
+  )
+
+  it.effect("goes on behind bytes that are gone at their source, and says that they are not kept", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.append([chunk("op_6", 40, 60, 0)])
+      yield* output.append([chunk("op_6", 200_000, 200_010, 60)])
+      yield* output.append([{ ...chunk("op_6", 0, 0), follows: 200_010, offset: 300_000 }])
+      const seen = []
+      for (let offset = 0, page = null; page === null || offset < page.totalBytes; ) {
+        page = yield* output.read("op_6", "stdout", offset, 1000)
+        seen.push([offset, page.offset, page.nextOffset, page.truncated, page.totalBytes])
+        assert.deepStrictEqual(
+          Buffer.from(page.bytes),
+          Buffer.from(text(page.nextOffset).subarray(page.offset, page.nextOffset))
+        )
+        offset = page.nextOffset
+      }
+      assert.deepStrictEqual(seen, [
+        [0, 40, 60, true, 300_000],
+        [60, 200_000, 200_010, true, 300_000],
+        [200_010, 300_000, 300_000, true, 300_000]
+      ])
+    })
+  )
+
+  it.effect("keeps the last bytes to the byte, though they begin in the middle of a chunk", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.append([chunk("op_10", 0, 64), chunk("op_10", 64, 128), chunk("op_10", 128, 192)])
+      yield* output.trim("op_10", "stdout", 100)
+      const page = yield* readAll("op_10")
+      assert.deepStrictEqual([page.offset, page.nextOffset, page.truncated], [92, 192, true])
+      assert.deepStrictEqual(Buffer.from(page.bytes), Buffer.from(text(192).subarray(92)))
     })
   )
 })

@@ -1,0 +1,67 @@
+/** The statements of the output store: each writes or reads for many streams over `unnest`. */
+
+/** No chunk has more bytes. */
+export const chunkBytesMax = 64 * 1024
+
+/**
+ * Appends chunks; gives the streams that were moved, each with all of its chunks or none.
+ *
+ * A stream's end moves only from where its writer believes it to be, and a new one begins at 0. A statement of a process that was killed may
+ * still be on its way while the next one follows the same command, and a database that crashed has forgotten what it had not flushed yet: the
+ * writer that is mistaken stores nothing and is told. `retained_offset` carries the writer's belief where the row exists; where it does not, it
+ * is the first byte, which lies behind a gap only if the writer was told so.
+ *
+ * The bytes of all chunks come as one value and are cut here: as an array they would be copied once more on either side, a third of the
+ * whole time.
+ */
+export const appendStatement = `
+  with input as (
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int4[])
+      as i (owner_id, stream, sandbox_id, source, start_offset, end_offset, follows, at, first)
+  ), streams as (
+    select owner_id, stream, min(sandbox_id) as sandbox_id, min(source) as source, max(end_offset) as end_offset,
+      min(start_offset) as start_offset, min(follows) as follows
+    from input group by owner_id, stream
+  ), advanced as (
+    insert into outputs (owner_id, stream, sandbox_id, source, next_offset, retained_offset)
+    select s.owner_id, s.stream, s.sandbox_id, s.source, s.end_offset, case when o.owner_id is null then s.start_offset else s.follows end
+    from streams s left join outputs o on o.owner_id = s.owner_id and o.stream = s.stream
+    where o.owner_id is not null or s.follows = 0
+    order by s.owner_id, s.stream
+    on conflict (owner_id, stream) do update set next_offset = excluded.next_offset
+      where outputs.next_offset = excluded.retained_offset
+    returning owner_id, stream
+  ), stored as (
+    insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, bytes)
+    select i.owner_id, i.stream, i.start_offset, i.end_offset, i.sandbox_id, i.source, i.at,
+      substring($10::bytea from i.first for (i.end_offset - i.start_offset)::int4)
+    from input i join advanced a on a.owner_id = i.owner_id and a.stream = i.stream
+    where i.end_offset > i.start_offset
+  )
+  select owner_id, stream from advanced`
+
+/** Where the streams of some owners end. */
+export const endsStatement = "select owner_id, stream, next_offset from outputs where owner_id = any($1::text[])"
+
+/**
+ * The same, and returns only once all of that is on disk: what a statement sees was committed before it began, and a transaction that wrote
+ * something and waits for the disk takes along all that was written before it. Read in two steps, the second one's bytes might be newer than
+ * the flush.
+ */
+export const flushStatement = `
+  select o.owner_id, o.stream, o.next_offset
+  from (select pg_logical_emit_message(true, 'atoll', ''::text) as at) as mark
+  left join outputs o on mark.at is not null and o.owner_id = any($1::text[])`
+
+const pageChunksMax = 4096
+
+/** The kept chunks of a stream that hold bytes from $3 up to $4. */
+export const pageStatement = `
+  select start_offset, bytes from output_chunks
+  where owner_id = $1 and stream = $2 and start_offset < $4::int8 and end_offset > $3::int8 and start_offset > $3::int8 - ${chunkBytesMax}
+  order by start_offset limit ${pageChunksMax}`
+
+/** The first kept chunk that begins behind an offset. */
+export const nextChunkStatement = `
+  select start_offset from output_chunks where owner_id = $1 and stream = $2 and start_offset > $3::int8
+  order by start_offset limit 1`
