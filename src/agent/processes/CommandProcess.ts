@@ -15,10 +15,11 @@ import { resizeTerminal, type TerminalSize, terminalArgv } from "./terminal.ts"
 import { folderRefusal } from "./workingDirectory.ts"
 
 const TIMEOUT_GRACE_MS = 2_000
-/** How often a tree that is being ended is looked at. */
+/** How often a tree that is being ended is looked at, and at most how seldom one that does not end. */
 const KILL_POLL_MS = 20
+const KILL_POLL_MAX_MS = 1_000
 const SECOND_LOOK_MS = 5
-/** A tree that is not gone this long after KILL (a process stuck in the kernel) is reported as unconfirmed. */
+/** A tree that is not gone this long after KILL (a process stuck in the kernel) is reported as unconfirmed; it is killed on until it is gone. */
 const KILL_CONFIRM_MS = 5_000
 
 export interface CommandSpec {
@@ -85,7 +86,8 @@ export class CommandProcess {
   private outcome: Outcome | null = null
   private timedOut = false
   private timeout: NodeJS.Timeout | null = null
-  private ending: { killAt: number; done: boolean; timer: NodeJS.Timeout | null } | null = null
+  /** `isReported`: how it went was told, though it may still go on. */
+  private ending: { killAt: number; isReported: boolean; waitMs: number; timer: NodeJS.Timeout | null } | null = null
   private disposed = false
 
   /** Throws a Refusal when the command cannot be started for a reason of the caller's. */
@@ -163,6 +165,11 @@ export class CommandProcess {
     return this.settled === null
   }
 
+  /** Its own process has ended; what it wrote and what it left may still be looked at. */
+  get hasEnded(): boolean {
+    return this.outcome !== null
+  }
+
   /** True when processes of the tree may be left, after `settled` too. */
   get treeAlive(): boolean {
     return !this.disposed
@@ -181,14 +188,16 @@ export class CommandProcess {
 
   /** TERM to the tree now, KILL after `graceMs`; a second call can only bring the KILL forward. */
   kill(graceMs: number): void {
-    const killAt = Date.now() + graceMs
-    if (this.ending !== null) {
-      if (!this.ending.done) this.ending.killAt = Math.min(this.ending.killAt, killAt)
-      return
-    }
     if (this.disposed) return
-    this.ending = { killAt, done: false, timer: null }
-    if (graceMs > 0) this.tree.terminate()
+    const killAt = Date.now() + graceMs
+    if (this.ending === null) {
+      this.ending = { killAt, isReported: false, waitMs: KILL_POLL_MS, timer: null }
+      if (graceMs > 0) this.tree.terminate()
+    } else {
+      this.ending.killAt = Math.min(this.ending.killAt, killAt)
+      this.ending.waitMs = KILL_POLL_MS
+      if (this.ending.timer !== null) clearTimeout(this.ending.timer)
+    }
     this.pursue()
   }
 
@@ -206,7 +215,7 @@ export class CommandProcess {
 
   /** Looks whether background processes that were left have ended by now. */
   sweep(): void {
-    if (this.disposed || this.settled === null || (this.ending !== null && !this.ending.done)) return
+    if (this.disposed || this.settled === null || this.ending !== null) return
     if (!this.tree.isEmpty()) return
     this.settled = "gone"
     this.dispose()
@@ -253,7 +262,7 @@ export class CommandProcess {
   /** A tree that is not empty is looked at twice: the kernel may take a moment to count out the command that just ended. */
   private settle(secondLook = false): void {
     if (this.settled !== null || this.exit === null) return
-    if (this.ending !== null && !this.ending.done) return
+    if (this.ending !== null && !this.ending.isReported) return
     if (this.process?.isAlone() || this.tree.isEmpty()) {
       this.settled = "gone"
       this.dispose()
@@ -266,21 +275,24 @@ export class CommandProcess {
     for (const listener of this.listeners) listener()
   }
 
-  /** From TERM to the tree's end, one look at a time. */
+  /** From TERM to the tree's end, one look at a time, for as long as something lives. */
   private pursue(): void {
     const ending = this.ending
     if (ending === null) return
     ending.timer = null
     const now = Date.now()
     const gone = now >= ending.killAt ? this.tree.kill() : this.tree.isEmpty()
-    if (!gone && now < ending.killAt + KILL_CONFIRM_MS) {
-      const waitMs = now < ending.killAt ? Math.min(KILL_POLL_MS, ending.killAt - now) : KILL_POLL_MS
+    const isConfirming = !gone && now < ending.killAt + KILL_CONFIRM_MS
+    if (!gone) {
+      if (!isConfirming) ending.waitMs = Math.min(2 * ending.waitMs, KILL_POLL_MAX_MS)
+      const waitMs = now < ending.killAt ? Math.min(KILL_POLL_MS, ending.killAt - now) : ending.waitMs
       ending.timer = setTimeout(() => this.pursue(), waitMs)
-      return
     }
-    ending.done = true
+    if (isConfirming) return
     if (this.settled !== null) this.settled = gone ? "gone" : "unconfirmed"
     if (this.settled === "gone") this.dispose()
+    if (ending.isReported) return
+    ending.isReported = true
     if (this.outcome !== null) this.progress()
     this.settle()
   }

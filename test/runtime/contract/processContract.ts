@@ -259,6 +259,17 @@ export const processContract = (
         yield* eventually(Effect.map(run(guest, shell("cat survived")), (it) => it.stdout === "yes\n"))
       }))
 
+    test("death by a signal that has two names is told by POSIX's", (guest) =>
+      Effect.gen(function* () {
+        for (const [number, signal] of [
+          [6, "SIGABRT"],
+          [29, "SIGPOLL"]
+        ]) {
+          const ended = yield* run(guest, shell(`kill -${number} $$`))
+          expect(ended.exited).toMatchObject({ exitCode: null, signal })
+        }
+      }))
+
     test("a time-out ends the whole tree and says so", (guest) =>
       Effect.gen(function* () {
         const ended = yield* run(guest, shell(`${ESCAPEE("7301")} sleep 7301`, { timeoutMs: 300 }))
