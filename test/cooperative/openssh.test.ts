@@ -111,6 +111,8 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
         // As ssh reports a command that a signal ended.
         assert.strictEqual((yield* ssh(["kill -TERM $$"])).code, 255)
         assert.strictEqual((yield* ssh(["no-such-program"])).code, 127)
+        const { stdout: told } = yield* ssh(['echo "$SSH_CONNECTION/$SSH_CLIENT"'])
+        assert.match(told, /^127\.0\.0\.1 (\d+) 127\.0\.0\.1 (\d+)\/127\.0\.0\.1 \1 \2\n$/)
       }).pipe(Effect.scoped)
     )
 

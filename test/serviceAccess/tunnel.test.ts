@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
@@ -274,6 +274,50 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
           assert.strictEqual(cleanup, "confirmed")
           assert.strictEqual(world.machines.get(sandboxId)!.tunnels.size, 0)
           assert.strictEqual((yield* LiveConnections).count(), 0)
+        })
+    )
+  )
+
+  it.effect("gives back the place of a client that is gone before its handshake is answered", () =>
+    withAccess(
+      (stream) => void stream.pipe(stream),
+      ({ port, capability, sandboxId, world }) =>
+        Effect.gen(function* () {
+          const connections = yield* LiveConnections
+          const handshake = [
+            "GET /api/v2/tunnel?port=5432&client=c HTTP/1.1",
+            "Host: localhost",
+            `Authorization: Bearer ${capability}`,
+            "Connection: Upgrade",
+            "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}`,
+            "",
+            ""
+          ].join("\r\n")
+          yield* Effect.promise(() =>
+            Promise.all(
+              Array.from({ length: 160 }, async (_, at) => {
+                const socket = connect(port, "127.0.0.1").on("error", () => {})
+                await once(socket, "connect")
+                socket.write(handshake)
+                // Each goes at another moment of its handshake.
+                for (let turns = at % 20; turns > 0; turns--) await new Promise(setImmediate)
+                socket.resetAndDestroy()
+              })
+            )
+          )
+          const socket = yield* opened(port, capability, "port=5432&client=c")
+          yield* Effect.repeat(
+            Effect.sync(() => connections.count()),
+            { until: (count) => count === 1, schedule: Schedule.spaced(5) }
+          ).pipe(
+            Effect.timeout("10 seconds"),
+            Effect.catchTag("TimeoutError", () => Effect.void)
+          )
+          assert.strictEqual(connections.count(), 1)
+          assert.strictEqual(world.machines.get(sandboxId)!.tunnels.size, 1)
+          socket.terminate()
         })
     )
   )
