@@ -16,6 +16,7 @@ import serverKeys from "./migrations/0006_server_keys.ts"
 import installation from "./migrations/0010_installation.ts"
 import audit from "./migrations/0011_audit.ts"
 import host from "./migrations/0018_host.ts"
+import sealings from "./migrations/0021_sealings.ts"
 
 const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -26,7 +27,8 @@ const migrations: MigrationRecord = {
   "0006_server_keys": serverKeys,
   "0010_installation": installation,
   "0011_audit": audit,
-  "0018_host": host
+  "0018_host": host,
+  "0021_sealings": sealings
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>
