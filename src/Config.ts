@@ -228,6 +228,12 @@ export const settings = {
     "Virtual machines kept started and paused for the next Sandbox, with and without network each. They give way when a Sandbox needs their memory or disk.",
     { minimum: 0, maximum: 16 }
   ),
+  vmAnswerTimeoutMs: integer(
+    "ATOLL_VM_ANSWER_TIMEOUT_MS",
+    30_000,
+    "A virtual machine whose QEMU does not answer for so long is ended.",
+    { minimum: 100, maximum: 3_600_000 }
+  ),
   vmUidFirst: integer("ATOLL_VM_UID_FIRST", 210_000, "As root each virtual machine runs as a user from here on.", {
     minimum: 1000,
     maximum: 2 ** 31
