@@ -42,6 +42,8 @@ export type OperationEvent =
       readonly at: number
       readonly exitCode: number | null
       readonly signal: string | null
+      /** Why it was killed, where that is known. Absent in events of before there was one. */
+      readonly reason?: Reason | null
       readonly processTree: "running" | "gone" | "unconfirmed"
     }
   /** A client cancels. */
@@ -95,7 +97,13 @@ export const operationMachine = setup({
     noteStarted: assign({ startedAt: ({ event }) => event.at }),
     noteExit: assign(({ event }) =>
       event.type === "EXITED"
-        ? { exitCode: event.exitCode, signal: event.signal, processTree: event.processTree, finishedAt: event.at }
+        ? {
+            exitCode: event.exitCode,
+            signal: event.signal,
+            reason: event.reason ?? null,
+            processTree: event.processTree,
+            finishedAt: event.at
+          }
         : {}
     ),
     noteStartedIfUnseen: assign({ startedAt: ({ context, event }) => context.startedAt ?? event.at }),

@@ -14,6 +14,7 @@ import { makeCgroupTrees } from "./processes/CgroupTrees.ts"
 import type { CommandHost } from "./processes/CommandProcess.ts"
 import { channelRoute } from "./processes/channelRoute.ts"
 import { makeMarkedTrees } from "./processes/MarkedTrees.ts"
+import { memoryKillCounter } from "./processes/memoryKills.ts"
 import { launchByNode } from "./processes/NodeLaunch.ts"
 import { OutputPipes, type PipeOwner, runToEnd } from "./processes/outputPipes.ts"
 import { ProcessTable } from "./processes/ProcessTable.ts"
@@ -82,6 +83,7 @@ const host: CommandHost = {
     ...processorCount(env["ATOLL_AGENT_VCPUS"])
   },
   scratchDir: runDir,
+  memoryKills: memoryKillCounter(),
   runOwn
 }
 

@@ -83,6 +83,7 @@ export const exitedShape = record({
   exitCode: nullable(integer(0, 255)),
   signal: nullable(signal),
   timedOut: flag,
+  outOfMemory: optional(flag),
   startedAt: time,
   finishedAt: time,
   stdoutBytes: integer(0, OUTPUT_END_MAX),

@@ -15,6 +15,7 @@ import { Runtime } from "../runtime/Runtime.ts"
 import { Output, type OutputChunk } from "../store/Output.ts"
 import { ExecutionLog } from "./ExecutionLog.ts"
 import { OutputSplit, openCharacter } from "./OutputSplit.ts"
+import { outOfMemory } from "./outOfMemory.ts"
 
 /** Beyond the command's own time-out, for the guest to end the tree and say so, and for itself to say that it did not. */
 const answerSlackMs = 15_000
@@ -105,6 +106,7 @@ export class Executions extends Context.Service<
         const result: ExecutionResult = {
           exitCode: end?.exitCode ?? null,
           signal: end?.signal ?? null,
+          reason: end?.outOfMemory ? outOfMemory : null,
           stdout: headText(stdout, request.encoding, stdoutTruncated),
           stderr: headText(stderr, request.encoding, stderrTruncated),
           stdoutTruncated,

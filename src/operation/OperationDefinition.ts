@@ -8,6 +8,7 @@ import type { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Output } from "../store/Output.ts"
+import { outOfMemory } from "./outOfMemory.ts"
 import { followProcess } from "./ProcessFollower.ts"
 
 /** What an operation needs to run, kept beside its snapshot; `env` and `stdin` are dropped at its end. */
@@ -150,7 +151,8 @@ export const operationDefinition = Effect.gen(function* () {
               }
             }
           }
-          return { type: "EXITED", exitCode: exited.exitCode, signal: exited.signal, processTree }
+          const reason = exited.outOfMemory ? outOfMemory : null
+          return { type: "EXITED", exitCode: exited.exitCode, signal: exited.signal, reason, processTree }
         }),
         Effect.catchTag("ProcessUnknown", () => Effect.succeed(forgotten))
       )

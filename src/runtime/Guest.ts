@@ -62,6 +62,8 @@ export type ProcessFrame =
       /** `SIGTERM` spelling; null unless a signal ended it. */
       readonly signal: string | null
       readonly timedOut: boolean
+      /** It was killed while the Sandbox was out of memory. */
+      readonly outOfMemory: boolean
       /** Epoch milliseconds by the guest's clock. */
       readonly startedAt: number
       readonly finishedAt: number

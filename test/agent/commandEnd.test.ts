@@ -56,6 +56,7 @@ const started = async (tree: SlowTree) => {
       runAs: null,
       defaultEnv: {},
       scratchDir: "/nowhere",
+      memoryKills: () => 0,
       runOwn: async () => {}
     }
   )

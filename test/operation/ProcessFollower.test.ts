@@ -17,6 +17,7 @@ const guestThatWrote = (stdout: Buffer) => {
     exitCode: 0,
     signal: null,
     timedOut: false,
+    outOfMemory: false,
     startedAt: 0,
     finishedAt: 1,
     stdoutBytes: stdout.length,

@@ -47,6 +47,8 @@ export interface CommandHost {
   readonly defaultEnv: Readonly<Record<string, string>>
   /** For the agent's own files of a moment; not readable by commands when `runAs` is set. */
   readonly scratchDir: string
+  /** See memoryKills.ts. */
+  readonly memoryKills: () => number
   /** Runs a program of the agent's own to its end. */
   readonly runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
 }
@@ -55,6 +57,8 @@ export interface Exit {
   readonly exitCode: number | null
   readonly signal: string | null
   readonly timedOut: boolean
+  /** It was killed, and meanwhile the kernel killed for want of memory. */
+  readonly outOfMemory: boolean
   readonly startedAt: number
   readonly finishedAt: number
   readonly stdoutBytes: number
@@ -63,7 +67,15 @@ export interface Exit {
 
 export type TreeState = "running" | "gone" | "unconfirmed"
 
-type Outcome = { readonly code: number | null; readonly signal: string | null; readonly finishedAt: number }
+type Outcome = {
+  readonly code: number | null
+  readonly signal: string | null
+  readonly outOfMemory: boolean
+  readonly finishedAt: number
+}
+
+/** As a shell reports that a signal ended what it ran. */
+const KILLED_CODE = 128 + 9
 
 export class CommandProcess {
   readonly key: string
@@ -83,6 +95,8 @@ export class CommandProcess {
   /** Null when its program could not be executed. */
   private readonly process: Launched | null
   private readonly host: CommandHost
+  /** Before it started. */
+  private readonly memoryKills: number
   private outcome: Outcome | null = null
   private timedOut = false
   private timeout: NodeJS.Timeout | null = null
@@ -93,6 +107,7 @@ export class CommandProcess {
   /** Throws a Refusal when the command cannot be started for a reason of the caller's. */
   static async start(key: string, spec: CommandSpec, host: CommandHost): Promise<CommandProcess> {
     const startedAt = Date.now()
+    const memoryKills = host.memoryKills()
     const tree = host.trees.create()
     const stdout = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
     const stderr = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
@@ -120,7 +135,7 @@ export class CommandProcess {
         return cause
       })
       const process = launched instanceof Error ? null : launched
-      command = new CommandProcess(key, spec, host, { startedAt, tree, stdout, stderr, process })
+      command = new CommandProcess(key, spec, host, { startedAt, memoryKills, tree, stdout, stderr, process })
       if (launched instanceof Error) command.notStarted(spec.argv[0]!, launched)
       return command
     } catch (cause) {
@@ -137,6 +152,7 @@ export class CommandProcess {
     host: CommandHost,
     made: {
       readonly startedAt: number
+      readonly memoryKills: number
       readonly tree: ProcessTree
       readonly stdout: OutputBuffer
       readonly stderr: OutputBuffer
@@ -146,6 +162,7 @@ export class CommandProcess {
     this.key = key
     this.host = host
     this.startedAt = made.startedAt
+    this.memoryKills = made.memoryKills
     this.tree = made.tree
     this.process = made.process
     this.input = made.process?.input ?? null
@@ -230,7 +247,9 @@ export class CommandProcess {
 
   private ended(code: number | null, signal: string | null): void {
     if (this.outcome !== null) return
-    this.outcome = { code, signal, finishedAt: Date.now() }
+    const wasKilled = signal === "SIGKILL" || code === KILLED_CODE
+    const outOfMemory = wasKilled && this.ending === null && this.host.memoryKills() > this.memoryKills
+    this.outcome = { code, signal, outOfMemory, finishedAt: Date.now() }
     if (this.timeout !== null) clearTimeout(this.timeout)
     this.progress()
   }
@@ -249,6 +268,7 @@ export class CommandProcess {
         exitCode: this.outcome.signal === null ? this.outcome.code : null,
         signal: this.outcome.signal,
         timedOut: this.timedOut,
+        outOfMemory: this.outcome.outOfMemory,
         startedAt: this.startedAt,
         finishedAt: this.outcome.finishedAt,
         stdoutBytes: this.stdout.end,

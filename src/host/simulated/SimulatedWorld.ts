@@ -94,6 +94,7 @@ export class SimulatedProcess {
       exitCode: result.exitCode,
       signal: result.signal,
       timedOut: result.timedOut ?? false,
+      outOfMemory: false,
       startedAt: this.startedAt,
       finishedAt: now,
       stdoutBytes: this.offsets.stdout,

@@ -383,7 +383,7 @@ const decodeFrame = (raw: RawFrame): ProcessFrame => {
       // An agent of an earlier version says the second name of some.
       const signal = name === null ? null : posixSignal(name)
       if ((end.exitCode === null) === (signal === null)) throw breach("exactly one of exitCode and signal must be null")
-      return { type: "exited", ...end, signal }
+      return { type: "exited", ...end, outOfMemory: end.outOfMemory ?? false, signal }
     }
     default:
       return { type: "settled", ...decodeSettled(parse(raw.payload)) }

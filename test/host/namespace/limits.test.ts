@@ -68,4 +68,20 @@ describe.skipIf(skipped(unusable) || !isRoot)("limits that programs can see", ()
       assert.strictEqual(stdout.trim(), "")
     })
   )
+
+  it.live("a command that the kernel killed for want of memory is told apart from one that was killed", () =>
+    Effect.gen(function* () {
+      const hog = shell("exec python3 -c 'b=[]\nwhile True: b.append(bytearray(1<<24))'")
+      const { exited } = yield* run(yield* guest, hog)
+      assert.deepInclude(exited, { exitCode: null, signal: "SIGKILL", outOfMemory: true })
+      // By way of a shell that reports it.
+      const child = yield* run(
+        yield* guest,
+        shell("python3 -c 'b=[]\nwhile True: b.append(bytearray(1<<24))'; exit $?")
+      )
+      assert.deepInclude(child.exited, { exitCode: 137, outOfMemory: true })
+      const killed = yield* run(yield* guest, shell("kill -9 $$"))
+      assert.deepInclude(killed.exited, { exitCode: null, signal: "SIGKILL", outOfMemory: false })
+    })
+  )
 })

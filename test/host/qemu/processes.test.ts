@@ -30,4 +30,16 @@ describe.skipIf(unusable !== null)("commands in a VM", () => {
       }),
     TIMEOUT_MS
   )
+
+  it.live(
+    "a command that the kernel killed for want of memory is told apart from one that was killed",
+    () =>
+      Effect.gen(function* () {
+        const { processes } = yield* guest
+        const hog = shell("exec python3 -c 'b=[]\nwhile True: b.append(bytearray(1<<24))'", { timeoutMs: null })
+        expect(yield* processes.execute(freshKey(), hog)).toMatchObject({ signal: "SIGKILL", outOfMemory: true })
+        expect(yield* processes.execute(freshKey(), shell("kill -9 $$"))).toMatchObject({ outOfMemory: false })
+      }),
+    TIMEOUT_MS
+  )
 })

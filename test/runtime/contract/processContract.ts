@@ -58,6 +58,7 @@ export const processContract = (
           exitCode: 7,
           signal: null,
           timedOut: false,
+          outOfMemory: false,
           stdoutBytes: 4,
           stderrBytes: 4
         })
