@@ -26,8 +26,13 @@ const slowToEnd = Effect.gen(function* () {
         )
       )
     })
-  const saw = (what: string) => Effect.repeat(turn, { until: () => seen.includes(what) })
-  return { released, seen, interpret, saw }
+  const saw = (what: string) =>
+    Effect.repeat(turn, { until: () => seen.includes(what), times: 20_000 }).pipe(
+      Effect.andThen(Effect.sync(() => assert.include(seen, what)))
+    )
+  /** A test that fails must not wait for what nobody releases any more. */
+  const releasing = Effect.ensuring(Deferred.succeed(released, undefined))
+  return { released, seen, interpret, saw, releasing }
 })
 
 const hostOf = (interpret: (type: string) => Effect.Effect<AnyEvent | null>) =>
@@ -74,7 +79,7 @@ const ofRuntime = (seen: ReadonlyArray<string>) => seen.filter((what) => !what.s
 layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
   it.effect("a third command waits for the first although it ended the second, which waited for it too", () =>
     Effect.gen(function* () {
-      const { released, seen, interpret, saw } = yield* slowToEnd
+      const { released, seen, interpret, saw, releasing } = yield* slowToEnd
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
         yield* actors.create("sandbox", newSandbox("sbx_three"))
@@ -92,7 +97,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
           "provision ended",
           "destroyRuntime begins"
         ])
-      }).pipe(Effect.provide(hostOf(interpret)))
+      }).pipe(releasing, Effect.provide(hostOf(interpret)))
     })
   )
 
@@ -114,28 +119,30 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
 
   it.effect("an actor that is loaded anew waits for what its former self is still ending", () =>
     Effect.gen(function* () {
-      const { released, seen, interpret, saw } = yield* slowToEnd
       const open = (interpret: (type: string) => Effect.Effect<AnyEvent | null>) =>
         Effect.map(Layer.build(hostOf(interpret)), (context) => Context.get(context, ActorHost))
+      const { released, seen, interpret, saw, releasing } = yield* slowToEnd
       const left = yield* open(interpret)
       const right = yield* open(() => Effect.never)
-      yield* left.create("sandbox", newSandbox("sbx_anew"))
-      yield* saw("provision begins")
-      yield* right.send("sandbox", "sbx_anew", { type: "STOP" }, client)
-      // What left remembers is behind now: it loads the row again, and does what is pending there.
-      yield* left.send("sandbox", "sbx_anew", { type: "START" }, client)
-      yield* left.send("sandbox", "sbx_anew", { type: "STOP" }, client)
-      yield* saw("provision is told to end")
-      yield* someTurns
-      assert.deepStrictEqual(ofRuntime(seen), ["provision begins", "provision is told to end"])
-      yield* Deferred.succeed(released, undefined)
-      yield* saw("stopRuntime begins")
-      assert.deepStrictEqual(ofRuntime(seen), [
-        "provision begins",
-        "provision is told to end",
-        "provision ended",
-        "stopRuntime begins"
-      ])
+      yield* Effect.gen(function* () {
+        yield* left.create("sandbox", newSandbox("sbx_anew"))
+        yield* saw("provision begins")
+        yield* right.send("sandbox", "sbx_anew", { type: "STOP" }, client)
+        // What left remembers is behind now: it loads the row again, and does what is pending there.
+        yield* left.send("sandbox", "sbx_anew", { type: "START" }, client)
+        yield* left.send("sandbox", "sbx_anew", { type: "STOP" }, client)
+        yield* saw("provision is told to end")
+        yield* someTurns
+        assert.deepStrictEqual(ofRuntime(seen), ["provision begins", "provision is told to end"])
+        yield* Deferred.succeed(released, undefined)
+        yield* saw("stopRuntime begins")
+        assert.deepStrictEqual(ofRuntime(seen), [
+          "provision begins",
+          "provision is told to end",
+          "provision ended",
+          "stopRuntime begins"
+        ])
+      }).pipe(releasing)
     }).pipe(Effect.scoped)
   )
 
