@@ -44,6 +44,16 @@ describe("the Operation machine", () => {
     }
   })
 
+  it("says that its processes are gone only when somebody saw it", () => {
+    for (const { snapshot, steps } of reached) {
+      for (const { event, to } of steps) {
+        const isGone = JSON.parse(to).context.processTree === "gone"
+        if (!isGone || (snapshot.context as OperationContext).processTree === "gone") continue
+        assert.isTrue(event["processTree"] === "gone" || event.type === "REFUSED", `${snapshot.value} ${event.type}`)
+      }
+    }
+  })
+
   it("waits for its time-out while it runs, if it has one", () => {
     for (const { key, snapshot } of reached) {
       const { timeoutMs, startedAt } = snapshot.context as OperationContext
