@@ -249,6 +249,17 @@ export const settings = {
     16 * 1024 ** 2,
     "Bytes of each stream of an operation that stay readable, counted from its end."
   ),
+  outputBytesPerSecond: integer(
+    "ATOLL_OUTPUT_BYTES_PER_SECOND",
+    4 * 1024 ** 2,
+    "Output of one Sandbox that one process stores a second in the long run; beyond it the commands that write are held back.",
+    { minimum: 1024, maximum: 1024 ** 4 }
+  ),
+  outputBurstBytes: integer(
+    "ATOLL_OUTPUT_BURST_BYTES",
+    256 * 1024 ** 2,
+    "Output that a Sandbox may write at full speed before that, after a time of silence."
+  ),
   telemetryIntervalMs: integer("ATOLL_TELEMETRY_INTERVAL_MS", 15_000, "How often each running Sandbox is measured."),
   analyticsRequestsPerMinute: integer(
     "ATOLL_ANALYTICS_REQUESTS_PER_MINUTE",
@@ -264,7 +275,7 @@ export const settings = {
   logBytesPerSandbox: integer(
     "ATOLL_LOG_BYTES_PER_SANDBOX",
     256 * 1024 ** 2,
-    "Stored output of one Sandbox; beyond it the oldest is forgotten."
+    "Output that one Sandbox may have on disk, what the database needs beside it included; beyond it the oldest is forgotten."
   ),
   pruneIntervalMs: integer("ATOLL_PRUNE_INTERVAL_MS", 60_000, "How often what is past its retention is removed."),
   clusterHost: text(

@@ -21,6 +21,8 @@ import { outOfMemory } from "./outOfMemory.ts"
 const answerSlackMs = 15_000
 /** More than this is stored before the answer, so that many large answers do not pile up behind it. */
 const storeLaterMaxBytes = 64 * 1024
+/** So is all of a Sandbox that is further beyond its rate than this: its callers are held back then. */
+const storeLaterMaxMs = 1000
 
 export interface Execution {
   readonly accountId: string
@@ -136,8 +138,11 @@ export class Executions extends Context.Service<
         })
         // Nobody else knows this owner: what overtook it is its own first try, whose answer was lost.
         const store = Effect.catchTag(output.append(chunks), "Overtaken", () => Effect.void)
-        if (stdout.length + stderr.length > storeLaterMaxBytes) yield* store
-        else if (chunks.length > 0) later(store)
+        if (chunks.length > 0) {
+          const isLarge = stdout.length + stderr.length > storeLaterMaxBytes
+          if (isLarge || (yield* output.heldBackMs(sandboxId)) > storeLaterMaxMs) yield* store
+          else later(store)
+        }
         if (timedOut) return yield* new ExecutionTimeout({ details: result })
         return result
       })

@@ -15,6 +15,7 @@ import telemetry from "./migrations/0005_telemetry.ts"
 import serverKeys from "./migrations/0006_server_keys.ts"
 import installation from "./migrations/0010_installation.ts"
 import audit from "./migrations/0011_audit.ts"
+import outputTotals from "./migrations/0012_output_totals.ts"
 import host from "./migrations/0018_host.ts"
 import sealings from "./migrations/0021_sealings.ts"
 
@@ -27,6 +28,7 @@ const migrations: MigrationRecord = {
   "0006_server_keys": serverKeys,
   "0010_installation": installation,
   "0011_audit": audit,
+  "0012_output_totals": outputTotals,
   "0018_host": host,
   "0021_sealings": sealings
 }
