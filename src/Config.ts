@@ -165,7 +165,10 @@ export const settings = {
     { minimum: 1, maximum: 16 }
   ),
   runtime: oneOf("ATOLL_RUNTIME", ["auto", "namespace", "qemu", "simulated"], "auto", "Where Sandboxes run."),
-  bootstrapApiKey: secret("ATOLL_BOOTSTRAP_API_KEY", "This secret becomes the first account's full-scope key."),
+  bootstrapApiKey: secret(
+    "ATOLL_BOOTSTRAP_API_KEY",
+    "This API key (atoll_live_ and 43 random letters and digits) becomes the first account's full-scope key."
+  ),
   previewDomain: text("ATOLL_PREVIEW_DOMAIN", "preview.localhost", "Previews live at <previewId>.<this>."),
   previewScheme: oneOf(
     "ATOLL_PREVIEW_SCHEME",
