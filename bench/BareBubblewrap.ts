@@ -44,8 +44,6 @@ export class BareBubblewrap {
         workspace,
         tmp,
         cgroup: null,
-        views: [],
-        vcpus: 1,
         memoryBytes: 512 * 1024 ** 2,
         seccomp: false,
         networkEnabled: false,

@@ -1,10 +1,9 @@
 /**
  * Which process owns which actor: Effect Cluster's shards.
  *
- * One process alone needs no storage for that. Several on one database (ATOLL_CLUSTER_PORT set) take their shards from it and
- * reach each other over sockets; actor messages are volatile there too.
+ * One process alone needs no storage for that. Several on one database (ATOLL_CLUSTER_PORT set) lease their shards from it and
+ * reach each other over sealed sockets; actor messages are volatile there too.
  */
-import { NodeClusterSocket } from "@effect/platform-node"
 import { Effect, Layer, Option } from "effect"
 import {
   MessageStorage,
@@ -13,37 +12,61 @@ import {
   RunnerStorage,
   Runners,
   Sharding,
-  ShardingConfig
+  ShardingConfig,
+  SocketRunner
 } from "effect/cluster"
-import { Settings } from "../Config.ts"
+import { RpcSerialization } from "effect/rpc"
+import { Settings, type SettingsShape } from "../Config.ts"
+import { ProcessLeases } from "../store/ProcessLeases.ts"
+import { SealedSockets } from "./SealedSockets.ts"
+import { ShardLeases } from "./ShardLeases.ts"
+import { shardsPerGroup } from "./shards.ts"
 
 const single = Sharding.layer.pipe(
   Layer.provide(Runners.layerNoop),
   Layer.provide(MessageStorage.layerNoop),
   Layer.provide([RunnerStorage.layerMemory, RunnerHealth.layerNoop]),
   Layer.provide(
-    ShardingConfig.layer({ shardsPerGroup: 64, simulateRemoteSerialization: false, entityMailboxCapacity: "unbounded" })
+    ShardingConfig.layer({ shardsPerGroup, simulateRemoteSerialization: false, entityMailboxCapacity: "unbounded" })
   )
 )
 
-const several = (host: string, port: number) =>
-  NodeClusterSocket.layer({
-    storage: "sql",
-    shardingConfig: {
-      runnerAddress: Option.some(RunnerAddress.make(host, port)),
-      shardsPerGroup: 64,
-      shardLockRefreshInterval: "1 second",
-      shardLockExpiration: "5 seconds",
-      refreshAssignmentsInterval: "1 second",
-      entityMailboxCapacity: "unbounded"
-    }
+/** What the cluster believes to own, a process that was frozen may have lost: its lease says so before anything else can. */
+const leased = Layer.effect(
+  Sharding.Sharding,
+  Effect.gen(function* () {
+    const sharding = yield* Sharding.Sharding
+    const { holds } = yield* ProcessLeases
+    return Sharding.Sharding.of({
+      ...sharding,
+      hasShardId: (shard) => holds(shard.toString()) && sharding.hasShardId(shard)
+    })
   })
+)
+
+const several = ({ clusterHost, clusterPort, clusterLeaseMs }: SettingsShape) =>
+  leased.pipe(
+    Layer.provide(SocketRunner.layer.pipe(Layer.provide([SealedSockets.layerServer, SealedSockets.layerClients]))),
+    Layer.provide([MessageStorage.layerNoop, RunnerHealth.layerNoop, ShardLeases.layer]),
+    Layer.provide(ProcessLeases.layer),
+    Layer.provide([
+      RpcSerialization.layerSchemaBinary(),
+      ShardingConfig.layer({
+        runnerAddress: Option.some(RunnerAddress.make(clusterHost, clusterPort)),
+        shardsPerGroup,
+        shardLockRefreshInterval: clusterLeaseMs / 4,
+        shardLockExpiration: clusterLeaseMs,
+        refreshAssignmentsInterval: "250 millis",
+        sendRetryInterval: "50 millis",
+        // An actor's mailbox is its host's, which has answered everybody before it ends: there is nothing to wait for.
+        entityTerminationTimeout: "100 millis",
+        simulateRemoteSerialization: false,
+        entityMailboxCapacity: "unbounded"
+      })
+    ])
+  )
 
 export const ActorCluster = {
   layerSingle: single,
-  layer: Layer.unwrap(
-    Effect.map(Settings, ({ clusterHost, clusterPort }) =>
-      clusterPort === 0 ? single : several(clusterHost, clusterPort)
-    )
-  )
+  layer: Layer.unwrap(Effect.map(Settings, (settings) => (settings.clusterPort === 0 ? single : several(settings))))
 }

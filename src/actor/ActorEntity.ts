@@ -1,68 +1,90 @@
 /**
  * The way of a message to an actor that another process owns: one cluster entity a kind, volatile messages.
  *
- * Durability is not the message's but the commit's: a lost message is a lost request, never a lost transition.
+ * Durability is not the message's but the commit's: a lost message is a lost request, never a lost transition. One whose answer was lost
+ * may be sent again, so an event arrives at least once.
  */
 import { Effect, Layer, Schema } from "effect"
 import { Entity } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
-import { type ActorError, ActorNotFound, EventRefused, MailboxFull } from "./ActorError.ts"
+import { type ActorError, ActorFailed, ActorMoved, ActorNotFound, EventRefused, MailboxFull } from "./ActorError.ts"
 import type { Message } from "./Message.ts"
+
+const state = Schema.fromJsonString(Schema.Unknown)
+const faults = Schema.Union([EventRefused, ActorNotFound, MailboxFull, ActorMoved, ActorFailed])
 
 const Deliver = Rpc.make("Deliver", {
   payload: {
     event: Schema.NullOr(Schema.fromJsonString(Schema.Unknown)),
     cause: Schema.String,
     requestId: Schema.NullOr(Schema.String),
-    attempts: Schema.Int
+    attempts: Schema.Int,
+    /** What the sender knows to be committed: an owner that remembers less forgets it. */
+    revision: Schema.Int
   },
-  success: Schema.fromJsonString(Schema.Unknown),
-  error: Schema.Union([EventRefused, ActorNotFound, MailboxFull])
+  success: state,
+  error: faults
 })
 
-export type ActorForward = (
-  id: string,
-  payload: {
-    readonly event: AnyEvent | null
-    readonly cause: string
-    readonly requestId: string | null
-    readonly attempts: number
-  }
-) => Effect.Effect<unknown, unknown>
+/** Answers with the first committed state after a revision. */
+const Follow = Rpc.make("Follow", { payload: { revision: Schema.Int }, success: state, error: faults })
+
+type Fault = ActorError | ActorMoved | ActorFailed
+
+/** What the owner does for others. */
+export interface ActorOwner {
+  readonly deliver: (id: string, message: Message, revision: number) => void
+  /** Calls back at most once; the effect takes the request back. */
+  readonly follow: (
+    id: string,
+    revision: number,
+    resume: (outcome: Effect.Effect<ActorState, Fault>) => void
+  ) => Effect.Effect<void>
+}
+
+/** Ways to whoever owns an actor. Whatever fails besides the typed errors: nobody answered. */
+export interface ActorForward {
+  readonly deliver: (id: string, message: Message, revision: number) => Effect.Effect<ActorState, unknown>
+  readonly follow: (id: string, revision: number) => Effect.Effect<ActorState, unknown>
+}
 
 /** Registers the kind with the cluster for as long as the scope lasts; gives the client to other processes. */
-export const actorEntity = Effect.fnUntraced(function* (kind: string, deliver: (id: string, message: Message) => void) {
-  const entity = Entity.make(kind, [Deliver])
+export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: ActorOwner) {
+  const entity = Entity.make(kind, [Deliver, Follow])
   const handlers = Effect.gen(function* () {
     const { entityId } = yield* Entity.CurrentAddress
     return entity.of({
       Deliver: ({ payload }) =>
-        Effect.callback<unknown, ActorError>((resume) => {
-          deliver(entityId, {
-            event: payload.event as AnyEvent | null,
-            cause: payload.cause,
-            requestId: payload.requestId,
-            done: null,
-            deadline: null,
-            attempts: payload.attempts,
-            succeed: (state) => resume(Effect.succeed(state)),
-            fail: (error) => resume(Effect.fail(error)),
-            die: (defect) => resume(Effect.die(defect))
-          })
-        })
+        Effect.callback<unknown, Fault>((resume) => {
+          owner.deliver(
+            entityId,
+            {
+              event: payload.event as AnyEvent | null,
+              cause: payload.cause,
+              requestId: payload.requestId,
+              done: null,
+              deadline: null,
+              attempts: payload.attempts,
+              succeed: (state) => resume(Effect.succeed(state)),
+              fail: (error) => resume(Effect.fail(error)),
+              die: (defect) => resume(Effect.fail(new ActorFailed({ message: String(defect) }))),
+              moved: () => resume(Effect.fail(new ActorMoved({ actorId: entityId })))
+            },
+            payload.revision
+          )
+        }),
+      Follow: ({ payload }) =>
+        Effect.callback<unknown, Fault>((resume) => owner.follow(entityId, payload.revision, resume))
     })
   })
   // The mailbox is the actor's own, so the entity lets messages through side by side.
   yield* Layer.build(entity.toLayer(handlers, { concurrency: "unbounded", maxIdleTime: "1 minute" }))
   const client = yield* entity.client
-  return ((id, payload) => client(id).Deliver(payload)) as ActorForward
+  const forward: ActorForward = {
+    deliver: (id, { event, cause, requestId, attempts }, revision) =>
+      client(id).Deliver({ event, cause, requestId, attempts, revision }) as Effect.Effect<ActorState, unknown>,
+    follow: (id, revision) => client(id).Follow({ revision }) as Effect.Effect<ActorState, unknown>
+  }
+  return forward
 })
-
-export const forwardTo = (forward: ActorForward, id: string, message: Message): Effect.Effect<ActorState, unknown> =>
-  forward(id, {
-    event: message.event,
-    cause: message.cause,
-    requestId: message.requestId,
-    attempts: message.attempts
-  }) as Effect.Effect<ActorState, unknown>

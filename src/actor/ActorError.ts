@@ -15,3 +15,12 @@ export class ActorNotFound extends Schema.TaggedError<ActorNotFound>()("ActorNot
 export class MailboxFull extends Schema.TaggedError<MailboxFull>()("MailboxFull", { actorId: Schema.String }) {}
 
 export type ActorError = EventRefused | ActorNotFound | MailboxFull
+
+/** Between processes: whoever was asked does not own the actor (any more). The sender looks for the owner again. */
+export class ActorMoved extends Schema.TaggedError<ActorMoved>()("ActorMoved", { actorId: Schema.String }) {}
+
+/** Between processes: the owner met a defect. It would meet it again. */
+export class ActorFailed extends Schema.TaggedError<ActorFailed>()("ActorFailed", { message: Schema.String }) {}
+
+/** A defect: no process of the cluster owned the actor for longer than a caller should wait. Trying again soon helps. */
+export class OwnerAway extends Schema.TaggedError<OwnerAway>()("OwnerAway", { actorId: Schema.String }) {}

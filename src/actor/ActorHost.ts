@@ -7,18 +7,27 @@
  *
  * @source design.md "The actor"; ARCHITECTURE.md "Departures"
  */
-import { Cause, Clock, Context, Effect, FiberSet, Layer, Metric, Scope } from "effect"
-import { EntityId, type ShardId, Sharding } from "effect/cluster"
+import { Cause, Clock, Context, Effect, Exit, Fiber, FiberSet, Layer, Metric, Option, Scope } from "effect"
+import { Sharding } from "effect/cluster"
 import { Journal } from "../store/Journal.ts"
-import type { ActorInsert, CommitOutcome, PendingCommand } from "../store/JournalRecord.ts"
+import type { ActorCommit, ActorInsert, CommitOutcome, PendingCommand } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
-import { type ActorForward, actorEntity, forwardTo } from "./ActorEntity.ts"
-import { type ActorError, ActorNotFound, EventRefused, MailboxFull } from "./ActorError.ts"
+import { type ActorForward, type ActorOwner, actorEntity } from "./ActorEntity.ts"
+import {
+  type ActorError,
+  ActorFailed,
+  ActorMoved,
+  ActorNotFound,
+  EventRefused,
+  MailboxFull,
+  OwnerAway
+} from "./ActorError.ts"
 import { CommandRunner, withCommands } from "./CommandRunner.ts"
 import { DeadlineTimers } from "./DeadlineTimers.ts"
 import { LiveActor } from "./LiveActor.ts"
 import { type Message, unawaited } from "./Message.ts"
 import { firstRevision, type NewActor } from "./NewActor.ts"
+import { allShards, shardOf } from "./shards.ts"
 import { decide, earliest, store } from "./Transition.ts"
 
 export interface Delivery {
@@ -32,16 +41,29 @@ export interface ActorHostOptions {
   readonly sweepIntervalMs: number
   /** How far ahead deadlines are held in memory; the database is asked for the rest. */
   readonly deadlineHorizonMs: number
+  /** How long a message looks for an owner: longer than the actors of a process that died stay without one. */
+  readonly ownerPatienceMs: number
+  /** How soon actors of shards that came here are woken, and those of shards that went are forgotten. */
+  readonly shardsLookEveryMs: number
+  /** How long a stop waits for the transitions that are being written. */
+  readonly stopWithinMs: number
 }
 
 export const defaultOptions: ActorHostOptions = {
   mailboxMax: 10_000,
   passivateAfterMs: 60_000,
   sweepIntervalMs: 5_000,
-  deadlineHorizonMs: 60_000
+  deadlineHorizonMs: 60_000,
+  ownerPatienceMs: 10_000,
+  shardsLookEveryMs: 200,
+  stopWithinMs: 1_000
 }
 
 const attemptsMax = 5
+const forwardAgainMs = 50
+const followAgainMs = 500
+/** An owner that lives answers in milliseconds. */
+const insistAfterMs = 500
 
 const transitionsTotal = Metric.counter("atoll_transitions_total", {
   description: "Committed transitions.",
@@ -67,6 +89,25 @@ export class ActorHost extends Context.Service<
       event: AnyEvent,
       delivery: Delivery
     ) => Effect.Effect<ActorState, ActorError>
+    /**
+     * The same, but not at the mercy of an owner in another process: when that one does not answer at once, the transition is decided and
+     * committed here, fenced by its revision, and the owner, or whoever follows a dead one, does its commands.
+     */
+    readonly insist: (
+      kind: string,
+      id: string,
+      event: AnyEvent,
+      delivery: Delivery
+    ) => Effect.Effect<ActorState, ActorError>
+    /** Whether this process owns the actor: whatever is committed to it is told by `onCommit`. */
+    readonly owns: (id: string) => boolean
+    /** Tells the states that another process commits, after a revision, until it is interrupted. May miss some; the latest comes. */
+    readonly follow: (
+      kind: string,
+      id: string,
+      revision: number,
+      listener: (state: ActorState) => void
+    ) => Effect.Effect<never>
     /**
      * The committed state of an actor that this process owns and holds in memory; else null.
      * Only for what is checked again where it matters: an owner that lost its shard learns of it late.
@@ -108,8 +149,23 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     return definition
   }
 
-  const shardOf = (id: string): ShardId.ShardId => sharding.getShardId(EntityId.make(id), "default")
-  const isOurs = (id: string) => sharding.hasShardId(shardOf(id))
+  let isClosing = false
+  const isOurs = (id: string) => !isClosing && sharding.hasShardId(shardOf(sharding, id))
+  const isOwn = (actor: LiveActor) => !isClosing && sharding.hasShardId(actor.shard)
+  const newActor = (id: string, definition: ActorDefinition) =>
+    new LiveActor(id, definition, shardOf(sharding, id), clock.currentTimeMillisUnsafe())
+
+  const listen = (id: string, listener: (state: ActorState) => void) => {
+    const set = listeners.get(id) ?? new Set()
+    set.add(listener)
+    listeners.set(id, set)
+  }
+
+  const unlisten = (id: string, listener: (state: ActorState) => void) => {
+    const set = listeners.get(id)
+    set?.delete(listener)
+    if (set?.size === 0) listeners.delete(id)
+  }
 
   // --- deadlines ----------------------------------------------------------------------------------------------------
 
@@ -140,7 +196,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const activate = (id: string, definition: ActorDefinition): LiveActor => {
     const known = live.get(id)
     if (known !== undefined) return known
-    const actor = new LiveActor(id, definition, clock.currentTimeMillisUnsafe())
+    const actor = newActor(id, definition)
     live.set(id, actor)
     fork(
       Effect.matchCause(journal.load(id), {
@@ -177,6 +233,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   }
 
   const enqueue = (actor: LiveActor, message: Message) => {
+    // A process that was frozen hears first of what it waited for, and only then that its actors have another owner.
+    if (!actor.dropped && !isOwn(actor)) leave(actor)
     if (actor.dropped) return redeliver(actor, [message])
     if (actor.mailbox.length >= options.mailboxMax) return message.fail(new MailboxFull({ actorId: actor.id }))
     actor.mailbox.push(message)
@@ -215,7 +273,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       const { [name]: _fired, ...rest } = deadlines
       deadlines = rest
     }
-    const event = message.event === null ? null : { ...message.event, at: now }
+    const event: AnyEvent | null = message.event === null ? null : { ...message.event, at: now }
     let verdict: ReturnType<typeof decide>
     try {
       verdict =
@@ -240,7 +298,6 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       if (pending.length === actor.pending.length && deadlines === actor.deadlines) return answer()
       return commit(actor, message, { pending, deadlines, transition: null }, answer)
     }
-    const { snapshot } = verdict
     const nextPending = withCommands(actor, pending, verdict.commands)
     commit(
       actor,
@@ -248,18 +305,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       {
         pending: nextPending,
         deadlines: verdict.deadlines,
-        transition: {
-          snapshot,
-          record: {
-            at: now,
-            event,
-            from: actor.snapshot.value as string,
-            to: snapshot.value as string,
-            commands: verdict.commands,
-            cause: message.cause,
-            requestId: message.requestId
-          }
-        }
+        transition: { snapshot: verdict.snapshot, record: recordOf(actor, event!, verdict, message, now) }
       },
       () => {
         const state = actor.state()
@@ -270,52 +316,72 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     )
   }
 
+  const recordOf = (
+    actor: LiveActor,
+    event: AnyEvent,
+    verdict: Extract<ReturnType<typeof decide>, { type: "accepted" }>,
+    message: Message,
+    at: number
+  ): NonNullable<ActorCommit["transition"]> => ({
+    at,
+    event,
+    from: actor.snapshot.value as string,
+    to: verdict.snapshot.value as string,
+    commands: verdict.commands,
+    cause: message.cause,
+    requestId: message.requestId
+  })
+
   interface Change {
     readonly pending: ReadonlyArray<PendingCommand>
     readonly deadlines: LiveActor["deadlines"]
     readonly transition: {
       readonly snapshot: LiveActor["snapshot"]
-      readonly record: NonNullable<Parameters<typeof journal.commit>[0]["transition"]>
+      readonly record: NonNullable<ActorCommit["transition"]>
     } | null
   }
+
+  const recordedChange = (actor: LiveActor, change: Change): ActorCommit => ({
+    actorId: actor.id,
+    revision: change.transition === null ? actor.revision : actor.revision + 1,
+    snapshot: store(change.transition?.snapshot ?? actor.snapshot),
+    pending: change.pending === actor.pending ? null : change.pending,
+    deadlines: change.deadlines === actor.deadlines ? null : change.deadlines,
+    dueAt: earliest(change.deadlines),
+    transition: change.transition?.record ?? null
+  })
+
+  /** Commits that are being written, those of actors that left included. */
+  let writing = 0
 
   const commit = (actor: LiveActor, message: Message, change: Change, committed: () => void) => {
     actor.busy = true
     const snapshot = change.transition?.snapshot ?? actor.snapshot
     const dueAt = earliest(change.deadlines)
-    journal.commit(
-      {
-        actorId: actor.id,
-        revision: change.transition === null ? actor.revision : actor.revision + 1,
-        snapshot: store(snapshot),
-        pending: change.pending === actor.pending ? null : change.pending,
-        deadlines: change.deadlines === actor.deadlines ? null : change.deadlines,
-        dueAt,
-        transition: change.transition?.record ?? null
-      },
-      (outcome: CommitOutcome) => {
-        if (outcome !== "committed") {
-          const waiting = actor.mailbox.splice(0)
-          drop(actor)
-          if (outcome === "failed") message.die(new Error(`The database refused a transition of ${actor.id}.`))
-          else redeliver(actor, [message])
-          return redeliver(actor, waiting)
-        }
-        actor.snapshot = snapshot
-        actor.pending = change.pending
-        if (change.deadlines !== actor.deadlines) {
-          actor.deadlines = change.deadlines
-          setTimer(actor.id, actor.definition.kind, dueAt)
-        }
-        if (change.transition !== null) {
-          actor.revision += 1
-          transitionsTotal.updateUnsafe(1, metricContext)
-        }
-        committed()
-        actor.busy = false
-        pump(actor)
+    writing++
+    journal.commit(recordedChange(actor, change), (outcome: CommitOutcome) => {
+      writing--
+      if (outcome !== "committed") {
+        const waiting = actor.mailbox.splice(0)
+        drop(actor)
+        if (outcome === "failed") message.die(new Error(`The database refused a transition of ${actor.id}.`))
+        else redeliver(actor, [message])
+        return redeliver(actor, waiting)
       }
-    )
+      actor.snapshot = snapshot
+      actor.pending = change.pending
+      if (change.deadlines !== actor.deadlines) {
+        actor.deadlines = change.deadlines
+        if (!actor.dropped) setTimer(actor.id, actor.definition.kind, dueAt)
+      }
+      if (change.transition !== null) {
+        actor.revision += 1
+        transitionsTotal.updateUnsafe(1, metricContext)
+      }
+      committed()
+      actor.busy = false
+      pump(actor)
+    })
   }
 
   const deliver = (definition: ActorDefinition, id: string, message: Message) => {
@@ -325,20 +391,162 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     }
     const stale = live.get(id)
     if (stale !== undefined) leave(stale)
-    fork(
-      forwardTo(forwards.get(definition.kind)!, id, message).pipe(
-        Effect.matchCause({
-          onFailure: (cause) => {
-            const error = Cause.squash(cause)
-            if (error instanceof EventRefused || error instanceof ActorNotFound || error instanceof MailboxFull)
-              message.fail(error)
-            else message.die(error)
-          },
-          onSuccess: (state) => message.succeed(state)
-        })
-      )
-    )
+    if (message.moved !== null) return message.moved()
+    fork(carry(definition, id, message, 0))
   }
+
+  // --- actors of other processes ------------------------------------------------------------------------------------
+
+  /**
+   * Whatever a way to another process does, it ends here: its interruption is not ours, and what hangs is left behind.
+   * Null: nobody answered in time.
+   */
+  const apart = <A>(attempt: Effect.Effect<A, unknown>, withinMs: number) =>
+    Effect.gen(function* () {
+      const fiber = yield* Effect.forkIn(attempt, scope)
+      return Option.getOrNull(
+        yield* Fiber.await(fiber).pipe(
+          Effect.timeoutOption(withinMs),
+          Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe()))
+        )
+      )
+    })
+
+  /** What the owner's answer comes to; null when there was none. */
+  const answered = (exit: Exit.Exit<ActorState, unknown> | null) => {
+    if (exit === null) return null
+    if (Exit.isSuccess(exit)) return exit.value
+    const error = Option.getOrNull(Exit.findErrorOption(exit))
+    return error instanceof EventRefused ||
+      error instanceof ActorNotFound ||
+      error instanceof MailboxFull ||
+      error instanceof ActorFailed
+      ? error
+      : null
+  }
+
+  /** Looks for the owner until one answers: it may be stopping, dead without anybody knowing, or this process by now. */
+  const carry = (definition: ActorDefinition, id: string, message: Message, revision: number) =>
+    Effect.gen(function* () {
+      const giveUpAt = performance.now() + options.ownerPatienceMs
+      while (!isClosing) {
+        if (isOurs(id)) return deliver(definition, id, message)
+        const left = giveUpAt - performance.now()
+        if (left <= 0) break
+        const answer = answered(yield* apart(forwards.get(definition.kind)!.deliver(id, message, revision), left))
+        if (answer instanceof ActorFailed) return message.die(new Error(answer.message))
+        if (answer instanceof Error) return message.fail(answer)
+        if (answer !== null) return message.succeed(answer)
+        yield* Effect.sleep(forwardAgainMs)
+      }
+      message.die(new OwnerAway({ actorId: id }))
+    })
+
+  /** What is remembered of an actor is older than what is committed: it is read anew. */
+  const catchUp = (actor: LiveActor, revision: number) => {
+    if (actor.busy || actor.revision >= revision) return
+    const waiting = actor.mailbox.splice(0)
+    drop(actor)
+    activate(actor.id, actor.definition)
+    redeliver(actor, waiting)
+  }
+
+  const follow = (kind: string, id: string, revision: number, listener: (state: ActorState) => void) =>
+    Effect.gen(function* () {
+      let known = revision
+      while (true) {
+        const exit = isOurs(id) ? null : yield* apart(forwards.get(kind)!.follow(id, known), Number.POSITIVE_INFINITY)
+        if (exit !== null && Exit.isSuccess(exit)) {
+          known = exit.value.revision
+          listener(exit.value)
+        } else yield* Effect.sleep(followAgainMs)
+      }
+    }) as Effect.Effect<never>
+
+  const followers = new Set<{ readonly id: string; readonly moved: () => void }>()
+
+  const ownerOf = (definition: ActorDefinition): ActorOwner => ({
+    deliver: (id, message, revision) => {
+      const actor = live.get(id)
+      if (actor !== undefined) catchUp(actor, revision)
+      deliver(definition, id, message)
+    },
+    follow: (id, revision, resume) => {
+      const end = (outcome: Effect.Effect<ActorState, ActorError | ActorMoved | ActorFailed>) => {
+        forget()
+        resume(outcome)
+      }
+      const look = (state: ActorState) => {
+        if (state.revision > revision) end(Effect.succeed(state))
+      }
+      const follower = { id, moved: () => end(Effect.fail(new ActorMoved({ actorId: id }))) }
+      const forget = () => {
+        followers.delete(follower)
+        unlisten(id, look)
+      }
+      followers.add(follower)
+      listen(id, look)
+      deliver(definition, id, {
+        ...unawaited(null, "wake", { succeed: look }),
+        fail: (error) => end(Effect.fail(error)),
+        die: (defect) => end(Effect.fail(new ActorFailed({ message: String(defect) }))),
+        moved: follower.moved
+      })
+      return Effect.sync(forget)
+    }
+  })
+
+  const insist = (kind: string, id: string, event: AnyEvent, delivery: Delivery) =>
+    Effect.gen(function* () {
+      const definition = definitionOf(kind)
+      if (isOurs(id)) return yield* send(kind, id, event, delivery)
+      const asked = { ...unawaited(event, delivery.cause), requestId: delivery.requestId ?? null }
+      const answer = answered(yield* apart(forwards.get(kind)!.deliver(id, asked, 0), insistAfterMs))
+      if (answer instanceof ActorFailed) return yield* Effect.die(new Error(answer.message))
+      if (answer instanceof Error) return yield* answer
+      if (answer !== null) return answer
+      for (let attempt = 0; attempt < attemptsMax; attempt++) {
+        const row = yield* journal.load(id)
+        if (row === null || row.kind !== kind) return yield* new ActorNotFound({ actorId: id })
+        const now = clock.currentTimeMillisUnsafe()
+        const actor = newActor(id, definition)
+        actor.become(row)
+        const stamped = { ...event, at: now }
+        const verdict = decide(definition.machine, actor.snapshot, stamped, actor.revision + 1, actor.deadlines)
+        if (verdict.type === "unchanged") return actor.state()
+        if (verdict.type === "refused") {
+          return yield* new EventRefused({
+            actorId: id,
+            event: event.type,
+            state: actor.snapshot.value as string,
+            code: verdict.code
+          })
+        }
+        const pending = withCommands(actor, actor.pending, verdict.commands)
+        const change: Change = {
+          pending,
+          deadlines: verdict.deadlines,
+          transition: {
+            snapshot: verdict.snapshot,
+            record: recordOf(actor, stamped, verdict, asked, now)
+          }
+        }
+        const outcome = yield* Effect.callback<CommitOutcome>((resume) =>
+          journal.commit(recordedChange(actor, change), (outcome) => resume(Effect.succeed(outcome)))
+        )
+        if (outcome === "failed") return yield* Effect.die(new Error(`The database refused a transition of ${id}.`))
+        if (outcome === "fenced") continue
+        actor.snapshot = verdict.snapshot
+        actor.revision += 1
+        transitionsTotal.updateUnsafe(1, metricContext)
+        const state = actor.state()
+        for (const listener of listeners.get(id) ?? []) listener(state)
+        // The owner has something to do now, if there is one.
+        fork(carry(definition, id, unawaited(null, "wake"), actor.revision))
+        return state
+      }
+      return yield* send(kind, id, event, delivery)
+    })
 
   /** The shard went elsewhere: what waits here goes there. */
   const leave = (actor: LiveActor) => {
@@ -358,7 +566,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         attempts: 0,
         succeed: (state) => resume(Effect.succeed(state)),
         fail: (error) => resume(Effect.fail(error)),
-        die: (defect) => resume(Effect.die(defect))
+        die: (defect) => resume(Effect.die(defect)),
+        moved: null
       })
     })
 
@@ -391,7 +600,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         activate(row.id, definition)
         return
       }
-      const actor = new LiveActor(row.id, definition, clock.currentTimeMillisUnsafe())
+      const actor = newActor(row.id, definition)
       live.set(row.id, actor)
       actor.become(row)
       settleIn(actor)
@@ -411,13 +620,14 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   const recover = Effect.gen(function* () {
     const waiting = yield* journal.waiting(clock.currentTimeMillisUnsafe() + options.deadlineHorizonMs)
-    for (const { id, kind, hasPending, dueAt } of waiting) {
+    for (const { id, kind, revision, hasPending, dueAt } of waiting) {
       if (!isOurs(id)) continue
       const definition = definitions.get(kind)
       if (definition === undefined) continue
       if (hasPending) activate(id, definition)
       const actor = live.get(id)
       if (actor === undefined) setTimer(id, kind, dueAt)
+      else if (actor.revision > 0 && actor.revision < revision) catchUp(actor, revision)
       // Awake all the time, it may have a deadline that lay beyond the horizon when it was set. One that loads sees to its own.
       else if (actor.revision > 0) setTimer(id, kind, earliest(actor.deadlines))
     }
@@ -426,11 +636,27 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const sweep = Effect.sync(() => {
     const now = clock.currentTimeMillisUnsafe()
     for (const actor of live.values()) {
-      if (!isOurs(actor.id)) leave(actor)
+      if (!isOwn(actor)) leave(actor)
       else if (actor.isIdle && now - actor.lastUsedAt >= options.passivateAfterMs) drop(actor)
     }
     liveActors.updateUnsafe(live.size, metricContext)
   })
+
+  /** Shards come and go with the processes of a cluster. */
+  const watchShards = Effect.gen(function* () {
+    let before = ""
+    while (true) {
+      const now = allShards.map((shard) => (sharding.hasShardId(shard) ? "1" : "0")).join("")
+      if (now !== before) {
+        before = now
+        yield* sweep
+        for (const { id, moved } of followers) if (!isOurs(id)) moved()
+        yield* recover
+      }
+      yield* Effect.sleep(options.shardsLookEveryMs)
+    }
+  })
+  yield* Effect.forkScoped(watchShards)
 
   yield* Effect.forkScoped(Effect.andThen(sweep, recover).pipe(Effect.delay(options.sweepIntervalMs), Effect.forever))
 
@@ -438,11 +664,25 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     definitions.set(definition.kind, definition)
     forwards.set(
       definition.kind,
-      yield* actorEntity(definition.kind, (id, message) => {
-        deliver(definition, id, message)
-      }).pipe(Effect.provideService(Sharding.Sharding, sharding), Effect.provideService(Scope.Scope, scope))
+      yield* actorEntity(definition.kind, ownerOf(definition)).pipe(
+        Effect.provideService(Sharding.Sharding, sharding),
+        Effect.provideService(Scope.Scope, scope)
+      )
     )
   })
+
+  // What waits here goes to the next owners, after the last transitions that were begun here.
+  const lastCommits = Effect.sleep(5).pipe(Effect.repeat({ while: () => writing > 0 }))
+  yield* Effect.addFinalizer(() =>
+    Effect.suspend(() => {
+      isClosing = true
+      for (const actor of [...live.values()]) leave(actor)
+      for (const { moved } of followers) moved()
+      return writing === 0 || options.stopWithinMs === 0
+        ? Effect.void
+        : Effect.timeoutOption(lastCommits, options.stopWithinMs)
+    })
+  )
 
   return ActorHost.of({
     register: register as never,
@@ -453,19 +693,13 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     peek,
     awaken,
     recover,
+    insist,
+    owns: isOurs,
+    follow,
     onCommit: (id, listener) =>
       Effect.acquireRelease(
-        Effect.sync(() => {
-          const set = listeners.get(id) ?? new Set()
-          set.add(listener)
-          listeners.set(id, set)
-        }),
-        () =>
-          Effect.sync(() => {
-            const set = listeners.get(id)
-            set?.delete(listener)
-            if (set?.size === 0) listeners.delete(id)
-          })
+        Effect.sync(() => listen(id, listener)),
+        () => Effect.sync(() => unlisten(id, listener))
       ),
     size: Effect.sync(() => live.size),
     isQuiet: Effect.sync(() => [...live.values()].every((actor) => actor.isIdle))

@@ -1,4 +1,4 @@
-/** Waits for an actor to reach a state, wherever it lives: told at once by a commit of this process, else found by asking the database. */
+/** Waits for an actor to reach a state, wherever it lives: told at once by its owner, and by asking the database now and then should that fail. */
 import { Effect, Option, Queue } from "effect"
 import { Journal } from "../store/Journal.ts"
 import type { ActorState } from "./ActorDefinition.ts"
@@ -29,6 +29,11 @@ export const awaitState = Effect.fnUntraced(
       )
     )
     let latest = yield* ask
+    if (timeoutMs > 0 && latest !== null && !isReached(latest) && !host.owns(id)) {
+      yield* host
+        .follow(latest.kind, id, latest.revision, (state) => void Queue.offerUnsafe(changes, state))
+        .pipe(Effect.forkScoped)
+    }
     const loop = Effect.gen(function* () {
       while (latest !== null && !isReached(latest)) {
         const told = yield* Queue.take(changes).pipe(Effect.timeoutOption(askEveryMs))

@@ -1,5 +1,6 @@
 /** One actor in memory: its committed snapshot, its mailbox, and the commands that are being done for it. */
 import type { Fiber } from "effect"
+import type { ShardId } from "effect/cluster"
 import type { AnyMachineSnapshot } from "xstate"
 import type { ActorRow, Deadlines, PendingCommand } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
@@ -9,6 +10,7 @@ import { restore } from "./Transition.ts"
 export class LiveActor {
   readonly id: string
   readonly definition: ActorDefinition
+  readonly shard: ShardId.ShardId
   readonly mailbox: Array<Message> = []
   readonly running = new Map<string, { readonly lane: string | null; readonly fiber: Fiber.Fiber<unknown, unknown> }>()
   /** Loading, or a commit is being written. */
@@ -22,9 +24,10 @@ export class LiveActor {
   pending: ReadonlyArray<PendingCommand> = []
   deadlines: Deadlines = {}
 
-  constructor(id: string, definition: ActorDefinition, now: number) {
+  constructor(id: string, definition: ActorDefinition, shard: ShardId.ShardId, now: number) {
     this.id = id
     this.definition = definition
+    this.shard = shard
     this.lastUsedAt = now
   }
 

@@ -16,6 +16,8 @@ export interface Message {
   readonly succeed: (state: ActorState) => void
   readonly fail: (error: ActorError) => void
   readonly die: (defect: unknown) => void
+  /** It came from another process, which looks for the owner itself. Null: it is from here. */
+  readonly moved: (() => void) | null
 }
 
 const nothing = () => {}
@@ -35,5 +37,6 @@ export const unawaited = (
   succeed: nothing,
   fail: nothing,
   die: nothing,
+  moved: null,
   ...about
 })

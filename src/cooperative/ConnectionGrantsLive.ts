@@ -127,7 +127,7 @@ const make = Effect.gen(function* () {
 
     revoke: Effect.fn("ConnectionGrants.revoke")(function* (accountId, sandboxId, endpointId, { requestId }) {
       yield* find(accountId, sandboxId, endpointId)
-      yield* host.send("connectionGrant", endpointId, { type: "REVOKE" }, { cause: "client", requestId }).pipe(
+      yield* host.insist("connectionGrant", endpointId, { type: "REVOKE" }, { cause: "client", requestId }).pipe(
         Effect.catchTags({
           EventRefused: Effect.die,
           ActorNotFound: () => Effect.fail(new NotFound()),

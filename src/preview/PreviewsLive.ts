@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
     ) {
       return yield* new NotFound()
     }
-    yield* host.send("preview", actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(
+    yield* host.insist("preview", actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(
       Effect.catchTags({
         EventRefused: Effect.die,
         ActorNotFound: () => Effect.fail(new NotFound()),

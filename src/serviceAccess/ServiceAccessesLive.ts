@@ -19,11 +19,11 @@ import { Dependents } from "../sandbox/Dependents.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
-import { Capability, type Sealing } from "./Capability.ts"
+import { Capability } from "./Capability.ts"
 import { openAccessStates, serviceAccessDefinition } from "./ServiceAccessDefinition.ts"
 import { ServiceAccesses } from "./ServiceAccesses.ts"
 
-type AccessRecord = ActorRecord<ServiceAccessContext, Sealing>
+type AccessRecord = ActorRecord<ServiceAccessContext, { readonly capability: string }>
 
 const openAnswerMs = 10_000
 const revokeAnswerMs = 6000
@@ -88,29 +88,19 @@ const make = Effect.gen(function* () {
     return record
   })
 
-  const envelope = Effect.fnUntraced(function* (actorId: string, context: ServiceAccessContext, sealing: Sealing) {
-    const { accountId, sandboxId, generation, ports, expiresAt } = context
-    return {
-      capability: yield* capabilities.seal({ actorId, accountId, sandboxId, generation, ports, expiresAt }, sealing)
-    }
-  })
-
-  /** Once it is usable. One that was usable and is over is not handed out again. */
-  const answer = Effect.fnUntraced(function* (actorId: string, sealing: Sealing) {
+  const answer = Effect.fnUntraced(function* (actorId: string, capability: string) {
     const state = yield* wait(actorId, (status) => status !== "opening", openAnswerMs)
     if (state === null || state.value === "opening" || state.value === "refused") {
       return yield* new SandboxUnavailable({ details: { status: null } })
     }
-    const context = state.context as ServiceAccessContext
-    const isLive = state.value === "active" && (yield* Clock.currentTimeMillis) < context.expiresAt
-    return isLive ? yield* envelope(actorId, context, sealing) : yield* new NotFound()
+    return { capability }
   })
 
   return ServiceAccesses.of({
     create: Effect.fn("ServiceAccesses.create")(function* (accountId, sandboxId, { requestId, generationId, request }) {
       yield* findSandbox(accountId, sandboxId)
       const replayed = yield* known(accountId, sandboxId, generationId, request)
-      if (replayed !== null) return yield* answer(replayed.id, replayed.payload)
+      if (replayed !== null) return yield* answer(replayed.id, replayed.payload.capability)
       const now = yield* Clock.currentTimeMillis
       if (Math.abs(now - request.requested_at) > toleranceMs) {
         return yield* invalid(
@@ -123,7 +113,14 @@ const make = Effect.gen(function* () {
         Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
       )
       const actorId = actorIdOf(accountId, generationId)
-      const sealing = yield* capabilities.newSealing
+      const capability = yield* capabilities.seal({
+        actorId,
+        accountId,
+        sandboxId,
+        generation,
+        ports: request.ports,
+        expiresAt: request.requested_at + lifetimeMs
+      })
       const isNew = yield* host.create("serviceAccess", {
         id: actorId,
         accountId,
@@ -138,28 +135,28 @@ const make = Effect.gen(function* () {
           lifetimeMs,
           at: now
         },
-        payload: sealing,
+        payload: { capability },
         cause: "client",
         requestId,
         idempotency: null
       })
-      if (isNew) return yield* answer(actorId, sealing)
+      if (isNew) return yield* answer(actorId, capability)
       const first = yield* known(accountId, sandboxId, generationId, request)
-      return yield* answer(actorId, first!.payload)
+      return yield* answer(actorId, first!.payload.capability)
     }),
 
     lookUp: Effect.fn("ServiceAccesses.lookUp")(function* (accountId, sandboxId, { generationId, request }) {
       yield* findSandbox(accountId, sandboxId)
       const record = yield* known(accountId, sandboxId, generationId, request)
       const isLive = record?.status === "active" && (yield* Clock.currentTimeMillis) < record.context.expiresAt
-      return isLive ? yield* envelope(record.id, record.context, record.payload) : yield* new NotFound()
+      return isLive ? { capability: record.payload.capability } : yield* new NotFound()
     }),
 
     revoke: Effect.fn("ServiceAccesses.revoke")(function* (accountId, sandboxId, generationId, { requestId }) {
       yield* findSandbox(accountId, sandboxId)
       const record = yield* find(accountId, generationId)
       if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
-      yield* host.send("serviceAccess", record.id, { type: "REVOKE" }, { cause: "client", requestId }).pipe(
+      yield* host.insist("serviceAccess", record.id, { type: "REVOKE" }, { cause: "client", requestId }).pipe(
         Effect.catchTags({
           EventRefused: Effect.die,
           ActorNotFound: () => Effect.fail(new NotFound()),

@@ -70,6 +70,7 @@ export class Journal extends Context.Service<
       ReadonlyArray<{
         readonly id: string
         readonly kind: string
+        readonly revision: number
         readonly hasPending: boolean
         readonly dueAt: number | null
       }>
@@ -206,10 +207,11 @@ export class Journal extends Context.Service<
             .unsafe<{
               readonly id: string
               readonly kind: string
+              readonly revision: bigint
               readonly has_pending: boolean
               readonly due_at: bigint | null
             }>(
-              `select id, kind, pending <> '[]'::jsonb as has_pending, due_at from actors
+              `select id, kind, revision, pending <> '[]'::jsonb as has_pending, due_at from actors
                where (pending <> '[]'::jsonb or due_at is not null) and (pending <> '[]'::jsonb or due_at <= $1)`,
               [BigInt(dueBefore)]
             )
@@ -218,6 +220,7 @@ export class Journal extends Context.Service<
                 rows.map((row) => ({
                   id: row.id,
                   kind: row.kind,
+                  revision: Number(row.revision),
                   hasPending: row.has_pending,
                   dueAt: row.due_at === null ? null : Number(row.due_at)
                 }))

@@ -25,7 +25,13 @@ const environment = {
   ATOLL_PRUNE_INTERVAL_MS: "1000000000"
 }
 
-const hostOptions = { sweepIntervalMs: 5000, passivateAfterMs: 3000, deadlineHorizonMs: 10_000 }
+const hostOptions = {
+  sweepIntervalMs: 5000,
+  shardsLookEveryMs: 5000,
+  passivateAfterMs: 3000,
+  deadlineHorizonMs: 10_000,
+  stopWithinMs: 0
+}
 
 export type DatabaseContext = Context.Context<SqlClient.SqlClient | DatabaseServer>
 

@@ -136,7 +136,6 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             : Effect.succeed(sample)
         ),
       downs: downs(host),
-      stalls: Stream.empty,
       console: console(host)
     })
   })

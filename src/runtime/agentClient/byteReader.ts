@@ -29,9 +29,7 @@ export const byteReader = (
           if (chunks !== null) resume(Effect.succeed(chunks))
           else if (queue.state === "ended") resume(Cause.done())
           else if (queue.state === "broken") {
-            resume(
-              Effect.fail(new GuestUnavailable({ message: "The Sandbox's agent broke off a stream", fault: "lost" }))
-            )
+            resume(Effect.fail(new GuestUnavailable({ message: "The Sandbox's agent broke off a stream" })))
           } else queue.wake = settle
         }
         settle()

@@ -1,0 +1,161 @@
+/**
+ * The leases by which processes own shards of actors.
+ *
+ * Liveness is nothing but renewal: a process that is frozen, cut off or dead does not renew, whatever its connections look like. Instants
+ * are the database's own, so clocks need not agree; how long a lease is surely still held, its owner knows by its monotonic clock,
+ * counted from before it asked.
+ */
+import { randomBytes } from "node:crypto"
+import { PgClient } from "@effect/sql-pg"
+import { Context, Duration, Effect, Fiber, Layer, Option } from "effect"
+import { Reactivity } from "effect/reactivity"
+import type { SqlError } from "effect/sql"
+import { Settings } from "../Config.ts"
+import { textColumn } from "./Columns.ts"
+import { DatabaseServer } from "./DatabaseServer.ts"
+
+const connectTimeout = Duration.seconds(1)
+/** What waits for a shard that another process is about to give up asks so often. */
+const takeEveryMs = 50
+
+export interface LivingProcess {
+  readonly address: string
+  /** As it described itself when it joined. */
+  readonly runner: string
+}
+
+export class ProcessLeases extends Context.Service<
+  ProcessLeases,
+  {
+    /** How long a lease is good without renewal. */
+    readonly leaseMs: number
+    /** Whether this process took that shard and nobody else can own it yet. */
+    readonly holds: (shard: string) => boolean
+    /** Joins, in the place of any predecessor at this address. Returns a number of its own. */
+    readonly join: (process: LivingProcess) => Effect.Effect<number, SqlError.SqlError>
+    /** Wants no more shards; keeps those that it has. */
+    readonly leave: Effect.Effect<void, SqlError.SqlError>
+    /** Those whose lease is good and that want shards. */
+    readonly living: Effect.Effect<ReadonlyArray<LivingProcess>, SqlError.SqlError>
+    /** Takes what of these nobody holds who lives; waits a moment for what is just being given up. Returns those that are ours. */
+    readonly take: (shards: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, SqlError.SqlError>
+    /** Renews the lease. Returns those of these shards that still are ours; all, as long as a database that does not answer cannot have given them away. */
+    readonly renew: (shards: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
+    readonly release: (shard: string) => Effect.Effect<void, SqlError.SqlError>
+    /** All of them; who is leaving is gone with that. */
+    readonly releaseAll: Effect.Effect<void, SqlError.SqlError>
+  }
+>()("atoll/store/ProcessLeases") {
+  static readonly layer = Layer.effect(
+    ProcessLeases,
+    Effect.gen(function* () {
+      const { connect } = yield* DatabaseServer
+      const { clusterLeaseMs: leaseMs } = yield* Settings
+      // Of its own: no queue of others' queries, however long, costs the lease.
+      const sql = yield* PgClient.make({
+        ...connect,
+        applicationName: "atoll-lease",
+        connectTimeout,
+        maxConnections: 1,
+        idleTimeout: "60 seconds"
+      }).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
+      const scope = yield* Effect.scope
+      const interval = `${leaseMs} milliseconds`
+      const renewWithinMs = Math.floor(leaseMs / 5)
+      const takeWithinMs = Math.floor(leaseMs / 6)
+
+      let id = ""
+      /** By `performance.now()`. */
+      let heldUntil = 0
+      let held = new Set<string>()
+      const isHeld = () => performance.now() < heldUntil
+
+      const join = Effect.fnUntraced(function* ({ address, runner }: LivingProcess) {
+        const next = randomBytes(12).toString("hex")
+        const asked = performance.now()
+        const [row] = yield* sql<{ readonly machine_id: number }>`
+          with predecessor as (delete from cluster_processes where address = ${address})
+          insert into cluster_processes (id, address, runner, lease_until)
+          values (${next}, ${address}, ${runner}, clock_timestamp() + ${interval}::interval)
+          returning machine_id`
+        id = next
+        held = new Set()
+        heldUntil = asked + leaseMs
+        return row!.machine_id
+      })
+
+      const renewal = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
+        const mine = id
+        const asked = performance.now()
+        const rows = yield* sql<{ readonly id: string; readonly shard_id: string | null }>`
+          with renewed as (
+            update cluster_processes set lease_until = clock_timestamp() + ${interval}::interval where id = ${mine} returning id)
+          select renewed.id, shard_id from renewed
+          left join cluster_shards on process_id = renewed.id and shard_id = any(${textColumn(shards)}::text[])`
+        if (id !== mine) return []
+        // Without a row: another process has removed this one.
+        heldUntil = rows.length === 0 ? 0 : asked + leaseMs
+        const kept = rows.flatMap(({ shard_id }) => (shard_id === null ? [] : [shard_id]))
+        for (const shard of shards) if (!kept.includes(shard)) held.delete(shard)
+        return kept
+      })
+
+      /** A statement to a server that is silent cannot be waited for, not even for its end: it is left behind. */
+      const renew = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
+        const asking = yield* Effect.forkIn(renewal(shards), scope)
+        const exit = yield* Fiber.await(asking).pipe(Effect.timeoutOption(renewWithinMs))
+        if (Option.isSome(exit) && exit.value._tag === "Success") return exit.value.value
+        asking.interruptUnsafe()
+        return isHeld() ? shards.filter((shard) => held.has(shard)) : []
+      })
+
+      const takeNow = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
+        yield* sql`delete from cluster_processes where lease_until < clock_timestamp() and id <> ${id}`
+        yield* sql`
+          insert into cluster_shards (shard_id, process_id)
+          select wanted, ${id} from unnest(${textColumn(shards)}::text[]) as wanted
+          where exists (select 1 from cluster_processes where id = ${id} and not leaving)
+          order by wanted collate "C" on conflict do nothing`
+        const mine = id
+        const rows = yield* sql<{ readonly shard_id: string }>`
+          select shard_id from cluster_shards where process_id = ${mine} and shard_id = any(${textColumn(shards)}::text[])`
+        if (id === mine) for (const { shard_id } of rows) held.add(shard_id)
+        return rows.map(({ shard_id }) => shard_id)
+      })
+
+      const take = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
+        const giveUpAt = performance.now() + takeWithinMs
+        let taken = yield* takeNow(shards)
+        while (taken.length < shards.length && performance.now() < giveUpAt) {
+          yield* Effect.sleep(takeEveryMs)
+          taken = yield* takeNow(shards)
+        }
+        return taken
+      })
+
+      return ProcessLeases.of({
+        leaseMs,
+        holds: (shard) => held.has(shard) && isHeld(),
+        join,
+        leave: Effect.suspend(() => sql`update cluster_processes set leaving = true where id = ${id}`).pipe(
+          Effect.asVoid
+        ),
+        living: sql<LivingProcess>`
+          select address, runner from cluster_processes where not leaving and lease_until > clock_timestamp()`,
+        take,
+        renew,
+        release: (shard) =>
+          Effect.suspend(() => {
+            held.delete(shard)
+            return sql`delete from cluster_shards where process_id = ${id} and shard_id = ${shard}`
+          }).pipe(Effect.asVoid),
+        releaseAll: Effect.suspend(() => {
+          held.clear()
+          return sql`
+            with gone as (delete from cluster_processes where id = ${id} and leaving)
+            delete from cluster_shards where process_id = ${id}`
+        }).pipe(Effect.asVoid)
+      })
+    })
+  )
+}

@@ -1,0 +1,114 @@
+/** What a process that froze or died had goes to the others in bounded time; one that thaws learns of it and goes on. */
+import { once } from "node:events"
+import { type IncomingMessage, request } from "node:http"
+import { setTimeout as sleep } from "node:timers/promises"
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe } from "vitest"
+import { probe } from "../../src/host/namespace/probe.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { Members } from "./Members.ts"
+
+/** The lease, the look of the others, their reading; and a machine that does much else. */
+const takeoverWithinMs = 12_000
+
+/** Closing: a moment for the owner, the commit, and the wait for a guest that only the owner asks. */
+const closeWithinMs = 10_000
+
+const visit = async (port: number, host: string) => {
+  const sent = request({ host: "127.0.0.1", port, headers: { host } }).end()
+  const [answer] = (await once(sent, "response")) as [IncomingMessage]
+  answer.resume()
+  return answer.statusCode
+}
+
+const withMembers = (count: number, test: (members: Members) => Promise<void>) =>
+  Effect.gen(function* () {
+    const { url } = yield* TestDatabase
+    yield* Effect.promise(async () => {
+      const members = await Members.start(count, url)
+      try {
+        await test(members)
+      } finally {
+        await members.end()
+      }
+    })
+  }).pipe(Effect.provide(TestDatabase.bare))
+
+const { ok } = await Effect.runPromise(probe)
+
+describe.runIf(ok)("actors of a process that is gone", () => {
+  it.live(
+    "answer elsewhere when it is frozen, and when it thaws it is one of many again",
+    () =>
+      withMembers(2, async (members) => {
+        const [one, other] = members.all as [(typeof members.all)[0], (typeof members.all)[0]]
+        await members.makeSandboxes(5)
+        await members.everyActorAnswers(one, "before")
+        one.freeze()
+        const took = await members.everyActorAnswers(other, "frozen")
+        assert.isBelow(took, takeoverWithinMs)
+        await sleep(2000)
+        const before = await members.starts(other)
+        one.thaw()
+        await members.everyActorAnswers(one, "thawed")
+        await members.everyActorAnswers(other, "after")
+        assert.deepStrictEqual(
+          await members.starts(one),
+          before.map((starts) => [...starts, "thawed", "after"])
+        )
+        assert.notInclude(one.log, "ERROR", one.log)
+      }),
+    180_000
+  )
+
+  it.live(
+    "a preview is closed through any process, frozen as its owner may be",
+    () =>
+      withMembers(2, async (members) => {
+        const [one, other] = members.all as [(typeof members.all)[0], (typeof members.all)[0]]
+        await members.makeSandboxes(4, true)
+        const previews = await Promise.all(
+          members.sandboxes.map(async (sandbox) => {
+            const opened = await other.ask("POST", `/sandboxes/${sandbox}/previews`, { port: 8000 })
+            assert.strictEqual(opened.status, 201, JSON.stringify(opened.body))
+            return {
+              path: `/sandboxes/${sandbox}/previews/${opened.body.preview.id}`,
+              host: opened.body.preview.hostname
+            }
+          })
+        )
+        // Nothing listens in them, so they are served with 502.
+        for (const { host } of previews) assert.strictEqual(await visit(other.port, host), 502)
+        one.freeze()
+        await Promise.all(
+          previews.map(async ({ path, host }) => {
+            const began = performance.now()
+            const { status, body } = await other.ask("DELETE", path)
+            assert.isBelow(performance.now() - began, closeWithinMs)
+            if (status !== 204) assert.strictEqual(body.code, "CLEANUP_PENDING")
+            assert.strictEqual(await visit(other.port, host), 404)
+          })
+        )
+        one.thaw()
+        for (const { host } of previews) assert.strictEqual(await visit(one.port, host), 404)
+      }),
+    180_000
+  )
+
+  it.live(
+    "answer elsewhere when it is killed",
+    () =>
+      withMembers(3, async (members) => {
+        const [one, two, three] = members.all
+        await members.makeSandboxes(5)
+        await one!.kill()
+        const took = await members.everyActorAnswers(two!, "killed")
+        assert.isBelow(took, takeoverWithinMs)
+        await two!.kill()
+        await members.everyActorAnswers(three!, "again")
+        for (const starts of await members.starts(three!)) assert.deepStrictEqual(starts, ["killed", "again"])
+      }),
+    180_000
+  )
+})
