@@ -58,9 +58,9 @@ export const signal = (it: ProcessIdentity, name: NodeJS.Signals): void => {
 }
 
 /** Resolves true when `lives` has become false, false when it is still true after the time. */
-export const goneWithin = async (lives: () => boolean, timeoutMs: number): Promise<boolean> => {
+export const goneWithin = async (lives: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> => {
   const deadline = performance.now() + timeoutMs
-  for (let pauseMs = 1; lives(); pauseMs = Math.min(pauseMs * 2, 25)) {
+  for (let pauseMs = 1; await lives(); pauseMs = Math.min(pauseMs * 2, 25)) {
     if (performance.now() > deadline) return false
     await sleep(pauseMs)
   }
@@ -105,7 +105,8 @@ export const identifyInside = (init: number, innerPid: number): ProcessIdentity 
   return null
 }
 
-const childrenOf = (pid: number): ReadonlyArray<number> => {
+/** Empty when it is gone. */
+export const childrenOf = (pid: number): ReadonlyArray<number> => {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number)
   } catch {

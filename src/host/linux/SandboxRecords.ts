@@ -8,9 +8,11 @@ import type { ProcessIdentity } from "./ProcessIdentity.ts"
 
 const SANDBOX_ID = /^[A-Za-z0-9_-]{1,64}$/
 
+export const isSandboxId = (text: string | undefined): text is string => text !== undefined && SANDBOX_ID.test(text)
+
 /** Throws on an id that is no plain file name. */
 export const sandboxFolder = (root: string, sandboxId: string): string => {
-  if (!SANDBOX_ID.test(sandboxId)) throw new Error("a sandboxId is 1 to 64 letters, digits, - or _")
+  if (!isSandboxId(sandboxId)) throw new Error("a sandboxId is 1 to 64 letters, digits, - or _")
   return join(root, sandboxId)
 }
 
@@ -18,7 +20,7 @@ export const sandboxFolder = (root: string, sandboxId: string): string => {
 export const sandboxIdsIn = (root: string): ReadonlyArray<string> => {
   try {
     return readdirSync(root, { withFileTypes: true })
-      .filter((it) => it.isDirectory() && SANDBOX_ID.test(it.name))
+      .filter((it) => it.isDirectory() && isSandboxId(it.name))
       .map((it) => it.name)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === "ENOENT") return []

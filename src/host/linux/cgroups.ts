@@ -4,17 +4,8 @@
  *
  * @source Linux Documentation/admin-guide/cgroup-v1, cgroup-v2.rst
  */
-import {
-  accessSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  writeFileSync
-} from "node:fs"
-import { chown } from "node:fs/promises"
+import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { chown, open, readdir, readFile, rmdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 
 type Controller = "memory" | "pids" | "cpu" | "cpuacct"
@@ -37,7 +28,9 @@ export interface CgroupHost {
 }
 
 const CFS_PERIOD_US = 100_000
+/** What a Sandbox may make below its own directory: enough for a directory a command, and few enough to be removed in one go. */
 const V2_DESCENDANTS_MAX = 2_048
+const V2_DEPTH_MAX = 8
 
 const writable = (path: string): boolean => {
   try {
@@ -105,6 +98,8 @@ const enableControllers = (root: string, own: string): ReadonlyArray<string> =>
 export interface SandboxCgroups {
   /** `cgroup.procs` (v1: `tasks` is not used) files that the launcher writes itself into before it drops its privileges. */
   readonly joins: ReadonlyArray<string>
+  /** The same for what is not the Sandbox's own, and is paid for by it: outside of what is delegated. */
+  readonly serves: ReadonlyArray<string>
   /** The directory to delegate, or null. */
   readonly delegated: string | null
 }
@@ -145,7 +140,7 @@ export const makeCgroups = async (
     if (path === undefined || !existsSync(join(path, name, file))) continue
     writeFileSync(join(path, name, file), String(value))
   }
-  if (host.v2 === null) return { joins: [...joins], delegated: null }
+  if (host.v2 === null) return { joins: [...joins], serves: [...joins], delegated: null }
   const own = join(host.v2, name)
   const delegated = join(own, "tree")
   mkdirSync(delegated, { recursive: true })
@@ -153,61 +148,88 @@ export const makeCgroups = async (
     if (host.v2Controllers.has(controller) && existsSync(join(own, file))) writeFileSync(join(own, file), value)
   }
   writeFileSync(join(own, "cgroup.max.descendants"), String(V2_DESCENDANTS_MAX))
+  writeFileSync(join(own, "cgroup.max.depth"), String(V2_DEPTH_MAX))
   for (const path of [delegated, join(delegated, "cgroup.procs"), join(delegated, "cgroup.threads")]) {
     await chown(path, owner, owner)
   }
-  joins.add(join(delegated, "cgroup.procs"))
-  return { joins: [...joins], delegated }
-}
-
-/** Kills whatever is left in them and removes them. True when none is left. */
-export const removeCgroups = (host: CgroupHost, name: string): boolean => {
-  if (host.v2 !== null) {
-    try {
-      writeFileSync(join(host.v2, name, "cgroup.kill"), "1")
-    } catch {
-      // Not there, or a kernel before 5.14: the processes were killed by the death of their init.
-    }
+  return {
+    joins: [...joins, join(delegated, "cgroup.procs")],
+    serves: [...joins, join(own, "cgroup.procs")],
+    delegated
   }
-  return folders(host, name).map(removeTree).every(Boolean)
 }
 
-/** Removes this instance's own, empty directories. */
-export const releaseCgroups = (host: CgroupHost): void => {
-  for (const path of new Set([...Object.values(host.v1), ...(host.v2 === null ? [] : [host.v2])])) removeTree(path)
+/** Kills whatever is in them and removes them. True when none is left; false when something in them has yet to die. */
+export const removeCgroups = async (host: CgroupHost, name: string): Promise<boolean> => {
+  if (host.v2 !== null) {
+    // Not there, or a kernel before 5.14, where each is killed by its pid.
+    await writeFile(join(host.v2, name, "cgroup.kill"), "1").catch(() => {})
+  }
+  let removed = true
+  for (const path of folders(host, name)) removed = (await removeGroup(path)) && removed
+  return removed
 }
 
-/** All pids in the Sandbox's cgroups. */
-export const cgroupPids = (host: CgroupHost, name: string): ReadonlyArray<number> => [
-  ...new Set(folders(host, name).flatMap(pidsBelow))
+/** Removes this instance's own directories where nothing is in them. */
+export const releaseCgroups = async (host: CgroupHost): Promise<void> => {
+  for (const path of folders(host, ".")) await rmdir(path).catch(() => {})
+}
+
+/** The Sandboxes of which there are cgroups with processes in them. Nothing in a Sandbox can make one there. */
+export const cgroupNames = (host: CgroupHost): ReadonlyArray<string> => [
+  ...new Set(
+    folders(host, ".").flatMap((path) =>
+      readdirSync(path, { withFileTypes: true })
+        .filter((it) => it.isDirectory() && isPopulated(join(path, it.name)))
+        .map((it) => it.name)
+    )
+  )
 ]
 
-const subfolders = (path: string): ReadonlyArray<string> => {
+const isPopulated = (path: string): boolean => {
   try {
-    return readdirSync(path, { withFileTypes: true })
-      .filter((it) => it.isDirectory())
-      .map((it) => join(path, it.name))
+    // Version 2 tells it of everything below; version 1 has nothing below.
+    const events = join(path, "cgroup.events")
+    return existsSync(events)
+      ? /^populated 1$/m.test(readFileSync(events, "latin1"))
+      : readFileSync(join(path, "cgroup.procs"), "latin1") !== ""
   } catch {
-    return []
+    return false
   }
 }
 
-const pidsBelow = (path: string): ReadonlyArray<number> => {
-  const below = subfolders(path).flatMap(pidsBelow)
+/**
+ * Ends what is in a directory and removes it, with all that a Sandbox made below. Names are long and nesting is the Sandbox's: so each directory is
+ * reached from the one above it, which is held open, and no path grows with the depth.
+ */
+const removeGroup = async (path: string): Promise<boolean> => {
   try {
-    return [...readFileSync(join(path, "cgroup.procs"), "latin1").split("\n").filter(Boolean).map(Number), ...below]
-  } catch {
-    return below
-  }
-}
-
-const removeTree = (path: string): boolean => {
-  for (const child of subfolders(path)) removeTree(child)
-  try {
-    rmdirSync(path)
+    const held = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
+    try {
+      const here = `/proc/self/fd/${held.fd}`
+      for (const it of await readdir(here, { withFileTypes: true })) {
+        if (it.isDirectory()) await removeGroup(join(here, it.name))
+      }
+      await killAll(join(here, "cgroup.procs"))
+    } finally {
+      await held.close()
+    }
+    await rmdir(path)
     return true
   } catch (cause) {
     return (cause as NodeJS.ErrnoException).code === "ENOENT"
+  }
+}
+
+const killAll = async (procs: string): Promise<void> => {
+  // A threaded directory does not tell its processes: they are killed by way of the one above.
+  const pids = await readFile(procs, "latin1").catch(() => "")
+  for (const pid of pids.split("\n").filter(Boolean)) {
+    try {
+      process.kill(Number(pid), "SIGKILL")
+    } catch {
+      // It ended in between.
+    }
   }
 }
 

@@ -14,6 +14,7 @@ import { dirname, join } from "node:path"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
+import { markOf } from "./markedProcesses.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
 import { writeSystemFiles } from "./systemFiles.ts"
@@ -87,7 +88,7 @@ export class HostLayout {
 
   /** See `MARKER`. */
   marker({ sandboxId, generation }: SandboxSpec): string {
-    return `${this.instance}/${sandboxId}/${generation}`
+    return markOf(this.instance, sandboxId, generation)
   }
 
   /** This Node, or a copy of it where the users of Sandboxes can reach it. */

@@ -14,6 +14,7 @@ import {
   type CgroupHost,
   cgroupCpuSeconds,
   cgroupMemoryBytes,
+  cgroupNames,
   cgroupOomKills,
   detectCgroups,
   NO_CGROUPS,
@@ -22,6 +23,8 @@ import {
 import { HostUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { signal } from "../linux/ProcessIdentity.ts"
+import { isSandboxId } from "../linux/SandboxRecords.ts"
+import { Trash } from "../linux/Trash.ts"
 import { Turns } from "../linux/Turns.ts"
 import { Turnstile } from "../linux/Turnstile.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
@@ -29,7 +32,7 @@ import { boot } from "./boot.ts"
 import { ConsoleTail } from "./ConsoleTail.ts"
 import { endProcesses } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
-import { markedProcesses } from "./markedProcesses.ts"
+import { markedProcesses, SANDBOX_USERS } from "./markedProcesses.ts"
 import { isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
 import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
 
@@ -50,8 +53,6 @@ interface Live {
 
 /** A host that boots many at once may take its time. */
 const HEALTH_TIMEOUT_MS = 40_000
-/** Users of Sandboxes. */
-const SANDBOX_USERS = { first: 2_000_000, count: 65_536 }
 const THOROUGH_EVERY_LOOKS = 10
 
 export class NamespaceHost {
@@ -65,6 +66,7 @@ export class NamespaceHost {
   private readonly watchers = new Set<() => void>()
   private looks = 0
   private readonly starts: Turnstile
+  private readonly trash: Trash
 
   private constructor(options: NamespaceOptions, layout: HostLayout) {
     this.options = options
@@ -75,6 +77,7 @@ export class NamespaceHost {
       layout.stateFolder,
       layout.isRoot ? SANDBOX_USERS : null
     )
+    this.trash = new Trash(join(layout.stateFolder, ".trash"))
     this.starts = new Turnstile(options.parallelStarts)
   }
 
@@ -82,6 +85,7 @@ export class NamespaceHost {
   static async open(options: NamespaceOptions): Promise<NamespaceHost> {
     const layout = await HostLayout.prepare(options.dataDir)
     const host = new NamespaceHost(options, layout)
+    host.trash.empty()
     const sandboxIds = layout.sandboxIds()
     await host.users.settle(
       sandboxIds.map((sandboxId) => ({ sandboxId, uid: layout.state(sandboxId).spec()?.uid ?? null }))
@@ -98,9 +102,10 @@ export class NamespaceHost {
   /** Ends the sessions; the Sandboxes run on. Where there are none, nothing is left outside of the data folder. */
   async close(): Promise<void> {
     for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
+    await this.trash.close()
     if (this.layout.sandboxIds().length > 0) return
     await this.layout.remove()
-    releaseCgroups(this.cgroups)
+    await releaseCgroups(this.cgroups)
   }
 
   /** Resolves when this generation, or a newer one, runs and its agent answers. */
@@ -137,7 +142,7 @@ export class NamespaceHost {
       const state = this.layout.state(sandboxId)
       const uid = state.spec()?.uid ?? null
       await this.end(state)
-      await removeVolume(this.layout.volume(state))
+      await removeVolume(this.layout.volume(state), this.trash)
       await rm(state.folder, { recursive: true, force: true })
       await this.users.release(uid, sandboxId)
     })
@@ -153,9 +158,14 @@ export class NamespaceHost {
       entries.set(sandboxId, { sandboxId, state, generation: record?.generation ?? null })
     }
     // Processes whose folder is gone still run.
-    const folders = new Set(entries.keys())
-    for (const { sandboxId, generation } of markedProcesses(this.layout.instance, (id) => !folders.has(id))) {
-      entries.set(sandboxId, { sandboxId, state: "running", generation })
+    const strays = [
+      ...markedProcesses(this.layout.instance),
+      ...cgroupNames(this.cgroups).flatMap((sandboxId) =>
+        isSandboxId(sandboxId) ? [{ sandboxId, generation: null }] : []
+      )
+    ]
+    for (const { sandboxId, generation } of strays) {
+      if (!entries.has(sandboxId)) entries.set(sandboxId, { sandboxId, state: "running", generation })
     }
     return [...entries.values()]
   }

@@ -43,7 +43,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   if (obstacle !== null) throw new Error(`A Sandbox cannot have network: ${obstacle}`)
   const place = layout.volume(state)
   const console = layout.console(state, spec.generation)
-  const launched = await launchWith(options)
+  const { launched, serves } = await launchWith(options)
   const { gone } = launched
   try {
     const monitor = identify(launched.monitor.pid)
@@ -52,7 +52,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null }
     await state.writeRuntime(begun)
     await openVolume(place, spec.volumeBytes, uid)
-    await freshTemporary(place, uid)
+    await freshTemporary(place, uid, serves)
     await removeConsoles(place.folder)
     const connect = (pid: number) =>
       connectNetwork({
@@ -87,8 +87,9 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
 const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: BootOptions) => {
   const place = layout.volume(state)
   const limits = { memoryBytes: spec.memoryBytes, vcpus: spec.vcpus, processes: processesMax }
-  const groups = uid === null ? { joins: [], delegated: null } : await makeCgroups(cgroups, spec.sandboxId, limits, uid)
-  return launch({
+  const groups =
+    uid === null ? { joins: [], serves: [], delegated: null } : await makeCgroups(cgroups, spec.sandboxId, limits, uid)
+  const launched = await launch({
     state,
     marker: layout.marker(spec),
     console: layout.console(state, spec.generation),
@@ -110,6 +111,7 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       inNetwork: spec.networkEnabled && uid === null
     }
   })
+  return { launched, serves: groups.serves }
 }
 
 /** Those of earlier generations. */

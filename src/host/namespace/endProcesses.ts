@@ -1,6 +1,6 @@
-/** Ends whatever runs of one Sandbox: what was recorded, what carries its marker, what is in its cgroups. */
-import { type CgroupHost, cgroupPids, removeCgroups } from "../linux/cgroups.ts"
-import { goneWithin, identify, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
+/** Ends whatever runs of one Sandbox: what was recorded, what we started for it, what is in its cgroups. */
+import { type CgroupHost, removeCgroups } from "../linux/cgroups.ts"
+import { childrenOf, goneWithin, identify, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { markedProcesses } from "./markedProcesses.ts"
 import type { SandboxState } from "./SandboxState.ts"
 
@@ -12,16 +12,19 @@ export const endProcesses = async (instance: string, cgroups: CgroupHost, state:
   const record = state.runtime()
   const victims = new Map<number, ProcessIdentity>()
   for (const it of [record?.init, record?.monitor]) if (it) victims.set(it.pid, it)
-  const marked = markedProcesses(instance, (id) => id === sandboxId)
-  for (const pid of [...marked.map((it) => it.pid), ...cgroupPids(cgroups, sandboxId)]) {
-    const it = identify(pid)
-    if (it !== null) victims.set(pid, it)
+  for (const { pid } of markedProcesses(instance).filter((it) => it.sandboxId === sandboxId)) {
+    // Its child may be a Sandbox's init that was never written down.
+    for (const one of [pid, ...childrenOf(pid)]) {
+      const it = identify(one)
+      if (it !== null) victims.set(one, it)
+    }
   }
   for (const it of victims.values()) signal(it, "SIGKILL")
   if (!(await goneWithin(() => [...victims.values()].some(isAlive), TIMEOUT_MS))) {
     throw new Error(`processes of ${sandboxId} do not die`)
   }
-  if (!(await goneWithin(() => !removeCgroups(cgroups, sandboxId), TIMEOUT_MS))) {
+  // The rest died with the init of its process namespace, or is killed here.
+  if (!(await goneWithin(async () => !(await removeCgroups(cgroups, sandboxId)), TIMEOUT_MS))) {
     throw new Error(`the cgroups of ${sandboxId} cannot be removed`)
   }
 }

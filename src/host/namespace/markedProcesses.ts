@@ -1,9 +1,19 @@
-/** The mark in the environment of everything that the driver starts for a Sandbox, which `/proc/PID/environ` shows. */
+/**
+ * The processes that the driver itself started outside of Sandboxes (bubblewrap's monitor, slirp4netns), by a mark in their environment.
+ *
+ * What a Sandbox can write is no evidence: a process in one may carry any mark that it likes. So a mark counts only where no Sandbox's process
+ * can be: in our own process namespace, under our user or one that we gave away.
+ *
+ * @source proc_pid_status(5) Uid, NSpid
+ */
 import { readFileSync } from "node:fs"
-import { allPids, identify } from "../linux/ProcessIdentity.ts"
+import { allPids } from "../linux/ProcessIdentity.ts"
+import { isSandboxId } from "../linux/SandboxRecords.ts"
 
 export const MARKER = "ATOLL_SANDBOX"
-const marked = new RegExp(`(?:^|\\0)${MARKER}=([^\\0]*)`)
+
+/** Users of Sandboxes. */
+export const SANDBOX_USERS = { first: 2_000_000, count: 65_536 }
 
 export interface MarkedProcess {
   readonly pid: number
@@ -11,21 +21,34 @@ export interface MarkedProcess {
   readonly generation: number
 }
 
-/** Every process that carries this driver instance's marker, of some Sandboxes: what really runs, whatever the state files say. */
-export const markedProcesses = (
-  instance: string,
-  isWanted: (sandboxId: string) => boolean
-): ReadonlyArray<MarkedProcess> => {
-  const found: Array<MarkedProcess> = []
-  for (const pid of allPids()) {
+/** `<instance>/<sandboxId>/<generation>`. */
+export const markOf = (instance: string, sandboxId: string, generation: number): string =>
+  `${instance}/${sandboxId}/${generation}`
+
+/** Every process that carries this driver instance's mark: what really runs, whatever the records say. */
+export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> =>
+  allPids().flatMap((pid) => {
     try {
-      const marker = marked.exec(readFileSync(`/proc/${pid}/environ`, "utf8"))?.[1]
-      const [owner, sandboxId, generation] = marker?.split("/") ?? []
-      if (owner !== instance || sandboxId === undefined || !isWanted(sandboxId)) continue
-      if (identify(pid) !== null) found.push({ pid, sandboxId, generation: Number(generation) })
+      if (!isOurs(readFileSync(`/proc/${pid}/status`, "latin1"))) return []
+      const mark = markIn(readFileSync(`/proc/${pid}/environ`, "latin1"))
+      return mark?.instance === instance ? [{ pid, ...mark }] : []
     } catch {
       // It ended, or belongs to somebody else.
+      return []
     }
-  }
-  return found
+  })
+
+const isOurs = (status: string): boolean => {
+  const uid = Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])
+  const isOne =
+    uid === process.getuid?.() || (uid >= SANDBOX_USERS.first && uid < SANDBOX_USERS.first + SANDBOX_USERS.count)
+  // In a namespace below ours it has more than one pid; a zombie is no process.
+  return isOne && /^NSpid:\s+\d+$/m.test(status) && !/^State:\s+[ZX]/m.test(status)
+}
+
+const markIn = (environ: string) => {
+  const text = environ.split("\0").find((it) => it.startsWith(`${MARKER}=`))
+  const [instance, sandboxId, generation] = text?.slice(MARKER.length + 1).split("/") ?? []
+  if (instance === undefined || !isSandboxId(sandboxId) || !/^\d{1,15}$/.test(generation ?? "")) return null
+  return { instance, sandboxId, generation: Number(generation) }
 }

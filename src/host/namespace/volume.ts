@@ -10,6 +10,8 @@ import { existsSync, readFileSync, realpathSync, statfsSync, statSync } from "no
 import { chmod, chown, mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { hostCommand } from "../linux/hostCommand.ts"
+import type { Trash } from "../linux/Trash.ts"
+import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
 import { ensureVolumeImage } from "../linux/volumeImage.ts"
 
 export interface VolumePlace {
@@ -23,8 +25,8 @@ export interface VolumePlace {
 export class LoopDevicesExhausted extends Error {}
 
 const MOUNT_OPTIONS = "loop,nosuid,nodev,noatime,discard"
-/** Prefix of a /tmp that is being removed. */
-const STALE = "stale-"
+/** Prefix of what versions before this one put aside. */
+const EARLIER_STALE = "stale-"
 /** The file is made of holes; so the kernel need not write zeros in the background once it is mounted. */
 const PREZEROED = ["assume_storage_prezeroed=1"]
 const TRIAL_BYTES = 1024 * 1024
@@ -35,23 +37,43 @@ export const workspaceOf = (place: VolumePlace): string => join(place.folder, "w
 
 export const temporaryOf = (place: VolumePlace): string => join(place.folder, "tmp")
 
-/** Removals under way, by the volume's folder: it cannot be unmounted before they are done. */
-const removals = new Map<string, Promise<unknown>>()
+/** Removals under way, by the volume's folder: it cannot be unmounted while one is. */
+const removals = new Map<string, TreeRemoval>()
 
-/** A new, empty /tmp for a boot; what the last one left is removed meanwhile. */
-export const freshTemporary = async (place: VolumePlace, owner: number | null): Promise<void> => {
+const staleOf = (place: VolumePlace): string => join(place.folder, "stale")
+
+/**
+ * A new, empty /tmp for a boot. What the last one left is put aside and removed meanwhile, by a process in the cgroups that `serves` names; the next
+ * boot goes on with what that has not done.
+ */
+export const freshTemporary = async (
+  place: VolumePlace,
+  owner: number | null,
+  serves: ReadonlyArray<string>
+): Promise<void> => {
   const path = temporaryOf(place)
+  const stale = staleOf(place)
   for (const name of await readdir(place.folder)) {
-    if (name !== "tmp" && !name.startsWith(STALE)) continue
-    const stale = join(place.folder, name === "tmp" ? `${STALE}${randomUUID()}` : name)
-    if (name === "tmp") await rename(path, stale)
-    const removal = rm(stale, { recursive: true, force: true }).catch(() => {})
-    removals.set(place.folder, Promise.all([removals.get(place.folder), removal]))
+    const isEarlier = name.startsWith(EARLIER_STALE)
+    if (!isEarlier && (name !== "tmp" || (await isEmptied(path)))) continue
+    await mkdir(stale, { recursive: true, mode: 0o700 })
+    await rename(join(place.folder, name), join(stale, randomUUID()))
+  }
+  if (existsSync(stale)) {
+    await removals.get(place.folder)?.cancel()
+    removals.set(place.folder, removeTree(stale, serves))
   }
   await mkdir(path)
   await chmod(path, 0o1777)
   if (owner !== null) await chown(path, owner, owner)
 }
+
+/** Removes a folder if there is nothing in it. */
+const isEmptied = (path: string): Promise<boolean> =>
+  rmdir(path).then(
+    () => true,
+    () => false
+  )
 
 /** Makes it if there is none and mounts it if it is not mounted. Safe to repeat after a crash at any point. */
 export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: number | null): Promise<void> => {
@@ -76,14 +98,14 @@ export const canMountImages = async (folder: string): Promise<boolean> => {
     // It can, only not now.
     return cause instanceof LoopDevicesExhausted
   } finally {
-    await removeVolume(place).catch(() => {})
-    await rmdir(place.folder).catch(() => {})
+    await closeVolume(place).catch(() => {})
+    await rm(place.image, { force: true })
   }
 }
 
 /** Unmounts it; the bytes stay. */
 export const closeVolume = async (place: VolumePlace): Promise<void> => {
-  await removals.get(place.folder)
+  await removals.get(place.folder)?.cancel()
   removals.delete(place.folder)
   if (place.image === null) return
   for (let tries = 0; isMounted(place.folder); tries++) {
@@ -98,10 +120,10 @@ export const closeVolume = async (place: VolumePlace): Promise<void> => {
   if (existsSync(place.folder)) await rmdir(place.folder)
 }
 
-/** Removes it for good. */
-export const removeVolume = async (place: VolumePlace): Promise<void> => {
+/** Removes it for good, an image at once. */
+export const removeVolume = async (place: VolumePlace, trash: Trash): Promise<void> => {
   await closeVolume(place)
-  if (place.image === null) await rm(place.folder, { recursive: true, force: true })
+  if (place.image === null) await trash.discard(place.folder)
   else await rm(place.image, { force: true })
 }
 

@@ -1,9 +1,11 @@
 /** A service that is not root: boots a Sandbox, tells what it found as JSON, destroys it. A program of its own for unprivileged.test.ts. */
+import { readdirSync } from "node:fs"
 import { Effect } from "effect"
 import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
 import { networkObstacle } from "../../../src/host/namespace/probe.ts"
-import { output } from "../../runtime/contract/commands.ts"
+import { commandSpec, output, run } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { thicket } from "./thicket.ts"
 
 const host = await NamespaceHost.open({
   dataDir: process.argv[2]!,
@@ -24,11 +26,15 @@ const told = {
   routes: await tell("ip route"),
   change: await tell("ip route del default 2>&1; ip link set lo down 2>&1; true")
 }
+for (const folder of ["/tmp", "/workspace"]) {
+  await Effect.runPromise(run(guest, commandSpec(["python3", "-c", thicket(folder)])))
+}
 await host.stop("plain")
 await host.provision(sandboxSpec("plain", { generation: 2 }))
 const again = await Effect.runPromise(output(host.guest("plain", 2)!, "cat file"))
+const fresh = await Effect.runPromise(output(host.guest("plain", 2)!, "ls -A /tmp"))
 await host.destroy("plain")
-const left = host.inventory()
+const left = [...host.inventory(), ...readdirSync(host.layout.stateFolder).filter((it) => !it.startsWith("."))]
 await host.close()
-console.log(JSON.stringify({ ...told, again, left }))
+console.log(JSON.stringify({ ...told, again, fresh, left }))
 process.exit(0)

@@ -1,0 +1,52 @@
+/**
+ * Removes trees that a guest made, in a process of its own: neither their size nor their shape (millions of names, any depth, folders that are
+ * closed to their owner) is this process's trouble, which never walks them.
+ *
+ * @source prctl(2) PR_SET_PDEATHSIG; capabilities(7)
+ */
+import { spawn } from "node:child_process"
+import { constants, setPriority } from "node:os"
+import { HOST_ENVIRONMENT } from "./hostCommand.ts"
+
+/** `rm` holds one record for each level of depth. */
+const ADDRESS_SPACE_MAX_BYTES = 512 * 1024 ** 2
+/** As root: what it takes to remove anybody's files, and nothing else. */
+const CAPABILITIES = "--bounding-set=-all,+dac_override,+dac_read_search,+fowner"
+
+export interface TreeRemoval {
+  /** Resolves when it has ended, whether or not everything is gone: what is left is found by the next one. */
+  readonly done: Promise<void>
+  /** Ends it; resolves when it is gone. */
+  readonly cancel: () => Promise<void>
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
+
+/** `cgroups`: `cgroup.procs` files to enter first, so that whoever made the tree pays for its removal. It ends with this process. */
+export const removeTree = (path: string, cgroups: ReadonlyArray<string> = []): TreeRemoval => {
+  const limits = ["setpriv", "--pdeathsig=KILL", ...(process.getuid?.() === 0 ? [CAPABILITIES] : []), "--"]
+  const command = [
+    ...limits,
+    ...["prlimit", `--as=${ADDRESS_SPACE_MAX_BYTES}`, "--core=0", "--"],
+    ...["rm", "-rf", "--one-file-system", "--", path]
+  ]
+  const script = [...cgroups.map((file) => `echo 0 > ${quote(file)}`), 'exec "$@"'].join("\n")
+  const child = spawn("/bin/sh", ["-c", script, "sh", ...command], { cwd: "/", env: HOST_ENVIRONMENT, stdio: "ignore" })
+  child.unref()
+  const done = new Promise<void>((resolve) => {
+    child.once("error", () => resolve())
+    child.once("exit", () => resolve())
+  })
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_LOW)
+  } catch {
+    // It has ended.
+  }
+  const cancel = () => {
+    // Whoever waits for its end must not end before.
+    child.ref()
+    child.kill("SIGKILL")
+    return done
+  }
+  return { done, cancel }
+}
