@@ -44,6 +44,8 @@ export class BareBubblewrap {
         workspace,
         tmp,
         cgroup: null,
+        views: [],
+        vcpus: 1,
         memoryBytes: 512 * 1024 ** 2,
         seccomp: false,
         networkEnabled: false,

@@ -90,7 +90,7 @@ const bareClone = (host: QemuHost, settings: Settings["Service"]) =>
     const before = performance.now()
     yield* Effect.promise(async () => {
       await folder.prepare(uid)
-      for (const name of ["console", "volume"] as const) await folder.makeEmpty(name, uid)
+      await folder.makeEmpty("volume", uid)
       await truncate(folder.file("volume"), shape.volumeBytes)
       await copyFile(template.rootDisk, folder.file("overlay"))
       await chmod(folder.file("overlay"), 0o600)
@@ -109,7 +109,7 @@ const bareClone = (host: QemuHost, settings: Settings["Service"]) =>
         life: false
       })
     )
-    const machine = yield* connectMachine(folder, process)
+    const machine = yield* connectMachine(folder, process, host.answerTimeoutMs)
     yield* loadState(machine, template.stateFile, { memoryIsShared: true })
     yield* Effect.promise(() => machine.qmp.execute("cont"))
     yield* runTrue(machine.guest)

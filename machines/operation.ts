@@ -42,6 +42,8 @@ export type OperationEvent =
       readonly at: number
       readonly exitCode: number | null
       readonly signal: string | null
+      /** Why it was killed, where that is known. Absent in events of before there was one. */
+      readonly reason?: Reason | null
       readonly processTree: "running" | "gone" | "unconfirmed"
     }
   /** A client cancels. */
@@ -76,7 +78,7 @@ export const operationMachine = setup({
   actions: {
     /** Command: start the command in the guest (once), store its output, report its end. Runs for as long as the command does. Answers STARTED, REFUSED, EXITED, LOST. */
     runProcess: () => {},
-    /** Command: end the whole tree, TERM then KILL, and store what output is left. Answers TREE_SETTLED. */
+    /** Command: end the whole tree, TERM then KILL, and store what output is left; or see its Sandbox's runtime end. Answers TREE_SETTLED. */
     endProcess: () => {},
     /** Command: the guest and the store may forget what was only needed to run it. */
     forgetProcess: () => {},
@@ -95,14 +97,20 @@ export const operationMachine = setup({
     noteStarted: assign({ startedAt: ({ event }) => event.at }),
     noteExit: assign(({ event }) =>
       event.type === "EXITED"
-        ? { exitCode: event.exitCode, signal: event.signal, processTree: event.processTree, finishedAt: event.at }
+        ? {
+            exitCode: event.exitCode,
+            signal: event.signal,
+            reason: event.reason ?? null,
+            processTree: event.processTree,
+            finishedAt: event.at
+          }
         : {}
     ),
     noteStartedIfUnseen: assign({ startedAt: ({ context, event }) => context.startedAt ?? event.at }),
     noteFinished: assign({ finishedAt: ({ event }) => event.at }),
     noteReason: assign({ reason: ({ event }) => ("reason" in event ? event.reason : null) }),
+    /** The guest itself said that it started nothing. What else is left of a tree is only ever told by TREE_SETTLED or EXITED. */
     noteNeverRan: assign({ processTree: "gone" }),
-    noteTreeGoneWithSandbox: assign({ processTree: "gone" }),
     noteTimedOut: assign({
       reason: ({ context }) => ({
         code: "TIMED_OUT",
@@ -168,7 +176,7 @@ export const operationMachine = setup({
         CANCEL: { target: "cancelled", actions: ["noteFinished"], description: "Cancelled before its start was seen." },
         LOST: {
           target: "failed",
-          actions: ["noteReason", "noteFinished", "noteTreeGoneWithSandbox"],
+          actions: ["noteReason", "noteFinished"],
           description: "Its Sandbox is gone."
         }
       }
@@ -195,7 +203,7 @@ export const operationMachine = setup({
         },
         LOST: {
           target: "failed",
-          actions: ["noteReason", "noteFinished", "noteTreeGoneWithSandbox"],
+          actions: ["noteReason", "noteFinished"],
           description: "Its Sandbox is gone."
         }
       }

@@ -62,6 +62,10 @@ export type SandboxEvent =
   | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
   /** The runtime ended by itself. */
   | { readonly type: "RUNTIME_DOWN"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** The host holds the runtime up, with nothing lost. */
+  | { readonly type: "RUNTIME_STALLED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** A runtime that was held up goes on. */
+  | { readonly type: "RUNTIME_RESUMED"; readonly at: number; readonly generation: number }
   /** The runtime was ended as asked. */
   | { readonly type: "RUNTIME_STOPPED"; readonly at: number; readonly generation: number }
   /** The runtime could not be frozen, or not be seen to be. */
@@ -76,6 +80,8 @@ const late = {
   RUNTIME_REFUSED: "STALE_RUNTIME_EVENT",
   RUNTIME_FAILED: "STALE_RUNTIME_EVENT",
   RUNTIME_DOWN: "STALE_RUNTIME_EVENT",
+  RUNTIME_STALLED: "STALE_RUNTIME_EVENT",
+  RUNTIME_RESUMED: "STALE_RUNTIME_EVENT",
   RUNTIME_STOPPED: "STALE_RUNTIME_EVENT",
   SUSPEND_FAILED: "STALE_RUNTIME_EVENT",
   VOLUME_GONE: "STALE_RUNTIME_EVENT",
@@ -96,6 +102,8 @@ export const sandboxMachine = setup({
       context.startedAt === null &&
       "generation" in event &&
       event.generation === context.generation,
+    isHeldUp: ({ context, event }) =>
+      context.statusReason !== null && "generation" in event && event.generation === context.generation,
     restartsAfterStop: ({ context, event }) =>
       context.startRequested && "generation" in event && event.generation === context.generation
   },
@@ -258,7 +266,13 @@ export const sandboxMachine = setup({
           target: "stopping",
           actions: ["noteTime", "noteReason"],
           description: "The runtime ended by itself; what is left of it is cleaned up, the volume stays."
-        }
+        },
+        RUNTIME_STALLED: {
+          guard: "isCurrent",
+          actions: ["noteTime", "noteReason"],
+          description: "The host holds it up; it goes on by itself, and the reason tells so until then."
+        },
+        RUNTIME_RESUMED: { guard: "isHeldUp", actions: ["noteTime", "clearReason"], description: "It goes on." }
       }
     },
     sleeping: {

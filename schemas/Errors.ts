@@ -223,7 +223,11 @@ export class UnsupportedByRuntime extends Schema.TaggedError<UnsupportedByRuntim
 /** `details.status` is the Sandbox's status, null when its host does not answer. */
 export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()(
   "SANDBOX_UNAVAILABLE",
-  withDetails("The Sandbox does not run. Start it, then try again.", { status: Schema.NullOr(Schema.String) }),
+  withDetails("The Sandbox does not run. Start it, then try again.", {
+    status: Schema.NullOr(Schema.String),
+    /** `unknown`: what was asked for may have been done. Absent: nothing was. */
+    outcome: Schema.optionalKey(Schema.Literal("unknown"))
+  }),
   { httpApiStatus: 502 }
 ) {}
 

@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { commandFields, Encoding, isStdinEncoded } from "./Command.ts"
 import { executeTimeoutDefaultSeconds, executeTimeoutMaxSeconds } from "./Limits.ts"
 import { withDefault } from "./Optional.ts"
+import { Reason } from "./Sandbox.ts"
 import { Timestamp } from "./Text.ts"
 
 export const ExecuteRequest = Schema.Struct({
@@ -21,6 +22,9 @@ export const ExecutionResult = Schema.Struct({
     description: "Null when a signal ended it. 127: there is no such program; 126: it cannot run."
   }),
   signal: Schema.NullOr(Schema.String).annotate({ description: "Such as SIGTERM." }),
+  reason: Schema.NullOr(Reason).annotate({
+    description: "Why it was killed, where that is known: `OUT_OF_MEMORY`. Null for every other end."
+  }),
   stdout: Schema.String,
   stderr: Schema.String,
   stdoutTruncated: Schema.Boolean.annotate({ description: "Each stream keeps its first 1 MiB." }),

@@ -55,7 +55,10 @@ export const Operation = Schema.Struct({
   cwd: Schema.String,
   exitCode: Schema.NullOr(Schema.Int),
   signal: Schema.NullOr(Schema.String),
-  reason: Schema.NullOr(Reason),
+  reason: Schema.NullOr(Reason).annotate({
+    description:
+      "Of every failed operation; of a completed one only `OUT_OF_MEMORY`: the command was killed because the Sandbox's memory was used up."
+  }),
   createdAt: Timestamp,
   startedAt: Schema.NullOr(Timestamp),
   finishedAt: Schema.NullOr(Timestamp),

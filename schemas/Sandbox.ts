@@ -198,7 +198,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "startSandbox",
           summary: "Start a Sandbox",
           description:
-            "running: the same runtime. stopped or sleeping: boots or wakes it with its volume, and answers once it runs, or after 20 s with the status it has. pending: 201 with pending. expired or failed: 502. A repeated Idempotency-Key boots once."
+            "running: the same runtime. stopped or sleeping: boots or wakes it with its volume, and answers once it runs, or after 20 s with the status it has. pending: 201 with pending. A limit refuses the boot: 429. expired or failed: 502. A repeated Idempotency-Key boots once."
         })
       ),
     HttpApiEndpoint.post("stopSandbox", "/sandboxes/:id/stop", {

@@ -69,7 +69,7 @@ export class ServiceAccessGroup extends HttpApiGroup.make("serviceAccess")
           identifier: "createServiceAccess",
           summary: "Open TCP access to ports",
           description:
-            "The capability opens `GET /api/v2/tunnel?port=N` as a WebSocket (Authorization: Bearer CAPABILITY, or as the subprotocol after atoll.tunnel), each of which carries one TCP connection in its messages; with the subprotocol the text message `end` ends one direction. One client is retained: connections with the same `client` parameter belong together, and a newer client cuts the older one's. The same key answers the same envelope; another body for it is 400. 501 unless the server offers it."
+            "The capability opens `GET /api/v2/tunnel?port=N` as a WebSocket (Authorization: Bearer CAPABILITY, or as the subprotocol after atoll.tunnel), each of which carries one TCP connection in its messages; with the subprotocol the text message `end` ends one direction. One client is retained: connections with the same `client` parameter belong together, and a newer client cuts the older one's. The same key answers the same envelope; another body for it is 400, and when the access is over 404. 501 unless the server offers it."
         })
       ),
     HttpApiEndpoint.post("lookUpServiceAccess", "/sandboxes/:id/services/lookup", {

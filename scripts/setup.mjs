@@ -24,6 +24,7 @@ export const servicePackages = {
 
 /** The real clients and servers that tests put on both ends of Atoll. */
 const testPackages = {
+  lxcfs: "lxcfs",
   psql: "postgresql-client",
   "redis-cli": "redis-tools",
   "redis-server": "redis-server",

@@ -165,7 +165,10 @@ export const settings = {
     { minimum: 1, maximum: 16 }
   ),
   runtime: oneOf("ATOLL_RUNTIME", ["auto", "namespace", "qemu", "simulated"], "auto", "Where Sandboxes run."),
-  bootstrapApiKey: secret("ATOLL_BOOTSTRAP_API_KEY", "This secret becomes the first account's full-scope key."),
+  bootstrapApiKey: secret(
+    "ATOLL_BOOTSTRAP_API_KEY",
+    "This API key (atoll_live_ and 43 random letters and digits) becomes the first account's full-scope key."
+  ),
   previewDomain: text("ATOLL_PREVIEW_DOMAIN", "preview.localhost", "Previews live at <previewId>.<this>."),
   previewScheme: oneOf(
     "ATOLL_PREVIEW_SCHEME",
@@ -228,6 +231,12 @@ export const settings = {
     "Virtual machines kept started and paused for the next Sandbox, with and without network each. They give way when a Sandbox needs their memory or disk.",
     { minimum: 0, maximum: 16 }
   ),
+  vmAnswerTimeoutMs: integer(
+    "ATOLL_VM_ANSWER_TIMEOUT_MS",
+    30_000,
+    "A virtual machine whose QEMU does not answer for so long is ended.",
+    { minimum: 100, maximum: 3_600_000 }
+  ),
   vmUidFirst: integer("ATOLL_VM_UID_FIRST", 210_000, "As root each virtual machine runs as a user from here on.", {
     minimum: 1000,
     maximum: 2 ** 31
@@ -242,6 +251,17 @@ export const settings = {
     "ATOLL_OUTPUT_RETENTION_BYTES",
     16 * 1024 ** 2,
     "Bytes of each stream of an operation that stay readable, counted from its end."
+  ),
+  outputBytesPerSecond: integer(
+    "ATOLL_OUTPUT_BYTES_PER_SECOND",
+    4 * 1024 ** 2,
+    "Output of one Sandbox that one process stores a second in the long run; beyond it the commands that write are held back.",
+    { minimum: 1024, maximum: 1024 ** 4 }
+  ),
+  outputBurstBytes: integer(
+    "ATOLL_OUTPUT_BURST_BYTES",
+    256 * 1024 ** 2,
+    "Output that a Sandbox may write at full speed before that, after a time of silence."
   ),
   telemetryIntervalMs: integer("ATOLL_TELEMETRY_INTERVAL_MS", 15_000, "How often each running Sandbox is measured."),
   analyticsRequestsPerMinute: integer(
@@ -258,7 +278,7 @@ export const settings = {
   logBytesPerSandbox: integer(
     "ATOLL_LOG_BYTES_PER_SANDBOX",
     256 * 1024 ** 2,
-    "Stored output of one Sandbox; beyond it the oldest is forgotten."
+    "Output that one Sandbox may have on disk, what the database needs beside it included; beyond it the oldest is forgotten."
   ),
   pruneIntervalMs: integer("ATOLL_PRUNE_INTERVAL_MS", 60_000, "How often what is past its retention is removed."),
   clusterHost: text(

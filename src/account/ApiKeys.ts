@@ -7,7 +7,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { scopes as allScopes, type Scope } from "../../schemas/Access.ts"
 import { newId } from "../identifier/newId.ts"
-import { hintOf, isSendable, newSecret, sha256Of } from "./ApiKeySecret.ts"
+import { hintOf, isSecret, newSecret, sha256Of } from "./ApiKeySecret.ts"
 import { awaitLeases } from "./KeyLease.ts"
 
 export interface ApiKey {
@@ -133,9 +133,9 @@ export class ApiKeys extends Context.Service<
       }, Effect.orDie)
 
       const bootstrap = Effect.fn("ApiKeys.bootstrap")(function* (secret: string) {
-        if (!isSendable(secret)) {
+        if (!isSecret(secret)) {
           return yield* new SecretUnusable({
-            message: "ATOLL_BOOTSTRAP_API_KEY must be 1 to 512 visible ASCII characters, without blanks."
+            message: "ATOLL_BOOTSTRAP_API_KEY must be an API key: atoll_live_ and 43 random letters and digits."
           })
         }
         yield* sql

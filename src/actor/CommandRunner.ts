@@ -1,9 +1,10 @@
 /**
  * Does the commands of live actors, each in a fiber of its own, until it has an outcome or a newer one takes its place.
  *
- * At-least-once: what ends with the process is done again when the actor is loaded. Commands of one lane exclude each other.
+ * At-least-once: what ends with the process is done again when the actor is loaded. Commands of one lane of one actor exclude each
+ * other: one begins when every earlier one has ended, the last of its finalizers included, whatever ended it.
  */
-import { Cause, Effect, Exit, Fiber, Schedule } from "effect"
+import { Effect, Exit, Fiber, Schedule } from "effect"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"
 import type { LiveActor } from "./LiveActor.ts"
@@ -14,6 +15,11 @@ const tryAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(30_000
 export class CommandRunner {
   readonly #fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
   readonly #enqueue: (actor: LiveActor, message: Message) => void
+  /**
+   * Actor and lane to the fibers that have not ended, those included that were told to. Not the live actor's own: one that was
+   * dropped and loaded anew waits for what the former is still ending.
+   */
+  readonly #lanes = new Map<string, Set<Fiber.Fiber<unknown, unknown>>>()
 
   constructor(
     fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>,
@@ -28,17 +34,13 @@ export class CommandRunner {
     // Committed while the actor left: its next owner does it.
     if (actor.dropped || actor.running.has(command.key)) return
     const lane = actor.definition.lane(command.type)
-    const superseded: Array<Fiber.Fiber<unknown, unknown>> = []
+    const laneKey = `${actor.id} ${lane}`
+    const before = lane === null ? [] : [...(this.#lanes.get(laneKey) ?? [])]
     if (lane !== null) {
-      for (const [key, other] of actor.running) {
-        if (other.lane === lane) {
-          superseded.push(other.fiber)
-          actor.running.delete(key)
-        }
-      }
+      for (const [key, other] of actor.running) if (other.lane === lane) actor.running.delete(key)
     }
     const work = Effect.yieldNow.pipe(
-      Effect.andThen(Fiber.interruptAll(superseded)),
+      Effect.andThen(Fiber.interruptAll(before)),
       Effect.andThen(this.#interpret(actor, command))
     )
     const fiber = this.#fork(
@@ -52,6 +54,16 @@ export class CommandRunner {
       )
     )
     actor.running.set(command.key, { lane, fiber })
+    if (lane !== null) this.#enter(laneKey, fiber)
+  }
+
+  #enter(laneKey: string, fiber: Fiber.Fiber<unknown, unknown>) {
+    const fibers = this.#lanes.get(laneKey) ?? new Set()
+    this.#lanes.set(laneKey, fibers.add(fiber))
+    fiber.addObserver(() => {
+      fibers.delete(fiber)
+      if (fibers.size === 0 && this.#lanes.get(laneKey) === fibers) this.#lanes.delete(laneKey)
+    })
   }
 
   /** After a commit: ends what is no longer pending and begins what is new. */
@@ -79,13 +91,12 @@ export class CommandRunner {
       tell: (event: AnyEvent) => Effect.sync(() => this.#enqueue(actor, unawaited(event, "command")))
     }
     return Effect.suspend(() => actor.definition.interpret(command, scope)).pipe(
+      // An interruption of this fiber passes by; one that comes out of the interpreter is a fault of its own like any other.
       Effect.tapCause((cause) =>
-        Cause.hasInterruptsOnly(cause)
-          ? Effect.void
-          : Effect.logError(`Command ${command.type} of ${actor.id} failed and is tried again`, cause)
+        Effect.logError(`Command ${command.type} of ${actor.id} failed and is tried again`, cause)
       ),
       Effect.sandbox,
-      Effect.retry({ schedule: tryAgain, while: (cause) => !Cause.hasInterruptsOnly(cause) }),
+      Effect.retry(tryAgain),
       Effect.catch((cause) => Effect.failCause(cause)),
       Effect.withSpan("ActorHost.command", { attributes: { actor: actor.id, command: command.type } })
     )

@@ -4,6 +4,7 @@
  * Environment: `ATOLL_AGENT_LISTEN` (see listen.ts), `ATOLL_AGENT_GENERATION` (absent when told later by POST /v1/identity),
  * `ATOLL_AGENT_RUN_DIR` (writable scratch, default /run/atoll-agent), `ATOLL_AGENT_CGROUP` (a delegated cgroup v2 directory; the agent moves into it),
  * `ATOLL_AGENT_RUN_AS` (`uid:gid` of the commands; absent: the agent's own), `ATOLL_AGENT_USER` (their name), `ATOLL_AGENT_WORKSPACE`,
+ * `ATOLL_AGENT_VCPUS` (what commands are told of processors; absent: they see for themselves),
  * `ATOLL_AGENT_SPAWNER` (a program that starts commands, see processes/SpawnerProgram.ts; absent: the agent does).
  */
 import { makeFileRoutes } from "./files/fileRoutes.ts"
@@ -13,6 +14,7 @@ import { makeCgroupTrees } from "./processes/CgroupTrees.ts"
 import type { CommandHost } from "./processes/CommandProcess.ts"
 import { channelRoute } from "./processes/channelRoute.ts"
 import { makeMarkedTrees } from "./processes/MarkedTrees.ts"
+import { memoryKillCounter } from "./processes/memoryKills.ts"
 import { launchByNode } from "./processes/NodeLaunch.ts"
 import { OutputPipes, type PipeOwner, runToEnd } from "./processes/outputPipes.ts"
 import { ProcessTable } from "./processes/ProcessTable.ts"
@@ -35,6 +37,10 @@ const parseOwner = (text: string | undefined): PipeOwner | null => {
   if (!Number.isInteger(uid) || !Number.isInteger(gid)) throw new Error("ATOLL_AGENT_RUN_AS must be uid:gid")
   return { uid: uid!, gid: gid! }
 }
+
+/** Where processors are a share of time, programs that count them see the host's; these are the names by which they can be told. */
+const processorCount = (vcpus: string | undefined): Readonly<Record<string, string>> =>
+  vcpus === undefined ? {} : { OMP_NUM_THREADS: vcpus, GOMAXPROCS: vcpus, PYTHON_CPU_COUNT: vcpus }
 
 const cgroup = env["ATOLL_AGENT_CGROUP"]
 const trees = (cgroup === undefined ? null : makeCgroupTrees(cgroup)) ?? makeMarkedTrees()
@@ -73,9 +79,11 @@ const host: CommandHost = {
     USER: user,
     LOGNAME: user,
     SHELL: "/bin/bash",
-    TERM: "xterm-256color"
+    TERM: "xterm-256color",
+    ...processorCount(env["ATOLL_AGENT_VCPUS"])
   },
   scratchDir: runDir,
+  memoryKills: memoryKillCounter(),
   runOwn
 }
 

@@ -5,14 +5,15 @@
  * @source contract.md "Cooperative connection"; RFC 4252 section 7, RFC 4254
  */
 import type { AddressInfo, Socket } from "node:net"
-import { Effect, Exit, FiberSet, Layer, Schema, Scope } from "effect"
-import ssh2, { type AuthContext, type Connection, type TcpipRequestInfo } from "ssh2"
+import { Data, Effect, FiberSet, Layer, Schema } from "effect"
+import ssh2, { type AuthContext, type Connection, type ServerChannel, type TcpipRequestInfo } from "ssh2"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
+import { whenClosed } from "../gateway/socketEnd.ts"
 import { ConnectionGrants, type SshAdmission } from "./ConnectionGrants.ts"
 import { SshEndpoint } from "./SshEndpoint.ts"
-import { serveSession } from "./sshSession.ts"
+import { type Ends, serveSession } from "./sshSession.ts"
 
 const authenticateWithinMs = 20_000
 const authAttemptsMax = 10
@@ -25,6 +26,21 @@ export class SshUnusable extends Schema.TaggedError<SshUnusable>()("SshUnusable"
 
 const loopbacks = new Set(["localhost", "127.0.0.1", "::1", "sandbox"])
 
+/** No such channel: SSH tells no more. */
+class Refused extends Data.TaggedError("Refused") {}
+
+const mayGoOn = ({ status }: { readonly status: string }): boolean => status === "granted" || status === "elapsed"
+
+const plainAddress = (address: string | undefined): string => (address ?? "").replace(/^::ffff:/, "")
+
+/** Both sides have closed it: ssh2's channels tell it by their event alone. */
+const closed = (channel: ServerChannel): Effect.Effect<void> =>
+  Effect.callback((resume) => void channel.once("close", () => resume(Effect.void)))
+
+/** Ends our direction, once the client has taken what is on its way to it. */
+const flushed = (channel: ServerChannel): Effect.Effect<void> =>
+  Effect.callback((resume) => void channel.end(() => resume(Effect.void)))
+
 const make = Effect.gen(function* () {
   const { cooperative, sshPort, sshHost } = yield* Settings
   if (cooperative === "off") return
@@ -33,6 +49,7 @@ const make = Effect.gen(function* () {
   const reach = yield* SandboxReach
   const endpoint = yield* SshEndpoint
   const fork = yield* FiberSet.makeRuntimePromise()
+  const run = yield* FiberSet.makeRuntime()
   const sockets = new Set<Socket>()
   let strangers = 0
 
@@ -64,70 +81,66 @@ const make = Effect.gen(function* () {
   }
 
   /** `ssh -L`: to the Sandbox's own loopback only. */
-  const forward = (
+  const forwarded = (
     admission: SshAdmission,
-    accept: () => import("ssh2").ServerChannel,
-    reject: () => void,
+    accept: () => ServerChannel,
     { destIP, destPort }: TcpipRequestInfo
-  ): void => {
-    if (!loopbacks.has(destIP) || destPort < 1 || destPort > 65_535) {
-      reject()
-      return
-    }
-    const scope = Effect.runSync(Scope.make())
-    const end = () => void Effect.runFork(Scope.close(scope, Exit.void))
-    fork(Scope.provide(reach.dial(admission, destPort), scope)).then(
-      (stream) => {
-        const channel = accept()
-        channel.on("error", () => stream.destroy())
-        stream.on("error", () => channel.destroy())
-        channel.once("close", end)
-        stream.once("close", () => channel.destroy())
-        channel.pipe(stream)
-        stream.pipe(channel)
-      },
-      () => {
-        reject()
-        end()
-      }
-    )
-  }
-
-  const serve = (client: Connection, admission: SshAdmission, close: () => void): void => {
-    const release = connections.open({
-      ...admission,
-      mayGoOn: ({ status }) => status === "granted" || status === "elapsed",
-      cut: close
-    })
-    if (release === null) {
-      close()
-      return
-    }
-    client.once("close", release)
-    let channels = 0
-    const guest = reach.guest(admission)
-    client.on("session", (accept, reject) => {
-      if (channels >= channelsMax) return reject()
-      channels++
-      const session = accept()
-      session.once("close", () => channels--)
-      serveSession(session, guest)
-    })
-    client.on("tcpip", (accept, reject, info) => {
-      if (channels >= channelsMax) return reject()
-      forward(
-        admission,
-        () => {
-          channels++
-          const channel = accept()
-          channel.once("close", () => channels--)
-          return channel
-        },
-        reject,
-        info
+  ): Effect.Effect<void, Refused> =>
+    Effect.gen(function* () {
+      if (!loopbacks.has(destIP) || destPort < 1 || destPort > 65_535) return yield* new Refused()
+      const stream = yield* Effect.mapError(reach.dial(admission, destPort), () => new Refused())
+      const channel = yield* Effect.acquireRelease(Effect.sync(accept), (channel) =>
+        Effect.sync(() => {
+          channel.destroy()
+          // Else what the client still sends would be kept.
+          channel.resume()
+        })
       )
+      channel.on("error", () => stream.destroy())
+      stream.on("error", () => channel.destroy())
+      channel.pipe(stream)
+      stream.pipe(channel)
+      yield* Effect.raceFirst(closed(channel), Effect.andThen(whenClosed(stream), flushed(channel)))
+    }).pipe(Effect.scoped)
+
+  /** One connection, until it is closed. Its channels are connections into the Sandbox too, each with a place of its own. */
+  const served = Effect.fnUntraced(function* (client: Connection, admission: SshAdmission, ends: Ends) {
+    const carryEach = yield* FiberSet.makeRuntime()
+    const guest = reach.guest(admission)
+    const connection = { ...admission, mayGoOn }
+    let channels = 0
+    /** The place is taken before anything is waited for. */
+    const carry = (use: Effect.Effect<void, Refused>, reject: () => void): void => {
+      const onChannel = Effect.acquireUseRelease(
+        Effect.suspend(() => (channels < channelsMax ? Effect.sync(() => channels++) : new Refused())),
+        () => connections.carry(connection, use),
+        () => Effect.sync(() => channels--)
+      )
+      carryEach(Effect.catch(onChannel, () => Effect.sync(() => void reject())))
+    }
+    yield* Effect.callback<void>((resume) => {
+      client.once("close", () => resume(Effect.void))
+      client.on("session", (accept, reject) =>
+        carry(
+          Effect.suspend(() => serveSession(accept(), guest, ends)),
+          reject
+        )
+      )
+      client.on("tcpip", (accept, reject, info) => carry(forwarded(admission, accept, info), reject))
+      client.on("request", (_accept, reject) => reject?.())
     })
-    client.on("request", (_accept, reject) => reject?.())
+  }, Effect.scoped)
+
+  const serve = (client: Connection, admission: SshAdmission, socket: Socket): void => {
+    const ends: Ends = {
+      client: { address: plainAddress(socket.remoteAddress), port: socket.remotePort ?? 0 },
+      server: { address: plainAddress(socket.localAddress), port: socket.localPort ?? 0 }
+    }
+    run(
+      connections
+        .carry({ ...admission, mayGoOn }, served(client, admission, ends))
+        .pipe(Effect.ignore, Effect.ensuring(Effect.sync(() => socket.destroy())))
+    )
   }
 
   const server = new ssh2.Server({ hostKeys: [endpoint.hostKey.privateKey], ident: "Atoll" }, (client) => {
@@ -159,7 +172,7 @@ const make = Effect.gen(function* () {
     client.once("ready", () => {
       noStranger()
       if (admission === null) close()
-      else serve(client, admission, close)
+      else serve(client, admission, socket)
     })
   })
 

@@ -4,7 +4,7 @@
  * @source RFC 4254 sections 6.2 (pty-req), 6.5 (exec), 6.7 (window-change), 6.9 (signal), 6.10 (exit-status)
  */
 import { once } from "node:events"
-import { Effect, Fiber, Stream } from "effect"
+import { Effect, FiberSet, Stream } from "effect"
 import type { ServerChannel, Session } from "ssh2"
 import type { Guest, GuestUnavailable, ProcessChannel, TerminalSize } from "../runtime/Guest.ts"
 
@@ -28,22 +28,26 @@ const write = async (channel: ServerChannel, stream: NodeJS.WritableStream, byte
   await Promise.race([once(stream, "drain"), once(channel, "close")])
 }
 
+type Run = (effect: Effect.Effect<void>) => { readonly interruptUnsafe: () => void }
+
 /** Input of the client, one piece after the other: the channel's window is what holds it back. */
-const feed = (channel: ServerChannel, process: ProcessChannel): void => {
+const feed = (channel: ServerChannel, process: ProcessChannel, run: Run): void => {
   channel.on("data", (bytes: Buffer) => {
     channel.pause()
-    Effect.runPromise(process.write(bytes)).then(
-      () => void channel.resume(),
-      () => channel.destroy()
+    run(
+      Effect.matchCause(process.write(bytes), {
+        onSuccess: () => void channel.resume(),
+        onFailure: () => void channel.destroy()
+      })
     )
   })
-  channel.on("end", () => void Effect.runFork(process.end))
+  channel.on("end", () => void run(process.end))
 }
 
 /** Runs it to its end and tells the client how it ended. What it left in the background goes on, as with sshd. */
-const carry = (channel: ServerChannel, process: ProcessChannel) =>
+const carry = (channel: ServerChannel, process: ProcessChannel, run: Run) =>
   Effect.gen(function* () {
-    feed(channel, process)
+    feed(channel, process, run)
     yield* Stream.runForEach(
       Stream.takeUntil(process.frames, (frame) => frame.type === "exited"),
       (frame) =>
@@ -58,7 +62,30 @@ const carry = (channel: ServerChannel, process: ProcessChannel) =>
     )
   })
 
-export const serveSession = (session: Session, guest: Effect.Effect<Guest, GuestUnavailable>): void => {
+interface End {
+  readonly address: string
+  readonly port: number
+}
+
+/** Of the connection, as programs see them in SSH_CONNECTION. */
+export interface Ends {
+  readonly client: End
+  readonly server: End
+}
+
+/** As sshd sets them; SSH_CLIENT is the older one. */
+const connectionVariables = ({ client, server }: Ends): Readonly<Record<string, string>> => ({
+  SSH_CONNECTION: `${client.address} ${client.port} ${server.address} ${server.port}`,
+  SSH_CLIENT: `${client.address} ${client.port} ${server.port}`
+})
+
+/** Serves one session, until the client closes it. Whatever still runs for it then ends. */
+export const serveSession = Effect.fnUntraced(function* (
+  session: Session,
+  guest: Effect.Effect<Guest, GuestUnavailable>,
+  ends: Ends
+) {
+  const run: Run = yield* FiberSet.makeRuntime()
   const env: Record<string, string> = {}
   let terminal: TerminalSize | null = null
   let process: ProcessChannel | null = null
@@ -66,10 +93,15 @@ export const serveSession = (session: Session, guest: Effect.Effect<Guest, Guest
 
   const start = (channel: ServerChannel, argv: ReadonlyArray<string>): void => {
     started = true
-    const run = Effect.gen(function* () {
+    const program = Effect.gen(function* () {
       const { processes } = yield* guest
-      process = yield* processes.open({ argv, cwd: "/workspace", env, terminal })
-      yield* carry(channel, process)
+      process = yield* processes.open({
+        argv,
+        cwd: "/workspace",
+        env: { ...env, ...connectionVariables(ends) },
+        terminal
+      })
+      yield* carry(channel, process, run)
     }).pipe(
       Effect.scoped,
       Effect.catchTag(["GuestUnavailable", "SpawnRefused"], (error) =>
@@ -86,44 +118,47 @@ export const serveSession = (session: Session, guest: Effect.Effect<Guest, Guest
         })
       )
     )
-    const fiber = Effect.runFork(run)
+    const running = run(program)
     channel.on("error", () => {})
     // Its scope ends the process.
-    channel.once("close", () => void Effect.runFork(Fiber.interrupt(fiber)))
+    channel.once("close", () => running.interruptUnsafe())
   }
 
   const resize = (size: TerminalSize) => {
     terminal = size
-    if (process !== null) Effect.runFork(process.resize(size))
+    if (process !== null) run(process.resize(size))
   }
 
-  session.on("pty", (accept, _reject, { cols, rows, ...info }) => {
-    terminal = { columns: cols, rows }
-    const { term } = info as { readonly term?: string }
-    if (term !== undefined && /^[\w.+-]{1,64}$/.test(term)) env["TERM"] = term
-    accept?.()
+  yield* Effect.callback<void>((resume) => {
+    session.once("close", () => resume(Effect.void))
+    session.on("pty", (accept, _reject, { cols, rows, ...info }) => {
+      terminal = { columns: cols, rows }
+      const { term } = info as { readonly term?: string }
+      if (term !== undefined && /^[\w.+-]{1,64}$/.test(term)) env["TERM"] = term
+      accept?.()
+    })
+    session.on("window-change", (accept, _reject, { cols, rows }) => {
+      resize({ columns: cols, rows })
+      accept?.()
+    })
+    session.on("env", (accept, reject, { key, val }) => {
+      const isTaken =
+        variableName.test(key) &&
+        val.length <= variableMaxCharacters &&
+        !val.includes("\0") &&
+        Object.keys(env).length < variablesMax
+      if (isTaken) env[key] = val
+      if (isTaken) accept?.()
+      else reject?.()
+    })
+    session.on("signal", (accept, _reject, { name }) => {
+      if (process !== null) run(process.signal(`SIG${name.replace(/^SIG/, "")}`))
+      accept?.()
+    })
+    session.on("shell", (accept, reject) => (started ? reject() : start(accept(), loginShell)))
+    session.on("exec", (accept, reject, { command }) => (started ? reject() : start(accept(), byShell(command))))
+    session.on("subsystem", (accept, reject, { name }) =>
+      started || name !== "sftp" ? reject() : start(accept(), sftpServer)
+    )
   })
-  session.on("window-change", (accept, _reject, { cols, rows }) => {
-    resize({ columns: cols, rows })
-    accept?.()
-  })
-  session.on("env", (accept, reject, { key, val }) => {
-    const isTaken =
-      variableName.test(key) &&
-      val.length <= variableMaxCharacters &&
-      !val.includes("\0") &&
-      Object.keys(env).length < variablesMax
-    if (isTaken) env[key] = val
-    if (isTaken) accept?.()
-    else reject?.()
-  })
-  session.on("signal", (accept, _reject, { name }) => {
-    if (process !== null) Effect.runFork(process.signal(`SIG${name.replace(/^SIG/, "")}`))
-    accept?.()
-  })
-  session.on("shell", (accept, reject) => (started ? reject() : start(accept(), loginShell)))
-  session.on("exec", (accept, reject, { command }) => (started ? reject() : start(accept(), byShell(command))))
-  session.on("subsystem", (accept, reject, { name }) =>
-    started || name !== "sftp" ? reject() : start(accept(), sftpServer)
-  )
-}
+}, Effect.scoped)

@@ -4,7 +4,7 @@
  * It belongs to the actor that let it in. Bounded for each Sandbox and account; cut by that actor's command, and, should that command
  * run in another process, by looking twice a second at what the database says of the actor.
  */
-import { Context, Effect, Latch, Layer } from "effect"
+import { Context, Data, Effect, Latch, Layer } from "effect"
 import { Settings } from "../Config.ts"
 import { Actors } from "../store/Actors.ts"
 
@@ -24,11 +24,22 @@ export interface Connection {
 /** Ends the bookkeeping of a connection; more calls do nothing. */
 export type Release = () => void
 
+/** The Sandbox or the account has as many as it may. */
+export class TooManyConnections extends Data.TaggedError("TooManyConnections") {}
+
 export class LiveConnections extends Context.Service<
   LiveConnections,
   {
     /** Null when the Sandbox or the account has as many as it may. */
     readonly open: (connection: Connection) => Release | null
+    /**
+     * Holds a place from before `use` begins until it has ended, however it ends. For the fiber that a connection has for itself: to be cut
+     * interrupts that fiber.
+     */
+    readonly carry: <A, E, R>(
+      connection: Omit<Connection, "cut">,
+      use: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | TooManyConnections, R>
     /** Cuts those of an actor for which `which` holds; all by default. Returns how many. */
     readonly cut: (actorId: string, which?: (connection: Connection) => boolean) => number
     /** How many an actor has. */
@@ -81,6 +92,21 @@ export class LiveConnections extends Context.Service<
         return () => void forget(connection)
       }
 
+      const carry = <A, E, R>(
+        connection: Omit<Connection, "cut">,
+        use: Effect.Effect<A, E, R>
+      ): Effect.Effect<A, E | TooManyConnections, R> =>
+        Effect.withFiber((fiber) =>
+          Effect.acquireUseRelease(
+            Effect.suspend(() => {
+              const release = open({ ...connection, cut: () => fiber.interruptUnsafe() })
+              return release === null ? Effect.fail(new TooManyConnections()) : Effect.succeed(release)
+            }),
+            () => use,
+            (release) => Effect.sync(release)
+          )
+        )
+
       const end = (doomed: ReadonlyArray<Connection>, why: "over" | "stopping"): number => {
         for (const connection of doomed) if (forget(connection)) connection.cut(why)
         return doomed.length
@@ -112,6 +138,7 @@ export class LiveConnections extends Context.Service<
 
       return LiveConnections.of({
         open,
+        carry,
         cut,
         cutAll,
         countOf: (actorId) => byActor.get(actorId)?.size ?? 0,

@@ -5,6 +5,7 @@
  */
 import { createServer, type Server } from "node:http"
 import type { Duplex } from "node:stream"
+import { endSoon } from "../gateway/socketEnd.ts"
 import { holdEarlyRequests } from "./EarlyRequests.ts"
 import { errorBody, invalidRequest } from "./ErrorResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
@@ -34,7 +35,7 @@ const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   }
   const requestId = requestIdFrom(undefined)
   const body = errorBody(invalidRequest([{ path: [], message }]), requestId)
-  socket.end(rawAnswer(status, body, requestId))
+  endSoon(socket, rawAnswer(status, body, requestId))
 }
 
 export const protocolServer = (): Server => {

@@ -8,7 +8,7 @@
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
-import { Context, Effect, Exit, FiberSet, Layer, Result, Scope } from "effect"
+import { Context, Effect, FiberSet, Layer } from "effect"
 import { WebSocketServer } from "ws"
 import type { ServiceAccessContext } from "../../machines/serviceAccess.ts"
 import {
@@ -23,6 +23,7 @@ import {
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
+import { endSoon, whenClosed } from "../gateway/socketEnd.ts"
 import { type Admission, ServiceAccesses } from "../serviceAccess/ServiceAccesses.ts"
 import { bridge, tunnelMessageMaxBytes, tunnelProtocol } from "../serviceAccess/tunnelBridge.ts"
 import { errorBody, headersOf, invalidRequest, isContractError } from "./ErrorResponse.ts"
@@ -36,7 +37,7 @@ const requestIdOf = ({ headers }: IncomingMessage): string => requestIdFrom(head
 const refuse = (socket: Duplex, error: ContractError, requestId: string): void => {
   const body = errorBody(error, requestId)
   const status = errorStatus[error._tag]
-  socket.end(rawAnswer(status, body, requestId, headersOf(error)))
+  endSoon(socket, rawAnswer(status, body, requestId, headersOf(error)))
 }
 
 /** From Authorization, or the subprotocol after `atoll.tunnel`: browsers cannot set headers. */
@@ -95,6 +96,18 @@ const make = Effect.gen(function* () {
       })
     )
 
+  /** From the handshake to the end of the connection. */
+  const carried = Effect.fnUntraced(function* (
+    admission: Admission,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer
+  ) {
+    const stream = yield* dial(admission)
+    sockets.handleUpgrade(request, socket, head, (webSocket) => bridge(webSocket, stream))
+    yield* whenClosed(socket)
+  }, Effect.scoped)
+
   const open = Effect.fnUntraced(function* (request: IncomingMessage, socket: Duplex, head: Buffer) {
     if (request.method !== "GET") return yield* methodNotAllowed()
     const wanted = wantedOf(request)
@@ -104,28 +117,16 @@ const make = Effect.gen(function* () {
       return yield* new Unauthenticated({ message: "Send the capability as Authorization: Bearer CAPABILITY." })
     }
     const admission = yield* accesses.admit(capability, wanted.port, wanted.client)
-    const scope = yield* Scope.make()
-    const end = () => void Effect.runFork(Scope.close(scope, Exit.void))
-    const release = connections.open({
+    const connection = {
       ...admission,
-      mayGoOn: ({ status, context }) =>
-        status === "active" && (context as ServiceAccessContext).client === admission.client,
-      cut: () => {
-        socket.destroy()
-        end()
-      }
-    })
-    if (release === null) return yield* new RateLimited({ details: { retryAfterSeconds: 1 } })
-    socket.once("close", () => {
-      release()
-      end()
-    })
-    const stream = yield* dial(admission).pipe(
-      Scope.provide(scope),
-      Effect.onError(() => Effect.sync(release))
-    )
-    if (socket.destroyed) return end()
-    sockets.handleUpgrade(request, socket, head, (webSocket) => bridge(webSocket, stream))
+      mayGoOn: ({ status, context }: { readonly status: string; readonly context: unknown }) =>
+        status === "active" && (context as ServiceAccessContext).client === admission.client
+    }
+    yield* connections
+      .carry(connection, carried(admission, request, socket, head))
+      .pipe(
+        Effect.catchTag("TooManyConnections", () => Effect.fail(new RateLimited({ details: { retryAfterSeconds: 1 } })))
+      )
   })
 
   const gateway: RawGateway = {
@@ -150,10 +151,10 @@ const make = Effect.gen(function* () {
         open(request, socket, head).pipe(
           Effect.tapDefect((defect) => Effect.logError("A tunnel met a defect", defect)),
           Effect.catchDefect(() => Effect.fail(new Internal())),
-          Effect.result,
-          Effect.map((result) => {
-            if (Result.isFailure(result)) refuse(socket, result.failure, requestIdOf(request))
-          })
+          Effect.catch((error) => Effect.sync(() => refuse(socket, error, requestIdOf(request)))),
+          // A client that is gone is waited for by nobody: whatever was held for it is given back.
+          Effect.raceFirst(whenClosed(socket)),
+          Effect.onInterrupt(() => Effect.sync(() => socket.destroy()))
         )
       )
     }

@@ -16,6 +16,8 @@ export const ConsoleLog = {
         Stream.runForEach(
           Effect.fnUntraced(
             function* ({ sandboxId, generation, offset, bytes }) {
+              // One reader for all consoles waits for none of them: what a Sandbox says beyond its rate is a gap before what it says next.
+              if ((yield* output.heldBackMs(sandboxId)) > 0) return
               const ownerId = consoleOwner(sandboxId, generation)
               const stored = yield* output.offsets(ownerId)
               const at = yield* Clock.currentTimeMillis

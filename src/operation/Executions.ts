@@ -10,16 +10,19 @@ import { Clock, Context, Effect, FiberSet, Layer, Option } from "effect"
 import { ExecutionTimeout, InvalidRequest, SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { ExecuteRequest, ExecutionResult } from "../../schemas/Execute.ts"
 import { executeStreamMaxBytes } from "../../schemas/Limits.ts"
-import type { OutputStream, SpawnRefused } from "../runtime/Guest.ts"
+import { EXECUTE_WAIT_MAX_MS, type OutputStream, type SpawnRefused } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Output, type OutputChunk } from "../store/Output.ts"
 import { ExecutionLog } from "./ExecutionLog.ts"
 import { OutputSplit, openCharacter } from "./OutputSplit.ts"
+import { outOfMemory } from "./outOfMemory.ts"
 
-/** Beyond the command's own time-out, for the guest to end the tree and say so. */
-const answerSlackMs = 10_000
+/** Beyond the command's own time-out, for the guest to end the tree and say so, and for itself to say that it did not. */
+const answerSlackMs = 15_000
 /** More than this is stored before the answer, so that many large answers do not pile up behind it. */
 const storeLaterMaxBytes = 64 * 1024
+/** So is all of a Sandbox that is further beyond its rate than this: its callers are held back then. */
+const storeLaterMaxMs = 1000
 
 export interface Execution {
   readonly accountId: string
@@ -48,6 +51,14 @@ const headText = (head: Uint8Array, encoding: "utf8" | "base64", isTruncated: bo
   if (encoding === "base64") return bytes.toString("base64")
   return bytes.toString("utf8", 0, bytes.length - (isTruncated ? openCharacter(bytes) : 0))
 }
+
+/** It was asked and did not answer: a caller that simply repeats it may do everything twice. */
+const unknown = () =>
+  new SandboxUnavailable({
+    message:
+      "The Sandbox did not say how the command ended: its outcome is unknown, and it may have run. Look what it did before you repeat it.",
+    details: { status: null, outcome: "unknown" }
+  })
 
 const nothing = new Uint8Array(0)
 
@@ -83,9 +94,9 @@ export class Executions extends Context.Service<
             output: { mode: "head", bytes: executeStreamMaxBytes }
           })
           .pipe(
-            Effect.timeoutOption(request.timeoutSeconds * 1000 + answerSlackMs),
+            Effect.timeoutOption(EXECUTE_WAIT_MAX_MS + request.timeoutSeconds * 1000 + answerSlackMs),
             Effect.catchTag("SpawnRefused", (refused) => Effect.fail(refusal(refused))),
-            Effect.catchTag("GuestUnavailable", () => Effect.fail(gone()))
+            Effect.catchTag("GuestUnavailable", ({ fault }) => Effect.fail(fault === "unreached" ? gone() : unknown()))
           )
         const end = Option.getOrNull(ended)
 
@@ -97,6 +108,7 @@ export class Executions extends Context.Service<
         const result: ExecutionResult = {
           exitCode: end?.exitCode ?? null,
           signal: end?.signal ?? null,
+          reason: end?.outOfMemory ? outOfMemory : null,
           stdout: headText(stdout, request.encoding, stdoutTruncated),
           stderr: headText(stderr, request.encoding, stderrTruncated),
           stdoutTruncated,
@@ -126,8 +138,11 @@ export class Executions extends Context.Service<
         })
         // Nobody else knows this owner: what overtook it is its own first try, whose answer was lost.
         const store = Effect.catchTag(output.append(chunks), "Overtaken", () => Effect.void)
-        if (stdout.length + stderr.length > storeLaterMaxBytes) yield* store
-        else if (chunks.length > 0) later(store)
+        if (chunks.length > 0) {
+          const isLarge = stdout.length + stderr.length > storeLaterMaxBytes
+          if (isLarge || (yield* output.heldBackMs(sandboxId)) > storeLaterMaxMs) yield* store
+          else later(store)
+        }
         if (timedOut) return yield* new ExecutionTimeout({ details: result })
         return result
       })

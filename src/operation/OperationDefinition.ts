@@ -2,12 +2,17 @@
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { type OperationContext, operationMachine } from "../../machines/operation.ts"
+import type { SandboxContext } from "../../machines/sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { awaitState } from "../actor/ActorWait.ts"
 import { Settings } from "../Config.ts"
 import type { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
+import { Journal } from "../store/Journal.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Output } from "../store/Output.ts"
+import { outOfMemory } from "./outOfMemory.ts"
 import { followProcess } from "./ProcessFollower.ts"
 
 /** What an operation needs to run, kept beside its snapshot; `env` and `stdin` are dropped at its end. */
@@ -23,6 +28,9 @@ export interface OperationPayload {
 const graceMs = 2000
 /** The guest's own time-out stands behind the machine's deadline, for the time in which nobody watches. */
 const guestTimeoutSlackMs = 10_000
+/** The states of a Sandbox in which nothing of it runs. */
+const endedStates: ReadonlySet<string> = new Set(["stopped", "expired", "deleted"])
+const askStateWithinMs = 60_000
 const windowBytes = 2 * 1024 * 1024
 const askAgain = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
 
@@ -57,6 +65,8 @@ const forgotten: AnyEvent = {
 export const operationDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
   const output = yield* Output
+  const host = yield* ActorHost
+  const journal = yield* Journal
   const sql = yield* SqlClient.SqlClient
   const { outputRetentionBytes } = yield* Settings
 
@@ -150,7 +160,8 @@ export const operationDefinition = Effect.gen(function* () {
               }
             }
           }
-          return { type: "EXITED", exitCode: exited.exitCode, signal: exited.signal, processTree }
+          const reason = exited.outOfMemory ? outOfMemory : null
+          return { type: "EXITED", exitCode: exited.exitCode, signal: exited.signal, reason, processTree }
         }),
         Effect.catchTag("ProcessUnknown", () => Effect.succeed(forgotten))
       )
@@ -163,23 +174,40 @@ export const operationDefinition = Effect.gen(function* () {
       Effect.asVoid
     )
 
+  /** Returns when the runtime of the operation's generation has ended, and everything in it with it. */
+  const untilRuntimeEnded = ({ sandboxId, generation }: OperationContext) =>
+    Effect.repeat(
+      awaitState(
+        sandboxId,
+        (state) => endedStates.has(state.value) || (state.context as SandboxContext).generation > generation,
+        askStateWithinMs
+      ).pipe(Effect.provideService(ActorHost, host), Effect.provideService(Journal, journal)),
+      {
+        until: (state) =>
+          state === null || endedStates.has(state.value) || (state.context as SandboxContext).generation > generation
+      }
+    )
+
   const endProcess = (scope: CommandScope<OperationContext>) =>
     Effect.gen(function* () {
       const { context } = scope.state()
-      const { operationId, sandboxId, generation } = context
-      const gone: AnyEvent = { type: "TREE_SETTLED", processTree: "gone" }
+      const { operationId, sandboxId, generation, startedAt } = context
       const end = Effect.gen(function* () {
         const guest = yield* runtime.guest(sandboxId, generation)
         yield* guest.processes.kill(operationId, { graceMs })
         const { processTree } = yield* follow(context)
-        return { type: "TREE_SETTLED", processTree } as AnyEvent
+        // Nothing may be left running after a KILL: a guest that says so has not ended it.
+        return processTree === "running" ? "unconfirmed" : processTree
       }).pipe(
-        // Never started there, or forgotten with everything that belonged to it.
-        Effect.catchTag("ProcessUnknown", () => Effect.succeed(gone))
+        // One that it never had will not start any more. One that it had and does not know took its processes out of our sight.
+        Effect.catchTag("ProcessUnknown", () =>
+          Effect.succeed(startedAt === null ? ("gone" as const) : ("unconfirmed" as const))
+        )
       )
-      const settled = yield* whileSandboxRuns(context, end, () => gone)
+      const told = yield* whileSandboxRuns(context, end, () => null)
+      if (told === null) yield* untilRuntimeEnded(context)
       yield* dropSecrets(operationId)
-      return settled
+      return { type: "TREE_SETTLED", processTree: told ?? "gone" } as AnyEvent
     })
 
   const forgetProcess = (scope: CommandScope<OperationContext>) =>

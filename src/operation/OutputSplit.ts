@@ -37,6 +37,18 @@ export interface Cut extends Piece {
   readonly follows: number
 }
 
+/** Those of a stream's next cuts that hold any of its last `keepBytes`; the others would be forgotten as soon as they are stored, and are told as gone. */
+export const lastOf = (keepBytes: number, cuts: ReadonlyArray<Cut>): ReadonlyArray<Cut> => {
+  const last = cuts.at(-1)
+  if (last === undefined) return cuts
+  const end = last.offset + last.bytes.length
+  const first = cuts.findIndex(({ offset, bytes }) => offset + bytes.length > end - keepBytes)
+  if (first === 0) return cuts
+  const { follows } = cuts[0]!
+  if (first === -1) return [{ follows, offset: end, bytes: new Uint8Array(0) }]
+  return [{ ...cuts[first]!, follows }, ...cuts.slice(first + 1)]
+}
+
 /** One stream's bytes that are not stored yet, from an absolute offset on. */
 export class OutputSplit {
   /** End of what was cut off. */

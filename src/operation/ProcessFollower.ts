@@ -1,13 +1,13 @@
 /**
  * Follows one process to its end and stores its output on the way.
  *
- * Frames wait in a bounded queue while the last ones are being written, so an endless writer is held back by the guest's own
- * flow control. What comes in is gathered for a moment: a writer of lines does not cost a row a line, nor a fast one a statement a read.
+ * Frames wait in a bounded queue while the last ones are being written, or wait for the Sandbox's rate, so an endless writer is held back by the
+ * guest's own flow control. What comes in is gathered for a moment: a writer of lines does not cost a row a line, nor a fast one a statement a read.
  */
 import { Cause, Clock, Effect, Queue, Stream } from "effect"
 import type { Guest, GuestUnavailable, OutputStream, ProcessFrame, ProcessUnknown } from "../runtime/Guest.ts"
 import { type Output, type OutputSource, Overtaken, type StoredOffsets } from "../store/Output.ts"
-import { OutputSplit } from "./OutputSplit.ts"
+import { lastOf, OutputSplit } from "./OutputSplit.ts"
 
 const framesMax = 64
 /** How long to gather after a write of less than so many bytes. */
@@ -93,13 +93,13 @@ const followOnce = Effect.fnUntraced(
         const at = yield* Clock.currentTimeMillis
         const end = exited
         const chunks = streams.flatMap((stream) =>
-          [
+          lastOf(retainBytes, [
             ...splits[stream].take(
               batch.flatMap((frame) => (frame.type === "output" && frame.stream === stream ? [frame] : [])),
               end !== null || batch.length === 0
             ),
             ...(end === null ? [] : splits[stream].endAt(end[`${stream}Bytes`]))
-          ].map((cut) => ({ ownerId: key, stream, sandboxId, source, at, ...cut }))
+          ]).map((cut) => ({ ownerId: key, stream, sandboxId, source, at, ...cut }))
         )
         if (chunks.length > 0) {
           yield* output.append(chunks)

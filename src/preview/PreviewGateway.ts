@@ -13,6 +13,7 @@ import { Settings } from "../Config.ts"
 import { LiveConnections, type Release } from "../gateway/LiveConnections.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
+import { endSoon } from "../gateway/socketEnd.ts"
 import { PortClosed } from "../runtime/Guest.ts"
 import { type Framing, framingOf, hasBody } from "./Framing.ts"
 import {
@@ -56,7 +57,7 @@ const head = (status: number, reason: string, headers: ReadonlyArray<string>): s
 const answerPageOnSocket = (socket: Duplex, page: Page): void => {
   const headers = [...Object.entries(page.headers).flat(), "Content-Type", page.contentType]
   headers.push("Content-Length", String(Buffer.byteLength(page.body)), "Connection", "close")
-  socket.end(head(page.status, STATUS_CODES[page.status] ?? "", headers) + page.body)
+  endSoon(socket, head(page.status, STATUS_CODES[page.status] ?? "", headers) + page.body)
 }
 
 /** Both ways until both have ended, or either breaks. */
@@ -138,6 +139,7 @@ const make = Effect.gen(function* () {
   const connections = yield* LiveConnections
   const reach = yield* SandboxReach
   const fork = yield* FiberSet.makeRuntimePromise()
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const pools = new Map<string, { readonly pool: PreviewPool; readonly release: Release }>()
 
   const mayGoOn = (actor: { readonly status: string }) => actor.status === "active"
@@ -147,18 +149,19 @@ const make = Effect.gen(function* () {
     (target: PreviewTarget): Dial =>
     () =>
       fork(
-        Effect.gen(function* () {
-          const scope = yield* Scope.make()
-          return yield* reach.dial(target, target.port).pipe(
-            Scope.provide(scope),
-            Effect.tap((stream) =>
-              Effect.sync(() => {
-                stream.once("close", () => void Effect.runFork(Scope.close(scope, Exit.void)))
-              })
-            ),
-            Effect.onError(() => Scope.close(scope, Exit.void))
-          )
-        })
+        Effect.uninterruptibleMask(
+          Effect.fnUntraced(function* (restore) {
+            const scope = yield* Scope.make()
+            const stream = yield* restore(reach.dial(target, target.port)).pipe(
+              Scope.provide(scope),
+              Effect.onError((cause) => Scope.close(scope, Exit.failCause(cause)))
+            )
+            const end = () => void runFork(Scope.close(scope, Exit.void))
+            if (stream.destroyed) end()
+            else stream.once("close", end)
+            return stream
+          })
+        )
       )
 
   const endPool = (actorId: string) => {
@@ -365,7 +368,11 @@ const make = Effect.gen(function* () {
       const framing = answerFraming(answer, request)
       const headers = [...responseHeaders(answer, framing === "chunked" ? "none" : framing), "Connection", "close"]
       socket.write(head(answer.statusCode ?? 502, reasonOf(answer), headers))
-      answer.pipe(socket)
+      answer.pipe(socket, { end: false })
+      answer.once("end", () => endSoon(socket))
+      answer.once("close", () => {
+        if (!answer.complete) socket.destroy()
+      })
       answer.on("error", () => socket.destroy())
     })
     sent.end()
@@ -376,8 +383,7 @@ const make = Effect.gen(function* () {
     return previewId == null ? Promise.resolve(null) : fork(previews.find(previewId))
   }
 
-  const failed = (cause: unknown) =>
-    void Effect.runFork(Effect.logError("A preview could not be served", Cause.die(cause)))
+  const failed = (cause: unknown) => void runFork(Effect.logError("A preview could not be served", Cause.die(cause)))
 
   const gateway: RawGateway = {
     takes: (request) => previewIdOf(request.headers.host, previewDomain) !== undefined,

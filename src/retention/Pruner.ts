@@ -1,13 +1,14 @@
 /**
  * Forgets what is past its retention, a small batch at a time, so that no statement holds the tables for long.
  *
- * Rows that another process is at are skipped. Deleted Sandboxes go with all that belongs to them.
+ * Streams that another statement is at are left for the next pass. Deleted Sandboxes go with all that belongs to them.
  *
  * @source contract-details.md "A deleted Sandbox stays listed and inspectable"
  */
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient, type Statement } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { outputRoom } from "../store/OutputRoom.ts"
 
 const batch = 1000
 const dayMs = 24 * 60 * 60 * 1000
@@ -18,20 +19,12 @@ export const prune = Effect.fn("Pruner.prune")(function* () {
   const { retentionDays, logBytesPerSandbox } = yield* Settings
   const cutoff = BigInt((yield* Clock.currentTimeMillis) - retentionDays * dayMs)
 
-  /** Chunks that go, and the first byte that their streams still keep. */
-  const dropChunks = (which: Statement.Fragment) => sql<{ readonly count: number }>`
-    with doomed as (
-      select owner_id, stream, start_offset from output_chunks where ${which} limit ${batch} for update skip locked
-    ), gone as (
-      delete from output_chunks c using doomed d
-      where c.owner_id = d.owner_id and c.stream = d.stream and c.start_offset = d.start_offset
-      returning c.owner_id, c.stream, c.end_offset
-    ), kept as (
-      update outputs o set retained_offset = greatest(o.retained_offset, g.upto)
-      from (select owner_id, stream, max(end_offset) as upto from gone group by 1, 2) g
-      where o.owner_id = g.owner_id and o.stream = g.stream
-    )
-    select count(*)::int4 as count from gone`
+  const room = outputRoom(sql, sql)
+  /** `which` is a condition on chunks. */
+  const forgetChunks = (which: string, parameters: ReadonlyArray<unknown>) =>
+    room
+      .forget(`select owner_id, stream, start_offset from output_chunks where ${which} limit ${batch}`, parameters)
+      .pipe(Effect.map(({ chunks }) => [{ count: chunks }]))
 
   /** Repeats a statement that reports how much it did, until it does less than a batch. */
   const repeatedly = <E, R>(statement: Effect.Effect<ReadonlyArray<{ readonly count: number }>, E, R>) =>
@@ -44,32 +37,13 @@ export const prune = Effect.fn("Pruner.prune")(function* () {
       }
     })
 
-  let total = yield* repeatedly(dropChunks(sql`at < ${cutoff}`))
+  let total = yield* repeatedly(forgetChunks("at < $1", [cutoff]))
 
-  const large = yield* sql<{ readonly sandbox_id: string; readonly excess: bigint }>`
-    select sandbox_id, (sum(next_offset - retained_offset) - ${BigInt(logBytesPerSandbox)})::int8 as excess
-    from outputs group by sandbox_id having sum(next_offset - retained_offset) > ${BigInt(logBytesPerSandbox)}`
-  for (const { sandbox_id, excess } of large) {
-    let left = Number(excess)
-    while (left > 0) {
-      const [gone] = yield* sql<{ readonly bytes: bigint | null }>`
-        with doomed as (
-          select owner_id, stream, start_offset from output_chunks where sandbox_id = ${sandbox_id} order by at, seq limit 100 for update skip locked
-        ), gone as (
-          delete from output_chunks c using doomed d
-          where c.owner_id = d.owner_id and c.stream = d.stream and c.start_offset = d.start_offset
-          returning c.owner_id, c.stream, c.start_offset, c.end_offset
-        ), kept as (
-          update outputs o set retained_offset = greatest(o.retained_offset, g.upto)
-          from (select owner_id, stream, max(end_offset) as upto from gone group by 1, 2) g
-          where o.owner_id = g.owner_id and o.stream = g.stream
-        )
-        select sum(end_offset - start_offset)::int8 as bytes from gone`
-      const bytes = Number(gone?.bytes ?? 0)
-      if (bytes === 0) break
-      left -= bytes
-      total++
-    }
+  // Whoever stores output cuts what is over its share; what is left here is of a process that was killed over it, or of a larger share before.
+  const large = yield* sql<{ readonly sandbox_id: string; readonly stored_bytes: bigint }>`
+    select sandbox_id, stored_bytes from output_totals where stored_bytes > ${BigInt(logBytesPerSandbox)}`
+  for (const { sandbox_id, stored_bytes } of large) {
+    total += yield* room.cut(sandbox_id, Number(stored_bytes), logBytesPerSandbox)
   }
 
   total += yield* repeatedly(sql<{ readonly count: number }>`
@@ -85,13 +59,15 @@ export const prune = Effect.fn("Pruner.prune")(function* () {
     select id from actors
     where kind = 'sandbox' and status = 'deleted' and (snapshot -> 'context' ->> 'deletedAt')::int8 < ${cutoff} limit 100`
   for (const { id } of dead) {
-    total += yield* repeatedly(dropChunks(sql`sandbox_id = ${id}`))
+    total += yield* repeatedly(forgetChunks("sandbox_id = $1", [id]))
     total += yield* repeatedly(forgetActors(sql, sql`sandbox_id = ${id} and kind <> 'sandbox'`))
     yield* sql`delete from outputs where sandbox_id = ${id}`
+    yield* sql`delete from output_totals where sandbox_id = ${id}`
     yield* sql`delete from telemetry_samples where sandbox_id = ${id}`
     yield* sql`delete from executions where sandbox_id = ${id}`
     total += yield* repeatedly(forgetActors(sql, sql`id = ${id}`))
   }
+  yield* room.vacuum
   return total
 })
 
@@ -104,12 +80,6 @@ const forgetActors = (sql: SqlClient.SqlClient, which: Statement.Fragment) => sq
        gone as (delete from actors a using doomed d where a.id = d.id returning 1)
   select count(*)::int4 as count from gone`
 
-/** Owners whose streams have nothing left and whose operation is gone. */
-const dropEmptyOutputs = (sql: SqlClient.SqlClient) => sql`
-  delete from outputs o
-  where o.source <> 'process' and o.retained_offset = o.next_offset
-    and not exists (select 1 from output_chunks c where c.owner_id = o.owner_id and c.stream = o.stream)`
-
 export const Pruner = {
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
@@ -117,7 +87,6 @@ export const Pruner = {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
       const pass = prune().pipe(
-        Effect.andThen(dropEmptyOutputs(sql)),
         Effect.provideService(SqlClient.SqlClient, sql),
         Effect.provideService(Settings, settings),
         Effect.catchCause((cause) => Effect.logWarning("What is past its retention could not all be removed", cause))

@@ -7,13 +7,21 @@
  * @source design.md "The runtime", contract-details.md "Shapes" and "Fine print"
  */
 import type { Duplex, Readable } from "node:stream"
-import { type Effect, Schema, type Scope, type Stream } from "effect"
+import { Effect, Schema, type Scope, type Stream } from "effect"
 
 export type OutputStream = "stdout" | "stderr"
 
-/** The Sandbox does not answer: it is gone, restarting, or broke the agent protocol. Contract 502/503. */
+/**
+ * The Sandbox does not answer: it is gone, restarting, or broke the agent protocol. Contract 502/503.
+ *
+ * `fault` says what that means for the call. `unreached`: it was never asked, so nothing was done. `lost`: it was asked and its answer did not
+ * come; whether it did it is unknown. `protocol`: it answered what its protocol does not allow; it is not to be believed.
+ */
 export class GuestUnavailable extends Schema.TaggedError<GuestUnavailable>()("GuestUnavailable", {
-  message: Schema.String
+  message: Schema.String,
+  fault: Schema.Literals(["unreached", "lost", "protocol"]).pipe(
+    Schema.withConstructorDefault(Effect.succeed("unreached" as const))
+  )
 }) {}
 
 /** The command could not be started for a reason the caller can mend. */
@@ -54,6 +62,8 @@ export type ProcessFrame =
       /** `SIGTERM` spelling; null unless a signal ended it. */
       readonly signal: string | null
       readonly timedOut: boolean
+      /** It was killed while the Sandbox was out of memory. */
+      readonly outOfMemory: boolean
       /** Epoch milliseconds by the guest's clock. */
       readonly startedAt: number
       readonly finishedAt: number
@@ -201,6 +211,9 @@ export interface ProcessChannel {
   readonly signal: (signal: string) => Effect.Effect<void>
 }
 
+/** How long a command may wait for its turn; `SpawnRefused` after that. */
+export const EXECUTE_WAIT_MAX_MS = 60_000
+
 export interface GuestProcesses {
   /** Starts a command and stays connected to it. It is ended, tree and all, with the scope or with the connection. */
   readonly open: (spec: InteractiveSpec) => Effect.Effect<ProcessChannel, SpawnRefused | GuestUnavailable, Scope.Scope>
@@ -214,7 +227,10 @@ export interface GuestProcesses {
     key: string,
     from: { readonly stdoutOffset: number; readonly stderrOffset: number }
   ) => Stream.Stream<ProcessFrame, ProcessUnknown | GuestUnavailable>
-  /** Runs a command in `head` mode to its end; the guest forgets it then. It is ended, tree and all, when its caller or the connection goes. */
+  /**
+   * Runs a command in `head` mode to its end; the guest forgets it then. It is ended, tree and all, when its caller or the connection goes.
+   * Where many run at once it waits for its turn, at most `EXECUTE_WAIT_MAX_MS`; its time-out counts from its start.
+   */
   readonly execute: (key: string, spec: ProcessSpec) => Effect.Effect<Executed, SpawnRefused | GuestUnavailable>
   /** Start and attach in one round trip. */
   readonly run: (key: string, spec: ProcessSpec) => Stream.Stream<ProcessFrame, SpawnRefused | GuestUnavailable>

@@ -51,6 +51,19 @@ export interface RuntimeDown {
   readonly reason: { readonly code: "EXITED" | "CRASHED"; readonly message: string }
 }
 
+/**
+ * A runtime that is held up by its host, with nothing lost, and goes on by itself. `HOST_FULL`: the host's disk has no room for what it writes;
+ * `HOST_FAILED`: the disk does not take it. `resumed` is also told of one that was found running at first look.
+ */
+export type RuntimeStall =
+  | {
+      readonly type: "stalled"
+      readonly sandboxId: string
+      readonly generation: number
+      readonly reason: { readonly code: "HOST_FULL" | "HOST_FAILED"; readonly message: string }
+    }
+  | { readonly type: "resumed"; readonly sandboxId: string; readonly generation: number }
+
 /** A chunk of the Sandbox's own console (log source `workload`), by absolute offset within the generation. */
 export interface ConsoleChunk {
   readonly sandboxId: string
@@ -97,6 +110,8 @@ export class Runtime extends Context.Service<
     readonly sample: (sandboxId: string, generation: number) => Effect.Effect<ResourceSample, RuntimeUnavailable>
     /** Every runtime of this host that ends without being asked to, for as long as the stream is consumed; starts with those found dead at first look. */
     readonly downs: Stream.Stream<RuntimeDown>
+    /** Every runtime that its host holds up, and its going on. */
+    readonly stalls: Stream.Stream<RuntimeStall>
     /** Console output of every running Sandbox from the first byte not yet consumed by this process. */
     readonly console: Stream.Stream<ConsoleChunk>
   }

@@ -53,6 +53,25 @@ export const RuntimeWatch = {
         Effect.forkScoped
       )
 
+      yield* runtime.stalls.pipe(
+        Stream.runForEach((stall) =>
+          host
+            .send(
+              "sandbox",
+              stall.sandboxId,
+              stall.type === "stalled"
+                ? { type: "RUNTIME_STALLED", generation: stall.generation, reason: stall.reason }
+                : { type: "RUNTIME_RESUMED", generation: stall.generation },
+              { cause: "runtime" }
+            )
+            .pipe(
+              Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
+              Effect.catchCause((cause) => Effect.logError(`The stall of ${stall.sandboxId} was not recorded`, cause))
+            )
+        ),
+        Effect.forkScoped
+      )
+
       const reconcile = Effect.gen(function* () {
         // Candidates first, then the inventory: a Sandbox that came up in between is not taken for a lost one.
         const running = yield* sql<{ readonly id: string; readonly generation: number }>`

@@ -49,13 +49,16 @@ const view = (record: SandboxRecord): Sandbox => {
 }
 
 /** A limit that was only found while provisioning is answered to every replay of the create. */
-const limitOf = (context: SandboxContext) =>
-  context.statusReason?.code === "STORAGE_LIMIT_REACHED"
-    ? new StorageLimitReached({ message: context.statusReason.message, details: { limitBytes: null } })
+const limitOf = ({ statusReason }: Pick<Sandbox, "statusReason">) =>
+  statusReason?.code === "STORAGE_LIMIT_REACHED"
+    ? new StorageLimitReached({ message: statusReason.message, details: { limitBytes: null } })
     : new SandboxLimitReached({
-        message: context.statusReason?.message ?? "A limit refused the Sandbox.",
+        message: statusReason?.message ?? "A limit refused the Sandbox.",
         details: { limit: null }
       })
+
+/** What a boot is refused with. @source `RuntimeRefused` */
+const limitCodes: ReadonlyArray<string> = ["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -213,7 +216,7 @@ const make = Effect.gen(function* () {
       const state = yield* send(sandboxId, "START", requestId)
       return state.value === "running"
         ? sandboxView(state.value, state.context as SandboxContext)
-        : yield* settled(answer, record)
+        : yield* booted(answer, record)
     }
     // The key's row says which START was sent for it. Until it does, the START may not have been committed and is sent again.
     // It is the Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
@@ -231,8 +234,16 @@ const make = Effect.gen(function* () {
         update idempotency_keys set response = ${JSON.stringify({ revision: state.revision })}::jsonb
         where account_id = ${key.accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(Effect.orDie)
     }
-    return yield* settled(answer, record)
+    return yield* booted(answer, record)
   })
+
+  /** A limit that refused the boot is the answer to whoever asked for it. */
+  const booted = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
+    Effect.filterOrFail(
+      settled(answer, before),
+      ({ status, statusReason }) => status !== "stopped" || !limitCodes.includes(statusReason?.code ?? ""),
+      limitOf
+    )
 
   /** A stopped Sandbox that boots answers `stopped` for an instant only if its boot failed. */
   const settled = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>

@@ -1,19 +1,24 @@
 /**
  * The sealed capability of a service access: a JWE that only the server can open or make.
  *
+ * It is stored nowhere: the same claims under the same key and nonce are the same text, so an access keeps only which key and nonce it
+ * was sealed with. A nonce belongs to one access, whose claims never change.
+ *
  * `dir` with A256GCM; the key is of the day on which it was sealed, which its `kid` names. A capability lives an hour, so only the keys
  * of today and yesterday open any, and older ones are forgotten.
  *
  * @source RFC 7516 (JWE), RFC 7518 sections 4.5 and 5.3
  */
+import { createCipheriv, randomBytes } from "node:crypto"
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { CompactEncrypt, compactDecrypt, decodeProtectedHeader } from "jose"
+import { compactDecrypt, decodeProtectedHeader } from "jose"
 import { serverKey } from "../store/ServerKeys.ts"
 
 const dayMs = 24 * 60 * 60 * 1000
 const keyPrefix = "service-access "
 const sealedMaxCharacters = 4096
+const nonceBytes = 12
 
 const Claims = Schema.Struct({
   actorId: Schema.String,
@@ -30,12 +35,32 @@ const ClaimsJson = Schema.fromJsonString(Claims)
 const encode = Schema.encodeSync(ClaimsJson)
 const decode = Schema.decodeOption(ClaimsJson)
 
+/** What it takes, beside the claims and the server's key, to seal a capability again. */
+export interface Sealing {
+  /** Of the key, as 2026-01-31. */
+  readonly day: string
+  /** 96 random bits, base64url. */
+  readonly nonce: string
+}
+
+const base64url = (bytes: Buffer | string): string => Buffer.from(bytes as string).toString("base64url")
+
+/** RFC 7516 section 5.1 with `dir`: no encrypted key, the header as additional data. */
+const jweOf = (plain: string, key: Uint8Array, { day, nonce }: Sealing): string => {
+  const header = base64url(JSON.stringify({ alg: "dir", enc: "A256GCM", kid: day }))
+  const cipher = createCipheriv("aes-256-gcm", key, Buffer.from(nonce, "base64url")).setAAD(Buffer.from(header))
+  const sealed = Buffer.concat([cipher.update(plain, "utf8"), cipher.final()])
+  return [header, "", nonce, base64url(sealed), base64url(cipher.getAuthTag())].join(".")
+}
+
 const dayOf = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
 
 export class Capability extends Context.Service<
   Capability,
   {
-    readonly seal: (claims: Claims) => Effect.Effect<string>
+    /** With the key of today. */
+    readonly newSealing: Effect.Effect<Sealing>
+    readonly seal: (claims: Claims, sealing: Sealing) => Effect.Effect<string>
     /** Null for what this server did not seal, or long ago. Whether it has expired is not looked at. */
     readonly open: (sealed: string) => Effect.Effect<Claims | null>
   }
@@ -58,15 +83,13 @@ export class Capability extends Context.Service<
       })
 
       return Capability.of({
-        seal: Effect.fn("Capability.seal")(function* (claims) {
-          const now = yield* Clock.currentTimeMillis
-          const kid = dayOf(now)
-          const key = yield* keyOf(kid, now)
-          return yield* Effect.promise(() =>
-            new CompactEncrypt(new TextEncoder().encode(encode(claims)))
-              .setProtectedHeader({ alg: "dir", enc: "A256GCM", kid })
-              .encrypt(key)
-          )
+        newSealing: Effect.map(Clock.currentTimeMillis, (now) => ({
+          day: dayOf(now),
+          nonce: base64url(randomBytes(nonceBytes))
+        })),
+        seal: Effect.fn("Capability.seal")(function* (claims, sealing) {
+          const key = yield* keyOf(sealing.day, yield* Clock.currentTimeMillis)
+          return jweOf(encode(claims), key, sealing)
         }),
         open: Effect.fn("Capability.open")(function* (sealed) {
           if (sealed.length > sealedMaxCharacters) return null

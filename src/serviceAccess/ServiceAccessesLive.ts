@@ -19,11 +19,11 @@ import { Dependents } from "../sandbox/Dependents.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
-import { Capability } from "./Capability.ts"
+import { Capability, type Sealing } from "./Capability.ts"
 import { openAccessStates, serviceAccessDefinition } from "./ServiceAccessDefinition.ts"
 import { ServiceAccesses } from "./ServiceAccesses.ts"
 
-type AccessRecord = ActorRecord<ServiceAccessContext, { readonly capability: string }>
+type AccessRecord = ActorRecord<ServiceAccessContext, Sealing>
 
 const openAnswerMs = 10_000
 const revokeAnswerMs = 6000
@@ -88,19 +88,29 @@ const make = Effect.gen(function* () {
     return record
   })
 
-  const answer = Effect.fnUntraced(function* (actorId: string, capability: string) {
+  const envelope = Effect.fnUntraced(function* (actorId: string, context: ServiceAccessContext, sealing: Sealing) {
+    const { accountId, sandboxId, generation, ports, expiresAt } = context
+    return {
+      capability: yield* capabilities.seal({ actorId, accountId, sandboxId, generation, ports, expiresAt }, sealing)
+    }
+  })
+
+  /** Once it is usable. One that was usable and is over is not handed out again. */
+  const answer = Effect.fnUntraced(function* (actorId: string, sealing: Sealing) {
     const state = yield* wait(actorId, (status) => status !== "opening", openAnswerMs)
     if (state === null || state.value === "opening" || state.value === "refused") {
       return yield* new SandboxUnavailable({ details: { status: null } })
     }
-    return { capability }
+    const context = state.context as ServiceAccessContext
+    const isLive = state.value === "active" && (yield* Clock.currentTimeMillis) < context.expiresAt
+    return isLive ? yield* envelope(actorId, context, sealing) : yield* new NotFound()
   })
 
   return ServiceAccesses.of({
     create: Effect.fn("ServiceAccesses.create")(function* (accountId, sandboxId, { requestId, generationId, request }) {
       yield* findSandbox(accountId, sandboxId)
       const replayed = yield* known(accountId, sandboxId, generationId, request)
-      if (replayed !== null) return yield* answer(replayed.id, replayed.payload.capability)
+      if (replayed !== null) return yield* answer(replayed.id, replayed.payload)
       const now = yield* Clock.currentTimeMillis
       if (Math.abs(now - request.requested_at) > toleranceMs) {
         return yield* invalid(
@@ -113,14 +123,7 @@ const make = Effect.gen(function* () {
         Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
       )
       const actorId = actorIdOf(accountId, generationId)
-      const capability = yield* capabilities.seal({
-        actorId,
-        accountId,
-        sandboxId,
-        generation,
-        ports: request.ports,
-        expiresAt: request.requested_at + lifetimeMs
-      })
+      const sealing = yield* capabilities.newSealing
       const isNew = yield* host.create("serviceAccess", {
         id: actorId,
         accountId,
@@ -135,21 +138,21 @@ const make = Effect.gen(function* () {
           lifetimeMs,
           at: now
         },
-        payload: { capability },
+        payload: sealing,
         cause: "client",
         requestId,
         idempotency: null
       })
-      if (isNew) return yield* answer(actorId, capability)
+      if (isNew) return yield* answer(actorId, sealing)
       const first = yield* known(accountId, sandboxId, generationId, request)
-      return yield* answer(actorId, first!.payload.capability)
+      return yield* answer(actorId, first!.payload)
     }),
 
     lookUp: Effect.fn("ServiceAccesses.lookUp")(function* (accountId, sandboxId, { generationId, request }) {
       yield* findSandbox(accountId, sandboxId)
       const record = yield* known(accountId, sandboxId, generationId, request)
       const isLive = record?.status === "active" && (yield* Clock.currentTimeMillis) < record.context.expiresAt
-      return isLive ? { capability: record.payload.capability } : yield* new NotFound()
+      return isLive ? yield* envelope(record.id, record.context, record.payload) : yield* new NotFound()
     }),
 
     revoke: Effect.fn("ServiceAccesses.revoke")(function* (accountId, sandboxId, generationId, { requestId }) {

@@ -15,8 +15,10 @@ import telemetry from "./migrations/0005_telemetry.ts"
 import serverKeys from "./migrations/0006_server_keys.ts"
 import installation from "./migrations/0010_installation.ts"
 import audit from "./migrations/0011_audit.ts"
+import outputTotals from "./migrations/0012_output_totals.ts"
 import host from "./migrations/0018_host.ts"
 import leases from "./migrations/0019_leases.ts"
+import sealings from "./migrations/0021_sealings.ts"
 
 const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -27,8 +29,10 @@ const migrations: MigrationRecord = {
   "0006_server_keys": serverKeys,
   "0010_installation": installation,
   "0011_audit": audit,
+  "0012_output_totals": outputTotals,
   "0018_host": host,
-  "0019_leases": leases
+  "0019_leases": leases,
+  "0021_sealings": sealings
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -6,10 +6,13 @@
  *
  * @source contract.md OperationOutputChunk, SandboxLogs; contract-details.md "retention"
  */
-import { Context, Data, Effect, Layer, Queue, Schedule } from "effect"
+import { Clock, Context, Data, Effect, FiberSet, Layer, Queue, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { Settings } from "../Config.ts"
 import { int4Column, int8Column, textColumn } from "./Columns.ts"
 import { OutputDatabase } from "./Database.ts"
+import { OutputRate } from "./OutputRate.ts"
+import { chunkOverheadBytes, outputRoom } from "./OutputRoom.ts"
 import {
   appendStatement,
   endsStatement,
@@ -49,7 +52,8 @@ export interface OutputPage {
 
 interface Job {
   readonly chunks: ReadonlyArray<OutputChunk>
-  readonly done: (error: SqlError.SqlError | Overtaken | null) => void
+  /** What the Sandbox stores now, or why nothing of this was stored. */
+  readonly done: (outcome: number | SqlError.SqlError | Overtaken) => void
 }
 
 export interface StoredOffsets {
@@ -69,7 +73,7 @@ export class Output extends Context.Service<
   {
     /**
      * Stored and readable when it returns, all of a stream's chunks or none, but not on disk: a crash of the database may still forget it. Chunks
-     * of one stream must follow each other.
+     * of one stream must follow each other; all are of one Sandbox. A Sandbox beyond its rate waits before anything is stored.
      */
     readonly append: (chunks: ReadonlyArray<OutputChunk>) => Effect.Effect<void, Overtaken>
     /**
@@ -88,6 +92,8 @@ export class Output extends Context.Service<
       offset: number,
       limit: number
     ) => Effect.Effect<OutputPage>
+    /** How long an append of that Sandbox would wait now for its rate. */
+    readonly heldBackMs: (sandboxId: string) => Effect.Effect<number>
     /** Forgets all but the last `keepBytes` of a stream. */
     readonly trim: (ownerId: string, stream: OutputStreamName, keepBytes: number) => Effect.Effect<void>
     /** Calls back after bytes of that owner were stored by this process. */
@@ -99,6 +105,11 @@ export class Output extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* OutputDatabase
       const main = yield* SqlClient.SqlClient
+      const { outputBytesPerSecond, outputBurstBytes, logBytesPerSandbox } = yield* Settings
+      const rate = new OutputRate(outputBytesPerSecond, outputBurstBytes)
+      const room = outputRoom(sql, main)
+      const inBackground = yield* FiberSet.makeRuntime()
+      const beingCut = new Set<string>()
       const jobs = yield* Queue.unbounded<Job>()
       const listeners = new Map<string, Set<() => void>>()
       const retryStorage = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
@@ -108,7 +119,7 @@ export class Output extends Context.Service<
       const write = (batch: ReadonlyArray<Job>): Effect.Effect<void> => {
         const chunks = batch.flatMap((job) => job.chunks)
         return sql
-          .unsafe<{ readonly owner_id: string; readonly stream: OutputStreamName }>(appendStatement, [
+          .unsafe<AppendedRow>(appendStatement, [
             textColumn(chunks.map((chunk) => chunk.ownerId)),
             textColumn(chunks.map((chunk) => chunk.stream)),
             textColumn(chunks.map((chunk) => chunk.sandboxId)),
@@ -126,10 +137,16 @@ export class Output extends Context.Service<
             Effect.matchEffect({
               onSuccess: (rows) =>
                 Effect.sync(() => {
-                  const advanced = new Set(rows.map((row) => streamOf(row.owner_id, row.stream)))
+                  const advanced = new Set<string>()
+                  const totals = new Map<string, number>()
+                  for (const row of rows) {
+                    if (row.sandbox_id === null) advanced.add(streamOf(row.owner_id, row.stream))
+                    else totals.set(row.sandbox_id, Number(row.stored_bytes))
+                  }
                   for (const job of batch) {
                     const missed = job.chunks.find((chunk) => !advanced.has(streamOf(chunk.ownerId, chunk.stream)))
-                    job.done(missed === undefined ? null : new Overtaken({ ownerId: missed.ownerId }))
+                    if (missed === undefined) job.done(totals.get(job.chunks[0]!.sandboxId) ?? 0)
+                    else job.done(new Overtaken({ ownerId: missed.ownerId }))
                   }
                 }),
               onFailure: (error) =>
@@ -181,22 +198,47 @@ export class Output extends Context.Service<
           Effect.map((rows) => endsOf(ownerIds, rows))
         )
 
+      const vacuum = room.vacuum.pipe(
+        Effect.catch((error) =>
+          Effect.logWarning("What was forgotten of output could not be given back", error.message)
+        )
+      )
+
+      const cut = Effect.fnUntraced(function* (sandboxId: string, storedBytes: number) {
+        if (storedBytes <= logBytesPerSandbox || beingCut.has(sandboxId)) return
+        beingCut.add(sandboxId)
+        yield* room.cut(sandboxId, storedBytes, logBytesPerSandbox).pipe(
+          Effect.catch((error) => Effect.logWarning("A Sandbox's oldest output could not be forgotten", error.message)),
+          Effect.ensuring(Effect.sync(() => beingCut.delete(sandboxId)))
+        )
+        inBackground(vacuum)
+      })
+
+      const store = Effect.fnUntraced(function* (sandboxId: string, chunks: ReadonlyArray<OutputChunk>) {
+        const storedBytes = yield* Effect.callback<number, Overtaken>((resume) => {
+          Queue.offerUnsafe(jobs, {
+            chunks,
+            done: (outcome) => {
+              if (typeof outcome === "number") resume(Effect.succeed(outcome))
+              else resume(outcome instanceof Overtaken ? Effect.fail(outcome) : Effect.die(outcome))
+            }
+          })
+        })
+        for (const ownerId of new Set(chunks.map((chunk) => chunk.ownerId))) {
+          for (const listener of listeners.get(ownerId) ?? []) listener()
+        }
+        yield* cut(sandboxId, storedBytes)
+      }, Effect.uninterruptible)
+
       return Output.of({
         append: Effect.fnUntraced(function* (chunks) {
-          if (chunks.length === 0) return
-          yield* Effect.callback<void, Overtaken>((resume) => {
-            Queue.offerUnsafe(jobs, {
-              chunks,
-              done: (error) => {
-                if (error === null) resume(Effect.void)
-                else resume(error instanceof Overtaken ? Effect.fail(error) : Effect.die(error))
-              }
-            })
-          })
-          for (const ownerId of new Set(chunks.map((chunk) => chunk.ownerId))) {
-            for (const listener of listeners.get(ownerId) ?? []) listener()
-          }
-        }, Effect.uninterruptible),
+          const [first] = chunks
+          if (first === undefined) return
+          const waitMs = rate.take(first.sandboxId, costOf(chunks), yield* Clock.currentTimeMillis)
+          if (waitMs > 0) yield* Effect.sleep(waitMs)
+          yield* store(first.sandboxId, chunks)
+        }),
+        heldBackMs: (sandboxId) => Effect.map(Clock.currentTimeMillis, (now) => rate.waitMs(sandboxId, now)),
         durable: (ownerId) =>
           Effect.callback<StoredOffsets>((resume) => {
             Queue.offerUnsafe(flushes, { ownerId, done: (offsets) => resume(Effect.succeed(offsets)) })
@@ -249,18 +291,9 @@ export class Output extends Context.Service<
           return { offset: from, nextOffset: next, bytes: Buffer.concat(parts), truncated: from > offset, totalBytes }
         }),
         trim: (ownerId, stream, keepBytes) =>
-          patiently(
-            sql.unsafe(
-              `with kept as (
-                 update outputs set retained_offset = greatest(retained_offset, next_offset - $3::int8)
-                 where owner_id = $1 and stream = $2
-                 returning retained_offset
-               )
-               delete from output_chunks c using kept
-               where c.owner_id = $1 and c.stream = $2 and c.end_offset <= kept.retained_offset`,
-              [ownerId, stream, BigInt(keepBytes)]
-            )
-          ).pipe(Effect.asVoid),
+          patiently(room.trim(ownerId, stream, keepBytes)).pipe(
+            Effect.andThen(Effect.sync(() => void inBackground(vacuum)))
+          ),
         onAppend: (ownerId, listener) => {
           const set = listeners.get(ownerId) ?? new Set()
           set.add(listener)
@@ -274,6 +307,11 @@ export class Output extends Context.Service<
     })
   )
 }
+
+/** Of a stream that was moved, or of a Sandbox. */
+type AppendedRow =
+  | { readonly sandbox_id: null; readonly owner_id: string; readonly stream: OutputStreamName }
+  | { readonly sandbox_id: string; readonly stored_bytes: bigint }
 
 interface EndRow {
   readonly owner_id: string
@@ -315,5 +353,8 @@ const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
 const streamOf = (ownerId: string, stream: OutputStreamName) => `${stream} ${ownerId}`
 
 const streamsOf = (job: Job) => job.chunks.map((chunk) => streamOf(chunk.ownerId, chunk.stream))
+
+const costOf = (chunks: ReadonlyArray<OutputChunk>) =>
+  chunks.reduce((sum, { bytes }) => sum + bytes.length + chunkOverheadBytes, 0)
 
 const sizeOf = (job: Job) => job.chunks.reduce((sum, chunk) => sum + chunk.bytes.length, 0)

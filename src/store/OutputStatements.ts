@@ -1,10 +1,11 @@
 /** The statements of the output store: each writes or reads for many streams over `unnest`. */
+import { chunkOverheadBytes } from "./OutputRoom.ts"
 
 /** No chunk has more bytes. */
 export const chunkBytesMax = 64 * 1024
 
 /**
- * Appends chunks; gives the streams that were moved, each with all of its chunks or none.
+ * Appends chunks; gives the streams that were moved, each with all of its chunks or none, and what their Sandboxes store now.
  *
  * A stream's end moves only from where its writer believes it to be, and a new one begins at 0. A statement of a process that was killed may
  * still be on its way while the next one follows the same command, and a database that crashed has forgotten what it had not flushed yet: the
@@ -37,8 +38,15 @@ export const appendStatement = `
       substring($10::bytea from i.first for (i.end_offset - i.start_offset)::int4)
     from input i join advanced a on a.owner_id = i.owner_id and a.stream = i.stream
     where i.end_offset > i.start_offset
+    returning sandbox_id, end_offset - start_offset + ${chunkOverheadBytes} as bytes
+  ), counted as (
+    insert into output_totals as t (sandbox_id, stored_bytes)
+    select sandbox_id, sum(bytes) from stored group by sandbox_id order by sandbox_id
+    on conflict (sandbox_id) do update set stored_bytes = t.stored_bytes + excluded.stored_bytes
+    returning sandbox_id, stored_bytes
   )
-  select owner_id, stream from advanced`
+  select owner_id, stream, null as sandbox_id, null::int8 as stored_bytes from advanced
+  union all select null, null, sandbox_id, stored_bytes from counted`
 
 /** Where the streams of some owners end. */
 export const endsStatement = "select owner_id, stream, next_offset from outputs where owner_id = any($1::text[])"

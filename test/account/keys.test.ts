@@ -7,7 +7,7 @@ import { SqlClient } from "effect/sql"
 import { Authorized, RequiredScope, scopes } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { Me } from "../../schemas/Me.ts"
-import { sha256Of } from "../../src/account/ApiKeySecret.ts"
+import { newSecret, sha256Of } from "../../src/account/ApiKeySecret.ts"
 import { ApiKeys } from "../../src/account/ApiKeys.ts"
 import { awaitLeases, leaseMs } from "../../src/account/KeyLease.ts"
 import { sendTo, TestApi } from "../http/TestApi.ts"
@@ -159,7 +159,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
     Effect.gen(function* () {
       const keys = yield* ApiKeys
       const { send } = yield* TestApi
-      const secret = `boot-${randomUUID()}`
+      const secret = newSecret()
       yield* Effect.all(
         Array.from({ length: 8 }, () => keys.bootstrap(secret)),
         { concurrency: "unbounded" }
@@ -171,8 +171,18 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
       yield* keys.revoke(mine[0]!.id)
       yield* keys.bootstrap(secret)
       assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/me", { key: secret }))).status, 401)
-      const refusal = yield* Effect.flip(keys.bootstrap("with blank"))
-      assert.notInclude(refusal.message, "with blank")
+      for (const bad of [
+        "x",
+        "with blank",
+        secret.slice(0, -1),
+        `${secret}x`,
+        `${secret.slice(0, -1)}-`,
+        `${secret}\n`
+      ]) {
+        const refusal = yield* Effect.flip(keys.bootstrap(bad))
+        assert.match(refusal.message, /^ATOLL_BOOTSTRAP_API_KEY must be an API key: atoll_live_ and 43 random/)
+        assert.notInclude(refusal.message, bad.slice(11).trim() || "nothing")
+      }
     }).pipe(Effect.provide(ApiKeys.layer))
   )
 })

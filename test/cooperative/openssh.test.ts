@@ -111,6 +111,21 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
         // As ssh reports a command that a signal ended.
         assert.strictEqual((yield* ssh(["kill -TERM $$"])).code, 255)
         assert.strictEqual((yield* ssh(["no-such-program"])).code, 127)
+        const { stdout: told } = yield* ssh(['echo "$SSH_CONNECTION/$SSH_CLIENT"'])
+        assert.match(told, /^127\.0\.0\.1 (\d+) 127\.0\.0\.1 (\d+)\/127\.0\.0\.1 \1 \2\n$/)
+      }).pipe(Effect.scoped)
+    )
+
+    it.effect("what was put in the background survives the logout, with a terminal and without", () =>
+      Effect.gen(function* () {
+        const { configured, ssh } = yield* granted
+        const quiet = ">/dev/null 2>&1 </dev/null &"
+        const left = [`nohup sleep 4711 ${quiet}`, `setsid sleep 4712 ${quiet}`, `sleep 4713 ${quiet}`]
+        for (const command of left) assert.strictEqual((yield* ssh([command])).code, 0)
+        yield* run("ssh", [...configured, "-tt", "sandbox"], `nohup sleep 4714 ${quiet}\rexit\r`)
+        const alive = Effect.map(ssh(["pgrep -x sleep -a | sort"]), ({ stdout }) => stdout.match(/\d+$/gm))
+        // Whatever a logout ends got its TERM before the agent hears of the next command.
+        assert.deepStrictEqual((yield* alive)?.toSorted(), ["4711", "4712", "4713", "4714"])
       }).pipe(Effect.scoped)
     )
 

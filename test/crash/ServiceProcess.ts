@@ -1,11 +1,11 @@
 /** The real service as its own process group on one data folder, with the embedded Postgres: started, killed, started again. */
 import { type ChildProcess, spawn } from "node:child_process"
-import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { newSecret } from "../../src/account/ApiKeySecret.ts"
 
 const root = join(import.meta.dirname, "../..")
 const startWithinMs = 60_000
@@ -36,7 +36,7 @@ export class ServiceProcess {
 
   private constructor(port: number, environment: Readonly<Record<string, string>>, beside: ServiceProcess | null) {
     this.dataDir = beside === null ? mkdtempSync(join(tmpdir(), "atoll-crash-")) : beside.dataDir
-    this.#key = beside === null ? `crash-key-${randomBytes(16).toString("hex")}` : beside.#key
+    this.#key = beside === null ? newSecret() : beside.#key
     this.#environment = beside === null ? environment : { ...beside.#environment, ...environment }
     // As root, the database and the Sandboxes are other users.
     chmodSync(this.dataDir, 0o755)

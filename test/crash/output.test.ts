@@ -9,7 +9,7 @@ import { probe } from "../../src/host/namespace/probe.ts"
 import { OutputStorm, waves } from "./OutputStorm.ts"
 import { ServiceProcess } from "./ServiceProcess.ts"
 
-const operations = Number(process.env["ATOLL_CRASH_OPERATIONS"] || 72)
+const operations = Number(process.env["ATOLL_CRASH_OPERATIONS"] || 48)
 const perWave = 12
 const seed = Number(process.env["ATOLL_CRASH_SEED"] || Math.floor(Math.random() * 2 ** 31))
 

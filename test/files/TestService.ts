@@ -8,6 +8,7 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Context, Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"
 import { Atoll } from "../../src/Atoll.ts"
+import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import type { Settings } from "../../src/Config.ts"
 import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
@@ -58,7 +59,7 @@ export class TestService extends Context.Service<
     runtime: Layer.Layer<Runtime, E, Settings>,
     environment: Readonly<Record<string, string>> = {}
   ) => {
-    const key = `test-key-${randomBytes(16).toString("hex")}`
+    const key = newSecret()
     const http = NodeHttpServer.layer(() => createServer(), { host: "127.0.0.1", port: 0 })
     return Layer.unwrap(
       Effect.map(temporaryFolder, (folder) => {

@@ -34,12 +34,23 @@ describe("the Operation machine", () => {
     }
   })
 
-  it("has an end with an instant, and a reason exactly when it failed", () => {
+  it("has an end with an instant, and a reason whenever it failed, else only where the exit of the command told one", () => {
     for (const { snapshot } of reached) {
       const { finishedAt, reason, exitCode } = snapshot.context as OperationContext
       assert.strictEqual(finishedAt !== null, isEnd(snapshot))
-      assert.strictEqual(reason !== null, snapshot.value === "failed")
+      if (snapshot.value === "failed") assert.isNotNull(reason)
+      else if (snapshot.value !== "completed") assert.isNull(reason)
       if (snapshot.value !== "completed") assert.isNull(exitCode)
+    }
+  })
+
+  it("says that its processes are gone only when somebody saw it", () => {
+    for (const { snapshot, steps } of reached) {
+      for (const { event, to } of steps) {
+        const isGone = JSON.parse(to).context.processTree === "gone"
+        if (!isGone || (snapshot.context as OperationContext).processTree === "gone") continue
+        assert.isTrue(event["processTree"] === "gone" || event.type === "REFUSED", `${snapshot.value} ${event.type}`)
+      }
     }
   })
 

@@ -5,6 +5,7 @@ import { followProcess } from "../../src/operation/ProcessFollower.ts"
 import type { Guest, GuestProcesses, ProcessFrame } from "../../src/runtime/Guest.ts"
 import { Output } from "../../src/store/Output.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
+import { testSettings } from "../support/TestSettings.ts"
 
 type OutputFrame = Extract<ProcessFrame, { readonly type: "output" }>
 
@@ -17,6 +18,7 @@ const guestThatWrote = (stdout: Buffer) => {
     exitCode: 0,
     signal: null,
     timedOut: false,
+    outOfMemory: false,
     startedAt: 0,
     finishedAt: 1,
     stdoutBytes: stdout.length,
@@ -50,7 +52,9 @@ const digits = (length: number) => Buffer.from(Array.from({ length }, (_, index)
 
 const words: ProcessFrame = { type: "output", stream: "stdout", offset: 0, bytes: Buffer.from("a few words\n") }
 
-layer(Output.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("a follower", (it) => {
+layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDatabase.layer)), {
+  excludeTestServices: true
+})("a follower", (it) => {
   it.effect("tells the guest soon that little output is stored, though the command goes on and says no more", () =>
     Effect.gen(function* () {
       const output = yield* Output
@@ -269,6 +273,52 @@ layer(Output.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       for (let turn = 0; turn < 10_000; turn++) yield* Effect.yieldNow
       assert.isBelow(sent - before, 200)
       release.resolve()
+    })
+  )
+
+  it.effect("does not store what retention would forget at once, and says that it is gone", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      const stdout = Buffer.concat([Buffer.alloc(200_000, "a"), Buffer.alloc(64 * 1024, "b")])
+      const stored: Array<number> = []
+      const { guest } = guestThatWrote(stdout)
+      const all: ProcessFrame = { type: "output", stream: "stdout", offset: 0, bytes: stdout }
+      const atOnce = {
+        ...guest,
+        processes: {
+          ...guest.processes,
+          attach: () =>
+            Stream.concat(
+              Stream.make(all),
+              guest.processes.attach("", { stdoutOffset: stdout.length, stderrOffset: 0 })
+            )
+        }
+      } as Guest
+      const watched = Output.of({
+        ...output,
+        append: (chunks) => {
+          for (const { bytes } of chunks) stored.push(bytes.length)
+          return output.append(chunks)
+        }
+      })
+      yield* followProcess({
+        guest: atOnce,
+        output: watched,
+        key: "op_skip",
+        sandboxId: "sbx",
+        source: "process",
+        retainBytes: 1000
+      })
+      assert.isAtMost(
+        stored.reduce((sum, bytes) => sum + bytes, 0),
+        64 * 1024 + 1000
+      )
+      const page = yield* output.read("op_skip", "stdout", 0, 100_000)
+      assert.deepStrictEqual(
+        [page.offset, page.nextOffset, page.truncated, page.totalBytes],
+        [stdout.length - 1000, stdout.length, true, stdout.length]
+      )
+      assert.deepStrictEqual(Buffer.from(page.bytes), Buffer.alloc(1000, "b"))
     })
   )
 })

@@ -7,6 +7,7 @@ import { dirname, join, relative } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Stream } from "effect"
 import { describe } from "vitest"
+import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { PublicPort } from "../../src/gateway/PublicPort.ts"
 import { ApiServer } from "../../src/http/ApiServer.ts"
 import { Listener } from "../../src/http/Listener.ts"
@@ -50,7 +51,7 @@ const packagesOf = (name: string, from: string, found = new Set<string>()): Set<
   return found
 }
 
-const key = `test-key-${randomBytes(16).toString("hex")}`
+const key = newSecret()
 
 /** The API and previews on one port, as they are served. */
 const service = ApiServer.layer.pipe(

@@ -596,7 +596,7 @@ const expectedErrors: Record<ClientStep["type"], ReadonlyArray<string>> = {
 
 const clear = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`truncate actors, transitions, idempotency_keys, outputs, output_chunks, executions, accounts, workspaces, api_keys cascade`
+  yield* sql`truncate actors, transitions, idempotency_keys, outputs, output_chunks, output_totals, executions, accounts, workspaces, api_keys cascade`
   yield* sql`insert into accounts (id, name, created_at) values (${accountId}, 'race', 0)`
   for (const id of workspaces)
     yield* sql`insert into workspaces ${sql.insert({ id, account_id: accountId, name: id, created_at: 0n })}`

@@ -6,29 +6,7 @@ import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { logFaults } from "../support/ActorLogs.ts"
 import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-
-const request = { requestId: "req_test" }
-
-const createIn = Effect.fnUntraced(function* (
-  { accountId, workspaceId }: { accountId: string; workspaceId: string },
-  key = "k"
-) {
-  const sandboxes = yield* Sandboxes
-  return yield* sandboxes.create({
-    accountId,
-    requestId: "req_test",
-    idempotencyKey: key,
-    fingerprint: "f",
-    request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
-  })
-})
-
-const untilStatus = Effect.fnUntraced(function* (accountId: string, id: string, status: string) {
-  const sandboxes = yield* Sandboxes
-  return yield* Effect.repeat(sandboxes.get(accountId, id), { until: (sandbox) => sandbox.status === status })
-})
-
-const command = { cwd: "/workspace", env: {}, stdin: null, encoding: "utf8" as const }
+import { command, createIn, request, untilStatus } from "../support/TestSandboxes.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox", (it) => {
   it.effect("is created once a key, runs commands, stops, starts anew and is deleted with its volume", () =>

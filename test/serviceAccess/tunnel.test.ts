@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from "node:http"
 import { type AddressInfo, connect, type Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
@@ -15,6 +15,7 @@ import { TunnelGateway } from "../../src/http/TunnelGateway.ts"
 import { Capability, type Claims } from "../../src/serviceAccess/Capability.ts"
 import { ServiceAccesses } from "../../src/serviceAccess/ServiceAccesses.ts"
 import { tunnelServer } from "../../src/serviceAccess/tunnelClient.ts"
+import sealings from "../../src/store/migrations/0021_sealings.ts"
 import { requestIdentity, runningSandboxOf, serveGateways } from "../support/GatewayServer.ts"
 import { testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -126,8 +127,66 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
           assert.deepStrictEqual(revoked, { generationId, cleanup: "confirmed" })
           assert.deepStrictEqual(yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity), revoked)
           assert.strictEqual((yield* Effect.flip(accesses.lookUp(accountId, sandboxId, asked)))._tag, "NOT_FOUND")
-          assert.deepStrictEqual(yield* accesses.create(accountId, sandboxId, asked), { capability })
+          // The dead capability is not handed out as if it were one.
+          assert.strictEqual((yield* Effect.flip(accesses.create(accountId, sandboxId, asked)))._tag, "NOT_FOUND")
         })
+    )
+  )
+
+  it.effect("stores no capability anywhere, nor what opens one", () =>
+    withAccess(
+      (stream) => void stream.pipe(stream),
+      ({ port, capability, sandboxId }) =>
+        Effect.gen(function* () {
+          const socket = yield* opened(port, capability, "port=5432")
+          const sql = yield* SqlClient.SqlClient
+          const stored = yield* sql<{ readonly row: string }>`
+            select to_jsonb(a)::text as row from actors a where sandbox_id = ${sandboxId}
+            union all
+            select to_jsonb(t)::text from transitions t where actor_id in (select id from actors where sandbox_id = ${sandboxId})
+            union all
+            select to_jsonb(k)::text from idempotency_keys k where target_id in (select id from actors where sandbox_id = ${sandboxId})`
+          assert.isAbove(stored.length, 3)
+          const [, , , sealed, tag] = capability.split(".") as [string, string, string, string, string]
+          for (const { row } of stored) {
+            assert.notInclude(row, sealed)
+            assert.notInclude(row, tag)
+          }
+          socket.terminate()
+        })
+    )
+  )
+
+  it.effect("keeps of a capability that an earlier Atoll stored what it takes to seal it again", () =>
+    withAccess(
+      () => {},
+      ({ capability, sandboxId }) =>
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const payload = sql`select payload from actors where kind = 'serviceAccess' and sandbox_id = ${sandboxId}`
+          const now = yield* payload
+          yield* sql`
+            update actors set payload = jsonb_build_object('capability', ${capability}::text)
+            where kind = 'serviceAccess' and sandbox_id = ${sandboxId}`
+          yield* sealings
+          assert.deepStrictEqual(yield* payload, now)
+        })
+    )
+  )
+
+  it.effect("lets nobody in with a capability whose time is over, though its access has not heard of it", () =>
+    withAccess(
+      () => {},
+      ({ capability: live, sandboxId }) =>
+        Effect.gen(function* () {
+          const accesses = yield* ServiceAccesses
+          const capabilities = yield* Capability
+          const claims = (yield* capabilities.open(live))!
+          const sealing = yield* capabilities.newSealing
+          const over = yield* capabilities.seal({ ...claims, expiresAt: Date.now() - 1 }, sealing)
+          assert.strictEqual((yield* Effect.flip(accesses.admit(over, 5432, "c")))._tag, "UNAUTHENTICATED")
+          assert.deepInclude(yield* accesses.admit(live, 5432, "c"), { sandboxId, port: 5432 })
+        }).pipe(Effect.provide(Capability.layer))
     )
   )
 
@@ -278,6 +337,50 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
     )
   )
 
+  it.effect("gives back the place of a client that is gone before its handshake is answered", () =>
+    withAccess(
+      (stream) => void stream.pipe(stream),
+      ({ port, capability, sandboxId, world }) =>
+        Effect.gen(function* () {
+          const connections = yield* LiveConnections
+          const handshake = [
+            "GET /api/v2/tunnel?port=5432&client=c HTTP/1.1",
+            "Host: localhost",
+            `Authorization: Bearer ${capability}`,
+            "Connection: Upgrade",
+            "Upgrade: websocket",
+            "Sec-WebSocket-Version: 13",
+            `Sec-WebSocket-Key: ${randomBytes(16).toString("base64")}`,
+            "",
+            ""
+          ].join("\r\n")
+          yield* Effect.promise(() =>
+            Promise.all(
+              Array.from({ length: 160 }, async (_, at) => {
+                const socket = connect(port, "127.0.0.1").on("error", () => {})
+                await once(socket, "connect")
+                socket.write(handshake)
+                // Each goes at another moment of its handshake.
+                for (let turns = at % 20; turns > 0; turns--) await new Promise(setImmediate)
+                socket.resetAndDestroy()
+              })
+            )
+          )
+          const socket = yield* opened(port, capability, "port=5432&client=c")
+          yield* Effect.repeat(
+            Effect.sync(() => connections.count()),
+            { until: (count) => count === 1, schedule: Schedule.spaced(5) }
+          ).pipe(
+            Effect.timeout("10 seconds"),
+            Effect.catchTag("TimeoutError", () => Effect.void)
+          )
+          assert.strictEqual(connections.count(), 1)
+          assert.strictEqual(world.machines.get(sandboxId)!.tunnels.size, 1)
+          socket.terminate()
+        })
+    )
+  )
+
   it.effect("is not offered unless it is switched on", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
@@ -307,12 +410,15 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
         expiresAt: 3_600_000
       }
       const capability = yield* Capability
-      const sealed = yield* capability.seal(claims)
+      const sealing = yield* capability.newSealing
+      const sealed = yield* capability.seal(claims, sealing)
+      assert.strictEqual(yield* capability.seal(claims, sealing), sealed)
+      assert.notStrictEqual(yield* capability.seal(claims, yield* capability.newSealing), sealed)
       assert.notInclude(Buffer.from(sealed, "base64url").toString("latin1"), "acc_1")
       assert.deepStrictEqual(yield* capability.open(sealed), claims)
       yield* TestClock.adjust("1 day")
       assert.deepStrictEqual(yield* capability.open(sealed), claims)
-      const [header, ...rest] = (yield* capability.seal(claims)).split(".")
+      const [header, ...rest] = (yield* capability.seal(claims, yield* capability.newSealing)).split(".")
       assert.isNull(yield* capability.open([sealed.split(".")[0], ...rest].join(".")))
       assert.isNull(yield* capability.open([header, ...sealed.split(".").slice(1)].join(".")))
       yield* TestClock.adjust("1 day")

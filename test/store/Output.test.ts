@@ -3,6 +3,7 @@ import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Output, type OutputChunk } from "../../src/store/Output.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
+import { testSettings } from "../support/TestSettings.ts"
 
 const text = (length: number) => Buffer.from(Array.from({ length }, (_, index) => 48 + (index % 10)))
 
@@ -20,7 +21,9 @@ const chunk = (ownerId: string, from: number, to: number, follows = from): Outpu
 
 const readAll = (ownerId: string) => Effect.flatMap(Output, (output) => output.read(ownerId, "stdout", 0, 1000))
 
-layer(Output.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("Output", (it) => {
+layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDatabase.layer)), {
+  excludeTestServices: true
+})("Output", (it) => {
   it.effect("stores nothing of a writer that believes the stream's end to be earlier, and tells it", () =>
     Effect.gen(function* () {
       const output = yield* Output
@@ -140,6 +143,71 @@ layer(Output.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       const page = yield* readAll("op_10")
       assert.deepStrictEqual([page.offset, page.nextOffset, page.truncated], [92, 192, true])
       assert.deepStrictEqual(Buffer.from(page.bytes), Buffer.from(text(192).subarray(92)))
+    })
+  )
+})
+
+const smallShare = {
+  ATOLL_LOG_BYTES_PER_SANDBOX: "20000",
+  ATOLL_OUTPUT_BYTES_PER_SECOND: "100000",
+  ATOLL_OUTPUT_BURST_BYTES: "100000"
+}
+
+layer(Output.layer.pipe(Layer.provide(testSettings(smallShare)), Layer.provideMerge(TestDatabase.layer)), {
+  excludeTestServices: true
+})("Output of a Sandbox with little room", (it) => {
+  /** As counted along the way, and as found in the table. */
+  const stored = (sandboxId: string) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [row] = yield* sql<{ readonly counted: bigint; readonly found: bigint }>`
+        select (select stored_bytes from output_totals where sandbox_id = ${sandboxId}) as counted,
+               (select sum(octet_length(bytes) + 320) from output_chunks where sandbox_id = ${sandboxId})::int8 as found`
+      return { counted: Number(row!.counted), found: Number(row!.found) }
+    })
+  const ofSandbox = (sandboxId: string, ownerId: string, from: number, to: number, at: number) => ({
+    ...chunk(ownerId, from, to),
+    sandboxId,
+    at
+  })
+
+  it.effect("forgets the oldest of it at once, by what it takes on disk, small chunks and all", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      for (let step = 0; step < 100; step++) {
+        yield* output.append([
+          ofSandbox("sbx_a", `op_a${step % 3}`, Math.floor(step / 3), Math.floor(step / 3) + 1, step)
+        ])
+        const { counted, found } = yield* stored("sbx_a")
+        assert.strictEqual(counted, found)
+        assert.isAtMost(counted, 20_000)
+      }
+      const page = yield* output.read("op_a0", "stdout", 0, 1000)
+      assert.deepStrictEqual([page.truncated, page.totalBytes, page.nextOffset], [true, 34, 34])
+      assert.strictEqual((yield* output.read("op_a1", "stdout", 33, 1000)).totalBytes, 33)
+    })
+  )
+
+  it.effect("counts what is trimmed", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.append([ofSandbox("sbx_b", "op_b", 0, 4000, 1), ofSandbox("sbx_b", "op_b", 4000, 8000, 1)])
+      yield* output.trim("op_b", "stdout", 3000)
+      assert.deepStrictEqual(yield* stored("sbx_b"), { counted: 4320, found: 4320 })
+    })
+  )
+
+  it.effect("holds back who writes beyond the rate until it is his turn", () =>
+    Effect.gen(function* () {
+      const output = yield* Output
+      yield* output.append([ofSandbox("sbx_c", "op_c", 0, 60_000, 1)])
+      assert.strictEqual(yield* output.heldBackMs("sbx_c"), 0)
+      const begun = performance.now()
+      const held = yield* Effect.forkChild(output.append([ofSandbox("sbx_c", "op_c", 60_000, 110_000, 1)]))
+      yield* Fiber.join(held)
+      // 110,640 bytes, 100,000 of them at once.
+      assert.isAtLeast(performance.now() - begun, 90)
+      assert.strictEqual((yield* output.offsets("op_c")).stdout, 110_000)
     })
   )
 })

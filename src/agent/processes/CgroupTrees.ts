@@ -12,6 +12,9 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSyn
 import { join } from "node:path"
 import { type ProcessTree, type ProcessTrees, signalPid } from "./ProcessTree.ts"
 
+/** Signals of one step. */
+const KILLS_MAX = 256
+
 /** Null when the directory is not a delegated, writable cgroup v2. */
 export const makeCgroupTrees = (given: string): ProcessTrees | null => {
   // Where controllers were enabled for the children of `given`, those cannot be threaded, but their children can.
@@ -21,11 +24,26 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
   const live = new Set<string>()
   let created = 0
 
-  /** Processes that moved themselves out of their command's cgroup: up, or into one of their own making. */
-  const strays = (): ReadonlyArray<number> => {
+  /** Of processes that moved themselves out of their command's cgroup: up, or into one of their own making. */
+  const strayThreads = (): ReadonlyArray<number> => {
     const outside = childNames(root).filter((name) => !live.has(name))
-    const threads = [...readThreads(root), ...outside.flatMap((name) => readTree(join(root, name)))]
-    return processesOf(threads).filter((pid) => !own.has(pid))
+    const ownThreads = new Set(childNames("/proc/self/task").map(Number))
+    return [...readThreads(root), ...outside.flatMap((name) => readTree(join(root, name)))].filter(
+      (thread) => !ownThreads.has(thread)
+    )
+  }
+
+  /**
+   * KILL to so many that did not get it yet; to all again once all had it. A signal to any thread is one to its whole process, so nothing
+   * needs to be read of them: in a machine that a fork bomb holds, each read takes its time.
+   */
+  const killSome = (threads: ReadonlyArray<number>, hit: Set<number>): void => {
+    const fresh = threads.filter((thread) => !own.has(thread) && !hit.has(thread))
+    for (const thread of fresh.slice(0, KILLS_MAX)) {
+      signalPid(thread, "SIGKILL")
+      hit.add(thread)
+    }
+    if (fresh.length <= KILLS_MAX) hit.clear()
   }
 
   const make = (): string => {
@@ -49,6 +67,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
     const folder = join(root, name)
     live.add(name)
     let killed = false
+    const hit = new Set<number>()
     const pids = () => processesOf(readTree(folder)).filter((pid) => !own.has(pid))
     return {
       threadsFile: threadsFile(folder),
@@ -76,7 +95,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
         } catch {
           // Kernels before 5.2 cannot freeze; repeated kills still get there.
         }
-        for (const pid of [...pids(), ...strays()]) signalPid(pid, "SIGKILL")
+        killSome([...readTree(folder), ...strayThreads()], hit)
         return !isPopulated(folder)
       },
       dispose: () => {

@@ -15,10 +15,11 @@ import { resizeTerminal, type TerminalSize, terminalArgv } from "./terminal.ts"
 import { folderRefusal } from "./workingDirectory.ts"
 
 const TIMEOUT_GRACE_MS = 2_000
-/** How often a tree that is being ended is looked at. */
+/** How often a tree that is being ended is looked at, and at most how seldom one that does not end. */
 const KILL_POLL_MS = 20
+const KILL_POLL_MAX_MS = 1_000
 const SECOND_LOOK_MS = 5
-/** A tree that is not gone this long after KILL (a process stuck in the kernel) is reported as unconfirmed. */
+/** A tree that is not gone this long after KILL (a process stuck in the kernel) is reported as unconfirmed; it is killed on until it is gone. */
 const KILL_CONFIRM_MS = 5_000
 
 export interface CommandSpec {
@@ -46,6 +47,8 @@ export interface CommandHost {
   readonly defaultEnv: Readonly<Record<string, string>>
   /** For the agent's own files of a moment; not readable by commands when `runAs` is set. */
   readonly scratchDir: string
+  /** See memoryKills.ts. */
+  readonly memoryKills: () => number
   /** Runs a program of the agent's own to its end. */
   readonly runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
 }
@@ -54,6 +57,8 @@ export interface Exit {
   readonly exitCode: number | null
   readonly signal: string | null
   readonly timedOut: boolean
+  /** It was killed, and meanwhile the kernel killed for want of memory. */
+  readonly outOfMemory: boolean
   readonly startedAt: number
   readonly finishedAt: number
   readonly stdoutBytes: number
@@ -62,7 +67,15 @@ export interface Exit {
 
 export type TreeState = "running" | "gone" | "unconfirmed"
 
-type Outcome = { readonly code: number | null; readonly signal: string | null; readonly finishedAt: number }
+type Outcome = {
+  readonly code: number | null
+  readonly signal: string | null
+  readonly outOfMemory: boolean
+  readonly finishedAt: number
+}
+
+/** As a shell reports that a signal ended what it ran. */
+const KILLED_CODE = 128 + 9
 
 export class CommandProcess {
   readonly key: string
@@ -82,15 +95,19 @@ export class CommandProcess {
   /** Null when its program could not be executed. */
   private readonly process: Launched | null
   private readonly host: CommandHost
+  /** Before it started. */
+  private readonly memoryKills: number
   private outcome: Outcome | null = null
   private timedOut = false
   private timeout: NodeJS.Timeout | null = null
-  private ending: { killAt: number; done: boolean; timer: NodeJS.Timeout | null } | null = null
+  /** `isReported`: how it went was told, though it may still go on. */
+  private ending: { killAt: number; isReported: boolean; waitMs: number; timer: NodeJS.Timeout | null } | null = null
   private disposed = false
 
   /** Throws a Refusal when the command cannot be started for a reason of the caller's. */
   static async start(key: string, spec: CommandSpec, host: CommandHost): Promise<CommandProcess> {
     const startedAt = Date.now()
+    const memoryKills = host.memoryKills()
     const tree = host.trees.create()
     const stdout = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
     const stderr = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
@@ -118,7 +135,7 @@ export class CommandProcess {
         return cause
       })
       const process = launched instanceof Error ? null : launched
-      command = new CommandProcess(key, spec, host, { startedAt, tree, stdout, stderr, process })
+      command = new CommandProcess(key, spec, host, { startedAt, memoryKills, tree, stdout, stderr, process })
       if (launched instanceof Error) command.notStarted(spec.argv[0]!, launched)
       return command
     } catch (cause) {
@@ -135,6 +152,7 @@ export class CommandProcess {
     host: CommandHost,
     made: {
       readonly startedAt: number
+      readonly memoryKills: number
       readonly tree: ProcessTree
       readonly stdout: OutputBuffer
       readonly stderr: OutputBuffer
@@ -144,6 +162,7 @@ export class CommandProcess {
     this.key = key
     this.host = host
     this.startedAt = made.startedAt
+    this.memoryKills = made.memoryKills
     this.tree = made.tree
     this.process = made.process
     this.input = made.process?.input ?? null
@@ -161,6 +180,11 @@ export class CommandProcess {
   /** True until the outcome is known to the last byte and the tree is settled. */
   get running(): boolean {
     return this.settled === null
+  }
+
+  /** Its own process has ended; what it wrote and what it left may still be looked at. */
+  get hasEnded(): boolean {
+    return this.outcome !== null
   }
 
   /** True when processes of the tree may be left, after `settled` too. */
@@ -181,14 +205,16 @@ export class CommandProcess {
 
   /** TERM to the tree now, KILL after `graceMs`; a second call can only bring the KILL forward. */
   kill(graceMs: number): void {
-    const killAt = Date.now() + graceMs
-    if (this.ending !== null) {
-      if (!this.ending.done) this.ending.killAt = Math.min(this.ending.killAt, killAt)
-      return
-    }
     if (this.disposed) return
-    this.ending = { killAt, done: false, timer: null }
-    if (graceMs > 0) this.tree.terminate()
+    const killAt = Date.now() + graceMs
+    if (this.ending === null) {
+      this.ending = { killAt, isReported: false, waitMs: KILL_POLL_MS, timer: null }
+      if (graceMs > 0) this.tree.terminate()
+    } else {
+      this.ending.killAt = Math.min(this.ending.killAt, killAt)
+      this.ending.waitMs = KILL_POLL_MS
+      if (this.ending.timer !== null) clearTimeout(this.ending.timer)
+    }
     this.pursue()
   }
 
@@ -206,7 +232,7 @@ export class CommandProcess {
 
   /** Looks whether background processes that were left have ended by now. */
   sweep(): void {
-    if (this.disposed || this.settled === null || (this.ending !== null && !this.ending.done)) return
+    if (this.disposed || this.settled === null || this.ending !== null) return
     if (!this.tree.isEmpty()) return
     this.settled = "gone"
     this.dispose()
@@ -221,7 +247,9 @@ export class CommandProcess {
 
   private ended(code: number | null, signal: string | null): void {
     if (this.outcome !== null) return
-    this.outcome = { code, signal, finishedAt: Date.now() }
+    const wasKilled = signal === "SIGKILL" || code === KILLED_CODE
+    const outOfMemory = wasKilled && this.ending === null && this.host.memoryKills() > this.memoryKills
+    this.outcome = { code, signal, outOfMemory, finishedAt: Date.now() }
     if (this.timeout !== null) clearTimeout(this.timeout)
     this.progress()
   }
@@ -240,6 +268,7 @@ export class CommandProcess {
         exitCode: this.outcome.signal === null ? this.outcome.code : null,
         signal: this.outcome.signal,
         timedOut: this.timedOut,
+        outOfMemory: this.outcome.outOfMemory,
         startedAt: this.startedAt,
         finishedAt: this.outcome.finishedAt,
         stdoutBytes: this.stdout.end,
@@ -253,7 +282,7 @@ export class CommandProcess {
   /** A tree that is not empty is looked at twice: the kernel may take a moment to count out the command that just ended. */
   private settle(secondLook = false): void {
     if (this.settled !== null || this.exit === null) return
-    if (this.ending !== null && !this.ending.done) return
+    if (this.ending !== null && !this.ending.isReported) return
     if (this.process?.isAlone() || this.tree.isEmpty()) {
       this.settled = "gone"
       this.dispose()
@@ -266,21 +295,24 @@ export class CommandProcess {
     for (const listener of this.listeners) listener()
   }
 
-  /** From TERM to the tree's end, one look at a time. */
+  /** From TERM to the tree's end, one look at a time, for as long as something lives. */
   private pursue(): void {
     const ending = this.ending
     if (ending === null) return
     ending.timer = null
     const now = Date.now()
     const gone = now >= ending.killAt ? this.tree.kill() : this.tree.isEmpty()
-    if (!gone && now < ending.killAt + KILL_CONFIRM_MS) {
-      const waitMs = now < ending.killAt ? Math.min(KILL_POLL_MS, ending.killAt - now) : KILL_POLL_MS
+    const isConfirming = !gone && now < ending.killAt + KILL_CONFIRM_MS
+    if (!gone) {
+      if (!isConfirming) ending.waitMs = Math.min(2 * ending.waitMs, KILL_POLL_MAX_MS)
+      const waitMs = now < ending.killAt ? Math.min(KILL_POLL_MS, ending.killAt - now) : ending.waitMs
       ending.timer = setTimeout(() => this.pursue(), waitMs)
-      return
     }
-    ending.done = true
+    if (isConfirming) return
     if (this.settled !== null) this.settled = gone ? "gone" : "unconfirmed"
     if (this.settled === "gone") this.dispose()
+    if (ending.isReported) return
+    ending.isReported = true
     if (this.outcome !== null) this.progress()
     this.settle()
   }

@@ -5,6 +5,7 @@ import { closeSync, writeFileSync } from "node:fs"
 import { type Launch, ProcessEnd } from "./Launch.ts"
 import { OutputReader } from "./OutputReader.ts"
 import type { OutputPipes } from "./outputPipes.ts"
+import { posixSignal } from "./signals.ts"
 import { checkFolder } from "./workingDirectory.ts"
 
 const PREFER_AGAIN_MS = 10
@@ -76,7 +77,8 @@ export const launchByNode =
       child.on("exit", (code, signal) => {
         clearTimeout(watching)
         clearTimeout(preference)
-        end.set(code, signal)
+        // A real-time signal is told as an exit with 0: Node has no name for it and says no more of how a child ended.
+        end.set(code, signal === null ? null : posixSignal(signal))
         for (const reader of readers) reader.processExited()
       })
       // The command may end before it has read everything.

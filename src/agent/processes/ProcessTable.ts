@@ -4,15 +4,15 @@
  * Bounded in number and in bytes; past the bound the oldest finished commands go first, those whose output was all acknowledged before the others.
  */
 import { Refusal } from "../routes.ts"
+import { RUNNING_MAX } from "../wire.ts"
 import { type CommandHost, CommandProcess, type CommandSpec } from "./CommandProcess.ts"
 
-export const RUNNING_MAX = 256
 const KNOWN_MAX = 1_024
 /** Keys whose command is over for good; a start that comes late, on another connection perhaps, finds it here. */
 const ENDED_MAX = 16_384
 /** How often background processes of finished commands are looked for. */
 const SWEEP_MS = 5_000
-/** A command that is forgotten while it runs is ended. */
+/** A command that is forgotten before it has ended is ended, tree and all; what one left behind that ended by itself goes on, as with sshd. */
 const FORGET_GRACE_MS = 2_000
 
 export class ProcessTable {
@@ -88,7 +88,7 @@ export class ProcessTable {
     const command = this.commands.get(key)
     if (command === undefined) return
     this.commands.delete(key)
-    if (command.running) command.kill(FORGET_GRACE_MS)
+    if (!command.hasEnded) command.kill(FORGET_GRACE_MS)
     command.discard()
     if (command.treeAlive) this.linger(command)
   }

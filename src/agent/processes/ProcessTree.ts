@@ -17,7 +17,7 @@ export interface ProcessTree {
   readonly isEmpty: () => boolean
   /** Sends TERM (and CONT, for those that are stopped) to every process of the tree. */
   readonly terminate: () => void
-  /** Kills every process of the tree. True when none is left; call it again until then. */
+  /** Stops the tree from growing and kills processes of it, a bounded number at a time. True when none is left; call it again until then. */
   readonly kill: () => boolean
   /** Gives back what the tree holds; only once it is empty. */
   readonly dispose: () => void

@@ -9,6 +9,7 @@ import type { Writable } from "node:stream"
 import { type Launch, type Launched, type LaunchRequest, type Output, ProcessEnd } from "./Launch.ts"
 import type { OutputBuffer } from "./OutputBuffer.ts"
 import type { ProcessTrees } from "./ProcessTree.ts"
+import { signalName } from "./signals.ts"
 
 const REQUEST_MAX_BYTES = 4 * 1024 * 1024
 const Request = { start: 1, credit: 2, forget: 3 } as const
@@ -21,15 +22,8 @@ const AT_FOLDER = 1
 const CREDIT_BYTES = 64 * 1024
 
 const errorNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]))
-const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]))
-/** The first that a program can use: the C library keeps two. */
-const FIRST_REAL_TIME_SIGNAL = 34
 
 const errnoException = (code: string): NodeJS.ErrnoException => Object.assign(new Error(code), { code })
-
-const signalName = (number: number): string =>
-  signalNames.get(number) ??
-  (number === FIRST_REAL_TIME_SIGNAL ? "SIGRTMIN" : `SIGRTMIN+${number - FIRST_REAL_TIME_SIGNAL}`)
 
 /** @source waitpid(2): the low seven bits are the signal, the next byte the exit code */
 const endOf = (status: number): readonly [number | null, string | null] => {

@@ -12,7 +12,7 @@ import { type Handler, Refusal } from "../routes.ts"
 import type { CommandProcess } from "./CommandProcess.ts"
 import { writeFrames } from "./frameWriter.ts"
 import type { ProcessTable } from "./ProcessTable.ts"
-import { FrameDecoder, FrameType, type RawFrame } from "./processFrames.ts"
+import { FRAME_PAYLOAD_MAX_BYTES, FrameDecoder, FrameType, type RawFrame } from "./processFrames.ts"
 import { commandSpec } from "./processRoutes.ts"
 import type { TerminalSize } from "./terminal.ts"
 
@@ -57,7 +57,7 @@ export const channelRoute =
   (table: ProcessTable): Handler =>
   async (stream) => {
     const key = `channel-${randomUUID()}`
-    const decoder = new FrameDecoder()
+    const decoder = new FrameDecoder(FRAME_PAYLOAD_MAX_BYTES)
     let command: CommandProcess | null = null
     stream.once("close", () => table.forget(key))
     for await (const chunk of stream as AsyncIterable<Buffer>) {

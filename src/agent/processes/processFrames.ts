@@ -2,11 +2,18 @@
  * The wire form of `ProcessFrame`: what an attach stream carries from the agent to the service.
  *
  * A frame is a 16-byte head and a payload. Head: type (u8), three zero bytes, payload length (u32), stream offset (f64), big endian.
- * Types 1 and 2 carry bytes of stdout and stderr at that offset; 3 (`exited`) and 4 (`settled`) carry JSON at offset 0.
+ * Types 1 and 2 carry bytes of stdout and stderr at that offset, at least one; 3 (`exited`) and 4 (`settled`) carry JSON at offset 0.
  */
+import { OUTPUT_END_MAX } from "../wire.ts"
+
 export const FRAME_HEAD_BYTES = 16
 /** No frame carries more; a decoder that sees more has lost the framing. */
 export const FRAME_PAYLOAD_MAX_BYTES = 256 * 1024
+/** JSON in a frame: `exited`, `settled`. The other way `start` comes with its arguments and environment, see `FrameDecoder`. */
+export const FRAME_JSON_MAX_BYTES = 1024
+/** Frames of output that are no larger are put together with those that follow them: each costs its reader as much as a large one. */
+const SMALL_BYTES = 2 * 1024
+const GATHERED_BYTES = 16 * 1024
 
 export const FrameType = { stdout: 1, stderr: 2, exited: 3, settled: 4 } as const
 export type FrameType = (typeof FrameType)[keyof typeof FrameType]
@@ -30,14 +37,32 @@ export const jsonFrame = (type: FrameType, value: unknown): Buffer => {
   return Buffer.concat([frameHead(type, 0, payload.length), payload])
 }
 
-/** Cuts a byte stream into frames. Output payloads come as soon as any of their bytes do, as frames with their own offset. */
+/** A frame of output that came last of its stream, and what was put behind it. */
+interface Growing {
+  readonly frame: { readonly type: number; readonly offset: number; payload: Uint8Array }
+  /** Null while it is alone. */
+  bytes: Buffer | null
+  used: number
+}
+
+type LastOfEach = [stdout: Growing | null, stderr: Growing | null]
+
+/**
+ * Cuts a byte stream into frames. Output payloads come as soon as any of their bytes do, as frames with their own offset. Work and memory are
+ * bounded by the bytes that came, whatever the frames are: a frame without payload is no frame, and small ones come out as one.
+ */
 export class FrameDecoder {
-  private head: Buffer = Buffer.alloc(FRAME_HEAD_BYTES)
+  private readonly head: Buffer = Buffer.alloc(FRAME_HEAD_BYTES)
+  private readonly jsonMaxBytes: number
   private headFilled = 0
   private type = 0
   private offset = 0
   private remaining = 0
   private json: Array<Uint8Array> = []
+
+  constructor(jsonMaxBytes = FRAME_JSON_MAX_BYTES) {
+    this.jsonMaxBytes = jsonMaxBytes
+  }
 
   /** True between two frames: where a well-formed stream may end. */
   get atBoundary(): boolean {
@@ -47,8 +72,9 @@ export class FrameDecoder {
   /** Throws a RangeError when the bytes are no frames. */
   push(chunk: Uint8Array): Array<RawFrame> {
     const frames: Array<RawFrame> = []
+    const growing: LastOfEach = [null, null]
     let position = 0
-    while (position < chunk.length || (this.headFilled === FRAME_HEAD_BYTES && this.remaining === 0)) {
+    while (position < chunk.length) {
       if (this.headFilled < FRAME_HEAD_BYTES) {
         const take = Math.min(FRAME_HEAD_BYTES - this.headFilled, chunk.length - position)
         this.head.set(chunk.subarray(position, position + take), this.headFilled)
@@ -56,24 +82,35 @@ export class FrameDecoder {
         position += take
         if (this.headFilled < FRAME_HEAD_BYTES) break
         this.readHead()
+        if (position === chunk.length) break
       }
       const take = Math.min(this.remaining, chunk.length - position)
       const part = chunk.subarray(position, position + take)
       position += take
       this.remaining -= take
       if (this.type === FrameType.stdout || this.type === FrameType.stderr) {
-        if (take > 0) frames.push({ type: this.type, offset: this.offset, payload: part })
+        const index = this.type === FrameType.stdout ? 0 : 1
+        if (!join(growing[index], this.offset, part)) {
+          const frame = { type: this.type, offset: this.offset, payload: part }
+          frames.push(frame)
+          finish(growing, index)
+          growing[index] = take > SMALL_BYTES ? null : { frame, bytes: null, used: take }
+        }
         this.offset += take
       } else {
-        if (take > 0) this.json.push(Uint8Array.from(part))
+        this.json.push(Uint8Array.from(part))
         if (this.remaining === 0) {
           frames.push({ type: this.type, offset: 0, payload: Buffer.concat(this.json) })
           this.json = []
+          // What comes after it stays after it.
+          finish(growing, 0)
+          finish(growing, 1)
         }
       }
-      if (this.remaining > 0) break
-      this.headFilled = 0
+      if (this.remaining === 0) this.headFilled = 0
     }
+    finish(growing, 0)
+    finish(growing, 1)
     return frames
   }
 
@@ -81,9 +118,37 @@ export class FrameDecoder {
     this.type = this.head.readUInt8(0)
     this.remaining = this.head.readUInt32BE(4)
     this.offset = this.head.readDoubleBE(8)
-    const known = this.type >= FrameType.stdout && this.type <= FrameType.settled
-    if (!known || this.remaining > FRAME_PAYLOAD_MAX_BYTES || !Number.isSafeInteger(this.offset) || this.offset < 0) {
+    const isOutput = this.type === FrameType.stdout || this.type === FrameType.stderr
+    const isKnown = isOutput || this.type === FrameType.exited || this.type === FrameType.settled
+    if (
+      !isKnown ||
+      this.remaining === 0 ||
+      this.remaining > (isOutput ? FRAME_PAYLOAD_MAX_BYTES : this.jsonMaxBytes) ||
+      !Number.isSafeInteger(this.offset) ||
+      this.offset < 0 ||
+      this.offset + this.remaining > OUTPUT_END_MAX
+    ) {
       throw new RangeError("not a process frame")
     }
   }
+}
+
+/** Nothing more is put behind it. */
+const finish = (growing: LastOfEach, index: 0 | 1): void => {
+  const last = growing[index]
+  if (last !== null && last.bytes !== null) last.frame.payload = last.bytes.subarray(0, last.used)
+  growing[index] = null
+}
+
+/** Puts a small piece behind the last one of its stream. False when it must be a frame of its own. */
+const join = (last: Growing | null, offset: number, part: Uint8Array): boolean => {
+  if (last === null || part.length > SMALL_BYTES || last.frame.offset + last.used !== offset) return false
+  if (last.used + part.length > GATHERED_BYTES) return false
+  if (last.bytes === null) {
+    last.bytes = Buffer.allocUnsafeSlow(GATHERED_BYTES)
+    last.bytes.set(last.frame.payload, 0)
+  }
+  last.bytes.set(part, last.used)
+  last.used += part.length
+  return true
 }

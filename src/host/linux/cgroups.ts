@@ -20,6 +20,8 @@ export interface CgroupLimits {
 export interface CgroupHost {
   /** Mount points of cgroup v1 controllers. */
   readonly v1: Readonly<Partial<Record<Controller, string>>>
+  /** An empty cgroup of v1's cpuset, only to be shown: the JVM believes no limits where it finds none. Null where cpuset is not of v1. */
+  readonly cpuset: string | null
   /** Mount point of the v2 hierarchy. */
   readonly v2: string | null
   /** Controllers that v2 hands to our directory. */
@@ -43,6 +45,7 @@ const writable = (path: string): boolean => {
 
 export const NO_CGROUPS: CgroupHost = {
   v1: {},
+  cpuset: null,
   v2: null,
   v2Controllers: new Set(),
   enforced: { memory: false, pids: false, cpu: false }
@@ -53,6 +56,7 @@ export const NO_CGROUPS: CgroupHost = {
  */
 export const detectCgroups = (instance: string, use: boolean): CgroupHost => {
   const v1: Partial<Record<Controller, string>> = {}
+  let cpuset: string | null = null
   let v2: string | null = null
   const v2Controllers = new Set<string>()
   for (const line of readFileSync("/proc/self/mounts", "latin1").split("\n")) {
@@ -61,8 +65,9 @@ export const detectCgroups = (instance: string, use: boolean): CgroupHost => {
     const own = join(path, instance)
     try {
       if (type === "cgroup") {
+        if (options.split(",").includes("cpuset")) cpuset = own
         const found = (["memory", "pids", "cpu", "cpuacct"] as const).filter((it) => options.split(",").includes(it))
-        if (found.length === 0) continue
+        if (found.length === 0 && cpuset !== own) continue
         if (use) mkdirSync(own, { recursive: true })
         for (const controller of found) v1[controller] = own
       } else if (type === "cgroup2" && v2 === null) {
@@ -75,7 +80,7 @@ export const detectCgroups = (instance: string, use: boolean): CgroupHost => {
     }
   }
   const has = (controller: Controller) => v1[controller] !== undefined || v2Controllers.has(controller)
-  return { v1, v2, v2Controllers, enforced: { memory: has("memory"), pids: has("pids"), cpu: has("cpu") } }
+  return { v1, cpuset, v2, v2Controllers, enforced: { memory: has("memory"), pids: has("pids"), cpu: has("cpu") } }
 }
 
 const available = (root: string): ReadonlyArray<string> => {
@@ -172,7 +177,8 @@ export const removeCgroups = async (host: CgroupHost, name: string): Promise<boo
 
 /** Removes this instance's own directories where nothing is in them. */
 export const releaseCgroups = async (host: CgroupHost): Promise<void> => {
-  for (const path of folders(host, ".")) await rmdir(path).catch(() => {})
+  const own = host.cpuset === null ? folders(host, ".") : [...folders(host, "."), host.cpuset]
+  for (const path of own) await rmdir(path).catch(() => {})
 }
 
 /** The Sandboxes of which there are cgroups with processes in them. Nothing in a Sandbox can make one there. */

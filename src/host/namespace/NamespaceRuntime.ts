@@ -136,6 +136,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             : Effect.succeed(sample)
         ),
       downs: downs(host),
+      stalls: Stream.empty,
       console: console(host)
     })
   })

@@ -5,6 +5,7 @@ import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, makeCgroups } from "../linux/cgroups.ts"
+import { cgroupViews, lxcfsViews } from "../linux/limitViews.ts"
 import { connectNetwork } from "../linux/networkNamespace.ts"
 import { identify, identifyInside } from "../linux/ProcessIdentity.ts"
 import type { HostLayout } from "./HostLayout.ts"
@@ -105,6 +106,8 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       workspace: workspaceOf(place),
       cgroup: groups.delegated,
       tmp: temporaryOf(place),
+      views: [...(uid === null ? [] : cgroupViews(cgroups, spec.sandboxId)), ...lxcfsViews()],
+      vcpus: spec.vcpus,
       memoryBytes: spec.memoryBytes,
       seccomp: seccomp !== null,
       networkEnabled: spec.networkEnabled,

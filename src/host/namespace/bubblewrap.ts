@@ -5,6 +5,7 @@
  * @source bwrap(1) 0.8; lab.md "bubblewrap"
  */
 import { AGENT_NODE_ARGUMENTS } from "../../runtime/agentClient/agentBundle.ts"
+import type { View } from "../linux/limitViews.ts"
 import { SANDBOX_HOSTNAME, SANDBOX_UID, SANDBOX_USER, systemArguments } from "./systemFiles.ts"
 
 /** The descriptors that the launcher passes to bwrap; only the first reaches the agent. */
@@ -20,6 +21,9 @@ export interface BubblewrapOptions {
   readonly cgroup: string | null
   /** On the volume: in memory it would be small, and what fills it could not be reclaimed. */
   readonly tmp: string
+  /** What shows programs their limits. */
+  readonly views: ReadonlyArray<View>
+  readonly vcpus: number
   /** The Sandbox's memory, of which /dev/shm and /run may take a third together. */
   readonly memoryBytes: number
   readonly seccomp: boolean
@@ -41,6 +45,7 @@ const environment = (options: BubblewrapOptions): Readonly<Record<string, string
   ATOLL_AGENT_GENERATION: String(options.generation),
   ATOLL_AGENT_RUN_DIR: "/run/atoll-agent",
   ATOLL_AGENT_USER: SANDBOX_USER,
+  ATOLL_AGENT_VCPUS: String(options.vcpus),
   ...(options.cgroup === null ? {} : { ATOLL_AGENT_CGROUP: `${OWN}/cgroup` })
 })
 
@@ -67,10 +72,11 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     "--clearenv",
     ...Object.entries(environment(options)).flatMap(([name, value]) => ["--setenv", name, value]),
     // Without a mode of their own the folders that binds need are closed to all but their owner.
-    ...["/opt", OWN, "/var"].flatMap((path) => ["--perms", "0755", "--dir", path]),
+    ...["/opt", OWN, "/sys", "/sys/fs", "/sys/fs/cgroup", "/var"].flatMap((path) => ["--perms", "0755", "--dir", path]),
     ...systemArguments(options.etc),
     ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"],
     ...["--proc", "/proc", "--dev", "/dev"],
+    ...options.views.flatMap(({ from, to }) => ["--ro-bind", from, to]),
     ...tmpfs("/dev/shm", Math.floor(options.memoryBytes / 4), "1777"),
     ...tmpfs("/run", Math.floor(options.memoryBytes / 16), "0755"),
     ...["--bind", options.workspace, "/workspace", "--bind", options.tmp, "/tmp"],

@@ -1,64 +1,76 @@
-/** Reads what machines write to their consoles, each from where this process left off. */
-import { constants } from "node:fs"
-import { open } from "node:fs/promises"
+/**
+ * Reads what machines write to their consoles. QEMU keeps it in a ring that a read empties; how much was read is written down, so that offsets
+ * go on where they were after the service was started anew.
+ *
+ * @source QEMU qapi/char.json "ringbuf-read"
+ */
+import { setTimeout as sleep } from "node:timers/promises"
 import type { ConsoleChunk } from "../../runtime/Runtime.ts"
+import { CONSOLE } from "./machineArguments.ts"
+import type { Qmp } from "./Qmp.ts"
+import type { SandboxFolder } from "./SandboxFolder.ts"
 
 const CHUNK_MAX_BYTES = 64 * 1024
-/** A console that has grown past this is emptied once it was read: nothing that a guest does fills the host's disk by it. */
-const FILE_MAX_BYTES = 1024 ** 2
+/** A QEMU that does not answer keeps nobody else's console waiting; its answer is taken whenever it comes. */
+const PATIENCE_MS = 250
 
-interface Position {
-  readonly generation: number
-  /** Bytes of this generation that were emptied away. */
-  base: number
-  /** Where to read on in the file. */
-  next: number
-}
-
-export interface ConsoleFile {
+export interface ConsoleSource {
   readonly sandboxId: string
   readonly generation: number
-  readonly path: string
+  readonly qmp: Pick<Qmp, "execute">
+  readonly folder: Pick<SandboxFolder, "consoleOffset" | "noteConsoleOffset">
+}
+
+interface Reading {
+  readonly qmp: ConsoleSource["qmp"]
+  readonly ended: Promise<void>
+  /** Undefined until then. */
+  chunk: ConsoleChunk | null | undefined
 }
 
 export class Consoles {
-  private readonly positions = new Map<string, Position>()
+  private readonly underWay = new Map<string, Reading>()
 
-  /** What has come since the last look. Forgets machines that are not asked for any more. */
-  async read(files: ReadonlyArray<ConsoleFile>): Promise<ReadonlyArray<ConsoleChunk>> {
+  /** What has come since the last look. */
+  async read(sources: ReadonlyArray<ConsoleSource>): Promise<ReadonlyArray<ConsoleChunk>> {
+    const asked = new Set(sources.map(({ sandboxId }) => sandboxId))
+    for (const sandboxId of this.underWay.keys()) if (!asked.has(sandboxId)) this.underWay.delete(sandboxId)
+    if (sources.length === 0) return []
+    const patience = new AbortController()
+    const late = sleep(PATIENCE_MS, undefined, { signal: patience.signal }).catch(() => {})
+    await Promise.race([Promise.all(sources.map((source) => this.readingOf(source).ended)), late])
+    patience.abort()
     const chunks: Array<ConsoleChunk> = []
-    for (const file of files) {
-      const chunk = await this.readOne(file).catch(() => null)
+    for (const [sandboxId, { chunk }] of this.underWay) {
+      if (chunk === undefined) continue
+      this.underWay.delete(sandboxId)
       if (chunk !== null) chunks.push(chunk)
     }
-    const asked = new Set(files.map(({ sandboxId }) => sandboxId))
-    for (const sandboxId of this.positions.keys()) if (!asked.has(sandboxId)) this.positions.delete(sandboxId)
     return chunks
   }
 
-  private async readOne({ sandboxId, generation, path }: ConsoleFile): Promise<ConsoleChunk | null> {
-    let position = this.positions.get(sandboxId)
-    if (position?.generation !== generation) {
-      position = { generation, base: 0, next: 0 }
-      this.positions.set(sandboxId, position)
+  private readingOf(source: ConsoleSource): Reading {
+    const known = this.underWay.get(source.sandboxId)
+    if (known?.qmp === source.qmp) return known
+    const read = readOne(source).catch(() => null)
+    const reading: Reading = {
+      qmp: source.qmp,
+      chunk: undefined,
+      ended: read.then((chunk) => {
+        reading.chunk = chunk
+      })
     }
-    // QEMU's user owns the file, not the folder; still nothing but a plain file is read.
-    const file = await open(path, constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK)
-    try {
-      const stat = await file.stat()
-      if (!stat.isFile() || stat.size <= position.next) return null
-      const buffer = Buffer.alloc(Math.min(CHUNK_MAX_BYTES, stat.size - position.next))
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, position.next)
-      const offset = position.base + position.next
-      position.next += bytesRead
-      if (position.next >= FILE_MAX_BYTES && position.next >= stat.size) {
-        await file.truncate(0)
-        position.base += position.next
-        position.next = 0
-      }
-      return { sandboxId, generation, offset, bytes: buffer.subarray(0, bytesRead) }
-    } finally {
-      await file.close()
-    }
+    this.underWay.set(source.sandboxId, reading)
+    return reading
   }
+}
+
+const readOne = async ({ sandboxId, generation, qmp, folder }: ConsoleSource): Promise<ConsoleChunk | null> => {
+  const read = await qmp.execute("ringbuf-read", { device: CONSOLE, size: CHUNK_MAX_BYTES, format: "base64" })
+  const bytes = Buffer.from(typeof read === "string" ? read : "", "base64")
+  if (bytes.length === 0) return null
+  const offset = await folder.consoleOffset(generation)
+  // Before anybody has them: what a crash loses now is a gap, and nothing is ever told under another's offset.
+  await folder.noteConsoleOffset(generation, offset + bytes.length)
+  return { sandboxId, generation, offset, bytes }
 }

@@ -5,6 +5,7 @@ import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { goneWithin, isAlive, signal } from "../linux/ProcessIdentity.ts"
+import type { HostRoom } from "./HostRoom.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import { killProcess, saveState } from "./Machine.ts"
 import { machineFiles } from "./machineArguments.ts"
@@ -13,14 +14,17 @@ import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
 /** A guest that writes its last data and powers off; then it is killed, and its journal has what was synced. */
 const HALT_TIMEOUT_MS = 15_000
+const STALLED_HALT_TIMEOUT_MS = 3_000
 const FLUSH_TIMEOUT_MS = 20_000
 
 export class Endings {
   private readonly live: LiveMachines
+  private readonly room: HostRoom
   private readonly uids: HostUsers
 
-  constructor(live: LiveMachines, uids: HostUsers) {
+  constructor(live: LiveMachines, room: HostRoom, uids: HostUsers) {
     this.live = live
+    this.room = room
     this.uids = uids
   }
 
@@ -30,8 +34,11 @@ export class Endings {
       if (record.state === "running" && (yield* this.live.adopted(folder, record))) {
         const live = this.live.get(record.sandboxId)!
         live.expected = true
+        // One that the host holds up may have room by now; else it has no way to write its last data, whatever it is given.
+        if (live.stall) yield* Effect.ignore(attempt("resuming a machine", () => live.machine.qmp.execute("cont")))
         live.machine.boot.halt()
-        yield* Effect.promise(() => goneWithin(() => isAlive(live.machine.process), HALT_TIMEOUT_MS))
+        const timeoutMs = live.stall ? STALLED_HALT_TIMEOUT_MS : HALT_TIMEOUT_MS
+        yield* Effect.promise(() => goneWithin(() => isAlive(live.machine.process), timeoutMs))
       }
       yield* this.kill(record)
       yield* attempt("removing a boot's files", async () => {
@@ -73,19 +80,37 @@ export class Endings {
       }
       const live = this.live.get(record.sandboxId)!
       const { machine } = live
+      if (live.stall) return yield* unavailable(live.stall.message)
+      yield* this.room
+        .hasRoomToSleep(record)
+        .pipe(
+          Effect.catchTag("NoRoom", ({ detail }) =>
+            Effect.andThen(
+              Effect.logWarning(`Sandbox ${record.sandboxId} cannot sleep. ${detail}`),
+              Effect.fail(unavailable("This host's disk has no room for the Sandbox's memory."))
+            )
+          )
+        )
       // A sleeping machine that is then stopped loses its memory, but nothing that was written.
       yield* attempt("flushing a volume", () => machine.boot.flush(FLUSH_TIMEOUT_MS))
       machine.session.close()
       yield* attempt("pausing a machine", async () => {
         await folder.makeEmpty("suspended", record.uid)
         await machine.qmp.execute("stop")
-      })
-      yield* saveState(machine, machineFiles.suspended, { memoryIsShared: false }).pipe(
-        Effect.tapError(() => attempt("resuming a machine", () => machine.qmp.execute("cont")).pipe(Effect.ignore))
+      }).pipe(
+        Effect.andThen(saveState(machine, machineFiles.suspended, { memoryIsShared: false })),
+        // It stays awake, and nothing of the sleep is left.
+        Effect.tapError(() =>
+          Effect.andThen(
+            Effect.ignore(attempt("resuming a machine", () => machine.qmp.execute("cont"))),
+            Effect.ignore(attempt("removing a saved state", () => rm(folder.file("suspended"), { force: true })))
+          )
+        )
       )
       live.expected = true
       yield* note({ ...record, state: "suspended" })
       yield* this.kill(record)
+      // Its root disk is kept: the memory belongs to it.
       yield* note({ ...record, state: "suspended", process: null, network: null })
     })
   }

@@ -1,14 +1,23 @@
 /** What of this host is given to machines: asks `Admission` with what is held by now, and writes down who was let in. */
-import { Effect, Semaphore } from "effect"
+import { Effect, Schema, Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
-import type { RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
+import { diskObstacle, type PromisedFile } from "../linux/diskRoom.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
-import { type Held, heldBy, refusal } from "./Admission.ts"
+import { type Held, obstacle } from "./Admission.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
+
+/** `detail` is for the operator: no tenant is told what this host has. */
+export class NoRoom extends Schema.TaggedError<NoRoom>()("NoRoom", { detail: Schema.String }) {}
+
+/** What a qcow2 file has beside its clusters: tables of less than a thousandth, and what a discard leaves behind. */
+const OVERLAY_MARGIN = 1.01
+
+type Wanted = Omit<MachineRecord, "uid">
 
 export class HostRoom {
   private readonly host: QemuHost
@@ -23,13 +32,12 @@ export class HostRoom {
   }
 
   /** Refuses, or writes down that this machine is being started. One at a time: two must not both take the last room. */
-  admit(record: Omit<MachineRecord, "uid">): Effect.Effect<MachineRecord, RuntimeRefused | RuntimeUnavailable> {
+  admit(record: Wanted): Effect.Effect<MachineRecord, NoRoom | RuntimeUnavailable> {
     const folder = new SandboxFolder(this.host.root, record.sandboxId)
     return this.admissions.withPermits(1)(
       Effect.gen({ self: this }, function* () {
         const known = yield* attempt("reading a record", () => folder.read())
-        const newVolume = (yield* attempt("looking for a volume", () => allocatedBytes(folder.file("volume")))) === null
-        yield* this.hasRoom(record, newVolume)
+        yield* this.hasRoom(record)
         return yield* attempt("preparing a machine", async () => {
           // The volume is its user's.
           const uid = known === null ? await this.uids.take(record.sandboxId) : known.uid
@@ -42,19 +50,52 @@ export class HostRoom {
     )
   }
 
-  /** Refuses when there is no room for this machine beside the others. */
-  hasRoom(
-    record: Omit<MachineRecord, "uid">,
-    newVolume: boolean
-  ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+  /** The same for a machine that sleeps: its record says so until it is awake, so two that wake are told apart by what they hold. */
+  readmit(record: MachineRecord): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
+    return this.admissions.withPermits(1)(this.hasRoom(record))
+  }
+
+  /** Refuses when the disk cannot take the memory of a machine that is to sleep. */
+  hasRoomToSleep(record: MachineRecord): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
+    const { root } = this.host
+    return this.held(record.sandboxId).pipe(
+      Effect.flatMap((held) =>
+        attempt("measuring the host", async () =>
+          diskObstacle({
+            folder: root,
+            held: [...held.flatMap(({ files }) => files), ...(await this.filesOf(record, true))],
+            wanted: [{ bytes: record.memoryBytes, allocatedBytes: 0 }],
+            reserveBytes: this.settings.vmDiskReserveBytes
+          })
+        )
+      ),
+      Effect.flatMap(refuseFor)
+    )
+  }
+
+  private hasRoom(record: Wanted): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
     const { vmMemoryBytes, vmDiskReserveBytes } = this.settings
     const limits = { memoryBytes: vmMemoryBytes, diskReserveBytes: vmDiskReserveBytes }
     return this.held(record.sandboxId).pipe(
       Effect.flatMap((held) =>
-        attempt("measuring the host", () => refusal({ ...record, newVolume }, held, limits, this.host.root))
+        attempt("measuring the host", async () => {
+          const files = await this.filesOf(record, true)
+          return obstacle({ ...record, files }, held, limits, this.host.root)
+        })
       ),
-      Effect.flatMap((refused) => (refused === null ? Effect.void : Effect.fail(refused)))
+      Effect.flatMap(refuseFor)
     )
+  }
+
+  /** What a machine may write on this host: its volume for as long as there is one, its root disk while it runs. */
+  private async filesOf(record: Wanted, runs: boolean): Promise<ReadonlyArray<PromisedFile>> {
+    const folder = new SandboxFolder(this.host.root, record.sandboxId)
+    const file = async (name: "volume" | "overlay", bytes: number) => ({
+      bytes,
+      allocatedBytes: (await allocatedBytes(folder.file(name))) ?? 0
+    })
+    const volume = await file("volume", record.volumeBytes)
+    return runs ? [volume, await file("overlay", this.host.image.rootBytes * OVERLAY_MARGIN)] : [volume]
   }
 
   /** Every volume and machine but this Sandbox's own. */
@@ -65,10 +106,14 @@ export class HostRoom {
         if (folder.sandboxId === but) continue
         const record = await folder.read()
         if (record === null) continue
-        const runs = record.state === "starting" || processOf(record) !== null
-        held.push(heldBy(record, runs, (await allocatedBytes(folder.file("volume"))) ?? 0))
+        const running = record.state === "starting" || processOf(record) !== null
+        const { memoryBytes, accelerator } = record
+        held.push({ memoryBytes, accelerator, running, files: await this.filesOf(record, running) })
       }
       return held
     })
   }
 }
+
+const refuseFor = (detail: string | null): Effect.Effect<void, NoRoom> =>
+  detail === null ? Effect.void : Effect.fail(new NoRoom({ detail }))

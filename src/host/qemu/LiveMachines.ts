@@ -1,28 +1,44 @@
 /** The machines that run and that we are connected to: found again after a restart, watched, and reported when they end by themselves. */
 import { closeSync } from "node:fs"
 import { Effect, Queue } from "effect"
-import type { RuntimeDown, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import type { RuntimeDown, RuntimeStall, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import { reopenLifePipe } from "../linux/lifePipe.ts"
 import { connectNetwork } from "../linux/networkNamespace.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { type Launched, LIFE_FD } from "./launch.ts"
 import { connectMachine, disconnect, type Machine } from "./Machine.ts"
+import type { QemuHost } from "./QemuHost.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
+import { isRunning, isStalled, isWorthTrying, likelyReason, type StallReason, stallOf } from "./Stall.ts"
+
+const CLOCK_TIMEOUT_MS = 10_000
 
 export interface LiveMachine {
   readonly machine: Machine
   record: MachineRecord
   /** We are ending it, so its end is no news. */
   expected: boolean
+  /** Why the host holds it up; null when it does not, undefined before the first look. */
+  stall: StallReason | null | undefined
+  /** A look at it is under way. */
+  isLookedAt: boolean
+}
+
+/** What became of machines by themselves, for whoever consumes it. */
+export interface News {
+  readonly downs: Queue.Queue<RuntimeDown>
+  readonly stalls: Queue.Queue<RuntimeStall>
 }
 
 export class LiveMachines {
-  private readonly downs: Queue.Queue<RuntimeDown>
+  private readonly host: QemuHost
+  private readonly news: News
   private readonly live = new Map<string, LiveMachine>()
 
-  constructor(downs: Queue.Queue<RuntimeDown>) {
-    this.downs = downs
+  constructor(host: QemuHost, news: News) {
+    this.host = host
+    this.news = news
   }
 
   readonly all = (): ReadonlyArray<LiveMachine> => [...this.live.values()]
@@ -48,13 +64,17 @@ export class LiveMachines {
     const running: MachineRecord = { ...started, state: "running" }
     return Effect.tap(
       attempt("writing a record", () => folder.write(running)),
-      () => Effect.sync(() => this.attach(running, machine))
+      () => Effect.sync(() => this.attach(running, machine, null))
     )
   }
 
-  private attach(record: MachineRecord, machine: Machine): void {
-    const live: LiveMachine = { machine, record, expected: false }
+  private attach(record: MachineRecord, machine: Machine, stall: null | undefined): void {
+    const live: LiveMachine = { machine, record, expected: false, stall, isLookedAt: false }
     this.live.set(record.sandboxId, live)
+    machine.qmp.listen((event) => {
+      const reason = stallOf(event)
+      if (reason !== null) this.stalled(live, reason)
+    })
     void machine.qmp.closed.then(() => this.ended(live))
   }
 
@@ -75,8 +95,8 @@ export class LiveMachines {
     if (process === null || !isAlive(process)) return Effect.succeed(false)
     const known = this.live.get(record.sandboxId)
     if (known !== undefined && known.machine.process.pid === process.pid && !known.expected) return Effect.succeed(true)
-    return connectMachine(folder, process).pipe(
-      Effect.tap((machine) => Effect.sync(() => this.attach(record, machine))),
+    return connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
+      Effect.tap((machine) => Effect.sync(() => this.attach(record, machine, undefined))),
       Effect.as(true),
       Effect.catchTag("RuntimeUnavailable", ({ message }) =>
         Effect.as(Effect.logWarning(`Sandbox ${record.sandboxId} runs and does not answer: ${message}`), false)
@@ -111,6 +131,43 @@ export class LiveMachines {
     )
   }
 
+  /**
+   * Asks QEMU how its machine is: one that is held up by the host is told of, and goes on when it can; a QEMU that does not answer ends with its
+   * control socket (`Qmp`).
+   */
+  async look(live: LiveMachine): Promise<void> {
+    if (live.isLookedAt || live.expected) return
+    live.isLookedAt = true
+    const { qmp, boot } = live.machine
+    try {
+      const status = await qmp.execute("query-status")
+      if (isStalled(status)) {
+        if (!live.stall) this.stalled(live, await likelyReason(this.host.root))
+        if (live.expected || !live.stall || !(await isWorthTrying(live.stall, this.host.root))) return
+        await qmp.execute("cont")
+        // Its time had stood still.
+        await boot.clock(CLOCK_TIMEOUT_MS).catch(() => {})
+      } else if (live.stall !== null && isRunning(status)) this.resumed(live)
+    } catch {
+      // It has ended, or what could not be done now is tried at the next look.
+    } finally {
+      live.isLookedAt = false
+    }
+  }
+
+  private stalled(live: LiveMachine, reason: StallReason): void {
+    if (live.expected || live.stall?.code === reason.code) return
+    live.stall = reason
+    const { sandboxId, generation } = live.record
+    Queue.offerUnsafe(this.news.stalls, { type: "stalled", sandboxId, generation, reason })
+  }
+
+  private resumed(live: LiveMachine): void {
+    live.stall = null
+    const { sandboxId, generation } = live.record
+    Queue.offerUnsafe(this.news.stalls, { type: "resumed", sandboxId, generation })
+  }
+
   /** QEMU closed its control socket: it is gone, or as good as. */
   private async ended(live: LiveMachine): Promise<void> {
     const { record, machine } = live
@@ -125,12 +182,13 @@ export class LiveMachines {
       this.report(record, "EXITED", "The machine powered itself off.")
     else if (machine.qmp.shutdownReason?.startsWith("guest-") === true) {
       this.report(record, "CRASHED", "The machine's kernel panicked or reset.")
-    } else this.report(record, "CRASHED", "The machine's process was killed or crashed.")
+    } else if (machine.qmp.isHung) this.report(record, "CRASHED", "The machine did not answer any more and was ended.")
+    else this.report(record, "CRASHED", "The machine's process was killed or crashed.")
   }
 
   private report(record: MachineRecord, code: "EXITED" | "CRASHED", message: string): void {
     const { sandboxId, generation } = record
-    Queue.offerUnsafe(this.downs, { type: "down", sandboxId, generation, reason: { code, message } })
+    Queue.offerUnsafe(this.news.downs, { type: "down", sandboxId, generation, reason: { code, message } })
   }
 }
 

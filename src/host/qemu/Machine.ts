@@ -27,12 +27,13 @@ export interface Machine {
 /** Waits for the sockets of a QEMU that has just been started, or finds those of one that runs. */
 export const connectMachine = (
   folder: SandboxFolder,
-  process: ProcessIdentity
+  process: ProcessIdentity,
+  answerTimeoutMs: number
 ): Effect.Effect<Machine, RuntimeUnavailable> =>
   Effect.suspend(() => {
     const soon = { timeoutMs: SOCKET_TIMEOUT_MS, stillWorth: () => isAlive(process) }
     const connect = async (): Promise<Machine> => {
-      const qmp = await Qmp.open(await connectUnixSoon(folder.file("qmpSocket"), soon))
+      const qmp = await Qmp.open(await connectUnixSoon(folder.file("qmpSocket"), soon), answerTimeoutMs)
       try {
         const boot = new BootPort(await connectUnixSoon(folder.file("bootSocket"), soon))
         const session = makeAgentSession({

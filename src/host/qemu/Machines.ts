@@ -4,22 +4,16 @@
  *
  * Calls for one Sandbox run one after the other, and each to its end, even when its caller gives up: half a boot helps nobody.
  */
-import { Effect, Fiber, type Queue, Semaphore } from "effect"
+import { Effect, Fiber, Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../../runtime/Guest.ts"
-import type {
-  InventoryEntry,
-  RuntimeDown,
-  RuntimeRefused,
-  RuntimeUnavailable,
-  SandboxSpec
-} from "../../runtime/Runtime.ts"
+import type { InventoryEntry, RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { HostUsers } from "../linux/HostUsers.ts"
 import { Turns } from "../linux/Turns.ts"
 import { Endings } from "./Endings.ts"
 import { HostRoom } from "./HostRoom.ts"
-import { hasLostNetwork, type LiveMachine, LiveMachines } from "./LiveMachines.ts"
+import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
@@ -41,14 +35,14 @@ export class Machines {
   private readonly spares: SpareMachines
   private readonly starts: Starts
 
-  constructor(host: QemuHost, settings: SettingsShape, downs: Queue.Queue<RuntimeDown>) {
+  constructor(host: QemuHost, settings: SettingsShape, news: News) {
     this.host = host
     const range = host.firstUid === null ? null : { first: host.firstUid, count: MACHINE_USERS }
     const uids = new HostUsers(`${host.root}/.uids`, host.root, range)
     const room = new HostRoom(host, settings, uids)
     const permits = Semaphore.makeUnsafe(settings.parallelStarts)
-    this.live = new LiveMachines(downs)
-    this.endings = new Endings(this.live, uids)
+    this.live = new LiveMachines(host, news)
+    this.endings = new Endings(this.live, room, uids)
     this.templates = new Templates(host)
     const parts = { host, room, live: this.live, templates: this.templates, permits }
     const max = host.qemu.clones ? settings.vmSpares : 0
@@ -86,6 +80,11 @@ export class Machines {
       { discard: true }
     )
   )
+
+  /** Looks after every machine. Returns at once: none is kept waiting by another that does not answer. */
+  readonly look: Effect.Effect<void> = Effect.sync(() => {
+    for (const live of this.live.all()) void this.live.look(live)
+  })
 
   /** Has the template of a shape ready, and a machine for the next Sandbox that wants one. */
   prepare(wanted: Omit<MachineShape, "accelerator">): Effect.Effect<void, RuntimeUnavailable> {
@@ -157,7 +156,11 @@ export class Machines {
 
   guest(sandboxId: string, generation: number): Effect.Effect<Guest, GuestUnavailable> {
     const found = this.live.get(sandboxId)
-    if (found?.record.generation === generation && !found.expected) return Effect.succeed(found.machine.guest)
+    if (found?.record.generation === generation && !found.expected) {
+      return found.stall
+        ? Effect.fail(new GuestUnavailable({ message: found.stall.message }))
+        : Effect.succeed(found.machine.guest)
+    }
     return this.running(sandboxId, generation).pipe(
       Effect.map(({ machine }) => machine.guest),
       Effect.mapError(({ message }) => new GuestUnavailable({ message }))
@@ -181,7 +184,7 @@ export class Machines {
   }
 
   /** Every machine that we are connected to. */
-  readonly all = (): ReadonlyArray<MachineRecord> => this.live.all().map(({ record }) => record)
+  readonly all = (): ReadonlyArray<LiveMachine> => this.live.all()
 
   folderOf(sandboxId: string): SandboxFolder {
     return new SandboxFolder(this.host.root, sandboxId)

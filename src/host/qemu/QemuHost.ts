@@ -74,7 +74,8 @@ export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, M
           firstUid: isRoot ? settings.vmUidFirst + 1 : null,
           root,
           isRoot,
-          networkObstacle: findNetworkObstacle(isRoot)
+          networkObstacle: findNetworkObstacle(isRoot),
+          answerTimeoutMs: settings.vmAnswerTimeoutMs
         }
       },
       catch: (cause) => new MachinesUnusable({ message: cause instanceof Error ? cause.message : String(cause) })

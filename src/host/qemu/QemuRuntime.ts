@@ -2,7 +2,13 @@
 import { readFile } from "node:fs/promises"
 import { Effect, Layer, Queue, Schedule, Stream } from "effect"
 import { Settings } from "../../Config.ts"
-import { type ResourceSample, Runtime, type RuntimeDown, RuntimeUnsupported } from "../../runtime/Runtime.ts"
+import {
+  type ResourceSample,
+  Runtime,
+  type RuntimeDown,
+  type RuntimeStall,
+  RuntimeUnsupported
+} from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { cpuSecondsOf } from "../linux/ProcessIdentity.ts"
@@ -12,8 +18,8 @@ import { Machines } from "./Machines.ts"
 import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./QemuHost.ts"
 
 const CONSOLE_INTERVAL_MS = 500
-/** How often it is looked whether every machine still has its way to the network. */
-const NETWORK_INTERVAL_MS = 2_000
+/** How often it is looked whether every machine still answers, runs, and has its way to the network. */
+const LOOK_INTERVAL_MS = 2_000
 
 /** What of the guest's memory and QEMU's own is in the host's. */
 const residentBytes = async (pid: number): Promise<number | null> => {
@@ -42,12 +48,11 @@ const consoleChunks = (machines: Machines) =>
   Stream.suspend(() => {
     const consoles = new Consoles()
     const look = Effect.gen(function* () {
-      const files = machines.all().map(({ sandboxId, generation }) => ({
-        sandboxId,
-        generation,
-        path: machines.folderOf(sandboxId).file("console")
+      const sources = machines.all().map(({ machine: { qmp }, record: { sandboxId, generation } }) => ({
+        ...{ sandboxId, generation, qmp },
+        folder: machines.folderOf(sandboxId)
       }))
-      const chunks = yield* Effect.promise(() => consoles.read(files))
+      const chunks = yield* Effect.promise(() => consoles.read(sources))
       if (chunks.length === 0) yield* Effect.sleep(CONSOLE_INTERVAL_MS)
       return chunks
     })
@@ -60,9 +65,11 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     const settings = yield* Settings
     const host = yield* openQemuHost(settings)
     const downs = yield* Queue.unbounded<RuntimeDown>()
-    const machines = new Machines(host, settings, downs)
+    const stalls = yield* Queue.unbounded<RuntimeStall>()
+    const machines = new Machines(host, settings, { downs, stalls })
     yield* Effect.acquireRelease(machines.adoptAll, () => machines.release)
-    yield* machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS)), Effect.forkScoped)
+    yield* machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS)), Effect.forkScoped)
+    yield* machines.look.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS)), Effect.forkScoped)
     // Templates and spares are made ahead of the first Sandbox, not by it.
     if (host.qemu.clones) {
       yield* Effect.forEach([true, false], (network) => Effect.ignore(machines.prepare(shapeOf(settings, network))), {
@@ -88,6 +95,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
       guest: (sandboxId, generation) => machines.guest(sandboxId, generation),
       sample: sample(machines),
       downs: Stream.fromQueue(downs),
+      stalls: Stream.fromQueue(stalls),
       console: consoleChunks(machines)
     })
   })

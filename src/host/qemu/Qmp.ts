@@ -8,7 +8,6 @@
 import type { Socket } from "node:net"
 
 const LINE_MAX_CHARACTERS = 1024 ** 2
-const COMMAND_TIMEOUT_MS = 20_000
 
 export interface QmpEvent {
   readonly event: string
@@ -38,16 +37,21 @@ export class Qmp {
   private readonly listeners = new Set<(event: QmpEvent) => void>()
   private text = ""
 
-  /** Negotiates; rejects when the other side is no QMP server or does not answer in time. */
-  static async open(socket: Socket): Promise<Qmp> {
-    const qmp = new Qmp(socket)
+  /** It let a command wait for too long, and the connection was ended for that. */
+  isHung = false
+  private readonly answerTimeoutMs: number
+
+  /** Negotiates; rejects when the other side is no QMP server or does not answer in time. Every command has `answerTimeoutMs` for its answer. */
+  static async open(socket: Socket, answerTimeoutMs: number): Promise<Qmp> {
+    const qmp = new Qmp(socket, answerTimeoutMs)
     await qmp.settled("greeting")
     await qmp.execute("qmp_capabilities")
     return qmp
   }
 
-  private constructor(socket: Socket) {
+  private constructor(socket: Socket, answerTimeoutMs: number) {
     this.socket = socket
+    this.answerTimeoutMs = answerTimeoutMs
     socket.setEncoding("utf8")
     socket.on("data", (text: string) => this.receive(text))
     socket.on("error", () => {})
@@ -63,6 +67,11 @@ export class Qmp {
     if (this.socket.destroyed) return Promise.reject(new Error("QEMU closed its control socket"))
     this.socket.write(`${JSON.stringify({ execute: command, ...(args === undefined ? {} : { arguments: args }) })}\n`)
     return this.settled(command)
+  }
+
+  /** Every event from now on. */
+  listen(listener: (event: QmpEvent) => void): void {
+    this.listeners.add(listener)
   }
 
   /** The first event from now on that fits. Call it before the command that causes the event. */
@@ -95,10 +104,15 @@ export class Qmp {
 
   private settled(what: string): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => {
-        reject(new Error(`QEMU did not answer ${what} in ${COMMAND_TIMEOUT_MS} ms`))
-        this.socket.destroy()
-      }, COMMAND_TIMEOUT_MS)
+      // In two halves: when this process was itself frozen for the time, the answer is there to be read before the second one is over.
+      const half = this.answerTimeoutMs / 2
+      let timer = setTimeout(() => {
+        timer = setTimeout(() => {
+          reject(new Error(`QEMU did not answer ${what} in ${this.answerTimeoutMs} ms`))
+          this.isHung = true
+          this.socket.destroy()
+        }, half)
+      }, half)
       this.waiting.push({
         resolve: (value) => {
           clearTimeout(timer)

@@ -33,6 +33,8 @@ export type MachineRecord = typeof MachineRecord.Type
 
 const decode = Schema.decodeUnknownOption(MachineRecord)
 
+const decodeConsole = Schema.decodeUnknownOption(Schema.Struct({ generation: Count, offset: Count }))
+
 export class SandboxFolder {
   readonly path: string
   readonly sandboxId: string
@@ -53,6 +55,16 @@ export class SandboxFolder {
 
   async write(record: MachineRecord): Promise<void> {
     await writeRecord(`${this.path}/record.json`, record, { durable: false })
+  }
+
+  /** How many bytes of this generation's console have been read. */
+  async consoleOffset(generation: number): Promise<number> {
+    const noted = Option.getOrNull(decodeConsole(readRecord(`${this.path}/console.json`)))
+    return noted?.generation === generation ? noted.offset : 0
+  }
+
+  async noteConsoleOffset(generation: number, offset: number): Promise<void> {
+    await writeRecord(`${this.path}/console.json`, { generation, offset }, { durable: false })
   }
 
   /** The folder and what QEMU opens in it, with a fresh `run` folder. */

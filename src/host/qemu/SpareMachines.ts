@@ -6,7 +6,7 @@ import { RuntimeRefused, type RuntimeUnavailable, type SandboxSpec } from "../..
 import { attempt } from "../linux/attempt.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import type { Endings } from "./Endings.ts"
-import type { HostRoom } from "./HostRoom.ts"
+import type { HostRoom, NoRoom } from "./HostRoom.ts"
 import { giveName, giveNobodysIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import { disconnect, loadState, type Machine } from "./Machine.ts"
@@ -21,6 +21,8 @@ import { ensureVolume } from "./volume.ts"
 
 /** Commands that a machine runs before it is anybody's: by then most of what a first command needs is translated. */
 const SPARE_WARM_RUNS = 4
+/** What a tenant is told; what the host has and what its settings are is the operator's. */
+const HOST_FULL = "This host has no room for the Sandbox now. Try again later, or stop or delete another one."
 /** Until it is somebody's. */
 const HOSTNAME = "sandbox"
 
@@ -60,10 +62,18 @@ export class SpareMachines {
 
   /** A Sandbox's need goes before that of machines that are nobody's. */
   givingWay<A>(
-    start: Effect.Effect<A, RuntimeRefused | RuntimeUnavailable>
+    start: Effect.Effect<A, NoRoom | RuntimeUnavailable>
   ): Effect.Effect<A, RuntimeRefused | RuntimeUnavailable> {
-    return Effect.catchTag(start, "RuntimeRefused", (refused) =>
-      Effect.flatMap(this.spares.drop, (madeRoom) => (madeRoom ? start : Effect.fail(refused)))
+    return start.pipe(
+      Effect.catchTag("NoRoom", (refused) =>
+        Effect.flatMap(this.spares.drop, (madeRoom) => (madeRoom ? start : Effect.fail(refused)))
+      ),
+      Effect.catchTag("NoRoom", ({ detail }) =>
+        Effect.andThen(
+          Effect.logWarning(`A Sandbox was refused. ${detail}`),
+          Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: HOST_FULL }))
+        )
+      )
     )
   }
 
@@ -111,14 +121,17 @@ export class SpareMachines {
     const sandboxId = spareName(randomUUID())
     const folder = new SandboxFolder(host.root, sandboxId)
     return Effect.gen(function* () {
-      const record = yield* room.admit({
-        ...{ sandboxId, generation: 0, vcpus, memoryBytes, volumeBytes, networkEnabled: network, accelerator },
-        ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
-      })
+      const record = yield* room
+        .admit({
+          ...{ sandboxId, generation: 0, vcpus, memoryBytes, volumeBytes, networkEnabled: network, accelerator },
+          ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
+        })
+        .pipe(
+          Effect.catchTag("NoRoom", () => Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: HOST_FULL })))
+        )
       const template = yield* templates.of(shape)
       yield* attempt("making a machine's disks", async () => {
         await ensureVolume(folder.file("volume"), volumeBytes, record.uid)
-        await folder.makeEmpty("console", record.uid)
         await copyRootDisk(template.rootDisk, folder.file("overlay"), record.uid)
       })
       const start: Start = { type: "clone", memoryFile: template.memoryFile }

@@ -74,10 +74,7 @@ export class Starts {
               )
             )
         : null
-      yield* attempt("making a volume", async () => {
-        await ensureVolume(folder.file("volume"), volumeBytes, record.uid)
-        await folder.makeEmpty("console", record.uid)
-      })
+      yield* attempt("making a volume", () => ensureVolume(folder.file("volume"), volumeBytes, record.uid))
       if (template !== null) {
         const cloned = yield* this.clone(folder, record, shape, template).pipe(
           Effect.as(true),
@@ -111,7 +108,7 @@ export class Starts {
     const { room, spares, permits } = this.options
     const shape = this.shapeFor({ ...record, network: record.networkEnabled }, record.accelerator)
     return Effect.gen({ self: this }, function* () {
-      yield* spares.givingWay(room.hasRoom(record, false))
+      yield* spares.givingWay(room.readmit(record))
       yield* attempt("preparing a machine", async () => {
         await access(folder.file("suspended"))
         await folder.prepare(record.uid)

@@ -47,6 +47,8 @@ export interface TemplateHost {
   readonly image: GuestImage
   /** Runs the machine that becomes the template; null: our own user. */
   readonly uid: number | null
+  /** How long QEMU may take to answer a command before it counts as hung. */
+  readonly answerTimeoutMs: number
 }
 
 export const templateKey = (host: TemplateHost, shape: MachineShape): string =>
@@ -102,7 +104,7 @@ const prepareFolder = async (host: TemplateHost, shape: MachineShape, folder: Sa
   const { uid, image } = host
   await folder.prepare(uid)
   await makeOverlay(folder.file("overlay"), { path: image.rootDisk, format: "raw", bytes: image.rootBytes })
-  for (const name of ["console", "volume"] as const) await folder.makeEmpty(name, uid)
+  await folder.makeEmpty("volume", uid)
   await truncate(folder.file("volume"), shape.volumeBytes)
   for (const [name, bytes] of [
     ["memory", shape.memoryBytes],
@@ -200,7 +202,7 @@ const freeze = (
       })
     )
     yield* Effect.gen(function* () {
-      const machine = yield* connectMachine(folder, started.process)
+      const machine = yield* connectMachine(folder, started.process, host.answerTimeoutMs)
       yield* agentAnswers(machine, bootTimeoutMs)
       yield* warm(machine.guest)
       machine.session.close()

@@ -18,7 +18,6 @@ export interface MachineShape {
 export const machineFiles = {
   overlay: "root.qcow2",
   volume: "volume.raw",
-  console: "console.log",
   suspended: "suspended.state",
   qmpSocket: "run/qmp.sock",
   agentSocket: "run/agent.sock",
@@ -74,6 +73,16 @@ const memoryObject = (start: Start, bytes: number): string => {
 /** How much translated code QEMU keeps under TCG; its default of 1 GiB would be the guest's size twice over. */
 const TRANSLATIONS_MIB = 64
 
+/** QEMU's name for a machine's console. */
+export const CONSOLE = "console"
+/** A power of two. What is not read in time is overwritten. */
+const CONSOLE_BYTES = 64 * 1024
+
+/** What a guest deletes or overwrites with zeros takes no room on the host any more. */
+const GIVEN_BACK = "discard=unmap,detect-zeroes=unmap"
+/** A write that the host cannot do now waits, with the whole machine, instead of being lost. */
+const ON_ERROR = "werror=stop,rerror=report"
+
 export const machineArguments = (
   shape: MachineShape,
   machine: { readonly uuid: string; readonly start: Start }
@@ -96,21 +105,22 @@ export const machineArguments = (
     ...["-object", memoryObject(start, shape.memoryBytes)],
     ...["-rtc", "base=utc,clock=host"],
     ...["-device", "vmgenid,guid=auto", "-device", "pvpanic-pci"],
-    ...["-chardev", `file,id=console,path=${machineFiles.console},append=on`, "-serial", "chardev:console"],
+    // A ring in QEMU's memory: a guest fills no disk by it, whether or not anybody reads.
+    ...["-chardev", `ringbuf,id=${CONSOLE},size=${CONSOLE_BYTES}`, "-serial", `chardev:${CONSOLE}`],
     ...["-device", "virtio-serial-pci,id=serial,max_ports=4,ioeventfd=off"],
     ...serialPort("agent", machineFiles.agentSocket, 1),
     ...serialPort("boot", machineFiles.bootSocket, 2),
     // What a guest writes outside its volume lasts no longer than its boot, so nothing waits for the disk.
     ...[
       "-blockdev",
-      `qcow2,node-name=root,discard=unmap,cache.no-flush=on,file.driver=file,file.filename=${machineFiles.overlay}`
+      `qcow2,node-name=root,${GIVEN_BACK},cache.no-flush=on,file.driver=file,file.filename=${machineFiles.overlay},file.discard=unmap`
     ],
-    ...["-device", "virtio-blk-pci,drive=root"],
+    ...["-device", `virtio-blk-pci,drive=root,${ON_ERROR}`],
     ...[
       "-blockdev",
-      `raw,node-name=volume,discard=unmap,file.driver=file,file.filename=${machineFiles.volume},file.discard=unmap`
+      `raw,node-name=volume,${GIVEN_BACK},file.driver=file,file.filename=${machineFiles.volume},file.discard=unmap`
     ],
-    ...["-device", "virtio-blk-pci,drive=volume"],
+    ...["-device", `virtio-blk-pci,drive=volume,${ON_ERROR}`],
     ...(shape.network
       ? [
           ...["-netdev", "user,id=net,net=10.0.3.0/24,host=10.0.3.2,dns=10.0.3.3,ipv6=off"],

@@ -34,9 +34,12 @@ export const runMachine = <A>(
       })
     )
     const bring = Effect.gen(function* () {
-      const [network, machine] = yield* Effect.all([networkFor(launched), connectMachine(folder, launched.process)], {
-        concurrency: 2
-      })
+      const [network, machine] = yield* Effect.all(
+        [networkFor(launched), connectMachine(folder, launched.process, host.answerTimeoutMs)],
+        {
+          concurrency: 2
+        }
+      )
       const started = { ...record, process: launched.process, network }
       // A sleeping machine's record stays as it is until it is awake: its saved state is all there is of it.
       if (record.state === "starting") yield* attempt("writing a record", () => folder.write(started))

@@ -102,6 +102,7 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
       }),
     sample: () => Effect.succeed(notMeasured),
     downs: Stream.fromPubSub(world.downs),
+    stalls: Stream.fromPubSub(world.stalls),
     console: Stream.fromPubSub(world.console)
   })
 }

@@ -11,6 +11,7 @@ import type {
   ConsoleChunk,
   RuntimeDown,
   RuntimeRefused,
+  RuntimeStall,
   RuntimeUnavailable,
   SandboxSpec
 } from "../../runtime/Runtime.ts"
@@ -93,6 +94,7 @@ export class SimulatedProcess {
       exitCode: result.exitCode,
       signal: result.signal,
       timedOut: result.timedOut ?? false,
+      outOfMemory: false,
       startedAt: this.startedAt,
       finishedAt: now,
       stdoutBytes: this.offsets.stdout,
@@ -129,16 +131,26 @@ export class SimulatedWorld {
   /** Everything that ever booted, as `sandboxId#generation`. */
   readonly boots: Array<string> = []
   readonly downs: PubSub.PubSub<RuntimeDown>
+  readonly stalls: PubSub.PubSub<RuntimeStall>
   readonly console: PubSub.PubSub<ConsoleChunk>
   intercept: Intercept = () => Effect.void
 
-  private constructor(downs: PubSub.PubSub<RuntimeDown>, console: PubSub.PubSub<ConsoleChunk>) {
+  private constructor(
+    downs: PubSub.PubSub<RuntimeDown>,
+    stalls: PubSub.PubSub<RuntimeStall>,
+    console: PubSub.PubSub<ConsoleChunk>
+  ) {
     this.downs = downs
+    this.stalls = stalls
     this.console = console
   }
 
   static readonly make = Effect.gen(function* () {
-    return new SimulatedWorld(yield* PubSub.unbounded<RuntimeDown>(), yield* PubSub.unbounded<ConsoleChunk>())
+    return new SimulatedWorld(
+      yield* PubSub.unbounded<RuntimeDown>(),
+      yield* PubSub.unbounded<RuntimeStall>(),
+      yield* PubSub.unbounded<ConsoleChunk>()
+    )
   })
 
   /** A machine dies by itself. */

@@ -4,127 +4,96 @@
  * @source src/agent/files/fileRoutes.ts, contract.md "Files"
  */
 import type { ClientHttp2Stream } from "node:http2"
-import { Effect, Option, Schema, type Scope } from "effect"
+import { Effect, Schema, type Scope } from "effect"
+import { PAGE_ENTRY_MAX_BYTES, routes, SMALL_ANSWER_MAX_BYTES } from "../../agent/wire.ts"
 import { type FileRead, FileRefused, type FileUpload, type GuestFiles, GuestUnavailable } from "../Guest.ts"
-import { type AgentHead, type AgentSession, readAnswer } from "./AgentSession.ts"
+import type { AgentSession } from "./AgentSession.ts"
+import { answerOf, held, protocolFault, type RouteRefused, refusalOf, unexpected } from "./answers.ts"
 import { ExactBytes } from "./ExactBytes.ts"
+import { heldTo, ProtocolBreach } from "./heldToShape.ts"
 
 /** Calls that touch one file or one page. */
 const CALL_TIMEOUT_MS = 30_000
 /** Removing a tree of a million entries takes a minute. */
 const REMOVE_TIMEOUT_MS = 600_000
-const MESSAGE_MAX_CHARACTERS = 500
-const VERSION_MAX_CHARACTERS = 256
 
-const Count = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
-const Sha256 = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
-const Opaque = Schema.String.check(Schema.isMaxLength(VERSION_MAX_CHARACTERS))
+const decodeStat = heldTo(routes.fileStat.answer.shape)
+const decodeEdited = heldTo(routes.fileEdit.answer.shape)
+const decodePage = heldTo(routes.fileList.answer.shape)
+const decodeReadHead = heldTo(routes.fileRead.answer.headers)
+const decodeNothing = heldTo(routes.fileWrite.answer.shape)
 
-const FileStat = Schema.Struct({
-  // 255 bytes, each of which may be shown as one character of two UTF-16 units.
-  name: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(510)),
-  type: Schema.Literals(["file", "directory", "symlink", "other"]),
-  sizeBytes: Count,
-  mode: Schema.String.check(Schema.isPattern(/^[0-7]{4}$/)),
-  modifiedAt: Schema.Int.check(Schema.isBetween({ minimum: -8.64e15, maximum: 8.64e15 }))
-})
+type JsonFileRoute = (typeof routes)[
+  | "fileStat"
+  | "fileEdit"
+  | "fileList"
+  | "createDirectory"
+  | "renameFile"
+  | "removeFile"]
 
-const Edited = Schema.Struct({ sizeBytes: Count, sha256: Sha256, replacements: Count })
+const isFileCode = Schema.is(FileRefused.fields.code)
 
-const Page = Schema.Struct({
-  entries: Schema.Array(FileStat),
-  next: Schema.NullOr(Schema.Struct({ version: Opaque, position: Opaque }))
-})
+const refused = (it: RouteRefused): FileRefused | GuestUnavailable =>
+  isFileCode(it.code) ? new FileRefused({ code: it.code, message: it.message, details: it.details }) : unexpected(it)
 
-const ReadHead = Schema.Struct({
-  "atoll-next-offset": Schema.NumberFromString.check(Schema.isInt()),
-  "atoll-size": Schema.NumberFromString.check(Schema.isInt()),
-  "atoll-version": Opaque
-})
-
-const RefusalBody = Schema.Struct({
-  code: FileRefused.fields.code,
-  message: Schema.String,
-  details: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown))
-})
-
-const broken = () => new GuestUnavailable({ message: "The Sandbox's agent sent an answer that breaks its protocol" })
-
-const decode = <S extends Schema.Top & { readonly DecodingServices: never }>(schema: S) => {
-  const decoder = Schema.decodeUnknownOption(schema)
-  return (value: unknown): Effect.Effect<S["Type"], GuestUnavailable> =>
-    Option.match(decoder(value), { onNone: () => Effect.fail(broken()), onSome: (decoded) => Effect.succeed(decoded) })
-}
-
-const decodeStat = decode(FileStat)
-const decodeEdited = decode(Edited)
-const decodePage = decode(Page)
-const decodeReadHead = decode(ReadHead)
-const decodeRefusal = decode(RefusalBody)
-
-const refusal = (stream: ClientHttp2Stream): Effect.Effect<never, FileRefused | GuestUnavailable> =>
-  Effect.flatMap(Effect.flatMap(readAnswer(stream), decodeRefusal), ({ code, message, details }) =>
-    Effect.fail(new FileRefused({ code, message: message.slice(0, MESSAGE_MAX_CHARACTERS), details }))
-  )
-
-/** 200 goes on; 4xx is a refusal; all else is the agent's failure. */
-const accepted = (
-  { status }: AgentHead,
-  stream: ClientHttp2Stream
-): Effect.Effect<void, FileRefused | GuestUnavailable> => {
-  if (status === 200) return Effect.void
-  if (status >= 400 && status < 500) return refusal(stream)
-  return Effect.fail(new GuestUnavailable({ message: `The Sandbox's agent failed with status ${status}` }))
-}
+const broken = (rule: string) => protocolFault(new ProtocolBreach(rule))
 
 export const makeAgentFiles = (session: AgentSession): GuestFiles => {
-  const call = (path: string, body: object, timeoutMs = CALL_TIMEOUT_MS) =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const { stream, ...head } = yield* session.request({
-          method: "POST",
-          path: `/v1/files/${path}`,
-          body: Buffer.from(JSON.stringify(body)),
-          headTimeoutMs: timeoutMs
-        })
-        yield* accepted(head, stream)
-        return yield* readAnswer(stream)
+  const call = <A>(
+    route: JsonFileRoute,
+    body: object,
+    decode: (answer: unknown) => A,
+    options: { readonly timeoutMs?: number; readonly answerMaxBytes?: number } = {}
+  ): Effect.Effect<A, FileRefused | GuestUnavailable> =>
+    session
+      .request({
+        method: "POST",
+        path: route.path,
+        body: Buffer.from(JSON.stringify(body)),
+        headTimeoutMs: options.timeoutMs ?? CALL_TIMEOUT_MS
       })
-    )
+      .pipe(
+        Effect.flatMap(({ status, stream }) => answerOf(route, status, stream, decode, options.answerMaxBytes)),
+        Effect.scoped,
+        Effect.catchTag("RouteRefused", (it) => Effect.fail(refused(it))),
+        session.held
+      )
 
   const read = Effect.fnUntraced(function* (
     path: string,
     options: { readonly offset: number; readonly maxBytes: number; readonly version: string | null }
   ): Effect.fn.Return<FileRead, FileRefused | GuestUnavailable, Scope.Scope> {
-    const { stream, ...head } = yield* session.request({
+    const { status, headers, stream } = yield* session.request({
       method: "POST",
-      path: "/v1/files/read",
+      path: routes.fileRead.path,
       body: Buffer.from(JSON.stringify({ path, ...options })),
       headTimeoutMs: CALL_TIMEOUT_MS
     })
-    yield* accepted(head, stream)
-    const headers = yield* decodeReadHead(head.headers)
+    if (status !== 200) return yield* Effect.fail(refused(yield* refusalOf(routes.fileRead, status, stream)))
+    const announced = yield* held(() => decodeReadHead(headers))
     const { offset } = options
-    const nextOffset = headers["atoll-next-offset"]
-    const sizeBytes = headers["atoll-size"]
+    const nextOffset = announced["atoll-next-offset"]
+    const sizeBytes = announced["atoll-size"]
     const inBounds = nextOffset === offset || (nextOffset > offset && nextOffset <= sizeBytes)
-    if (!inBounds || nextOffset - offset > options.maxBytes || sizeBytes < 0) return yield* broken()
+    if (!inBounds || nextOffset - offset > options.maxBytes) {
+      return yield* broken("atoll-next-offset must be within what was asked for")
+    }
     return {
       offset,
       nextOffset,
       sizeBytes,
       eof: nextOffset >= sizeBytes,
-      version: headers["atoll-version"],
+      version: announced["atoll-version"],
       body: new ExactBytes(stream, nextOffset - offset)
     }
-  })
+  }, session.held)
 
   const write = <E>(path: string, body: FileUpload<E>): Effect.Effect<void, E | FileRefused | GuestUnavailable> =>
     Effect.scoped(
       Effect.gen(function* () {
         const { stream, head } = yield* session.open({
           method: "POST",
-          path: "/v1/files/write",
+          path: routes.fileWrite.path,
           headers: { "atoll-path": Buffer.from(path).toString("base64url") },
           body: "open",
           headTimeoutMs: null
@@ -132,26 +101,36 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
         // The agent may refuse before it has read everything; without an answer it has a limited time once it has.
         const late = Effect.andThen(
           Effect.sleep(CALL_TIMEOUT_MS),
-          Effect.fail(new GuestUnavailable({ message: "The Sandbox's agent did not confirm a write in time" }))
+          Effect.fail(
+            new GuestUnavailable({ message: "The Sandbox's agent did not confirm a write in time", fault: "lost" })
+          )
         )
-        const answer = yield* Effect.raceFirst(head, Effect.andThen(upload(stream, body), late))
-        yield* accepted(answer, stream)
-        yield* readAnswer(stream)
+        const { status } = yield* Effect.raceFirst(head, Effect.andThen(upload(stream, body), late))
+        yield* Effect.catchTag(answerOf(routes.fileWrite, status, stream, decodeNothing), "RouteRefused", (it) =>
+          Effect.fail(refused(it))
+        )
       })
-    )
+    ).pipe(session.held)
 
   return {
     read,
     write,
-    stat: (path) => Effect.flatMap(call("stat", { path }), decodeStat),
-    edit: (path, edit) => Effect.flatMap(call("edit", { path, ...edit }), decodeEdited),
+    stat: (path) => call(routes.fileStat, { path }, decodeStat),
+    edit: (path, edit) => call(routes.fileEdit, { path, ...edit }, decodeEdited),
     list: (path, { pageSize, after }) =>
-      Effect.flatMap(Effect.flatMap(call("list", { path, pageSize, after }), decodePage), (page) =>
-        page.entries.length <= pageSize ? Effect.succeed(page) : Effect.fail(broken())
-      ),
-    createDirectory: (path, { recursive }) => Effect.asVoid(call("directory", { path, recursive })),
-    rename: (path, destination, { overwrite }) => Effect.asVoid(call("rename", { path, destination, overwrite })),
-    remove: (path, { recursive }) => Effect.asVoid(call("remove", { path, recursive }, REMOVE_TIMEOUT_MS))
+      Effect.filterOrFail(
+        call(routes.fileList, { path, pageSize, after }, decodePage, {
+          answerMaxBytes: SMALL_ANSWER_MAX_BYTES + pageSize * PAGE_ENTRY_MAX_BYTES
+        }),
+        (page) => page.entries.length <= pageSize,
+        () => broken("a page must have no more entries than were asked for")
+      ).pipe(session.held),
+    createDirectory: (path, { recursive }) =>
+      Effect.asVoid(call(routes.createDirectory, { path, recursive }, decodeNothing)),
+    rename: (path, destination, { overwrite }) =>
+      Effect.asVoid(call(routes.renameFile, { path, destination, overwrite }, decodeNothing)),
+    remove: (path, { recursive }) =>
+      Effect.asVoid(call(routes.removeFile, { path, recursive }, decodeNothing, { timeoutMs: REMOVE_TIMEOUT_MS }))
   }
 }
 

@@ -1,47 +1,39 @@
 /** `Guest` over one AgentSession: what every driver with a real agent hands out. */
 import type { Duplex } from "node:stream"
-import { Effect, Option, Schema, type Scope } from "effect"
+import { Effect, type Scope } from "effect"
 import { PROTOCOL } from "../../agent/health.ts"
+import { routes, type Said } from "../../agent/wire.ts"
 import { type Guest, GuestUnavailable, PortClosed } from "../Guest.ts"
 import { makeAgentFiles } from "./AgentFiles.ts"
 import { makeAgentProcesses } from "./AgentProcesses.ts"
-import { type AgentAnswer, type AgentSession, readAnswer } from "./AgentSession.ts"
+import type { AgentSession } from "./AgentSession.ts"
+import { answerOf, refusalOf, unexpected } from "./answers.ts"
 import { withoutEmptyWrites } from "./emptyWrites.ts"
+import { heldTo } from "./heldToShape.ts"
 
 const HEALTH_TIMEOUT_MS = 10_000
 
-const Health = Schema.Struct({
-  protocol: Schema.Int,
-  generation: Schema.NullOr(Schema.Int),
-  bootId: Schema.String,
-  pid: Schema.Int,
-  processTrees: Schema.Literals(["cgroup", "mark"])
-})
-export type AgentHealth = typeof Health.Type
-
-const decodeHealth = Schema.decodeUnknownOption(Health)
-const decodeFailure = Schema.decodeUnknownOption(Schema.Struct({ code: Schema.String }))
+const decodeHealth = heldTo(routes.health.answer.shape)
+export type AgentHealth = Said<typeof routes.health.answer.shape>
 
 /** Who answers there. Fails when nobody does within the time, or when its protocol is not ours. */
 export const agentHealth = (
   session: AgentSession,
   timeoutMs = HEALTH_TIMEOUT_MS
 ): Effect.Effect<AgentHealth, GuestUnavailable> =>
-  Effect.flatMap(getHealth(session, timeoutMs), ({ status, body }) => {
-    const health = status === 200 ? Option.getOrNull(decodeHealth(body)) : null
-    if (health === null) return Effect.fail(new GuestUnavailable({ message: "The Sandbox's agent broke its protocol" }))
-    if (health.protocol === PROTOCOL) return Effect.succeed(health)
-    return Effect.fail(
-      new GuestUnavailable({
-        message: `The Sandbox's agent speaks protocol ${health.protocol} and not ${PROTOCOL}: stop and start the Sandbox`
-      })
-    )
-  })
-
-const getHealth = (session: AgentSession, timeoutMs: number): Effect.Effect<AgentAnswer, GuestUnavailable> =>
-  session.request({ method: "GET", path: "/v1/health", headTimeoutMs: timeoutMs }).pipe(
-    Effect.flatMap(({ status, stream }) => Effect.map(readAnswer(stream), (body) => ({ status, body }))),
-    Effect.scoped
+  session.request({ method: "GET", path: routes.health.path, headTimeoutMs: timeoutMs }).pipe(
+    Effect.flatMap(({ status, stream }) => answerOf(routes.health, status, stream, decodeHealth)),
+    Effect.scoped,
+    Effect.catchTag("RouteRefused", (refused) => Effect.fail(unexpected(refused))),
+    Effect.flatMap((health) => {
+      if (health.protocol === PROTOCOL) return Effect.succeed(health)
+      return Effect.fail(
+        new GuestUnavailable({
+          message: `The Sandbox's agent speaks protocol ${health.protocol} and not ${PROTOCOL}: stop and start the Sandbox`
+        })
+      )
+    }),
+    session.held
   )
 
 /** One TCP connection to the Sandbox's loopback. */
@@ -54,10 +46,9 @@ const dial = (session: AgentSession, port: number): Effect.Effect<Duplex, PortCl
       body: "open"
     })
     if (status === 200) return withoutEmptyWrites(stream)
-    const failure = Option.getOrNull(decodeFailure(yield* readAnswer(stream)))
-    if (failure?.code === "PORT_CLOSED") return yield* new PortClosed({ port })
-    return yield* new GuestUnavailable({ message: `The Sandbox's agent answered ${status} to a connection` })
-  })
+    const refused = yield* refusalOf(routes.dial, status, stream)
+    return yield* refused.code === "PORT_CLOSED" ? new PortClosed({ port }) : unexpected(refused)
+  }).pipe(session.held)
 
 export const makeAgentGuest = (session: AgentSession): Guest => ({
   processes: makeAgentProcesses(session),

@@ -1,6 +1,6 @@
 /** `GuestProcesses` over an AgentSession. Every frame and answer of the agent is decoded and checked before it is passed on. */
 import type { Readable, Writable } from "node:stream"
-import { Cause, Effect, Option, Schema, Stream } from "effect"
+import { Cause, Effect, Stream } from "effect"
 import {
   FRAME_PAYLOAD_MAX_BYTES,
   FrameDecoder,
@@ -9,62 +9,63 @@ import {
   jsonFrame,
   type RawFrame
 } from "../../agent/processes/processFrames.ts"
+import { posixSignal } from "../../agent/processes/signals.ts"
+import { exitedShape, routes, settledShape } from "../../agent/wire.ts"
 import {
   type Executed,
   type GuestProcesses,
   GuestUnavailable,
-  type OutputStream,
   type ProcessFrame,
   type ProcessSpec,
   ProcessUnknown,
   SpawnRefused
 } from "../Guest.ts"
-import { type AgentAnswer, type AgentRequest, type AgentSession, readAnswer } from "./AgentSession.ts"
+import type { AgentRequest, AgentSession } from "./AgentSession.ts"
+import { answerOf, protocolFault, type RouteRefused, refusalOf, unexpected } from "./answers.ts"
 import { byteReader } from "./byteReader.ts"
+import { heldTo, ProtocolBreach } from "./heldToShape.ts"
+import { Places } from "./Places.ts"
 
-const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+const decodeExited = heldTo(exitedShape)
+const decodeSettled = heldTo(settledShape)
+const decodeListed = heldTo(routes.list.answer.shape)
+const decodeNothing = heldTo(routes.start.answer.shape)
 
-const Exited = Schema.Struct({
-  exitCode: Schema.NullOr(Count),
-  signal: Schema.NullOr(Schema.String.check(Schema.isPattern(/^SIG[A-Z0-9]{1,16}$/))),
-  timedOut: Schema.Boolean,
-  startedAt: Count,
-  finishedAt: Count,
-  stdoutBytes: Count,
-  stderrBytes: Count
-})
+/** How long a call may take in a guest that is busy, but there. */
+const BUSY_MS = 60_000
+/** Beyond a command's own time-out, for the guest to end the tree and say so. */
+const END_SLACK_MS = 10_000
 
-const Settled = Schema.Struct({ processTree: Schema.Literals(["running", "gone", "unconfirmed"]) })
+/** Of RUNNING_MAX: the rest is left to operations and to people. */
+const EXECUTES_MAX = 192
+const STARTS_MAX = 16
+const EXECUTES_WAITING_MAX = 1_024
 
-const Failure = Schema.Struct({ code: Schema.String, message: Schema.String })
+type Refused = SpawnRefused | ProcessUnknown | GuestUnavailable
 
-const Listed = Schema.Struct({
-  processes: Schema.Array(Schema.Struct({ key: Schema.String, running: Schema.Boolean }))
-})
-
-const decodeExited = Schema.decodeUnknownOption(Exited)
-const decodeSettled = Schema.decodeUnknownOption(Settled)
-const decodeFailure = Schema.decodeUnknownOption(Failure)
-const decodeListed = Schema.decodeUnknownOption(Listed)
-
-const nonsense = () => new GuestUnavailable({ message: "The Sandbox's agent broke its protocol" })
-
-/** The agent's refusals as the interface's errors; what fits none is the agent's own failure. */
-const refusal = ({ status, body }: AgentAnswer, key: string): SpawnRefused | ProcessUnknown | GuestUnavailable => {
-  const failure = Option.getOrNull(decodeFailure(body))
-  if (failure === null) return nonsense()
-  switch (failure.code) {
+/** The agent's refusals as the interface's errors. */
+const faultOf = (refused: RouteRefused, key: string): Refused => {
+  switch (refused.code) {
     case "CWD_NOT_FOUND":
     case "CWD_NOT_A_DIRECTORY":
     case "TOO_MANY_PROCESSES":
     case "ARGUMENTS_TOO_LONG":
-      return new SpawnRefused({ code: failure.code, message: failure.message.slice(0, 1_000) })
+      return new SpawnRefused({ code: refused.code, message: refused.message })
     case "PROCESS_UNKNOWN":
       return new ProcessUnknown({ key })
     default:
-      return new GuestUnavailable({ message: `The Sandbox's agent answered ${status} ${failure.code.slice(0, 100)}` })
+      return unexpected(refused)
   }
 }
+
+/** A key that is not known, where that is no answer: it was ended before it began. */
+const neverStarted = () => new GuestUnavailable({ message: "The Sandbox has ended the command before it began" })
+const startFault = <E>(fault: E | ProcessUnknown): Exclude<E, ProcessUnknown> | GuestUnavailable =>
+  fault instanceof ProcessUnknown ? neverStarted() : (fault as Exclude<E, ProcessUnknown>)
+const knownFault = <E>(fault: E | SpawnRefused): Exclude<E, SpawnRefused> | GuestUnavailable =>
+  fault instanceof SpawnRefused
+    ? protocolFault(new ProtocolBreach("code must be one of the route's"))
+    : (fault as Exclude<E, SpawnRefused>)
 
 const specBody = (key: string, spec: ProcessSpec) => ({
   key,
@@ -77,46 +78,68 @@ const specBody = (key: string, spec: ProcessSpec) => ({
 })
 
 export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
+  /** Executes of one Sandbox: the agent would refuse more, and a machine that starts hundreds at once answers none in time. */
+  const running = new Places(EXECUTES_MAX, EXECUTES_WAITING_MAX)
+  const starting = new Places(STARTS_MAX, EXECUTES_WAITING_MAX)
+
   const call = (
-    path: string,
+    route: (typeof routes)["start" | "acknowledge" | "kill" | "forget"],
     key: string,
     body: Readonly<Record<string, unknown>>
-  ): Effect.Effect<void, SpawnRefused | ProcessUnknown | GuestUnavailable> =>
-    Effect.flatMap(session.call("POST", path, { key, ...body }), (answer) =>
-      answer.status === 200 ? Effect.void : Effect.fail(refusal(answer, key))
-    )
+  ): Effect.Effect<void, Refused> =>
+    session
+      .request({
+        method: "POST",
+        path: route.path,
+        body: Buffer.from(JSON.stringify({ key, ...body })),
+        patienceMs: BUSY_MS
+      })
+      .pipe(
+        Effect.flatMap(({ status, stream }) => answerOf(route, status, stream, decodeNothing)),
+        Effect.scoped,
+        Effect.catchTag("RouteRefused", (refused) => Effect.fail(faultOf(refused, key))),
+        Effect.asVoid,
+        session.held
+      )
 
   const frames = (
+    route: (typeof routes)["run" | "output"],
     key: string,
     from: Offsets,
     request: AgentRequest
-  ): Stream.Stream<ProcessFrame, SpawnRefused | ProcessUnknown | GuestUnavailable> =>
+  ): Stream.Stream<ProcessFrame, Refused> =>
     Stream.scoped(
       Stream.fromPull(
         Effect.gen(function* () {
-          const { status, stream } = yield* session.request(request)
-          if (status !== 200) {
-            const body = yield* readAnswer(stream)
-            return yield* Effect.fail(refusal({ status, body }, key))
-          }
+          const { status, stream } = yield* session.request({ ...request, patienceMs: BUSY_MS })
+          if (status !== 200) return yield* Effect.fail(faultOf(yield* refusalOf(route, status, stream), key))
           return frameReader(yield* byteReader(stream), from)
         })
       )
-    )
+    ).pipe(session.heldStream)
 
-  const execute: GuestProcesses["execute"] = (key, spec) =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const body = Buffer.from(JSON.stringify(specBody(key, spec)))
-        const { status, stream } = yield* session.request({ method: "POST", path: "/v1/processes/execute", body })
-        if (status === 200) return yield* collect(stream, spec.output.bytes)
-        const fault = refusal({ status, body: yield* readAnswer(stream) }, key)
-        return yield* fault._tag === "ProcessUnknown" ? nonsense() : fault
-      })
-    )
+  const execute: GuestProcesses["execute"] = (key, spec) => {
+    const request = {
+      method: "POST",
+      path: routes.execute.path,
+      body: Buffer.from(JSON.stringify(specBody(key, spec))),
+      patienceMs: BUSY_MS
+    }
+    return Effect.gen(function* () {
+      yield* running.take
+      const { status, stream } = yield* starting.within(session.request(request))
+      if (status === 200) return yield* collect(stream, spec.output.bytes, spec.timeoutMs)
+      return yield* Effect.fail(startFault(faultOf(yield* refusalOf(routes.execute, status, stream), key)))
+    }).pipe(Effect.scoped, session.held)
+  }
 
   const open: GuestProcesses["open"] = Effect.fnUntraced(function* (spec) {
-    const { stream, head } = yield* session.open({ method: "POST", path: "/v1/processes/channel", body: "open" })
+    const { stream, head } = yield* session.open({
+      method: "POST",
+      path: routes.channel.path,
+      body: "open",
+      patienceMs: BUSY_MS
+    })
     const control = (message: Readonly<Record<string, unknown>>) =>
       Effect.sync(() => {
         if (stream.writable) stream.write(jsonFrame(FrameType.exited, message))
@@ -124,12 +147,12 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
     yield* control({ type: "start", key: "channel", ...spec })
     const { status } = yield* head
     if (status !== 200) {
-      const fault = refusal({ status, body: yield* readAnswer(stream) }, "channel")
-      return yield* fault._tag === "ProcessUnknown" ? nonsense() : fault
+      const refused = yield* session.held(refusalOf(routes.channel, status, stream))
+      return yield* Effect.fail(startFault(faultOf(refused, "channel")))
     }
     const frames = frameReader(yield* byteReader(stream), FROM_THE_START)
     return {
-      frames: Stream.fromPull(Effect.succeed(frames)),
+      frames: session.heldStream(Stream.fromPull(Effect.succeed(frames))),
       write: (bytes) => writeInput(stream, bytes),
       end: control({ type: "end" }),
       resize: (size) => control({ type: "resize", ...size }),
@@ -139,41 +162,37 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
 
   return {
     open,
-    start: (key, spec) =>
-      call("/v1/processes", key, specBody(key, spec)).pipe(
-        Effect.catchTag("ProcessUnknown", () => Effect.fail(nonsense()))
-      ),
+    start: (key, spec) => Effect.mapError(call(routes.start, key, specBody(key, spec)), startFault),
     execute,
     run: (key, spec) =>
-      frames(key, FROM_THE_START, {
+      frames(routes.run, key, FROM_THE_START, {
         method: "POST",
-        path: "/v1/processes/run",
+        path: routes.run.path,
         body: Buffer.from(JSON.stringify(specBody(key, spec)))
-      }).pipe(Stream.catchTag("ProcessUnknown", () => Stream.fail(nonsense()))),
+      }).pipe(Stream.mapError(startFault)),
     attach: (key, from) =>
-      frames(key, from, {
+      frames(routes.output, key, from, {
         method: "GET",
-        path: `/v1/processes/output?key=${encodeURIComponent(key)}&stdout=${from.stdoutOffset}&stderr=${from.stderrOffset}`
-      }).pipe(Stream.catchTag("SpawnRefused", () => Stream.fail(nonsense()))),
-    acknowledge: (key, upTo) =>
-      call("/v1/processes/acknowledge", key, upTo).pipe(Effect.catchTag("SpawnRefused", () => Effect.fail(nonsense()))),
-    kill: (key, options) =>
-      call("/v1/processes/kill", key, options).pipe(Effect.catchTag("SpawnRefused", () => Effect.fail(nonsense()))),
-    forget: (key) =>
-      call("/v1/processes/forget", key, {}).pipe(
-        Effect.catchTag(["SpawnRefused", "ProcessUnknown"], () => Effect.fail(nonsense()))
-      ),
-    list: Effect.flatMap(session.call("GET", "/v1/processes"), ({ status, body }) => {
-      const listed = status === 200 ? Option.getOrNull(decodeListed(body)) : null
-      return listed === null ? Effect.fail(nonsense()) : Effect.succeed(listed.processes)
-    })
+        path: `${routes.output.path}?key=${encodeURIComponent(key)}&stdout=${from.stdoutOffset}&stderr=${from.stderrOffset}`
+      }).pipe(Stream.mapError(knownFault)),
+    acknowledge: (key, upTo) => Effect.mapError(call(routes.acknowledge, key, { ...upTo }), knownFault),
+    kill: (key, options) => Effect.mapError(call(routes.kill, key, options), knownFault),
+    forget: (key) => Effect.mapError(call(routes.forget, key, {}), (fault) => startFault(knownFault(fault))),
+    list: session.request({ method: "GET", path: routes.list.path, patienceMs: BUSY_MS }).pipe(
+      Effect.flatMap(({ status, stream }) => answerOf(routes.list, status, stream, decodeListed)),
+      Effect.scoped,
+      Effect.catchTag("RouteRefused", (refused) => Effect.fail(unexpected(refused))),
+      Effect.map(({ processes }) => processes),
+      session.held
+    )
   }
 }
 
 /** Resolves when the stream has room again. */
 const writeInput = (stream: Writable, bytes: Uint8Array): Effect.Effect<void, GuestUnavailable> =>
   Effect.callback((resume) => {
-    const closed = () => resume(Effect.fail(new GuestUnavailable({ message: "The command's connection is closed." })))
+    const closed = () =>
+      resume(Effect.fail(new GuestUnavailable({ message: "The command's connection is closed.", fault: "lost" })))
     if (!stream.writable) return closed()
     let hasRoom = true
     for (let at = 0; at < bytes.length; at += FRAME_PAYLOAD_MAX_BYTES) {
@@ -201,6 +220,8 @@ interface Offsets {
 
 const FROM_THE_START: Offsets = { stdoutOffset: 0, stderrOffset: 0 }
 
+const breach = (rule: string) => new ProtocolBreach(rule)
+
 /** Holds the agent to its word: offsets follow each other from the one asked for or later, and nothing follows `settled`. */
 class FrameOrder {
   complete = false
@@ -212,72 +233,114 @@ class FrameOrder {
     this.next = { stdout: from.stdoutOffset, stderr: from.stderrOffset }
   }
 
-  accepts(frame: ProcessFrame): boolean {
-    if (this.complete) return false
+  /** Throws a ProtocolBreach for a frame that must not come now. */
+  take(frame: ProcessFrame): void {
+    if (this.complete) throw breach("nothing must follow settled")
     switch (frame.type) {
       case "output": {
         const { stream, offset } = frame
+        if (this.exited) throw breach("output must come before exited")
         // Only the first may skip what is no longer kept.
         const follows = this.begun[stream] ? offset === this.next[stream] : offset >= this.next[stream]
+        if (!follows) throw breach("offsets must follow each other")
         this.begun[stream] = true
         this.next[stream] = offset + frame.bytes.length
-        return follows && !this.exited
+        return
       }
       case "exited": {
-        const first = !this.exited
+        if (this.exited) throw breach("exited must come once")
         this.exited = true
-        return (
-          first &&
-          (["stdout", "stderr"] as const).every((it) => !this.begun[it] || frame[`${it}Bytes`] >= this.next[it])
+        const counts = (["stdout", "stderr"] as const).every(
+          (it) => !this.begun[it] || frame[`${it}Bytes`] >= this.next[it]
         )
+        if (!counts) throw breach("the bytes of a stream must be all that came of it")
+        return
       }
       case "settled":
+        if (!this.exited) throw breach("settled must come after exited")
         this.complete = true
-        return this.exited
     }
   }
 }
 
+/** The first bytes of one stream, in one piece however small the pieces were that they came in. */
+class Head {
+  #bytes: Buffer = Buffer.alloc(0)
+  #used = 0
+  readonly #maxBytes: number
+
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes
+  }
+
+  /** False when there are more than were asked for. */
+  take(bytes: Uint8Array): boolean {
+    const used = this.#used + bytes.length
+    if (used > this.#maxBytes) return false
+    if (used > this.#bytes.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.min(this.#maxBytes, Math.max(used, 2 * this.#bytes.length)))
+      grown.set(this.bytes)
+      this.#bytes = grown
+    }
+    this.#bytes.set(bytes, this.#used)
+    this.#used = used
+    return true
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes.subarray(0, this.#used)
+  }
+}
+
 /** All frames of a command at once: its first bytes and its end. More bytes than were asked for break the protocol. */
-const collect = (readable: Readable, headBytes: number): Effect.Effect<Executed, GuestUnavailable> =>
+const collect = (
+  readable: Readable,
+  headBytes: number,
+  timeoutMs: number | null
+): Effect.Effect<Executed, GuestUnavailable> =>
   Effect.callback((resume) => {
     const decoder = new FrameDecoder()
     const order = new FrameOrder(FROM_THE_START)
-    const parts: Record<OutputStream, Array<Uint8Array>> = { stdout: [], stderr: [] }
-    const sizes: Record<OutputStream, number> = { stdout: 0, stderr: 0 }
+    const heads = { stdout: new Head(headBytes), stderr: new Head(headBytes) }
     let exited: Extract<ProcessFrame, { readonly type: "exited" }> | null = null
-    const stop = () => void readable.off("data", onData).off("end", onEnd).off("close", onClose)
+    const stop = () => {
+      clearTimeout(timer)
+      readable.off("data", onData).off("end", onEnd).off("close", onClose)
+    }
     const fail = (fault: GuestUnavailable) => {
       stop()
       resume(Effect.fail(fault))
     }
-    const take = (raw: RawFrame): boolean => {
-      const frame = decodeFrame(raw)
-      if (frame === null || !order.accepts(frame)) return false
-      if (frame.type === "exited") exited = frame
-      if (frame.type !== "output") return true
-      parts[frame.stream].push(frame.bytes)
-      sizes[frame.stream] += frame.bytes.length
-      return sizes[frame.stream] <= headBytes
-    }
     const onData = (chunk: Uint8Array) => {
       try {
-        if (!decoder.push(chunk).every(take)) fail(nonsense())
-      } catch {
-        fail(nonsense())
+        for (const raw of decoder.push(chunk)) {
+          const frame = decodeFrame(raw)
+          order.take(frame)
+          if (frame.type === "exited") exited = frame
+          else if (frame.type === "output" && !heads[frame.stream].take(frame.bytes)) {
+            throw breach("the first bytes must be no more than were asked for")
+          }
+        }
+      } catch (cause) {
+        fail(protocolFault(cause))
       }
     }
     const onEnd = () => {
-      if (exited === null || !order.complete || !decoder.atBoundary) return fail(nonsense())
+      if (exited === null || !order.complete || !decoder.atBoundary) return fail(brokenOff())
       stop()
       const { type: _type, ...end } = exited
-      resume(Effect.succeed({ ...end, stdout: Buffer.concat(parts.stdout), stderr: Buffer.concat(parts.stderr) }))
+      resume(Effect.succeed({ ...end, stdout: heads.stdout.bytes, stderr: heads.stderr.bytes }))
     }
-    const onClose = () => fail(new GuestUnavailable({ message: "The Sandbox's agent broke off a stream" }))
+    const onClose = () => fail(brokenOff())
+    const onLate = () =>
+      fail(new GuestUnavailable({ message: "The Sandbox's agent did not end a command in time", fault: "lost" }))
+    const timer = timeoutMs === null ? undefined : setTimeout(onLate, timeoutMs + END_SLACK_MS)
     readable.on("data", onData).on("end", onEnd).on("close", onClose)
     if (readable.destroyed) onClose()
     return Effect.sync(stop)
   })
+
+const brokenOff = () => new GuestUnavailable({ message: "The Sandbox's agent broke off a stream", fault: "lost" })
 
 /** Turns bytes into frames; the stream is complete only if its last frame was `settled`. */
 const frameReader = (
@@ -287,19 +350,19 @@ const frameReader = (
   const decoder = new FrameDecoder()
   const order = new FrameOrder(from)
   const pull: ReturnType<typeof frameReader> = bytes.pipe(
-    Effect.catchIf(Cause.isDone, (done) => Effect.fail(order.complete && decoder.atBoundary ? done : nonsense())),
+    Effect.catchIf(Cause.isDone, (done) => Effect.fail(order.complete && decoder.atBoundary ? done : brokenOff())),
     Effect.flatMap((chunks) => {
       const decoded: Array<ProcessFrame> = []
       try {
         for (const chunk of chunks) {
           for (const raw of decoder.push(chunk)) {
             const frame = decodeFrame(raw)
-            if (frame === null || !order.accepts(frame)) return Effect.fail(nonsense())
+            order.take(frame)
             decoded.push(frame)
           }
         }
-      } catch {
-        return Effect.fail(nonsense())
+      } catch (cause) {
+        return Effect.fail(protocolFault(cause))
       }
       const [first, ...rest] = decoded
       return first === undefined ? pull : Effect.succeed<[ProcessFrame, ...Array<ProcessFrame>]>([first, ...rest])
@@ -308,20 +371,22 @@ const frameReader = (
   return pull
 }
 
-const decodeFrame = (raw: RawFrame): ProcessFrame | null => {
+/** Throws a ProtocolBreach, or a SyntaxError where JSON was due. */
+const decodeFrame = (raw: RawFrame): ProcessFrame => {
   switch (raw.type) {
     case FrameType.stdout:
       return { type: "output", stream: "stdout", offset: raw.offset, bytes: raw.payload }
     case FrameType.stderr:
       return { type: "output", stream: "stderr", offset: raw.offset, bytes: raw.payload }
     case FrameType.exited: {
-      const exited = Option.getOrNull(decodeExited(parse(raw.payload)))
-      return exited === null ? null : { type: "exited", ...exited }
+      const { signal: name, ...end } = decodeExited(parse(raw.payload))
+      // An agent of an earlier version says the second name of some.
+      const signal = name === null ? null : posixSignal(name)
+      if ((end.exitCode === null) === (signal === null)) throw breach("exactly one of exitCode and signal must be null")
+      return { type: "exited", ...end, outOfMemory: end.outOfMemory ?? false, signal }
     }
-    default: {
-      const settled = Option.getOrNull(decodeSettled(parse(raw.payload)))
-      return settled === null ? null : { type: "settled", ...settled }
-    }
+    default:
+      return { type: "settled", ...decodeSettled(parse(raw.payload)) }
   }
 }
 

@@ -2,7 +2,8 @@
  * One HTTP/2 session with the agent of one Sandbox, over whatever duplex stream the driver opens.
  *
  * The session is opened by the first request and again after it broke; without open streams it closes after `idleMs`.
- * The agent is untrusted: heads are timed, control answers are timed and sized, and every breach is a `GuestUnavailable`.
+ * The agent is untrusted: heads are timed, control answers are timed and sized, every fault is a `GuestUnavailable`, and one that is a
+ * breach of the protocol ends the session with everything on it (`held`).
  *
  * @source design.md "The runtime"
  */
@@ -15,9 +16,11 @@ import {
   type OutgoingHttpHeaders
 } from "node:http2"
 import type { Duplex } from "node:stream"
-import { Effect, type Scope } from "effect"
+import { Effect, type Scope, Stream } from "effect"
+import { SMALL_ANSWER_MAX_BYTES } from "../../agent/wire.ts"
 import { GuestUnavailable } from "../Guest.ts"
 import { EagerTransport } from "./EagerTransport.ts"
+import { isAnswering } from "./isAnswering.ts"
 import { StallBreaker } from "./StallBreaker.ts"
 
 /**
@@ -31,7 +34,6 @@ const AHEAD_MAX_BYTES = 2 * SESSION_WINDOW_BYTES
 const HEADERS_MAX_BYTES = 16 * 1024
 const HEAD_TIMEOUT_MS = 10_000
 const ANSWER_TIMEOUT_MS = 30_000
-const ANSWER_MAX_BYTES = 4 * 1024 ** 2
 const CONNECT_TIMEOUT_MS = 10_000
 const IDLE_MS = 30_000
 
@@ -51,6 +53,8 @@ export interface AgentRequest {
   readonly body?: Uint8Array | "open"
   /** How long the head of the answer may take once the body was sent. Default 10 s; null waits for ever. */
   readonly headTimeoutMs?: number | null
+  /** How long it may take in all from an agent that is slow, but answers the session's pings meanwhile. Default: no longer than that. */
+  readonly patienceMs?: number
 }
 
 export interface AgentHead {
@@ -78,35 +82,44 @@ export interface AgentSession {
   readonly request: (
     request: AgentRequest
   ) => Effect.Effect<AgentHead & { readonly stream: ClientHttp2Stream }, GuestUnavailable, Scope.Scope>
-  /** One JSON request and its JSON answer, at most 4 MiB within 30 s. The status is not judged here. */
-  readonly call: (method: string, path: string, body?: unknown) => Effect.Effect<AgentAnswer, GuestUnavailable>
+  /** One JSON request and its JSON answer, at most `answerMaxBytes` (16 KiB) within 30 s. The status is not judged here. */
+  readonly call: (
+    method: string,
+    path: string,
+    body?: unknown,
+    options?: { readonly answerMaxBytes?: number; readonly patienceMs?: number }
+  ) => Effect.Effect<AgentAnswer, GuestUnavailable>
+  /** What an effect answers is the agent's: a breach of the protocol in it ends the session. */
+  readonly held: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+  readonly heldStream: <A, E, R>(stream: Stream.Stream<A, E, R>) => Stream.Stream<A, E, R>
   /** Ends the session and everything on it; a later request opens a new one. */
   readonly close: () => void
 }
 
-const unavailable = (message: string): GuestUnavailable => new GuestUnavailable({ message })
+type Fault = GuestUnavailable["fault"]
+
+const unavailable = (message: string, fault: Fault): GuestUnavailable => new GuestUnavailable({ message, fault })
 
 /** The whole body of an answer as JSON, sized and timed. Use it for refusals too. */
 export const readAnswer = (
   stream: ClientHttp2Stream,
-  options: { readonly maxBytes?: number; readonly timeoutMs?: number } = {}
+  maxBytes = SMALL_ANSWER_MAX_BYTES
 ): Effect.Effect<unknown, GuestUnavailable> =>
   Effect.callback<unknown, GuestUnavailable>((resume) => {
-    const maxBytes = options.maxBytes ?? ANSWER_MAX_BYTES
     const chunks: Array<Buffer> = []
     let size = 0
     const stop = () => {
       clearTimeout(timer)
       stream.off("data", onData).off("end", onEnd).off("close", onClose)
     }
-    const fail = (message: string) => {
+    const fail = (message: string, fault: Fault) => {
       stop()
       stream.close(constants.NGHTTP2_CANCEL)
-      resume(Effect.fail(unavailable(message)))
+      resume(Effect.fail(unavailable(message, fault)))
     }
     const onData = (chunk: Buffer) => {
       size += chunk.length
-      if (size > maxBytes) fail("The Sandbox's agent sent an answer that is too large")
+      if (size > maxBytes) fail("The Sandbox's agent broke its protocol: an answer is too large", "protocol")
       else chunks.push(chunk)
     }
     const onEnd = () => {
@@ -114,14 +127,11 @@ export const readAnswer = (
       try {
         resume(Effect.succeed(size === 0 ? null : JSON.parse(Buffer.concat(chunks, size).toString("utf8"))))
       } catch {
-        resume(Effect.fail(unavailable("The Sandbox's agent sent an answer that is not JSON")))
+        resume(Effect.fail(unavailable("The Sandbox's agent broke its protocol: an answer is not JSON", "protocol")))
       }
     }
-    const onClose = () => fail("The Sandbox's agent broke off an answer")
-    const timer = setTimeout(
-      () => fail("The Sandbox's agent did not finish its answer"),
-      options.timeoutMs ?? ANSWER_TIMEOUT_MS
-    )
+    const onClose = () => fail("The Sandbox's agent broke off an answer", "lost")
+    const timer = setTimeout(() => fail("The Sandbox's agent did not finish its answer", "lost"), ANSWER_TIMEOUT_MS)
     stream.on("data", onData).on("end", onEnd).on("close", onClose)
     if (stream.destroyed) onClose()
     return Effect.sync(stop)
@@ -235,7 +245,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
       Effect.acquireRelease(
         Effect.tryPromise({
           try: (signal) => openStream(request, signal),
-          catch: (cause) => unavailable(`The Sandbox's agent cannot be reached: ${reason(cause)}`)
+          catch: (cause) => unavailable(`The Sandbox's agent cannot be reached: ${reason(cause)}`, "unreached")
         }),
         (stream) => Effect.sync(() => void (stream.destroyed || stream.close(constants.NGHTTP2_CANCEL))),
         { interruptible: true }
@@ -253,16 +263,33 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
     closing?.then((it) => it.destroy()).catch(() => {})
   }
 
+  const endIfBroken = (fault: unknown) =>
+    Effect.sync(() => {
+      if (fault instanceof GuestUnavailable && fault.fault === "protocol") close()
+    })
+  const held: AgentSession["held"] = (effect) => Effect.tapError(effect, endIfBroken)
+
   return {
     open,
     request,
-    call: (method, path, body) =>
-      Effect.scoped(
-        Effect.flatMap(
-          request({ method, path, ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }) }),
-          ({ status, stream }) => Effect.map(readAnswer(stream), (answer) => ({ status, body: answer }))
-        )
+    call: (method, path, body, options = {}) =>
+      request({
+        method,
+        path,
+        ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+        ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs })
+      }).pipe(
+        Effect.flatMap(({ status, stream }) =>
+          Effect.map(readAnswer(stream, status === 200 ? options.answerMaxBytes : undefined), (answer) => ({
+            status,
+            body: answer
+          }))
+        ),
+        Effect.scoped,
+        held
       ),
+    held,
+    heldStream: (stream) => Stream.tapError(stream, endIfBroken),
     close
   }
 }
@@ -278,7 +305,9 @@ const awaitHead = (stream: ClientHttp2Stream, request: AgentRequest): Effect.Eff
     const known = heads.get(stream)
     if (known !== undefined) return resume(Effect.succeed(known))
     let timer: NodeJS.Timeout | undefined
+    let isWaiting = true
     const stop = () => {
+      isWaiting = false
       clearTimeout(timer)
       stream.off("response", onResponse).off("close", onClose)
     }
@@ -288,16 +317,27 @@ const awaitHead = (stream: ClientHttp2Stream, request: AgentRequest): Effect.Eff
     }
     const onClose = () => {
       stop()
-      resume(Effect.fail(unavailable("The Sandbox's agent closed the connection")))
+      resume(Effect.fail(unavailable("The Sandbox's agent closed the connection", "lost")))
     }
     const timeoutMs = request.headTimeoutMs === undefined ? HEAD_TIMEOUT_MS : request.headTimeoutMs
-    if (timeoutMs !== null) {
-      timer = setTimeout(() => {
-        stop()
-        stream.close(constants.NGHTTP2_CANCEL)
-        resume(Effect.fail(unavailable(`The Sandbox's agent did not answer within ${timeoutMs} ms`)))
-      }, timeoutMs)
+    const patienceMs = request.patienceMs ?? 0
+    const askedAt = performance.now()
+    const giveUp = () => {
+      stop()
+      const waitedMs = Math.round(performance.now() - askedAt)
+      stream.close(constants.NGHTTP2_CANCEL)
+      resume(Effect.fail(unavailable(`The Sandbox's agent did not answer within ${waitedMs} ms`, "lost")))
     }
+    const arm = (waitMs: number) => {
+      timer = setTimeout(() => {
+        const leftMs = patienceMs - (performance.now() - askedAt)
+        if (leftMs <= 0 || stream.session === undefined) return giveUp()
+        isAnswering(stream.session, Math.min(waitMs, leftMs)).then((answers) => {
+          if (isWaiting) answers ? arm(Math.min(waitMs, leftMs)) : giveUp()
+        })
+      }, waitMs)
+    }
+    if (timeoutMs !== null) arm(timeoutMs)
     stream.on("response", onResponse).on("close", onClose)
     if (stream.destroyed) onClose()
     return Effect.sync(stop)

@@ -33,18 +33,20 @@ export class ExactBytes extends Readable {
   readonly #onData = (chunk: Buffer): void => {
     this.#left -= chunk.byteLength
     if (this.#left < 0) {
-      this.destroy(new GuestUnavailable({ message: "The Sandbox's agent sent more than it had announced" }))
+      this.destroy(
+        new GuestUnavailable({ message: "The Sandbox's agent sent more than it had announced", fault: "protocol" })
+      )
     } else if (!this.push(chunk)) this.#source.pause()
   }
 
   readonly #onEnd = (): void => {
     if (this.#left === 0) this.push(null)
-    else this.destroy(new GuestUnavailable({ message: "The file was cut while it was being read" }))
+    else this.destroy(new GuestUnavailable({ message: "The file was cut while it was being read", fault: "lost" }))
   }
 
   readonly #onClose = (): void => {
     if (!this.#source.readableEnded) {
-      this.destroy(new GuestUnavailable({ message: "The Sandbox's agent broke off a stream" }))
+      this.destroy(new GuestUnavailable({ message: "The Sandbox's agent broke off a stream", fault: "lost" }))
     }
   }
 }

@@ -29,7 +29,9 @@ export const byteReader = (
           if (chunks !== null) resume(Effect.succeed(chunks))
           else if (queue.state === "ended") resume(Cause.done())
           else if (queue.state === "broken") {
-            resume(Effect.fail(new GuestUnavailable({ message: "The Sandbox's agent broke off a stream" })))
+            resume(
+              Effect.fail(new GuestUnavailable({ message: "The Sandbox's agent broke off a stream", fault: "lost" }))
+            )
           } else queue.wake = settle
         }
         settle()

@@ -213,6 +213,23 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     }).pipe(Effect.provide(driverOn(folder)))
   )
 
+  testOnFolder("a machine whose QEMU hangs is ended and reported", (folder) =>
+    Effect.gen(function* () {
+      const driver = yield* Runtime
+      yield* driver.provision(sandboxSpec("frozen"))
+      const pid = pidOf(folder, "frozen")
+      const reported = yield* Effect.forkChild(Stream.runHead(driver.downs))
+      process.kill(pid, "SIGSTOP")
+      expect(Option.getOrNull(yield* Fiber.join(reported))).toMatchObject({
+        ...{ sandboxId: "frozen", generation: 1 },
+        reason: { code: "CRASHED", message: expect.stringContaining("did not answer") }
+      })
+      expect(alive(pid)).toBe(false)
+      yield* driver.stop("frozen")
+      expect(yield* driver.inventory).toEqual([{ sandboxId: "frozen", state: "volume", generation: null }])
+    }).pipe(Effect.provide(driverOn(folder, { ATOLL_VM_ANSWER_TIMEOUT_MS: "5000" })))
+  )
+
   testOnFolder("a machine outlives the service, which finds it again with its commands and their output", (folder) =>
     Effect.gen(function* () {
       const key = freshKey()

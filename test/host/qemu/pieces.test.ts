@@ -1,11 +1,11 @@
-import { mkdtempSync, writeFileSync } from "node:fs"
-import { appendFile, readFile, rm, truncate } from "node:fs/promises"
+import { mkdirSync, mkdtempSync } from "node:fs"
+import { rm } from "node:fs/promises"
 import { createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { connectUnix } from "../../../src/host/linux/unixSocket.ts"
-import { type Held, refusal } from "../../../src/host/qemu/Admission.ts"
+import { type Held, obstacle } from "../../../src/host/qemu/Admission.ts"
 import { BootPort, hostnameOf, timespecEscapes } from "../../../src/host/qemu/BootPort.ts"
 import { Consoles } from "../../../src/host/qemu/Consoles.ts"
 import type { GuestImage } from "../../../src/host/qemu/GuestImage.ts"
@@ -13,6 +13,7 @@ import { cpioArchive, directory, executable, plainFile } from "../../../src/host
 import { vmlinuxToElf } from "../../../src/host/qemu/image/vmlinux.ts"
 import { type MachineShape, machineArguments } from "../../../src/host/qemu/machineArguments.ts"
 import { Qmp } from "../../../src/host/qemu/Qmp.ts"
+import { SandboxFolder } from "../../../src/host/qemu/SandboxFolder.ts"
 import { templateKey } from "../../../src/host/qemu/Template.ts"
 
 const inFolder = async (body: (folder: string) => Promise<void>) => {
@@ -101,7 +102,13 @@ describe("guest image", () => {
 
 describe("templates", () => {
   const image: GuestImage = { id: "one", kernel: "k", initramfs: "i", rootDisk: "r", rootBytes: 1 }
-  const host = { vmFolder: "/v", qemu: { binary: "q", version: "10.0", clones: true }, image, uid: null }
+  const host = {
+    vmFolder: "/v",
+    qemu: { binary: "q", version: "10.0", clones: true },
+    image,
+    uid: null,
+    answerTimeoutMs: 1000
+  }
 
   it("another image, QEMU, accelerator, size or device is another template", () => {
     const keys = [
@@ -129,23 +136,20 @@ describe("templates", () => {
 
 describe("host admission", () => {
   const limits = { memoryBytes: 2 * 1024 ** 3, diskReserveBytes: 0 }
-  const need = { memoryBytes: 512 * 1024 ** 2, volumeBytes: 1024 ** 2, accelerator: "tcg" as const, newVolume: true }
+  const need = { memoryBytes: 512 * 1024 ** 2, accelerator: "tcg" as const, files: [] }
   const held = (count: number, changes: Partial<Held> = {}): ReadonlyArray<Held> =>
-    Array.from({ length: count }, () => ({ ...need, running: true, allocatedBytes: 0, ...changes }))
+    Array.from({ length: count }, () => ({ ...need, running: true, ...changes }))
 
   it("memory is counted with what QEMU itself needs, and only of machines that run", async () => {
-    expect(await refusal(need, held(2), limits, "/")).toBeNull()
-    expect(await refusal(need, held(3), limits, "/")).toMatchObject({ _tag: "RuntimeRefused", code: "HOST_FULL" })
-    expect(await refusal(need, held(30, { running: false }), limits, "/")).toBeNull()
+    expect(await obstacle(need, held(2), limits, "/")).toBeNull()
+    expect(await obstacle(need, held(3), limits, "/")).toContain("stop a Sandbox, or raise ATOLL_VM_MEMORY_BYTES")
+    expect(await obstacle(need, held(30, { running: false }), limits, "/")).toBeNull()
   })
 
-  it("a volume's whole size is promised, what is already on the disk not twice", async () => {
-    const huge = 2 ** 50
-    expect(await refusal({ ...need, volumeBytes: huge }, [], limits, "/")).toMatchObject({ code: "HOST_FULL" })
-    expect(await refusal({ ...need, volumeBytes: huge, newVolume: false }, [], limits, "/")).toBeNull()
-    const others = held(1, { volumeBytes: huge, running: false })
-    expect(await refusal(need, others, limits, "/")).toMatchObject({ code: "HOST_FULL" })
-    expect(await refusal(need, [{ ...others[0]!, allocatedBytes: huge }], limits, "/")).toBeNull()
+  it("the disk is counted with what machines that do not run keep on it", async () => {
+    const files = [{ bytes: 2 ** 50, allocatedBytes: 0 }]
+    expect(await obstacle({ ...need, files }, [], limits, "/")).toContain("disk")
+    expect(await obstacle(need, held(1, { files, running: false }), limits, "/")).toContain("disk")
   })
 })
 
@@ -193,7 +197,7 @@ describe("QEMU's control socket", () => {
         )
       },
       async (socket) => {
-        const qmp = await Qmp.open(socket)
+        const qmp = await Qmp.open(socket, 2_000)
         const stopped = qmp.next(({ event }) => event === "STOP", 2_000)
         const [a, b] = await Promise.all([qmp.execute("stop"), qmp.execute("cont")])
         expect([a, b]).toEqual(["stop", "cont"])
@@ -216,10 +220,39 @@ describe("QEMU's control socket", () => {
         socket.end()
       },
       async (socket) => {
-        const qmp = await Qmp.open(socket)
+        const qmp = await Qmp.open(socket, 2_000)
         await expect(qmp.execute("quit")).rejects.toThrow("closed")
         await qmp.closed
         expect(qmp.shutdownReason).toBe("guest-shutdown")
+      }
+    ))
+
+  it("a QEMU that does not answer is told from one that has gone", () =>
+    conversation(
+      greeting,
+      (line, socket) => {
+        if (line.includes("qmp_capabilities")) socket.write('{"return": {}}\r\n')
+      },
+      async (socket) => {
+        const qmp = await Qmp.open(socket, 200)
+        await expect(qmp.execute("query-status")).rejects.toThrow("did not answer query-status in 200 ms")
+        await qmp.closed
+        expect(qmp.isHung).toBe(true)
+      }
+    ))
+
+  it("an answer that came while this process was itself frozen is taken", () =>
+    conversation(
+      greeting,
+      (_line, socket) => socket.write('{"return": {}}\r\n'),
+      async (socket) => {
+        const qmp = await Qmp.open(socket, 200)
+        const answered = qmp.execute("query-status")
+        // The whole time passes in one turn of the event loop, before the answer can be read.
+        const thawed = performance.now() + 300
+        while (performance.now() < thawed);
+        expect(await answered).toEqual({})
+        qmp.close()
       }
     ))
 
@@ -228,33 +261,44 @@ describe("QEMU's control socket", () => {
       "no json\r\n",
       () => {},
       async (socket) => {
-        await expect(Qmp.open(socket)).rejects.toThrow("closed")
+        await expect(Qmp.open(socket, 2_000)).rejects.toThrow("closed")
       }
     ))
 })
 
 describe("host", () => {
-  it("a console is read on from where it was, and a long one is emptied without a gap in its offsets", () =>
-    inFolder(async (folder) => {
-      const path = join(folder, "console")
-      writeFileSync(path, "one")
+  it("a console is read on from where it was, by the next service too, and each generation's from its beginning", () =>
+    inFolder(async (root) => {
+      const folder = new SandboxFolder(root, "s")
+      mkdirSync(folder.path)
+      const ring: Array<string> = []
+      const qmp = { execute: async () => Buffer.from(ring.splice(0).join("")).toString("base64") }
+      const source = { sandboxId: "s", generation: 1, qmp, folder }
       const consoles = new Consoles()
-      const file = { sandboxId: "s", generation: 1, path }
-      expect(await consoles.read([file])).toMatchObject([{ offset: 0, generation: 1 }])
-      expect(await consoles.read([file])).toEqual([])
-      await appendFile(path, "two")
-      expect(await consoles.read([file])).toMatchObject([{ offset: 3, bytes: Buffer.from("two") }])
-      await truncate(path, 1024 ** 2 + 5)
-      let end = 6
-      for (;;) {
-        const [chunk] = await consoles.read([file])
-        if (chunk === undefined) break
-        expect(chunk.offset).toBe(end)
-        end += chunk.bytes.length
+      ring.push("one")
+      expect(await consoles.read([source])).toMatchObject([{ offset: 0, generation: 1, bytes: Buffer.from("one") }])
+      expect(await consoles.read([source])).toEqual([])
+      ring.push("two")
+      expect(await consoles.read([source])).toMatchObject([{ offset: 3, bytes: Buffer.from("two") }])
+      ring.push("three")
+      expect(await new Consoles().read([source])).toMatchObject([{ offset: 6, bytes: Buffer.from("three") }])
+      ring.push("next")
+      expect(await consoles.read([{ ...source, generation: 2 }])).toMatchObject([{ offset: 0, generation: 2 }])
+    }))
+
+  it("a machine that does not answer keeps nobody's console waiting, and its own is not lost", () =>
+    inFolder(async (root) => {
+      const source = (sandboxId: string, answer: Promise<string>) => {
+        const folder = new SandboxFolder(root, sandboxId)
+        mkdirSync(folder.path, { recursive: true })
+        return { sandboxId, generation: 1, qmp: { execute: () => answer }, folder }
       }
-      expect(end).toBe(1024 ** 2 + 5)
-      expect((await readFile(path)).length).toBe(0)
-      await appendFile(path, "three")
-      expect(await consoles.read([file])).toMatchObject([{ offset: end, bytes: Buffer.from("three") }])
+      let end = (_: string) => {}
+      const hung = source("hung", new Promise((resolve) => (end = resolve)))
+      const well = source("well", Promise.resolve(Buffer.from("said").toString("base64")))
+      const consoles = new Consoles()
+      expect(await consoles.read([hung, well])).toMatchObject([{ sandboxId: "well" }])
+      end(Buffer.from("late").toString("base64"))
+      expect(await consoles.read([hung])).toMatchObject([{ sandboxId: "hung", bytes: Buffer.from("late") }])
     }))
 })

@@ -58,6 +58,7 @@ export const processContract = (
           exitCode: 7,
           signal: null,
           timedOut: false,
+          outOfMemory: false,
           stdoutBytes: 4,
           stderrBytes: 4
         })
@@ -257,6 +258,17 @@ export const processContract = (
           )
         )
         yield* eventually(Effect.map(run(guest, shell("cat survived")), (it) => it.stdout === "yes\n"))
+      }))
+
+    test("death by a signal that has two names is told by POSIX's", (guest) =>
+      Effect.gen(function* () {
+        for (const [number, signal] of [
+          [6, "SIGABRT"],
+          [29, "SIGPOLL"]
+        ]) {
+          const ended = yield* run(guest, shell(`kill -${number} $$`))
+          expect(ended.exited).toMatchObject({ exitCode: null, signal })
+        }
       }))
 
     test("a time-out ends the whole tree and says so", (guest) =>

@@ -1,0 +1,88 @@
+/** How many channels an SSH connection may have, into simulated Sandboxes with ssh2's own client. */
+import { once } from "node:events"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer, Schedule } from "effect"
+import ssh2, { type Client, type ClientChannel } from "ssh2"
+import { ConnectionGrants } from "../../src/cooperative/ConnectionGrants.ts"
+import { SshEndpoint } from "../../src/cooperative/SshEndpoint.ts"
+import { SshGateway } from "../../src/cooperative/SshGateway.ts"
+import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
+import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
+import { requestIdentity, runningSandboxOf } from "../support/GatewayServer.ts"
+import { testAtoll } from "../support/TestAtoll.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { testSettings } from "../support/TestSettings.ts"
+
+const service = (world: SimulatedWorld, environment: Readonly<Record<string, string>>) => {
+  const settings = { ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0", ATOLL_SSH_HOST: "127.0.0.1", ...environment }
+  return SshGateway.layer.pipe(Layer.provideMerge(testAtoll(world, settings)), Layer.provide(testSettings(settings)))
+}
+
+/** A client that is let in to a new Sandbox, in which every connection to port 5000 stays open. */
+const connected = Effect.fnUntraced(function* (world: SimulatedWorld) {
+  const { accountId, sandboxId } = yield* runningSandboxOf()
+  world.machines.get(sandboxId)!.listeners.set(5000, (stream) => void stream.pipe(stream))
+  const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync("ed25519")
+  const grants = yield* ConnectionGrants
+  const { username } = yield* grants.grant(accountId, sandboxId, { ...requestIdentity, publicKeys: [publicKey] })
+  const port = (yield* SshEndpoint).port()
+  const client = yield* Effect.acquireRelease(
+    Effect.promise(async () => {
+      const client = new ssh2.Client()
+      client.connect({ host: "127.0.0.1", port, username, privateKey })
+      await once(client, "ready")
+      return client
+    }),
+    (client) => Effect.sync(() => void client.destroy())
+  )
+  return { client, sandboxId }
+})
+
+/** Null: it was refused. */
+const forward = (client: Client) =>
+  new Promise<ClientChannel | null>((resolve) =>
+    client.forwardOut("127.0.0.1", 1, "localhost", 5000, (error, channel) => resolve(error ? null : channel))
+  )
+
+const shell = (client: Client) =>
+  new Promise<ClientChannel | null>((resolve) =>
+    client.exec("sleep 600", (error, channel) => resolve(error ? null : channel))
+  )
+
+const becomes = (expected: number, count: () => number) =>
+  Effect.repeat(Effect.sync(count), { until: (now) => now === expected, schedule: Schedule.spaced(5) }).pipe(
+    Effect.timeout("10 seconds"),
+    Effect.ignore,
+    Effect.andThen(Effect.sync(() => assert.strictEqual(count(), expected)))
+  )
+
+layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH connection", (it) => {
+  for (const [environment, allowed] of [
+    [{}, 32],
+    [{ ATOLL_CONNECTIONS_PER_SANDBOX: "11" }, 10]
+  ] as const) {
+    it.effect(`are ${allowed} at most, however many are asked for at once`, () =>
+      Effect.gen(function* () {
+        const world = yield* SimulatedWorld.make
+        yield* Effect.gen(function* () {
+          const { client, sandboxId } = yield* connected(world)
+          const connections = yield* LiveConnections
+          const count = () => connections.count(sandboxId)
+          yield* becomes(1, count)
+          const asked = yield* Effect.promise(() =>
+            Promise.all(Array.from({ length: 400 }, (_, at) => (at % 40 === 0 ? shell(client) : forward(client))))
+          )
+          const open = asked.filter((channel) => channel !== null)
+          assert.strictEqual(open.length, allowed)
+          assert.strictEqual(count(), allowed + 1)
+          for (const channel of open) channel.destroy()
+          yield* becomes(1, count)
+          assert.isNotNull(yield* Effect.promise(() => forward(client)))
+          client.destroy()
+          yield* becomes(0, count)
+          yield* becomes(0, () => world.machines.get(sandboxId)!.tunnels.size)
+        }).pipe(Effect.scoped, Effect.provide(service(world, environment)))
+      })
+    )
+  }
+})

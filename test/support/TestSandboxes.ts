@@ -1,0 +1,27 @@
+/** Sandboxes for tests of the service below HTTP. */
+import { Effect } from "effect"
+import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+
+export const request = { requestId: "req_test" }
+
+export const createIn = Effect.fnUntraced(function* (
+  { accountId, workspaceId }: { accountId: string; workspaceId: string },
+  key = "k"
+) {
+  const sandboxes = yield* Sandboxes
+  return yield* sandboxes.create({
+    accountId,
+    requestId: "req_test",
+    idempotencyKey: key,
+    fingerprint: "f",
+    request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+  })
+})
+
+export const untilStatus = Effect.fnUntraced(function* (accountId: string, id: string, status: string) {
+  const sandboxes = yield* Sandboxes
+  return yield* Effect.repeat(sandboxes.get(accountId, id), { until: (sandbox) => sandbox.status === status })
+})
+
+/** What commands of tests have in common. */
+export const command = { cwd: "/workspace", env: {}, stdin: null, encoding: "utf8" as const }
