@@ -274,6 +274,12 @@ export const settings = {
     7,
     "Days for which logs, telemetry and deleted Sandboxes with their finished operations stay readable."
   ),
+  endedRetentionDays: integer(
+    "ATOLL_ENDED_RETENTION_DAYS",
+    30,
+    "Days for which finished operations, closed previews and ended accesses and grants of a Sandbox that lives on are kept, with their transitions and Idempotency-Keys.",
+    { minimum: 1, maximum: 36_500 }
+  ),
   auditRetentionDays: integer("ATOLL_AUDIT_RETENTION_DAYS", 90, "Days for which the API audit log is kept."),
   logBytesPerSandbox: integer(
     "ATOLL_LOG_BYTES_PER_SANDBOX",

@@ -129,28 +129,35 @@ export class Analytics extends Context.Service<
           readonly median: number | null
           readonly p99: number | null
         }>`
-          with operations as (
-            select status, (snapshot -> 'context' ->> 'startedAt')::int8 as started_at, (snapshot -> 'context' ->> 'finishedAt')::int8 as finished_at
-            from actors
-            where sandbox_id = ${sandboxId} and kind = 'operation'
-              and (${generation}::int8 is null or (snapshot -> 'context' ->> 'generation')::int4 = ${generation}::int8)
-          ), executed as (
+          with ended as not materialized (
+            select outcome, duration_ms, ended_at - duration_ms as started_at, ended_at from actors
+            where sandbox_id = ${sandboxId} and kind = 'operation' and ended_at is not null and ended_at >= ${from}
+              and (${generation}::int8 is null or generation = ${generation}::int8)
+          ), executed as not materialized (
             select started_at, finished_at from executions
             where sandbox_id = ${sandboxId} and finished_at >= ${from} and finished_at < ${to}
               and (${generation}::int8 is null or generation = ${generation}::int8)
-          ), finished as (
-            select status, started_at, finished_at from operations where finished_at >= ${from} and finished_at < ${to}
+          ), open as (
+            -- What has not ended always waits for something.
+            select count(*) as started from actors
+            where sandbox_id = ${sandboxId} and kind = 'operation' and (pending <> '[]'::jsonb or due_at is not null) and ended_at is null
+              and (snapshot -> 'context' ->> 'startedAt')::numeric >= ${from} and (snapshot -> 'context' ->> 'startedAt')::numeric < ${to}
+              and (${generation}::int8 is null or generation = ${generation}::int8)
+          ), counted as (
+            select count(*) filter (where started_at >= ${from} and started_at < ${to}) as started,
+                   count(*) filter (where ended_at < ${to} and outcome = 'completed') as completed,
+                   count(*) filter (where ended_at < ${to} and outcome = 'cancelled') as cancelled,
+                   count(*) filter (where ended_at < ${to} and outcome = 'failed') as failed
+            from ended
           ), durations as (
-            select (finished_at - started_at)::float8 as ms from finished where status = 'completed'
-            union all select (finished_at - started_at)::float8 from executed
+            select percentile_cont(array[0.5, 0.99]) within group (order by ms) as at, count(*) filter (where is_execute) as executes from (
+              select duration_ms::float8 as ms, false as is_execute from ended where outcome = 'completed' and ended_at < ${to}
+              union all select (finished_at - started_at)::float8, true from executed
+            ) as each
           )
-          select (select count(*) from operations where started_at >= ${from} and started_at < ${to})::int4 as started,
-                 (select count(*) from finished where status = 'completed')::int4 as completed,
-                 (select count(*) from finished where status = 'cancelled')::int4 as cancelled,
-                 (select count(*) from finished where status = 'failed')::int4 as failed,
-                 (select count(*) from executed)::int4 as execute_count,
-                 (select percentile_cont(0.5) within group (order by ms) from durations) as median,
-                 (select percentile_cont(0.99) within group (order by ms) from durations) as p99`.pipe(Effect.orDie)
+          select (counted.started + open.started)::int4 as started, completed::int4, cancelled::int4, failed::int4,
+                 executes::int4 as execute_count, durations.at[1] as median, durations.at[2] as p99
+          from counted, open, durations`.pipe(Effect.orDie)
         return {
           started: row!.started,
           completed: row!.completed,

@@ -1,84 +1,186 @@
 /**
- * Forgets what is past its retention, a small batch at a time, so that no statement holds the tables for long.
+ * Forgets what is past its retention, a small batch at a time, so that no statement holds the tables for long. Each look goes by an index over
+ * ages: a pass reads what is due, not what is kept.
  *
  * Streams that another statement is at are left for the next pass. Deleted Sandboxes go with all that belongs to them.
  *
- * @source contract-details.md "A deleted Sandbox stays listed and inspectable"
+ * @source contract-details.md "A deleted Sandbox stays listed and inspectable", "Keys live as long as the thing that they made"
  */
-import { Clock, Effect, Layer } from "effect"
-import { SqlClient, type Statement } from "effect/sql"
+import { Cause, Clock, Effect, Layer } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { textColumn } from "../store/Columns.ts"
 import { outputRoom } from "../store/OutputRoom.ts"
 
 const batch = 1000
 const dayMs = 24 * 60 * 60 * 1000
 
-/** One pass: everything that is due, in batches. Returns how many rows went. */
-export const prune = Effect.fn("Pruner.prune")(function* () {
+type Removed = Effect.Effect<number, SqlError.SqlError>
+
+/** Repeats a statement that reports how much it did, until it does less than a batch. */
+const repeatedly = (statement: Removed): Removed =>
+  Effect.gen(function* () {
+    let total = 0
+    while (true) {
+      const count = yield* statement
+      total += count
+      if (count < batch) return total
+    }
+  })
+
+const parts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const { retentionDays, logBytesPerSandbox } = yield* Settings
-  const cutoff = BigInt((yield* Clock.currentTimeMillis) - retentionDays * dayMs)
-
+  const { retentionDays, endedRetentionDays, logBytesPerSandbox } = yield* Settings
+  const now = yield* Clock.currentTimeMillis
+  const cutoff = BigInt(now - retentionDays * dayMs)
+  // Its key lives for a day at least.
+  const deletedCutoff = BigInt(now - Math.max(retentionDays, 1) * dayMs)
+  // What lies in a deleted Sandbox is promised for as long as the Sandbox is.
+  const endedCutoff = BigInt(now - Math.max(endedRetentionDays, retentionDays) * dayMs)
   const room = outputRoom(sql, sql)
+
   /** `which` is a condition on chunks. */
-  const forgetChunks = (which: string, parameters: ReadonlyArray<unknown>) =>
-    room
-      .forget(`select owner_id, stream, start_offset from output_chunks where ${which} limit ${batch}`, parameters)
-      .pipe(Effect.map(({ chunks }) => [{ count: chunks }]))
+  const forgetChunks = (which: string, parameters: ReadonlyArray<unknown>): Removed =>
+    repeatedly(
+      room
+        .forget(`select owner_id, stream, start_offset from output_chunks where ${which} limit ${batch}`, parameters)
+        .pipe(Effect.map(({ chunks }) => chunks))
+    )
 
-  /** Repeats a statement that reports how much it did, until it does less than a batch. */
-  const repeatedly = <E, R>(statement: Effect.Effect<ReadonlyArray<{ readonly count: number }>, E, R>) =>
-    Effect.gen(function* () {
-      let total = 0
-      while (true) {
-        const [done] = yield* statement
-        total += done?.count ?? 0
-        if ((done?.count ?? 0) < batch) return total
-      }
-    })
+  const counted = (statement: string, parameters: ReadonlyArray<unknown>): Removed =>
+    sql.unsafe<{ readonly count: number }>(statement, parameters).pipe(Effect.map((rows) => rows[0]?.count ?? 0))
 
-  let total = yield* repeatedly(forgetChunks("at < $1", [cutoff]))
+  /**
+   * Things with all that is kept of them: output, transitions, keys. Every thing that is ever forgotten goes through here, and its transitions
+   * with it: whoever counts by them has to be done before.
+   */
+  const forgetThings = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
+    const things = [textColumn(ids)]
+    let total = yield* forgetChunks("owner_id = any($1::text[])", things)
+    total += yield* counted(
+      `with gone as (
+         delete from outputs o where owner_id = any($1::text[])
+           and not exists (select 1 from output_chunks c where c.owner_id = o.owner_id and c.stream = o.stream) returning 1)
+       select count(*)::int4 as count from gone`,
+      things
+    )
+    // One whose output was just in use stays for the next pass.
+    total += yield* counted(
+      `with gone as (
+         delete from actors a where a.id = any($1::text[]) and not exists (select 1 from outputs o where o.owner_id = a.id) returning a.id
+       ), log as (delete from transitions t using gone g where t.actor_id = g.id),
+       keys as (delete from idempotency_keys k using gone g where k.target_id = g.id)
+       select count(*)::int4 as count from gone`,
+      things
+    )
+    return total
+  })
+
+  /** Things by a condition, a batch at a time, until none of a batch goes. */
+  const forgetAll = Effect.fnUntraced(function* (which: string, parameters: ReadonlyArray<unknown>) {
+    let total = 0
+    while (true) {
+      const things = yield* sql.unsafe<{ readonly id: string }>(
+        `select id from actors where ${which} limit ${batch}`,
+        parameters
+      )
+      const gone = things.length === 0 ? 0 : yield* forgetThings(things.map(({ id }) => id))
+      total += gone
+      if (things.length < batch || gone === 0) return total
+    }
+  })
+
+  const oldOutput = forgetChunks("at < $1", [cutoff])
 
   // Whoever stores output cuts what is over its share; what is left here is of a process that was killed over it, or of a larger share before.
-  const large = yield* sql<{ readonly sandbox_id: string; readonly stored_bytes: bigint }>`
-    select sandbox_id, stored_bytes from output_totals where stored_bytes > ${BigInt(logBytesPerSandbox)}`
-  for (const { sandbox_id, stored_bytes } of large) {
-    total += yield* room.cut(sandbox_id, Number(stored_bytes), logBytesPerSandbox)
-  }
+  const largeSandboxes = Effect.gen(function* () {
+    const large = yield* sql<{ readonly sandbox_id: string; readonly stored_bytes: bigint }>`
+      select sandbox_id, stored_bytes from output_totals where stored_bytes > ${BigInt(logBytesPerSandbox)}`
+    let total = 0
+    for (const { sandbox_id, stored_bytes } of large) {
+      total += yield* room.cut(sandbox_id, Number(stored_bytes), logBytesPerSandbox)
+    }
+    return total
+  })
 
-  total += yield* repeatedly(sql<{ readonly count: number }>`
-    with doomed as (select sandbox_id, at from telemetry_samples where at < ${cutoff} limit ${batch}),
-         gone as (delete from telemetry_samples t using doomed d where t.sandbox_id = d.sandbox_id and t.at = d.at returning 1)
-    select count(*)::int4 as count from gone`)
-  total += yield* repeatedly(sql<{ readonly count: number }>`
-    with doomed as (select id from executions where finished_at < ${cutoff} limit ${batch}),
-         gone as (delete from executions e using doomed d where e.id = d.id returning 1)
-    select count(*)::int4 as count from gone`)
+  const samples = repeatedly(
+    counted(
+      `with doomed as (select sandbox_id, at from telemetry_samples where at < $1 limit ${batch}),
+            gone as (delete from telemetry_samples t using doomed d where t.sandbox_id = d.sandbox_id and t.at = d.at returning 1)
+       select count(*)::int4 as count from gone`,
+      [cutoff]
+    )
+  )
 
-  const dead = yield* sql<{ readonly id: string }>`
-    select id from actors
-    where kind = 'sandbox' and status = 'deleted' and (snapshot -> 'context' ->> 'deletedAt')::int8 < ${cutoff} limit 100`
-  for (const { id } of dead) {
-    total += yield* repeatedly(forgetChunks("sandbox_id = $1", [id]))
-    total += yield* repeatedly(forgetActors(sql, sql`sandbox_id = ${id} and kind <> 'sandbox'`))
-    yield* sql`delete from outputs where sandbox_id = ${id}`
-    yield* sql`delete from output_totals where sandbox_id = ${id}`
-    yield* sql`delete from telemetry_samples where sandbox_id = ${id}`
-    yield* sql`delete from executions where sandbox_id = ${id}`
-    total += yield* repeatedly(forgetActors(sql, sql`id = ${id}`))
-  }
-  yield* room.vacuum
-  return total
+  const executions = repeatedly(
+    counted(
+      `with doomed as (select id from executions where finished_at < $1 limit ${batch}),
+            gone as (delete from executions e using doomed d where e.id = d.id returning 1)
+       select count(*)::int4 as count from gone`,
+      [cutoff]
+    )
+  )
+
+  /** Of a Sandbox that lives on. Whatever still waits for something is not done. */
+  const endedThings = forgetAll(
+    "kind <> 'sandbox' and ended_at is not null and ended_at < $1 and pending = '[]'::jsonb and due_at is null order by ended_at",
+    [endedCutoff]
+  )
+
+  const startKeys = repeatedly(
+    counted(
+      `with doomed as (
+         select account_id, kind, key from idempotency_keys where kind like 'sandbox.start:%' and created_at < $1 limit ${batch}
+       ), gone as (
+         delete from idempotency_keys k using doomed d
+         where k.account_id = d.account_id and k.kind = d.kind and k.key = d.key returning 1)
+       select count(*)::int4 as count from gone`,
+      [endedCutoff]
+    )
+  )
+
+  const deletedSandboxes = Effect.gen(function* () {
+    const dead = yield* sql<{ readonly id: string }>`
+      select id from actors where kind = 'sandbox' and ended_at is not null and ended_at < ${deletedCutoff} order by ended_at limit 100`
+    let total = 0
+    for (const { id } of dead) {
+      total += yield* forgetChunks("sandbox_id = $1", [id])
+      total += yield* forgetAll("sandbox_id = $1 and kind <> 'sandbox'", [id])
+      yield* sql`delete from outputs where sandbox_id = ${id}`
+      yield* sql`delete from output_totals where sandbox_id = ${id}`
+      yield* sql`delete from telemetry_samples where sandbox_id = ${id}`
+      yield* sql`delete from executions where sandbox_id = ${id}`
+      total += yield* forgetThings([id])
+    }
+    return total
+  })
+
+  return {
+    "old output": oldOutput,
+    "the output of Sandboxes that have too much": largeSandboxes,
+    "old samples": samples,
+    "old executes": executions,
+    "what ended long ago": endedThings,
+    "old keys of starts": startKeys,
+    "Sandboxes that were deleted long ago": deletedSandboxes,
+    "room of what was forgotten": Effect.as(room.vacuum, 0)
+  } satisfies Record<string, Removed>
 })
 
-const forgetActors = (sql: SqlClient.SqlClient, which: Statement.Fragment) => sql<{
-  readonly count: number
-}>`
-  with doomed as (select id from actors where ${which} limit ${batch}),
-       log as (delete from transitions t using doomed d where t.actor_id = d.id),
-       keys as (delete from idempotency_keys k using doomed d where k.target_id = d.id),
-       gone as (delete from actors a using doomed d where a.id = d.id returning 1)
-  select count(*)::int4 as count from gone`
+/** One pass: everything that is due, in batches. Returns how many rows went. What cannot be removed holds up nothing else. */
+export const prune = Effect.fn("Pruner.prune")(function* () {
+  let total = 0
+  for (const [what, part] of Object.entries(yield* parts)) {
+    total += yield* part.pipe(
+      Effect.catchCause((cause) =>
+        Cause.hasInterrupts(cause)
+          ? Effect.failCause(cause)
+          : Effect.as(Effect.logWarning(`Past its retention, and could not be removed: ${what}`, cause), 0)
+      )
+    )
+  }
+  return total
+})
 
 export const Pruner = {
   layer: Layer.effectDiscard(

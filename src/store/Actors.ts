@@ -151,13 +151,16 @@ export class Actors extends Context.Service<
         list: (filter) => {
           const conditions = [sql`kind = ${filter.kind}`, sql`account_id = ${filter.accountId}`]
           if (filter.sandboxId != null) conditions.push(sql`sandbox_id = ${filter.sandboxId}`)
-          if (filter.status != null) conditions.push(sql`status = ${filter.status}`)
+          // The Sandbox's is indexed.
+          const status = filter.kind === "sandbox" ? sql`kind = 'sandbox' and sandbox_status` : sql`status`
+          if (filter.status != null) conditions.push(sql`${status} = ${filter.status}`)
           if (filter.workspaceId != null) conditions.push(sql`workspace_id = ${filter.workspaceId}`)
           if (filter.before !== null) {
             conditions.push(sql`(created_at, id) < (${BigInt(filter.before.createdAt)}, ${filter.before.id})`)
           }
-          for (const [key, value] of Object.entries(filter.metadata ?? {})) {
-            conditions.push(sql`snapshot -> 'context' -> 'metadata' ->> ${key} = ${value}`)
+          if (Object.keys(filter.metadata ?? {}).length > 0) {
+            const labels = JSON.stringify({ [filter.accountId]: filter.metadata })
+            conditions.push(sql`kind = 'sandbox' and labels @> ${labels}::text::jsonb`)
           }
           const limit = filter.limit === null ? sql`` : sql`limit ${filter.limit}`
           return patiently(

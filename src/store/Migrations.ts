@@ -16,6 +16,8 @@ import serverKeys from "./migrations/0006_server_keys.ts"
 import installation from "./migrations/0010_installation.ts"
 import audit from "./migrations/0011_audit.ts"
 import outputTotals from "./migrations/0012_output_totals.ts"
+import derivedColumns from "./migrations/0013_derived_columns.ts"
+import ages from "./migrations/0014_ages.ts"
 import host from "./migrations/0018_host.ts"
 import leases from "./migrations/0019_leases.ts"
 import sealings from "./migrations/0021_sealings.ts"
@@ -30,6 +32,8 @@ const migrations: MigrationRecord = {
   "0010_installation": installation,
   "0011_audit": audit,
   "0012_output_totals": outputTotals,
+  "0013_derived_columns": derivedColumns,
+  "0014_ages": ages,
   "0018_host": host,
   "0019_leases": leases,
   "0021_sealings": sealings

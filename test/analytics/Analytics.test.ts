@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Analytics } from "../../src/analytics/Analytics.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { rowsRead, settle } from "../support/rowsRead.ts"
 import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
@@ -154,6 +155,55 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
         analytics.read(other.accountId, id, { from: null, to: null, resolutionSeconds: 300, generation: null })
       )
       assert.isTrue(seen._tag === "Failure" && seen.failure._tag === "NOT_FOUND")
+    })
+  )
+
+  it.effect("counts operations by where they began and ended, and reads none of their records for it", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const sql = yield* SqlClient.SqlClient
+      const { accountId, id } = yield* sandboxOf()
+      const insert = (
+        name: string,
+        count: number,
+        value: string,
+        generation: number,
+        startedAt: number | null,
+        finishedAt: number | null
+      ) => sql`
+        insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, due_at, created_at)
+        select ${id} || ${name} || n, 'operation', ${accountId}, ${id}, 1, 1, '{}', jsonb_build_object('value', ${value}::text, 'context',
+          jsonb_build_object('generation', ${generation}::int4, 'startedAt', ${startedAt}::float8, 'finishedAt', ${finishedAt}::float8)),
+          case when ${finishedAt}::float8 is null then 9000000000000000 end, 1
+        from generate_series(1, ${count}::int4) n`
+      const to = begin + minute
+      yield* insert("done", 3000, "completed", 1, begin + 1000, begin + 1500)
+      yield* insert("slow", 40, "completed", 1, begin + 1000, begin + 11_000)
+      yield* insert("earlier", 7, "completed", 1, begin - 500, begin + 500)
+      yield* insert("later", 5, "completed", 1, to - 1, to)
+      yield* insert("before", 9, "completed", 1, begin - 2000, begin - 1)
+      yield* insert("after", 9, "completed", 1, to, to + 1)
+      yield* insert("cancelled", 2, "cancelled", 1, begin, begin + 1)
+      yield* insert("refused", 3, "failed", 1, null, begin + 1)
+      yield* insert("open", 4, "running", 1, begin + 5, null)
+      yield* insert("queued", 4, "queued", 1, null, null)
+      yield* insert("second", 6, "completed", 2, begin + 1, begin + 2)
+      yield* settle("actors")
+      const read = (generation: number | null) =>
+        rowsRead("actors", analytics.read(accountId, id, { from: begin, to, resolutionSeconds: 60, generation }))
+      const { result, rows } = yield* read(1)
+      assert.deepStrictEqual(result.operations, {
+        started: 3000 + 40 + 5 + 2 + 4,
+        completed: 3000 + 40 + 7,
+        cancelled: 2,
+        failed: 3,
+        executeCount: 0,
+        medianDurationMs: 500,
+        p99DurationMs: 10_000
+      })
+      assert.isBelow(rows, 200)
+      assert.strictEqual((yield* read(2)).result.operations.completed, 6)
+      assert.strictEqual((yield* read(null)).result.operations.completed, 3000 + 40 + 7 + 6)
     })
   )
 })

@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Actors } from "../../src/store/Actors.ts"
+import { type ActorFilter, Actors } from "../../src/store/Actors.ts"
+import { rowsRead, settle } from "../support/rowsRead.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const insert = Effect.fnUntraced(function* (id: string, kind: string, context: object) {
@@ -61,6 +62,64 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
         )
       }
       assert.isNull(yield* actors.read("sbx_none"))
+    })
+  )
+
+  it.effect("a search by status or metadata reads the Sandboxes that fit, of one account, however many there are", () =>
+    Effect.gen(function* () {
+      const actors = yield* Actors
+      const sql = yield* SqlClient.SqlClient
+      const many = (account: string, count: number) => sql`
+        insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
+        select ${account} || n, 'sandbox', ${account}, ${account} || n, 1, 1, '{}', jsonb_build_object(
+          'value', case when n % 1000 = 0 then 'running' else 'deleted' end,
+          'context', jsonb_build_object('metadata', jsonb_build_object('n', (n % 1000)::text, 'it''s "so"', 'yes'))), n
+        from generate_series(1, ${count}::int4) n`
+      yield* many("acc_many", 4000)
+      yield* many("acc_other", 4000)
+      yield* settle("actors")
+      const list = (filter: Partial<ActorFilter>) =>
+        rowsRead("actors", actors.list({ kind: "sandbox", accountId: "acc_many", before: null, limit: 100, ...filter }))
+      const ids = ["acc_many4000", "acc_many3000", "acc_many2000", "acc_many1000"]
+      for (const filter of [
+        { status: "running" },
+        { metadata: { n: "0" } },
+        { metadata: { n: "0", 'it\'s "so"': "yes" }, status: "running" }
+      ]) {
+        const { result, rows } = yield* list(filter)
+        assert.deepStrictEqual(
+          result.map(({ id }) => id),
+          ids
+        )
+        assert.isBelow(rows, 100, JSON.stringify(filter))
+      }
+      for (const metadata of [{ n: "4000" }, { n: "0", more: "x" }, { N: "0" }, { n: "" }]) {
+        assert.deepStrictEqual((yield* list({ metadata })).result, [])
+      }
+    })
+  )
+
+  it.effect("a transition that leaves a thing open, and asks for nothing, changes no index", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      for (const kind of ["operation", "preview", "serviceAccess", "connectionGrant"]) {
+        const id = `hot_${kind}`
+        yield* insert(id, kind, { finishedAt: null, endedAt: null, startedAt: null })
+        const hot = sql<{ readonly updates: number }>`
+          select pg_stat_get_xact_tuples_hot_updated('actors'::regclass)::int4 as updates`
+        const [[before], , [after]] = yield* sql.withTransaction(
+          Effect.all([hot, commit(id, "running", { finishedAt: null, endedAt: null, startedAt: 5 }), hot])
+        )
+        assert.strictEqual(after!.updates - before!.updates, 1, kind)
+      }
+    })
+  )
+
+  it.effect("a time with a fraction does not make its row impossible to write", () =>
+    Effect.gen(function* () {
+      const actors = yield* Actors
+      yield* insert("op_fraction", "operation", { finishedAt: 2000.5, startedAt: 1000.5, generation: 1 })
+      assert.strictEqual((yield* actors.read("op_fraction"))?.id, "op_fraction")
     })
   )
 })

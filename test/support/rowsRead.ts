@@ -1,0 +1,23 @@
+/** How many rows of a table, by scans and by indexes, the database reads for an effect: work that grows with what is kept shows at any size. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** Statistics and visibility as they are in a table that has been there for a while. Not inside a transaction. */
+export const settle = (table: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe(`vacuum (analyze) ${table}`))
+
+/** Only what the effect does through the same SqlClient counts. */
+export const rowsRead = <A, E, R>(table: string, effect: Effect.Effect<A, E, R>) =>
+  Effect.gen(function* () {
+    const sql = yield* SqlClient.SqlClient
+    const count = sql<{ readonly rows: number }>`
+      select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int4 as rows from pg_stat_xact_user_tables where relname = ${table}`
+    return yield* sql.withTransaction(
+      Effect.gen(function* () {
+        const [before] = yield* count
+        const result = yield* effect
+        const [after] = yield* count
+        return { result, rows: (after?.rows ?? 0) - (before?.rows ?? 0) }
+      })
+    )
+  })
