@@ -8,6 +8,7 @@ import { LogsGroup } from "./Logs.ts"
 import { AccountGroup } from "./Me.ts"
 import { OperationsGroup } from "./Operation.ts"
 import { PreviewsGroup } from "./Preview.ts"
+import { ProcessesGroup } from "./Process.ts"
 import { SandboxesGroup } from "./Sandbox.ts"
 import { ServiceAccessGroup } from "./ServiceAccess.ts"
 import { SystemGroup } from "./System.ts"
@@ -19,6 +20,7 @@ export class Api extends HttpApi.make("atoll")
   .add(WorkspacesGroup)
   .add(SandboxesGroup)
   .add(OperationsGroup)
+  .add(ProcessesGroup)
   .add(FilesGroup)
   .add(LogsGroup)
   .add(AnalyticsGroup)

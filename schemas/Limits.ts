@@ -22,6 +22,10 @@ export const metadataMaxPairs = 32
 export const metadataKeyMaxCharacters = 64
 export const metadataValueMaxCharacters = 512
 
+/** Between TERM and KILL when one process is ended. */
+export const processGraceDefaultSeconds = 2
+export const processGraceMaxSeconds = 60
+
 export const idempotencyKeyMaxCharacters = 255
 export const requestIdMaxCharacters = 128
 

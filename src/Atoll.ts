@@ -19,6 +19,7 @@ import { ExecutionLog } from "./operation/ExecutionLog.ts"
 import { OperationsLive } from "./operation/OperationsLive.ts"
 import { PreviewGateway } from "./preview/PreviewGateway.ts"
 import { PreviewsLive } from "./preview/PreviewsLive.ts"
+import { SandboxProcesses } from "./process/SandboxProcesses.ts"
 import { Pruner } from "./retention/Pruner.ts"
 import { RuntimeWatch } from "./sandbox/RuntimeWatch.ts"
 import { SandboxesLive } from "./sandbox/SandboxesLive.ts"
@@ -39,6 +40,7 @@ export const Atoll = {
         Layer.mergeAll(
           OperationsLive,
           Files.layer,
+          SandboxProcesses.layer,
           Logs.layer,
           Analytics.layer,
           PreviewsLive,

@@ -20,6 +20,7 @@ const resources = [
   "src/workspace/",
   "src/sandbox/",
   "src/operation/",
+  "src/process/",
   "src/preview/",
   "src/files/",
   "src/serviceAccess/",

@@ -99,7 +99,7 @@ const server = makeServer({
     processTrees: trees.mechanism,
     workspace
   }),
-  ...processRoutes(table),
+  ...processRoutes(table, { uid: runAs?.uid ?? process.getuid!(), own: trees.own }),
   "POST /v1/processes/channel": channelRoute(table),
   ...makeFileRoutes({ workspace, owner: runAs })
 })

@@ -62,6 +62,9 @@ const TIME_MAX = 8.64e15
 export const OUTPUT_END_MAX = 2 ** 50
 /** What the service may know of at once: running commands and finished ones that were not forgotten. */
 export const PROCESSES_MAX = 2_048
+/** Processes of one listing, and bytes of the command line of each. */
+export const EVERY_PROCESS_MAX = 2_048
+export const PROCESS_ARGV_MAX_BYTES = 512
 /** Running commands that one agent has at a time. */
 export const RUNNING_MAX = 256
 /** Entries of one page that may be asked for. */
@@ -184,6 +187,31 @@ export const routes = {
       1024 ** 2
     )
   },
+  every: {
+    path: "/v1/processes/every",
+    refusals: [],
+    answer: json(
+      record({
+        processes: list(
+          EVERY_PROCESS_MAX,
+          record({
+            pid: integer(1, INT4_MAX),
+            parentPid: integer(0, INT4_MAX),
+            startTicks: count,
+            startedAt: time,
+            state: oneOf("running", "sleeping", "stopped", "zombie"),
+            cpuMs: count,
+            memoryBytes: count,
+            argv: list(PROCESS_ARGV_MAX_BYTES, prose(PROCESS_ARGV_MAX_BYTES))
+          })
+        ),
+        truncated: flag
+      }),
+      // Each byte of a command line may be escaped as six.
+      EVERY_PROCESS_MAX * (PROCESS_ARGV_MAX_BYTES * 6 + 512)
+    )
+  },
+  endOne: { path: "/v1/processes/end", refusals: unknown, answer: json(nothing) },
   fileStat: { path: "/v1/files/stat", refusals: fileRefusals, answer: json(fileStat) },
   fileRead: {
     path: "/v1/files/read",

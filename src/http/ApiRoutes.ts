@@ -14,6 +14,7 @@ import { LogsHandlers } from "./LogsHandlers.ts"
 import { OperationsHandlers } from "./OperationsHandlers.ts"
 import { OperatorRoutes } from "./OperatorRoutes.ts"
 import { PreviewsHandlers } from "./PreviewsHandlers.ts"
+import { ProcessesHandlers } from "./ProcessesHandlers.ts"
 import { SandboxesHandlers } from "./SandboxesHandlers.ts"
 import { ServiceAccessHandlers } from "./ServiceAccessHandlers.ts"
 import { SystemHandlers } from "./SystemHandlers.ts"
@@ -25,6 +26,7 @@ const handlers = Layer.mergeAll(
   WorkspacesHandlers.layer,
   SandboxesHandlers.layer,
   OperationsHandlers.layer,
+  ProcessesHandlers.layer,
   FilesHandlers.layer,
   LogsHandlers.layer,
   AnalyticsHandlers.layer,

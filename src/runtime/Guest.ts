@@ -211,6 +211,21 @@ export interface ProcessChannel {
   readonly signal: (signal: string) => Effect.Effect<void>
 }
 
+/** One process in a Sandbox, as the guest tells it. */
+export interface GuestProcess {
+  readonly pid: number
+  readonly parentPid: number
+  /** With the pid it names the process for good: a pid is used again. */
+  readonly startTicks: number
+  /** Epoch milliseconds. */
+  readonly startedAt: number
+  readonly state: "running" | "sleeping" | "stopped" | "zombie"
+  readonly cpuMs: number
+  readonly memoryBytes: number
+  /** Its beginning, at most 512 bytes. */
+  readonly argv: ReadonlyArray<string>
+}
+
 /** How long a command may wait for its turn; `SpawnRefused` after that. */
 export const EXECUTE_WAIT_MAX_MS = 60_000
 
@@ -246,6 +261,16 @@ export interface GuestProcesses {
   ) => Effect.Effect<void, ProcessUnknown | GuestUnavailable>
   /** The outcome is stored elsewhere: the guest may forget the key. Idempotent. */
   readonly forget: (key: string) => Effect.Effect<void, GuestUnavailable>
+  /** Every process that commands of this Sandbox have left or still run, at most 2,048. */
+  readonly every: Effect.Effect<
+    { readonly processes: ReadonlyArray<GuestProcess>; readonly truncated: boolean },
+    GuestUnavailable
+  >
+  /** TERM to one process, KILL after `graceMs` if it is still there. Returns at once. */
+  readonly endOne: (
+    process: Pick<GuestProcess, "pid" | "startTicks">,
+    options: { readonly graceMs: number }
+  ) => Effect.Effect<void, ProcessUnknown | GuestUnavailable>
   /** Every key the guest knows. */
   readonly list: Effect.Effect<ReadonlyArray<{ readonly key: string; readonly running: boolean }>, GuestUnavailable>
 }

@@ -5,6 +5,7 @@ import { Effect, Schema } from "effect"
 import { ExecutionResult } from "../../schemas/Execute.ts"
 import { argvMaxItems, pathMaxCharacters } from "../../schemas/Limits.ts"
 import { Operation, OperationList, OperationOutputChunk } from "../../schemas/Operation.ts"
+import { ProcessList } from "../../schemas/Process.ts"
 import { TransitionList } from "../../schemas/Transition.ts"
 import { type Answer, type Ask, TestApi } from "./TestApi.ts"
 
@@ -100,6 +101,34 @@ layer(TestApi.layer(), { excludeTestServices: true })("commands", (it) => {
           )
         }
       }
+    })
+  )
+})
+
+layer(TestApi.layer(), { excludeTestServices: true })("processes", (it) => {
+  it.effect("are listed with what they are, and one is ended by its id", () =>
+    withSandbox(async ({ id, send, start, wait }, api) => {
+      const operation = (await start({ argv: ["hang", "here"] })).json.operation
+      const list = async () => (await send("GET", "/processes")).json
+      let listed = await list()
+      while (listed.processes.length === 0) listed = await list()
+      assert.isTrue(Schema.is(ProcessList)(listed), JSON.stringify(listed))
+      const [process] = listed.processes
+      assert.deepInclude(process, { argv: ["hang", "here"], state: "sleeping" })
+      const ended = await send("DELETE", `/processes/${process.id}?graceSeconds=0`)
+      assert.deepStrictEqual([ended.status, ended.text], [204, ""])
+      assert.deepInclude((await wait(operation.id)).json.operation, { status: "completed", signal: "SIGTERM" })
+      assert.deepStrictEqual((await list()).processes, [])
+      assert.strictEqual((await send("DELETE", `/processes/${process.id}`)).status, 404)
+      for (const bad of ["1", "0-1", "1-x", "1-1-1"]) {
+        assert.strictEqual((await send("DELETE", `/processes/${bad}`)).json.code, "NOT_FOUND", bad)
+      }
+      assert.strictEqual((await send("DELETE", `/processes/${process.id}?graceSeconds=61`)).status, 400)
+      await api.send("POST", `/api/v2/sandboxes/${id}/stop`)
+      assert.deepStrictEqual(
+        [(await send("GET", "/processes")).json.code, (await send("DELETE", "/processes/5-5")).json.code],
+        ["SANDBOX_UNAVAILABLE", "SANDBOX_UNAVAILABLE"]
+      )
     })
   )
 })

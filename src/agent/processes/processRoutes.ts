@@ -8,17 +8,27 @@
  *     POST /v1/processes/acknowledge  {key, stdoutOffset, stderrOffset}         -> 200 {}
  *     POST /v1/processes/kill         {key, graceMs}                            -> 200 {}
  *     POST /v1/processes/forget       {key}                                     -> 200 {}
+ *     GET  /v1/processes/every        every process of the user               -> 200 {processes, truncated}
+ *     POST /v1/processes/end          {pid, startTicks, graceMs}                -> 200 {}
  *     GET  /v1/processes              -> 200 {processes: [{key, running}]}
  */
 import { answerJson, Refusal, type Routes, readJson } from "../routes.ts"
 import type { CommandProcess, CommandSpec } from "./CommandProcess.ts"
+import { endOneProcess, listEveryProcess } from "./everyProcess.ts"
 import { writeFrames } from "./frameWriter.ts"
 import type { ProcessTable } from "./ProcessTable.ts"
 
+/** Whose processes commands are, and which pids are the agent's own. */
+export interface CommandUser {
+  readonly uid: number
+  readonly own: ReadonlySet<number>
+}
+
+const PID_MAX = 2 ** 22
 const OUTPUT_MAX_BYTES = 64 * 1024 ** 2
 const TIMEOUT_MAX_MS = 7 * 24 * 3_600_000
 
-export const processRoutes = (table: ProcessTable): Routes => ({
+export const processRoutes = (table: ProcessTable, user: CommandUser): Routes => ({
   "POST /v1/processes": async (stream) => {
     const body = await readJson(stream)
     await table.start(text(body, "key"), commandSpec(body))
@@ -64,6 +74,18 @@ export const processRoutes = (table: ProcessTable): Routes => ({
   },
   "POST /v1/processes/forget": async (stream) => {
     table.forget(text(await readJson(stream), "key"))
+    answerJson(stream, 200, {})
+  },
+  "GET /v1/processes/every": (stream) => answerJson(stream, 200, listEveryProcess(user.uid, user.own)),
+  "POST /v1/processes/end": async (stream) => {
+    const body = await readJson(stream)
+    const named = {
+      pid: integer(body["pid"], "pid", PID_MAX),
+      startTicks: integer(body["startTicks"], "startTicks", Number.MAX_SAFE_INTEGER),
+      graceMs: integer(body["graceMs"], "graceMs", TIMEOUT_MAX_MS),
+      uid: user.uid
+    }
+    if (!endOneProcess(named, user.own)) throw new Refusal(404, "PROCESS_UNKNOWN", "No such process")
     answerJson(stream, 200, {})
   },
   "GET /v1/processes": (stream) => answerJson(stream, 200, { processes: table.list() })

@@ -212,6 +212,29 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
             machine.ended.add(key)
           })
         ),
+      every: Effect.map(check, () => ({
+        processes: [...machine.processes.values()]
+          .filter(({ exited }) => !exited)
+          .map(({ pid, startedAt, spec }) => ({
+            pid,
+            parentPid: 1,
+            startTicks: startedAt,
+            startedAt,
+            state: "sleeping" as const,
+            cpuMs: 0,
+            memoryBytes: 0,
+            argv: spec.argv
+          })),
+        truncated: false
+      })),
+      endOne: Effect.fnUntraced(function* ({ pid, startTicks }) {
+        yield* check
+        const process = [...machine.processes.values()].find(
+          (it) => it.pid === pid && it.startedAt === startTicks && !it.exited
+        )
+        if (process === undefined) return yield* new ProcessUnknown({ key: `${pid}` })
+        process.end({ exitCode: null, signal: "SIGTERM" }, yield* Clock.currentTimeMillis)
+      }),
       list: Effect.map(check, () => [...machine.processes].map(([key, process]) => ({ key, running: !process.exited })))
     },
     files,

@@ -61,7 +61,10 @@ export const program = (spec: ProcessSpec): SimulatedProgram => {
   }
 }
 
+let pids = 1
+
 export class SimulatedProcess {
+  readonly pid = ++pids
   readonly spec: ProcessSpec
   readonly startedAt: number
   readonly frames: Array<ProcessFrame> = []

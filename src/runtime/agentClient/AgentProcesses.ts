@@ -29,6 +29,7 @@ import { Places } from "./Places.ts"
 const decodeExited = heldTo(exitedShape)
 const decodeSettled = heldTo(settledShape)
 const decodeListed = heldTo(routes.list.answer.shape)
+const decodeEvery = heldTo(routes.every.answer.shape)
 const decodeNothing = heldTo(routes.start.answer.shape)
 
 /** How long a call may take in a guest that is busy, but there. */
@@ -83,7 +84,7 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
   const starting = new Places(STARTS_MAX, EXECUTES_WAITING_MAX)
 
   const call = (
-    route: (typeof routes)["start" | "acknowledge" | "kill" | "forget"],
+    route: (typeof routes)["start" | "acknowledge" | "kill" | "forget" | "endOne"],
     key: string,
     body: Readonly<Record<string, unknown>>
   ): Effect.Effect<void, Refused> =>
@@ -178,6 +179,14 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
     acknowledge: (key, upTo) => Effect.mapError(call(routes.acknowledge, key, { ...upTo }), knownFault),
     kill: (key, options) => Effect.mapError(call(routes.kill, key, options), knownFault),
     forget: (key) => Effect.mapError(call(routes.forget, key, {}), (fault) => startFault(knownFault(fault))),
+    every: session.request({ method: "GET", path: routes.every.path, patienceMs: BUSY_MS }).pipe(
+      Effect.flatMap(({ status, stream }) => answerOf(routes.every, status, stream, decodeEvery)),
+      Effect.scoped,
+      Effect.catchTag("RouteRefused", (refused) => Effect.fail(unexpected(refused))),
+      session.held
+    ),
+    endOne: (process, options) =>
+      Effect.mapError(call(routes.endOne, `${process.pid}`, { ...process, ...options }), knownFault),
     list: session.request({ method: "GET", path: routes.list.path, patienceMs: BUSY_MS }).pipe(
       Effect.flatMap(({ status, stream }) => answerOf(routes.list, status, stream, decodeListed)),
       Effect.scoped,

@@ -101,6 +101,7 @@ export const processContract = (
         expect(yield* Effect.flip(run(guest, spec))).toMatchObject({ _tag: "SpawnRefused", code: "ARGUMENTS_TOO_LONG" })
       }))
 
+    const processorNames = ["GOMAXPROCS", "OMP_NUM_THREADS", "PYTHON_CPU_COUNT"]
     test("the default environment is small, and a command's own is added to it", (guest) =>
       Effect.gen(function* () {
         const { stdout } = yield* run(guest, commandSpec(["env"], { env: { OWN: "1", HOME: "/tmp" } }))
@@ -111,7 +112,8 @@ export const processContract = (
         expect(stdout).toContain("OWN=1\n")
         expect(stdout).toContain("HOME=/tmp\n")
         expect(names.toSorted()).toEqual(
-          ["HOME", "LANG", "LOGNAME", "OWN", "PATH", "PWD", "SHELL", "TERM", "USER"]
+          // The names of processors are there where a share of time is all that the Sandbox has of them.
+          ["HOME", "LANG", "LOGNAME", "OWN", "PATH", "PWD", "SHELL", "TERM", "USER", ...processorNames]
             .filter((it) => names.includes(it))
             .toSorted()
         )
@@ -378,6 +380,40 @@ export const processContract = (
         )
         yield* guest.processes.forget(busy)
         yield* eventually(Effect.map(alive(guest, "7305"), (it) => !it))
+      }))
+
+    test("every process is listed, what a command left behind too, and any of them is ended", (guest) =>
+      Effect.gen(function* () {
+        const { every, endOne } = guest.processes
+        const named = (seconds: string) =>
+          Effect.map(every, ({ processes }) => processes.filter(({ argv }) => argv.join(" ") === `sleep ${seconds}`))
+        const before = Date.now()
+        yield* guest.processes.execute(
+          freshKey(),
+          shell("setsid sleep 7321 & (trap '' TERM; exec sleep 7322) & exit 0")
+        )
+        const [left] = yield* named("7321")
+        expect(left).toMatchObject({ state: "sleeping", argv: ["sleep", "7321"] })
+        expect(left!.memoryBytes).toBeGreaterThan(0)
+        expect(Math.abs(left!.startedAt - before)).toBeLessThan(60_000)
+        // A pid that is used again is another process.
+        const other = { pid: left!.pid, startTicks: left!.startTicks + 1 }
+        expect(yield* Effect.flip(endOne(other, { graceMs: 0 }))).toMatchObject({ _tag: "ProcessUnknown" })
+        yield* endOne(left!, { graceMs: 60_000 })
+        yield* eventually(Effect.map(named("7321"), (found) => found.length === 0))
+        expect(yield* Effect.flip(endOne(left!, { graceMs: 0 }))).toMatchObject({ _tag: "ProcessUnknown" })
+        const [deaf] = yield* named("7322")
+        yield* endOne(deaf!, { graceMs: 200 })
+        yield* eventually(Effect.map(named("7322"), (found) => found.length === 0))
+      }))
+
+    test("the agent's own processes are not listed, and cannot be ended that way", (guest) =>
+      Effect.gen(function* () {
+        const { processes } = yield* guest.processes.every
+        expect(processes.filter(({ pid, argv }) => pid === 1 || /agent\.\w*js/.test(argv.join(" ")))).toEqual([])
+        expect(yield* Effect.flip(guest.processes.endOne({ pid: 1, startTicks: 0 }, { graceMs: 0 }))).toMatchObject({
+          _tag: "ProcessUnknown"
+        })
       }))
 
     test("a port that nothing listens on is closed, and one that is listened on carries bytes both ways", (guest) =>

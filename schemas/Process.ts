@@ -1,0 +1,79 @@
+/** The processes of a Sandbox: what runs in it, whichever command it came from. */
+import { Schema } from "effect"
+import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
+import { Authorized, RequiredScope } from "./Access.ts"
+import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
+import { SandboxId } from "./Identifiers.ts"
+import { processGraceDefaultSeconds, processGraceMaxSeconds } from "./Limits.ts"
+import { integerWithDefault } from "./Query.ts"
+import { isMatching, Timestamp } from "./Text.ts"
+
+/** Names one process for good: a pid is used again, a pid with its start is not. */
+export const ProcessId = Schema.String.check(
+  isMatching(/^[1-9]\d{0,9}-\d{1,16}$/, { message: "Expected the id of a process, as the list gives it" })
+).annotate({ identifier: "ProcessId", description: "Opaque.", examples: ["4711-123456"] })
+
+export const Process = Schema.Struct({
+  id: ProcessId,
+  pid: Schema.Int.annotate({ description: "As the Sandbox's programs see it." }),
+  parentPid: Schema.Int.annotate({ description: "1 or 0 when what started it has ended." }),
+  argv: Schema.Array(Schema.String).annotate({
+    description: "The first 512 bytes of its command line; its name in brackets where it has none."
+  }),
+  state: Schema.Literals(["running", "sleeping", "stopped", "zombie"]).annotate({
+    description: "zombie: it has ended, and its parent has not asked for its outcome."
+  }),
+  startedAt: Timestamp,
+  cpuSeconds: Schema.Finite.annotate({ description: "Processor time that it has used." }),
+  memoryBytes: Schema.Int.annotate({ description: "Resident memory." })
+}).annotate({ identifier: "Process" })
+export interface Process extends Schema.Schema.Type<typeof Process> {}
+
+export const ProcessList = Schema.Struct({
+  processes: Schema.Array(Process),
+  truncated: Schema.Boolean.annotate({ description: "There are more than the 2,048 that are shown." })
+}).annotate({ identifier: "ProcessList" })
+export interface ProcessList extends Schema.Schema.Type<typeof ProcessList> {}
+
+const reached = [NotFound, UnsupportedByRuntime, SandboxUnavailable] as const
+
+export class ProcessesGroup extends HttpApiGroup.make("processes")
+  .add(
+    HttpApiEndpoint.get("listProcesses", "/sandboxes/:id/processes", {
+      params: { id: SandboxId },
+      success: ProcessList,
+      error: reached
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listProcesses",
+          summary: "List the processes of a Sandbox",
+          description:
+            "Those of its commands and what they left in the background, as the Sandbox itself tells them; the service's own are not among them."
+        })
+      ),
+    HttpApiEndpoint.delete("endProcess", "/sandboxes/:id/processes/:processId", {
+      params: { id: SandboxId, processId: ProcessId },
+      query: {
+        graceSeconds: integerWithDefault(
+          { minimum: 0, maximum: processGraceMaxSeconds },
+          processGraceDefaultSeconds,
+          "Time between TERM and KILL; 0 kills at once."
+        )
+      },
+      success: HttpApiSchema.NoContent,
+      error: [InvalidRequest, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "endProcess",
+          summary: "End one process",
+          description:
+            "Sends TERM, and KILL if it is still there after the grace. Answers at once; 404 when the process has ended. Its children go on: an operation's whole tree is ended by cancel."
+        })
+      )
+  )
+  .middleware(Authorized)
+  .annotateMerge(OpenApi.annotations({ title: "Processes", description: "What runs in a Sandbox." })) {}

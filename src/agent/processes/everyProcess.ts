@@ -1,0 +1,117 @@
+/**
+ * Every process of the Sandbox's user, whichever command it came from: what a fork bomb or a background job left behind has no other handle.
+ *
+ * @source proc_pid_stat(5), proc_pid_cmdline(5)
+ */
+import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs"
+import { EVERY_PROCESS_MAX, PROCESS_ARGV_MAX_BYTES } from "../wire.ts"
+import { signalPid } from "./ProcessTree.ts"
+
+export interface OneProcess {
+  readonly pid: number
+  readonly parentPid: number
+  /** Its start in clock ticks since boot: with the pid it names the process for good. */
+  readonly startTicks: number
+  /** Epoch milliseconds. */
+  readonly startedAt: number
+  readonly state: "running" | "sleeping" | "stopped" | "zombie"
+  readonly cpuMs: number
+  readonly memoryBytes: number
+  /** Cut to so many bytes; the kernel's name of it in brackets where it has none. */
+  readonly argv: ReadonlyArray<string>
+}
+
+/** Of what /proc counts in; the same on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100
+const PAGE_BYTES = 4096
+
+const STATES: Readonly<Record<string, OneProcess["state"]>> = {
+  R: "running",
+  T: "stopped",
+  t: "stopped",
+  Z: "zombie",
+  X: "zombie"
+}
+
+const head = (path: string, bytes: number): Buffer => {
+  const fd = openSync(path, "r")
+  try {
+    const buffer = Buffer.alloc(bytes)
+    return buffer.subarray(0, readSync(fd, buffer, 0, bytes, 0))
+  } finally {
+    closeSync(fd)
+  }
+}
+
+/** Of a process that is there; its name may hold anything, blanks and brackets too. */
+const readStat = (pid: number) => {
+  const text = readFileSync(`/proc/${pid}/stat`, "latin1")
+  const name = text.slice(text.indexOf("(") + 1, text.lastIndexOf(")"))
+  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ")
+  const at = (field: number) => Number(fields[field - 3])
+  return {
+    name,
+    state: STATES[fields[0]!] ?? ("sleeping" as const),
+    parentPid: at(4),
+    cpuMs: Math.round(((at(14) + at(15)) * 1000) / TICKS_PER_SECOND),
+    startTicks: at(22),
+    memoryBytes: at(24) * PAGE_BYTES
+  }
+}
+
+const bootedAt = (): number => {
+  const found = /^btime (\d+)$/m.exec(readFileSync("/proc/stat", "latin1"))
+  return found === null ? 0 : Number(found[1]) * 1000
+}
+
+const describe = (pid: number, boot: number): OneProcess => {
+  const { name, ...stat } = readStat(pid)
+  const line = head(`/proc/${pid}/cmdline`, PROCESS_ARGV_MAX_BYTES).toString("utf8")
+  const argv = line === "" ? [`[${name}]`] : line.replace(/\0$/, "").split("\0")
+  const startedAt = Math.max(0, Math.round(boot + (stat.startTicks * 1000) / TICKS_PER_SECOND))
+  return { pid, ...stat, startedAt, argv }
+}
+
+/**
+ * @param uid Whose processes; the agent's own are never among them.
+ */
+export const listEveryProcess = (
+  uid: number,
+  own: ReadonlySet<number>
+): { readonly processes: ReadonlyArray<OneProcess>; readonly truncated: boolean } => {
+  const boot = bootedAt()
+  const processes: Array<OneProcess> = []
+  for (const name of readdirSync("/proc")) {
+    const pid = Number(name)
+    if (!Number.isInteger(pid) || own.has(pid)) continue
+    try {
+      if (statSync(`/proc/${pid}`).uid !== uid) continue
+      if (processes.length >= EVERY_PROCESS_MAX) return { processes, truncated: true }
+      processes.push(describe(pid, boot))
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return { processes, truncated: false }
+}
+
+/** @returns False when that process is not there any more, or is none of the user's. */
+export const endOneProcess = (
+  { pid, startTicks, uid, graceMs }: { pid: number; startTicks: number; uid: number; graceMs: number },
+  own: ReadonlySet<number>
+): boolean => {
+  const isIt = (): boolean => {
+    try {
+      return statSync(`/proc/${pid}`).uid === uid && readStat(pid).startTicks === startTicks
+    } catch {
+      return false
+    }
+  }
+  if (own.has(pid) || !isIt()) return false
+  if (graceMs === 0) return signalPid(pid, "SIGKILL")
+  signalPid(pid, "SIGTERM")
+  // One that is stopped hears of it only when it goes on.
+  signalPid(pid, "SIGCONT")
+  setTimeout(() => isIt() && signalPid(pid, "SIGKILL"), graceMs)
+  return true
+}

@@ -1,0 +1,86 @@
+/**
+ * What runs in a Sandbox, as its guest tells it.
+ *
+ * A Sandbox of another account is NOT_FOUND, and so is a process that has ended.
+ *
+ * @source contract-details.md; findings: a fork bomb leaves processes without a handle
+ */
+import { Context, Effect, Layer } from "effect"
+import { NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
+import type { ProcessList } from "../../schemas/Process.ts"
+import type { ActorHost } from "../actor/ActorHost.ts"
+import type { Settings } from "../Config.ts"
+import type { GuestProcess } from "../runtime/Guest.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import type { Actors } from "../store/Actors.ts"
+import type { Journal } from "../store/Journal.ts"
+
+const idOf = ({ pid, startTicks }: GuestProcess): string => `${pid}-${startTicks}`
+
+const named = (id: string) => {
+  const [pid, startTicks] = id.split("-").map(Number)
+  return { pid: pid!, startTicks: startTicks! }
+}
+
+const unavailable = () => new SandboxUnavailable({ details: { status: null } })
+
+export class SandboxProcesses extends Context.Service<
+  SandboxProcesses,
+  {
+    readonly list: (accountId: string, sandboxId: string) => Effect.Effect<ProcessList, NotFound | SandboxUnavailable>
+    /** TERM, then KILL after the grace. */
+    readonly end: (
+      accountId: string,
+      sandboxId: string,
+      processId: string,
+      options: { readonly graceSeconds: number }
+    ) => Effect.Effect<void, NotFound | SandboxUnavailable>
+  }
+>()("atoll/process/SandboxProcesses") {
+  static readonly layer = Layer.effect(
+    SandboxProcesses,
+    Effect.gen(function* () {
+      const runtime = yield* Runtime
+      const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
+      const processesOf = (accountId: string, sandboxId: string) =>
+        runningSandbox(accountId, sandboxId).pipe(
+          Effect.provideContext(services),
+          Effect.flatMap(({ generation }) => runtime.guest(sandboxId, generation)),
+          Effect.map(({ processes }) => processes),
+          Effect.catchTags({
+            NotRunning: ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })),
+            GuestUnavailable: () => Effect.fail(unavailable())
+          })
+        )
+      return SandboxProcesses.of({
+        list: Effect.fn("SandboxProcesses.list")(function* (accountId, sandboxId) {
+          const { every } = yield* processesOf(accountId, sandboxId)
+          const { processes, truncated } = yield* Effect.mapError(every, unavailable)
+          return {
+            processes: processes.map((process) => ({
+              id: idOf(process),
+              pid: process.pid,
+              parentPid: process.parentPid,
+              argv: process.argv,
+              state: process.state,
+              startedAt: new Date(process.startedAt).toISOString(),
+              cpuSeconds: process.cpuMs / 1000,
+              memoryBytes: process.memoryBytes
+            })),
+            truncated
+          }
+        }),
+        end: Effect.fn("SandboxProcesses.end")(function* (accountId, sandboxId, processId, { graceSeconds }) {
+          const { endOne } = yield* processesOf(accountId, sandboxId)
+          yield* endOne(named(processId), { graceMs: graceSeconds * 1000 }).pipe(
+            Effect.catchTags({
+              ProcessUnknown: () => Effect.fail(new NotFound()),
+              GuestUnavailable: () => Effect.fail(unavailable())
+            })
+          )
+        })
+      })
+    })
+  )
+}
