@@ -8,17 +8,26 @@ import { Effect, Layer, Schema } from "effect"
 import { Entity } from "effect/cluster"
 import { Rpc } from "effect/rpc"
 import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
-import { type ActorError, ActorFailed, ActorMoved, ActorNotFound, EventRefused, MailboxFull } from "./ActorError.ts"
+import {
+  type ActorError,
+  ActorFailed,
+  ActorMoved,
+  ActorNotFound,
+  EventRefused,
+  KeyContended,
+  MailboxFull
+} from "./ActorError.ts"
 import type { Message } from "./Message.ts"
 
 const state = Schema.fromJsonString(Schema.Unknown)
-const faults = Schema.Union([EventRefused, ActorNotFound, MailboxFull, ActorMoved, ActorFailed])
+const faults = Schema.Union([EventRefused, ActorNotFound, MailboxFull, KeyContended, ActorMoved, ActorFailed])
 
 const Deliver = Rpc.make("Deliver", {
   payload: {
     event: Schema.NullOr(Schema.fromJsonString(Schema.Unknown)),
     cause: Schema.String,
     requestId: Schema.NullOr(Schema.String),
+    idempotency: Schema.NullOr(Schema.Struct({ kind: Schema.String, key: Schema.String, fingerprint: Schema.String })),
     attempts: Schema.Int,
     /** What the sender knows to be committed: an owner that remembers less forgets it. */
     revision: Schema.Int
@@ -30,7 +39,7 @@ const Deliver = Rpc.make("Deliver", {
 /** Answers with the first committed state after a revision. */
 const Follow = Rpc.make("Follow", { payload: { revision: Schema.Int }, success: state, error: faults })
 
-type Fault = ActorError | ActorMoved | ActorFailed
+type Fault = ActorError | KeyContended | ActorMoved | ActorFailed
 
 /** What the owner does for others. */
 export interface ActorOwner {
@@ -65,6 +74,7 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
               requestId: payload.requestId,
               done: null,
               deadline: null,
+              idempotency: payload.idempotency,
               attempts: payload.attempts,
               succeed: (state) => resume(Effect.succeed(state)),
               fail: (error) => resume(Effect.fail(error)),
@@ -82,8 +92,11 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
   yield* Layer.build(entity.toLayer(handlers, { concurrency: "unbounded", maxIdleTime: "1 minute" }))
   const client = yield* entity.client
   const forward: ActorForward = {
-    deliver: (id, { event, cause, requestId, attempts }, revision) =>
-      client(id).Deliver({ event, cause, requestId, attempts, revision }) as Effect.Effect<ActorState, unknown>,
+    deliver: (id, { event, cause, requestId, idempotency, attempts }, revision) =>
+      client(id).Deliver({ event, cause, requestId, idempotency, attempts, revision }) as Effect.Effect<
+        ActorState,
+        unknown
+      >,
     follow: (id, revision) => client(id).Follow({ revision }) as Effect.Effect<ActorState, unknown>
   }
   return forward

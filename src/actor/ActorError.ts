@@ -14,6 +14,9 @@ export class ActorNotFound extends Schema.TaggedError<ActorNotFound>()("ActorNot
 /** The actor has as many messages waiting as its mailbox holds. */
 export class MailboxFull extends Schema.TaggedError<MailboxFull>()("MailboxFull", { actorId: Schema.String }) {}
 
+/** Nothing was committed: another owner came first, or another call took the message's key. Whoever sent it looks at the key. */
+export class KeyContended extends Schema.TaggedError<KeyContended>()("KeyContended", { actorId: Schema.String }) {}
+
 export type ActorError = EventRefused | ActorNotFound | MailboxFull
 
 /** Between processes: whoever was asked does not own the actor (any more). The sender looks for the owner again. */

@@ -10,7 +10,7 @@
 import { Cause, Clock, Context, Effect, Exit, Fiber, FiberSet, Layer, Metric, Option, Scope } from "effect"
 import { Sharding } from "effect/cluster"
 import { Journal } from "../store/Journal.ts"
-import type { ActorCommit, ActorInsert, CommitOutcome, PendingCommand } from "../store/JournalRecord.ts"
+import type { ActorCommit, ActorInsert, CommitOutcome, IdempotencyKey, PendingCommand } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { type ActorForward, type ActorOwner, actorEntity } from "./ActorEntity.ts"
 import {
@@ -19,6 +19,7 @@ import {
   ActorMoved,
   ActorNotFound,
   EventRefused,
+  KeyContended,
   MailboxFull,
   OwnerAway
 } from "./ActorError.ts"
@@ -89,6 +90,17 @@ export class ActorHost extends Context.Service<
       event: AnyEvent,
       delivery: Delivery
     ) => Effect.Effect<ActorState, ActorError>
+    /**
+     * The same, and takes the key in the commit that the event leads to, also if that changes nothing else; a refused event takes none.
+     * The actor is the key's target. KeyContended: nothing was committed; the key may be taken now.
+     */
+    readonly sendOnce: (
+      kind: string,
+      id: string,
+      event: AnyEvent,
+      delivery: Delivery,
+      key: IdempotencyKey
+    ) => Effect.Effect<ActorState, ActorError | KeyContended>
     /**
      * The same, but not at the mercy of an owner in another process: when that one does not answer at once, the transition is decided and
      * committed here, fenced by its revision, and the owner, or whoever follows a dead one, does its commands.
@@ -294,8 +306,9 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
           )
         } else message.succeed(actor.state())
       }
-      if (pending === actor.pending && deadlines === actor.deadlines) return answer()
-      if (pending.length === actor.pending.length && deadlines === actor.deadlines) return answer()
+      const takesKey = verdict.type === "unchanged" && message.idempotency !== null
+      if (!takesKey && pending === actor.pending && deadlines === actor.deadlines) return answer()
+      if (!takesKey && pending.length === actor.pending.length && deadlines === actor.deadlines) return answer()
       return commit(actor, message, { pending, deadlines, transition: null }, answer)
     }
     const nextPending = withCommands(actor, pending, verdict.commands)
@@ -359,12 +372,14 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     const snapshot = change.transition?.snapshot ?? actor.snapshot
     const dueAt = earliest(change.deadlines)
     writing++
-    journal.commit(recordedChange(actor, change), (outcome: CommitOutcome) => {
+    const record = { ...recordedChange(actor, change), idempotency: message.idempotency }
+    journal.commit(record, (outcome: CommitOutcome) => {
       writing--
       if (outcome !== "committed") {
         const waiting = actor.mailbox.splice(0)
         drop(actor)
         if (outcome === "failed") message.die(new Error(`The database refused a transition of ${actor.id}.`))
+        else if (message.idempotency !== null) message.fail(new KeyContended({ actorId: actor.id }))
         else redeliver(actor, [message])
         return redeliver(actor, waiting)
       }
@@ -420,6 +435,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     return error instanceof EventRefused ||
       error instanceof ActorNotFound ||
       error instanceof MailboxFull ||
+      error instanceof KeyContended ||
       error instanceof ActorFailed
       ? error
       : null
@@ -472,7 +488,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       deliver(definition, id, message)
     },
     follow: (id, revision, resume) => {
-      const end = (outcome: Effect.Effect<ActorState, ActorError | ActorMoved | ActorFailed>) => {
+      const end = (outcome: Effect.Effect<ActorState, ActorError | KeyContended | ActorMoved | ActorFailed>) => {
         forget()
         resume(outcome)
       }
@@ -502,7 +518,9 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       if (isOurs(id)) return yield* send(kind, id, event, delivery)
       const asked = { ...unawaited(event, delivery.cause), requestId: delivery.requestId ?? null }
       const answer = answered(yield* apart(forwards.get(kind)!.deliver(id, asked, 0), insistAfterMs))
-      if (answer instanceof ActorFailed) return yield* Effect.die(new Error(answer.message))
+      if (answer instanceof ActorFailed || answer instanceof KeyContended) {
+        return yield* Effect.die(new Error(answer.message))
+      }
       if (answer instanceof Error) return yield* answer
       if (answer !== null) return answer
       for (let attempt = 0; attempt < attemptsMax; attempt++) {
@@ -555,14 +573,21 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     redeliver(actor, waiting)
   }
 
-  const send = (kind: string, id: string, event: AnyEvent, delivery: Delivery) =>
-    Effect.callback<ActorState, ActorError>((resume) => {
+  const sendOnce = (
+    kind: string,
+    id: string,
+    event: AnyEvent,
+    delivery: Delivery,
+    idempotency: IdempotencyKey | null
+  ) =>
+    Effect.callback<ActorState, ActorError | KeyContended>((resume) => {
       deliver(definitionOf(kind), id, {
         event,
         cause: delivery.cause,
         requestId: delivery.requestId ?? null,
         done: null,
         deadline: null,
+        idempotency,
         attempts: 0,
         succeed: (state) => resume(Effect.succeed(state)),
         fail: (error) => resume(Effect.fail(error)),
@@ -570,6 +595,10 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         moved: null
       })
     })
+
+  /** Without a key there is nothing to contend for. */
+  const send = (kind: string, id: string, event: AnyEvent, delivery: Delivery) =>
+    sendOnce(kind, id, event, delivery, null) as Effect.Effect<ActorState, ActorError>
 
   const peek = (id: string): ActorState | null => {
     const actor = live.get(id)
@@ -690,6 +719,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     adopt,
     create,
     send,
+    sendOnce,
     peek,
     awaken,
     recover,

@@ -1,6 +1,7 @@
 /** What lies in an actor's mailbox. */
+import type { IdempotencyKey } from "../store/JournalRecord.ts"
 import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
-import type { ActorError } from "./ActorError.ts"
+import type { ActorError, KeyContended } from "./ActorError.ts"
 
 export interface Message {
   /** Null: only tidies `done` away. */
@@ -12,9 +13,11 @@ export interface Message {
   readonly done: string | null
   /** The deadline that fires, with the instant it was set for. */
   readonly deadline: { readonly name: string; readonly at: number } | null
+  /** Taken with the commit that answers this message, also with one that changes nothing else. */
+  readonly idempotency: IdempotencyKey | null
   readonly attempts: number
   readonly succeed: (state: ActorState) => void
-  readonly fail: (error: ActorError) => void
+  readonly fail: (error: ActorError | KeyContended) => void
   readonly die: (defect: unknown) => void
   /** It came from another process, which looks for the owner itself. Null: it is from here. */
   readonly moved: (() => void) | null
@@ -33,6 +36,7 @@ export const unawaited = (
   requestId: null,
   done: null,
   deadline: null,
+  idempotency: null,
   attempts: 0,
   succeed: nothing,
   fail: nothing,

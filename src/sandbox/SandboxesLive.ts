@@ -11,6 +11,7 @@ import {
 } from "../../schemas/Errors.ts"
 import { pageDefault } from "../../schemas/Limits.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
+import type { ActorError, EventRefused, KeyContended } from "../actor/ActorError.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
 import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
@@ -195,14 +196,14 @@ const make = Effect.gen(function* () {
       ? new NotFound()
       : new SandboxUnavailable({ details: { status } })
 
+  const refusals = {
+    EventRefused: ({ code, state }: EventRefused) => Effect.fail(refused(code, state)),
+    ActorNotFound: () => Effect.fail(new NotFound()),
+    MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+  }
+
   const send = (sandboxId: string, type: "START" | "STOP" | "DELETE", requestId: string) =>
-    host.send("sandbox", sandboxId, { type }, { cause: "client", requestId }).pipe(
-      Effect.catchTags({
-        EventRefused: ({ code, state }) => Effect.fail(refused(code, state)),
-        ActorNotFound: () => Effect.fail(new NotFound()),
-        MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
-      })
-    )
+    host.send("sandbox", sandboxId, { type }, { cause: "client", requestId }).pipe(Effect.catchTags(refusals))
 
   const start: Sandboxes["Service"]["start"] = Effect.fn("Sandboxes.start")(function* (
     accountId,
@@ -218,22 +219,24 @@ const make = Effect.gen(function* () {
         ? sandboxView(state.value, state.context as SandboxContext)
         : yield* booted(answer, record)
     }
-    // The key's row says which START was sent for it. Until it does, the START may not have been committed and is sent again.
-    // It is the Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
-    const key = { accountId, kind: `sandbox.start:${sandboxId}`, key: idempotencyKey }
-    yield* sql`
-      insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
-      values (${key.accountId}, ${key.kind}, ${key.key}, ${sandboxId}, ${sandboxId}, ${BigInt(yield* Clock.currentTimeMillis)})
-      on conflict do nothing`.pipe(Effect.orDie)
-    const [row] = yield* sql<{ readonly response: unknown }>`
-      select response from idempotency_keys
-      where account_id = ${key.accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(Effect.orDie)
-    if (row!.response === null) {
-      const state = yield* send(sandboxId, "START", requestId)
-      yield* sql`
-        update idempotency_keys set response = ${JSON.stringify({ revision: state.revision })}::jsonb
-        where account_id = ${key.accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(Effect.orDie)
-    }
+    // The Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
+    const key = { kind: `sandbox.start:${sandboxId}`, key: idempotencyKey, fingerprint: sandboxId }
+    const isTaken = sql`
+      select 1 from idempotency_keys where account_id = ${accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(
+      Effect.map((rows) => rows.length > 0),
+      Effect.orDie
+    )
+    // A key is taken by the commit of its START: one that is taken has nothing left to do.
+    const startOnce: Effect.Effect<void, ActorError | KeyContended> = Effect.flatMap(isTaken, (taken) =>
+      taken
+        ? Effect.void
+        : Effect.asVoid(host.sendOnce("sandbox", sandboxId, { type: "START" }, { cause: "client", requestId }, key))
+    )
+    yield* startOnce.pipe(
+      Effect.retry({ while: ({ _tag }) => _tag === "KeyContended" }),
+      Effect.catchTag("KeyContended", Effect.die),
+      Effect.catchTags(refusals)
+    )
     return yield* booted(answer, record)
   })
 

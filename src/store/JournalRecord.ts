@@ -51,6 +51,15 @@ export interface ActorCommit {
   readonly deadlines: Deadlines | null
   readonly dueAt: number | null
   readonly transition: TransitionRecord | null
+  /** The key of the call that this commit answers: taken with it, in one statement. One that is taken already fences the commit. */
+  readonly idempotency?: IdempotencyKey | null
+}
+
+/** A client's key for one kind of call, and what makes two of its requests the same. */
+export interface IdempotencyKey {
+  readonly kind: string
+  readonly key: string
+  readonly fingerprint: string
 }
 
 /** A new actor at revision 1, with the key that makes its creation happen once. */
@@ -62,11 +71,11 @@ export interface ActorInsert {
   readonly dueAt: number | null
   readonly createdAt: number
   readonly transition: TransitionRecord
-  readonly idempotency: { readonly kind: string; readonly key: string; readonly fingerprint: string } | null
+  readonly idempotency: IdempotencyKey | null
 }
 
 /**
- * `fenced`: another owner committed first, or the actor is gone; nothing was written.
+ * `fenced`: another owner committed first, or the actor is gone, or the key is taken; nothing was written.
  * `failed`: the database refuses this record for good (a value it cannot store); nothing was written.
  */
 export type CommitOutcome = "committed" | "fenced" | "failed"

@@ -4,13 +4,13 @@ import type { SqlClient } from "effect/sql"
 import { changedColumn, int4Column, int8Column, jsonColumn, textColumn } from "./Columns.ts"
 import type { ActorCommit, ActorInsert } from "./JournalRecord.ts"
 
-/** Writes next revisions; gives the ids of those that were (`where revision = n - 1`). */
+/** Writes next revisions; gives the ids of those that were (`where revision = n - 1`, and the key, if there is one, was free). */
 export const updateActors = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   items: ReadonlyArray<ActorCommit>,
   tokensOf: ReadonlyArray<string>
 ) {
-  const rows = yield* sql.unsafe<{ readonly id: string }>(updateStatement, [
+  const columns = [
     textColumn(items.map((item) => item.actorId)),
     int8Column(items.map((item) => BigInt(item.revision))),
     int8Column(items.map((item) => BigInt(item.transition === null ? item.revision : item.revision - 1))),
@@ -26,22 +26,39 @@ export const updateActors = Effect.fnUntraced(function* (
     textColumn(items.map((item) => item.transition?.cause ?? null)),
     textColumn(items.map((item) => item.transition?.requestId ?? null)),
     textColumn(tokensOf)
-  ])
+  ]
+  const hasKeys = items.some((item) => item.idempotency != null)
+  const rows = yield* sql.unsafe<{ readonly id: string }>(
+    hasKeys ? updateWithKeysStatement : updateStatement,
+    hasKeys
+      ? [
+          ...columns,
+          textColumn(items.map((item) => item.idempotency?.kind ?? null)),
+          textColumn(items.map((item) => item.idempotency?.key ?? null)),
+          textColumn(items.map((item) => item.idempotency?.fingerprint ?? null))
+        ]
+      : columns
+  )
   return new Set(rows.map((row) => row.id))
 })
 
-const updateStatement = `
+const updateOf = (keyed: {
+  readonly types: string
+  readonly names: string
+  readonly keys: string
+  readonly condition: string
+}) => `
   with input as (
     select * from unnest(
       $1::text[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::int8[],
-      $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]
-    ) as i (id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token)
-  ), updated as (
+      $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]${keyed.types}
+    ) as i (id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token${keyed.names})
+  )${keyed.keys}, updated as (
     update actors a
     set revision = i.revision, snapshot = i.snapshot::jsonb, pending = coalesce(i.pending::jsonb, a.pending),
         deadlines = coalesce(i.deadlines::jsonb, a.deadlines), due_at = i.due_at
     from input i
-    where a.id = i.id and a.revision = i.expected
+    where a.id = i.id and a.revision = i.expected${keyed.condition}
     returning a.id
   ), logged as (
     insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token)
@@ -50,6 +67,26 @@ const updateStatement = `
     where i.to_state is not null
   )
   select id from updated`
+
+/** Nearly every batch. */
+const updateStatement = updateOf({ types: "", names: "", keys: "", condition: "" })
+
+/** The row is locked at its revision before its key is taken: a key never stays of a commit that another owner fenced. */
+const updateWithKeysStatement = updateOf({
+  types: ", $16::text[], $17::text[], $18::text[]",
+  names: ", key_kind, key, fingerprint",
+  keys: `, locked as (
+    select a.id, a.account_id, i.key_kind, i.key, i.fingerprint from actors a join input i on a.id = i.id
+    where i.key is not null and a.revision = i.expected
+    for update of a
+  ), keys as (
+    insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
+    select account_id, key_kind, key, fingerprint, id, (extract(epoch from now()) * 1000)::int8 from locked
+    on conflict do nothing
+    returning target_id
+  )`,
+  condition: " and (i.key is null or exists (select 1 from keys k where k.target_id = i.id))"
+})
 
 const insertStatement = `
   with input as (

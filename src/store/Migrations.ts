@@ -21,6 +21,7 @@ import ages from "./migrations/0014_ages.ts"
 import host from "./migrations/0018_host.ts"
 import leases from "./migrations/0019_leases.ts"
 import sealings from "./migrations/0021_sealings.ts"
+import startKeys from "./migrations/0024_start_keys.ts"
 
 const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -36,7 +37,8 @@ const migrations: MigrationRecord = {
   "0014_ages": ages,
   "0018_host": host,
   "0019_leases": leases,
-  "0021_sealings": sealings
+  "0021_sealings": sealings,
+  "0024_start_keys": startKeys
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -12,11 +12,12 @@ import { TestDatabase } from "../support/TestDatabase.ts"
 const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
 
 /** `provision` runs until it is ended, and takes until `released` to end; everything else is done at once. */
-const slowToEnd = Effect.gen(function* () {
+const slowToEnd = Effect.fnUntraced(function* (sandboxId: string) {
   const released = yield* Deferred.make<void>()
   const seen: Array<string> = []
-  const interpret = (type: string): Effect.Effect<AnyEvent | null> =>
+  const interpret = (type: string, id: string): Effect.Effect<AnyEvent | null> =>
     Effect.suspend(() => {
+      if (id !== sandboxId) return Effect.never
       seen.push(`${type} begins`)
       if (type !== "provision") return Effect.never
       return Effect.onInterrupt(Effect.never, () =>
@@ -35,7 +36,9 @@ const slowToEnd = Effect.gen(function* () {
   return { released, seen, interpret, saw, releasing }
 })
 
-const hostOf = (interpret: (type: string) => Effect.Effect<AnyEvent | null>) =>
+type Interpret = (type: string, sandboxId: string) => Effect.Effect<AnyEvent | null>
+
+const hostOf = (interpret: Interpret) =>
   Layer.effectDiscard(
     Effect.flatMap(ActorHost, (actors) =>
       actors.register({
@@ -43,7 +46,7 @@ const hostOf = (interpret: (type: string) => Effect.Effect<AnyEvent | null>) =>
         version: 1,
         machine: sandboxMachine,
         lane: (type) => (type === "closeDependents" ? null : "runtime"),
-        interpret: ({ type }) => interpret(type)
+        interpret: ({ type }, scope) => interpret(type, scope.state().id)
       })
     )
   ).pipe(Layer.provideMerge(ActorHost.layer()), Layer.provide([Journal.layer, ActorCluster.layerSingle]))
@@ -79,7 +82,7 @@ const ofRuntime = (seen: ReadonlyArray<string>) => seen.filter((what) => !what.s
 layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
   it.effect("a third command waits for the first although it ended the second, which waited for it too", () =>
     Effect.gen(function* () {
-      const { released, seen, interpret, saw, releasing } = yield* slowToEnd
+      const { released, seen, interpret, saw, releasing } = yield* slowToEnd("sbx_three")
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
         yield* actors.create("sandbox", newSandbox("sbx_three"))
@@ -119,9 +122,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
 
   it.effect("an actor that is loaded anew waits for what its former self is still ending", () =>
     Effect.gen(function* () {
-      const open = (interpret: (type: string) => Effect.Effect<AnyEvent | null>) =>
+      const open = (interpret: Interpret) =>
         Effect.map(Layer.build(hostOf(interpret)), (context) => Context.get(context, ActorHost))
-      const { released, seen, interpret, saw, releasing } = yield* slowToEnd
+      const { released, seen, interpret, saw, releasing } = yield* slowToEnd("sbx_anew")
       const left = yield* open(interpret)
       const right = yield* open(() => Effect.never)
       yield* Effect.gen(function* () {
@@ -152,6 +155,6 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
       const actors = yield* ActorHost
       yield* actors.create("sandbox", newSandbox("sbx_within"))
       yield* Effect.repeat(turn, { until: () => tries > 1 })
-    }).pipe(Effect.provide(hostOf(() => (tries++ === 0 ? Effect.interrupt : Effect.never))))
+    }).pipe(Effect.provide(hostOf((_, id) => (id === "sbx_within" && tries++ === 0 ? Effect.interrupt : Effect.never))))
   })
 })

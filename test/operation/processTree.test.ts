@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
+import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -50,7 +51,12 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
       const mayStop = yield* Deferred.make<void>()
-      world.intercept = (call) => (call === "stop" ? Deferred.await(mayStop) : Effect.void)
+      world.intercept = (call) =>
+        call === "stop"
+          ? Deferred.await(mayStop)
+          : call === "kill"
+            ? Effect.fail(new RuntimeUnavailable({ message: "The guest does not answer while it is being stopped." }))
+            : Effect.void
       yield* Effect.gen(function* () {
         const { accountId, id, operationId, get } = yield* aHangingOperation
         const stopping = yield* Effect.forkChild((yield* Sandboxes).stop(accountId, id, request))

@@ -335,7 +335,10 @@ export class RaceRun {
           const sandboxes = yield* Sandboxes
           if (step.type === "start") {
             const idempotencyKey = step.key === null ? null : `s${step.sandbox}.${step.key}`
-            witness.sandbox(yield* sandboxes.start(accountId, sandboxId, { ...request, idempotencyKey }))
+            const { requestId } = request
+            witness.sandbox(
+              yield* sandboxes.start(accountId, sandboxId, { requestId: idempotencyKey ?? requestId, idempotencyKey })
+            )
           } else if (step.type === "stop") {
             witness.sandbox(yield* sandboxes.stop(accountId, sandboxId, request))
           } else {
@@ -546,6 +549,9 @@ export class RaceRun {
       [...this.#world.machines.keys(), ...this.#world.volumes].map((id) => `the host still has ${id}`)
     )
     for (const fault of await this.#query(logFaults)) this.#witness.fault(fault)
+    for (const { request_id, times } of await this.#query(keyedStarts)) {
+      if (times > 1) this.#witness.fault(`the start key ${request_id} booted ${times} times`)
+    }
     const logged = new Set((await this.#query(loggedStates)).map(({ actor_id, to_state }) => `${actor_id} ${to_state}`))
     for (const told of this.#witness.told) {
       if (!logged.has(told)) this.#witness.fault(`a client was told ${told}, which never was`)
@@ -619,6 +625,14 @@ const actorRows = Effect.flatMap(
     select id, kind, status, revision::int4 as revision, sandbox_id, jsonb_array_length(pending) as pending,
            due_at::float8 as due_at, snapshot -> 'context' as context, payload ->> 'cwd' as cwd, payload -> 'argv' as argv
     from actors order by created_at, id`
+)
+
+/** A start with a key names it as its request. */
+const keyedStarts = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly request_id: string; readonly times: number }>`
+    select request_id, count(*)::int4 as times from transitions
+    where event ->> 'type' = 'START' and request_id like 's%' group by actor_id, request_id`
 )
 
 const loggedStates = Effect.flatMap(
