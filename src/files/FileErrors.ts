@@ -1,4 +1,7 @@
-/** What the guest refuses, in the contract's errors. The guest is untrusted: a code that a call cannot have is a failure of the guest. */
+/**
+ * What the guest refuses, in the contract's errors. The guest is untrusted, and what is at a path may change its kind during a call: a
+ * refusal that the call does not have is told as what every call has, and is no failure of the Sandbox.
+ */
 import { Effect, Predicate } from "effect"
 import {
   AlreadyExists,
@@ -64,14 +67,19 @@ export const inContract = <const C extends Code = never>(...codes: ReadonlyArray
   ): Effect.Effect<A, Exclude<E, FileRefused | GuestUnavailable> | ErrorOf<C | Always> | SandboxUnavailable, R> =>
     Effect.catch(call, (fault) =>
       Effect.fail(
-        (isRefused(fault) && expected.has(fault.code)
-          ? errorOf[fault.code](fault)
-          : isRefused(fault) || isUnavailable(fault)
+        (isRefused(fault)
+          ? expected.has(fault.code)
+            ? errorOf[fault.code](fault)
+            : changed()
+          : isUnavailable(fault)
             ? unavailable()
             : fault) as Exclude<E, FileRefused | GuestUnavailable> | ErrorOf<C | Always> | SandboxUnavailable
       )
     )
 }
+
+const changed = () =>
+  new InvalidPath({ message: "What is at this path changed during the call. Look at it, and try again." })
 
 export const unavailable = () =>
   new SandboxUnavailable({

@@ -94,8 +94,8 @@ export class FileModel {
     if (source.type === "directory" && to.startsWith(`${from}/`) && (overwrite || target === undefined))
       return "INVALID_PATH"
     if (from === to && overwrite) return "ok"
-    if (target?.type === "directory" && this.#below(to).length > 0) return "DIRECTORY_NOT_EMPTY"
     if (target !== undefined && !overwrite) return "DESTINATION_EXISTS"
+    if (target?.type === "directory" && this.#below(to).length > 0) return "DIRECTORY_NOT_EMPTY"
     if (target?.type === "directory" && source.type === "file") return "IS_A_DIRECTORY"
     if (target?.type === "file" && source.type === "directory") return "NOT_A_DIRECTORY"
     const moved = [from, ...this.#below(from)].map((path) => [path, this.#nodes.get(path)!] as const)

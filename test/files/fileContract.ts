@@ -390,7 +390,7 @@ export const fileContract = <E>(
         expect(await rename("none", "h")).toBe("404 NOT_FOUND")
         expect(await rename("g", "none/h")).toBe("404 NOT_FOUND")
         expect(await rename("x", "x/y/in")).toBe("400 INVALID_PATH")
-        expect(await rename("a", "x")).toBe("409 DIRECTORY_NOT_EMPTY")
+        expect(await rename("a", "x")).toBe("409 DESTINATION_EXISTS")
         expect(await rename("a", "x", true)).toBe("409 DIRECTORY_NOT_EMPTY")
         expect(await rename("g", "a", true)).toBe("409 IS_A_DIRECTORY")
         expect(await rename("a", "g", true)).toBe("409 NOT_A_DIRECTORY")

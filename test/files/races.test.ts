@@ -181,6 +181,19 @@ describe("swap races", { timeout: 60_000 }, () => {
     }
   })
 
+  it("what turns from a file into a directory and back is removed, or gone", async () => {
+    using at = new TestWorkspace()
+    await using _ = adversary(
+      at.root,
+      `attempt(() => fs.mkdirSync(root + "/s")); attempt(() => fs.rmdirSync(root + "/s"));
+       attempt(() => fs.writeFileSync(root + "/s", "")); attempt(() => fs.unlinkSync(root + "/s"))`
+    )
+    const seen = await race(["ok", "NOT_FOUND"], () =>
+      codeOf(() => removePath(at.workspace, `${W}/s`, { recursive: Math.random() < 0.5 }))
+    )
+    expect([...seen.keys()].toSorted()).toEqual(["NOT_FOUND", "ok"])
+  })
+
   it("a tree that is moved about while it is removed takes nothing else with it", async () => {
     using at = new TestWorkspace()
     at.put("keep/k", "kept")

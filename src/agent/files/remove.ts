@@ -26,16 +26,22 @@ export const removePath = async (
   if (place.name === null) {
     throw new FileRefusal("INVALID_PATH", "/workspace itself cannot be removed.", { reason: "workspace_root" })
   }
-  const stat = place.lstat()
-  if (stat === null) throw new FileRefusal("NOT_FOUND", "There is nothing at this path.")
-  try {
-    if (!stat.isDirectory()) fs.unlinkSync(place.path)
-    else if (!options.recursive) fs.rmdirSync(place.path)
-    else await removeTree(workspace, place.directory, place.name)
-  } catch (cause) {
-    throw refusalFor(cause)
+  for (let attempts = 0; ; attempts += 1) {
+    const stat = place.lstat()
+    if (stat === null) throw new FileRefusal("NOT_FOUND", "There is nothing at this path.")
+    try {
+      if (!stat.isDirectory()) fs.unlinkSync(place.path)
+      else if (!options.recursive) fs.rmdirSync(place.path)
+      else await removeTree(workspace, place.directory, place.name)
+      return
+    } catch (cause) {
+      if (!isOfOtherKind(cause) || attempts >= restartsMax) throw refusalFor(cause)
+    }
   }
 }
+
+/** It became a directory, or none, between the look and the act. */
+const isOfOtherKind = (cause: unknown): boolean => ["EISDIR", "ENOTDIR"].includes(errnoOf(cause) ?? "")
 
 /** Removes `name` in `parent` and everything below it. Throws system errors; ENOENT when there is nothing. */
 export const removeTree = async (workspace: Workspace, parent: number, name: string): Promise<void> => {
@@ -44,8 +50,13 @@ export const removeTree = async (workspace: Workspace, parent: number, name: str
       throw new FileRefusal("DIRECTORY_NOT_EMPTY", "The directory is being filled while it is removed.")
     const top = openDirectory(parent, name)
     if (top === null) {
-      fs.unlinkSync(at(parent, name))
-      return
+      try {
+        fs.unlinkSync(at(parent, name))
+        return
+      } catch (cause) {
+        if (!isOfOtherKind(cause)) throw cause
+        continue
+      }
     }
     if (!(await emptyTree(workspace, top))) continue
     if (removeEmpty(at(parent, name))) return

@@ -79,7 +79,7 @@ const claim = (staging: Staging, from: Place, to: Place): void => {
 }
 
 const moveDirectory = (from: Place, to: Place): void => {
-  exclusively(to, () => fs.mkdirSync(to.path, 0o700))
+  exclusively(() => fs.mkdirSync(to.path, 0o700))
   try {
     fs.renameSync(from.path, to.path)
   } catch (cause) {
@@ -94,7 +94,7 @@ const moveDirectory = (from: Place, to: Place): void => {
 }
 
 const moveFile = (staging: Staging, from: Place, to: Place): void => {
-  exclusively(to, () => fs.linkSync(from.path, to.path))
+  exclusively(() => fs.linkSync(from.path, to.path))
   const moved = to.lstat()
   using old = takeAway(staging, from, moved)
   if (old === null) return
@@ -122,12 +122,12 @@ const takeAway = (staging: Staging, from: Place, moved: fs.BigIntStats | null): 
 const isSame = (one: fs.BigIntStats, other: fs.BigIntStats): boolean => one.dev === other.dev && one.ino === other.ino
 
 /** `act` fails with EEXIST when the destination is taken. */
-const exclusively = (to: Place, act: () => void): void => {
+const exclusively = (act: () => void): void => {
   try {
     act()
   } catch (cause) {
     if (errnoOf(cause) !== "EEXIST") throw cause
-    throw to.lstat()?.isDirectory() && !isEmpty(to) ? notEmpty() : exists()
+    throw exists()
   }
 }
 
