@@ -8,6 +8,8 @@ import { rowsRead, settle } from "../support/rowsRead.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
+type Read = { readonly rows: number; readonly blocks: number }
+
 const dayMs = 86_400_000
 const settings = testSettings({ ATOLL_RETENTION_DAYS: "7", ATOLL_ENDED_RETENTION_DAYS: "30" })
 
@@ -145,7 +147,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
   it.effect("reads what is due, not what is kept", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const kept = 3000
+      const kept = 20_000
       const now = BigInt(Date.now())
       yield* sql`
         insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
@@ -157,7 +159,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
         select 'op_kept' || n, 'stdout', 'sbx_alive', 'process', 1 from generate_series(1, ${kept}::int4) n`
       yield* sql`
         insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, bytes)
-        select 'op_kept' || n, 'stdout', 0, 1, 'sbx_alive', 'process', ${now}, 'x' from generate_series(1, ${kept}::int4) n`
+        select 'op_kept' || n, 'stdout', 0, 1, 'sbx_' || n, 'process', ${now}, 'x' from generate_series(1, ${kept}::int4) n`
       yield* sql`
         insert into executions (id, account_id, sandbox_id, generation, started_at, finished_at, timed_out)
         select 'exe_kept' || n, 'acc', 'sbx_' || n, 1, ${now}, ${now}, false from generate_series(1, ${kept}::int4) n`
@@ -169,12 +171,15 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
       yield* write(due, 1)
       const tables = ["actors", "outputs", "output_chunks", "executions", "telemetry_samples", "idempotency_keys"]
       yield* Effect.forEach(tables, settle)
-      const reading = tables.reduce<Effect.Effect<Record<string, number>, unknown, SqlClient.SqlClient>>(
-        (inner, table) => Effect.map(rowsRead(table, inner), ({ result, rows }) => ({ ...result, [table]: rows })),
+      const reading = tables.reduce<Effect.Effect<Record<string, Read>, unknown, SqlClient.SqlClient>>(
+        (inner, table) => Effect.map(rowsRead(table, inner), ({ result, ...read }) => ({ ...result, [table]: read })),
         Effect.as(prune().pipe(Effect.provide(settings)), {})
       )
-      const rows = yield* reading
-      for (const table of tables) assert.isBelow(rows[table]!, 100, table)
+      const read = yield* reading
+      for (const table of tables) {
+        assert.isBelow(read[table]!.rows, 100, table)
+        assert.isBelow(read[table]!.blocks, 90, table)
+      }
       assert.deepStrictEqual(yield* left(due), [0, 0, 0, 0, 0])
     })
   )

@@ -1,4 +1,7 @@
-/** How many rows of a table, by scans and by indexes, the database reads for an effect: work that grows with what is kept shows at any size. */
+/**
+ * How many rows of a table, by scans and by indexes, the database reads for an effect, and how many blocks of it and its indexes: a scan of a
+ * whole index that finds nothing reads no row. Work that grows with what is kept shows at any size.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -10,14 +13,17 @@ export const settle = (table: string) =>
 export const rowsRead = <A, E, R>(table: string, effect: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    const count = sql<{ readonly rows: number }>`
-      select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int4 as rows from pg_stat_xact_user_tables where relname = ${table}`
+    const count = sql<{ readonly rows: number; readonly blocks: number }>`
+      select (coalesce(seq_tup_read, 0) + coalesce(idx_tup_fetch, 0))::int4 as rows,
+             (pg_stat_get_xact_blocks_fetched(relid)
+               + (select sum(pg_stat_get_xact_blocks_fetched(indexrelid)) from pg_index where indrelid = relid))::int4 as blocks
+      from pg_stat_xact_user_tables where relname = ${table}`
     return yield* sql.withTransaction(
       Effect.gen(function* () {
         const [before] = yield* count
         const result = yield* effect
         const [after] = yield* count
-        return { result, rows: (after?.rows ?? 0) - (before?.rows ?? 0) }
+        return { result, rows: after!.rows - before!.rows, blocks: after!.blocks - before!.blocks }
       })
     )
   })
