@@ -7,7 +7,7 @@ import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefi
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
 import { Settings } from "../Config.ts"
-import type { GuestUnavailable } from "../runtime/Guest.ts"
+import { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Journal } from "../store/Journal.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
@@ -61,6 +61,22 @@ const forgotten: AnyEvent = {
   type: "LOST",
   reason: { code: "OUTCOME_UNKNOWN", message: "The Sandbox no longer knows the command; its outcome is unknown." }
 }
+
+const disbelieved: AnyEvent = {
+  type: "LOST",
+  reason: {
+    code: "OUTCOME_UNKNOWN",
+    message: "The Sandbox's agent broke its protocol and is not believed; the command's outcome is unknown."
+  }
+}
+
+/** Asking a guest again that breaks the protocol would go on for as long as its Sandbox runs. */
+const unlessDisbelieved = <A, E, R, B>(effect: Effect.Effect<A, E, R>, otherwise: B): Effect.Effect<A | B, E, R> =>
+  Effect.catchIf(
+    effect,
+    (error) => error instanceof GuestUnavailable && error.fault === "protocol",
+    () => Effect.succeed(otherwise)
+  )
 
 export const operationDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
@@ -144,7 +160,7 @@ export const operationDefinition = Effect.gen(function* () {
             Effect.succeed<AnyEvent>({ type: "REFUSED", reason: { code: refused.code, message: refused.message } })
           )
         )
-        const refused = yield* whileSandboxRuns(context, start, lost)
+        const refused = yield* whileSandboxRuns(context, unlessDisbelieved(start, disbelieved), lost)
         if (refused !== null) return refused
         yield* scope.tell({ type: "STARTED" })
       }
@@ -165,7 +181,7 @@ export const operationDefinition = Effect.gen(function* () {
         }),
         Effect.catchTag("ProcessUnknown", () => Effect.succeed(forgotten))
       )
-      return yield* whileSandboxRuns(context, followed, lost)
+      return yield* whileSandboxRuns(context, unlessDisbelieved(followed, disbelieved), lost)
     })
 
   const dropSecrets = (id: string) =>
@@ -204,7 +220,7 @@ export const operationDefinition = Effect.gen(function* () {
           Effect.succeed(startedAt === null ? ("gone" as const) : ("unconfirmed" as const))
         )
       )
-      const told = yield* whileSandboxRuns(context, end, () => null)
+      const told = yield* whileSandboxRuns(context, unlessDisbelieved(end, "unconfirmed" as const), () => null)
       if (told === null) yield* untilRuntimeEnded(context)
       yield* dropSecrets(operationId)
       return { type: "TREE_SETTLED", processTree: told ?? "gone" } as AnyEvent

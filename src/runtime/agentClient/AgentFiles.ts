@@ -14,8 +14,8 @@ import { heldTo, ProtocolBreach } from "./heldToShape.ts"
 
 /** Calls that touch one file or one page. */
 const CALL_TIMEOUT_MS = 30_000
-/** Removing a tree of a million entries takes a minute. */
-const REMOVE_TIMEOUT_MS = 600_000
+/** Removing a tree of a million entries takes a minute; the agent answers pings meanwhile. */
+const REMOVE_PATIENCE_MS = 600_000
 
 const decodeStat = heldTo(routes.fileStat.answer.shape)
 const decodeEdited = heldTo(routes.fileEdit.answer.shape)
@@ -43,14 +43,15 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
     route: JsonFileRoute,
     body: object,
     decode: (answer: unknown) => A,
-    options: { readonly timeoutMs?: number; readonly answerMaxBytes?: number } = {}
+    options: { readonly patienceMs?: number; readonly answerMaxBytes?: number } = {}
   ): Effect.Effect<A, FileRefused | GuestUnavailable> =>
     session
       .request({
         method: "POST",
         path: route.path,
         body: Buffer.from(JSON.stringify(body)),
-        headTimeoutMs: options.timeoutMs ?? CALL_TIMEOUT_MS
+        headTimeoutMs: CALL_TIMEOUT_MS,
+        ...(options.patienceMs === undefined ? {} : { patienceMs: options.patienceMs })
       })
       .pipe(
         Effect.flatMap(({ status, stream }) => answerOf(route, status, stream, decode, options.answerMaxBytes)),
@@ -100,7 +101,7 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
         })
         // The agent may refuse before it has read everything; without an answer it has a limited time once it has.
         const late = Effect.andThen(
-          Effect.sleep(CALL_TIMEOUT_MS),
+          Effect.sleep(session.within(CALL_TIMEOUT_MS)),
           Effect.fail(
             new GuestUnavailable({ message: "The Sandbox's agent did not confirm a write in time", fault: "lost" })
           )
@@ -130,7 +131,7 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
     rename: (path, destination, { overwrite }) =>
       Effect.asVoid(call(routes.renameFile, { path, destination, overwrite }, decodeNothing)),
     remove: (path, { recursive }) =>
-      Effect.asVoid(call(routes.removeFile, { path, recursive }, decodeNothing, { timeoutMs: REMOVE_TIMEOUT_MS }))
+      Effect.asVoid(call(routes.removeFile, { path, recursive }, decodeNothing, { patienceMs: REMOVE_PATIENCE_MS }))
   }
 }
 

@@ -129,7 +129,12 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
     return Effect.gen(function* () {
       yield* running.take
       const { status, stream } = yield* starting.within(session.request(request))
-      if (status === 200) return yield* collect(stream, spec.output.bytes, spec.timeoutMs)
+      if (status === 200)
+        return yield* collect(
+          stream,
+          spec.output.bytes,
+          session.within(END_SLACK_MS) + (spec.timeoutMs ?? Number.POSITIVE_INFINITY)
+        )
       return yield* Effect.fail(startFault(faultOf(yield* refusalOf(routes.execute, status, stream), key)))
     }).pipe(Effect.scoped, session.held)
   }
@@ -302,11 +307,7 @@ class Head {
 }
 
 /** All frames of a command at once: its first bytes and its end. More bytes than were asked for break the protocol. */
-const collect = (
-  readable: Readable,
-  headBytes: number,
-  timeoutMs: number | null
-): Effect.Effect<Executed, GuestUnavailable> =>
+const collect = (readable: Readable, headBytes: number, timeoutMs: number): Effect.Effect<Executed, GuestUnavailable> =>
   Effect.callback((resume) => {
     const decoder = new FrameDecoder()
     const order = new FrameOrder(FROM_THE_START)
@@ -343,7 +344,7 @@ const collect = (
     const onClose = () => fail(brokenOff())
     const onLate = () =>
       fail(new GuestUnavailable({ message: "The Sandbox's agent did not end a command in time", fault: "lost" }))
-    const timer = timeoutMs === null ? undefined : setTimeout(onLate, timeoutMs + END_SLACK_MS)
+    const timer = Number.isFinite(timeoutMs) ? setTimeout(onLate, timeoutMs) : undefined
     readable.on("data", onData).on("end", onEnd).on("close", onClose)
     if (readable.destroyed) onClose()
     return Effect.sync(stop)

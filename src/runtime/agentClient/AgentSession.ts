@@ -42,6 +42,8 @@ export interface AgentSessionOptions {
   readonly connect: () => Promise<Duplex>
   /** Closes an unused session after this long; null keeps it. Default 30 s. */
   readonly idleMs?: number | null
+  /** Multiplies every time that is waited for the agent. Default 1; what only waits for agents that never answer would wait for minutes. */
+  readonly waiting?: number
 }
 
 export interface AgentRequest {
@@ -89,6 +91,8 @@ export interface AgentSession {
     body?: unknown,
     options?: { readonly answerMaxBytes?: number; readonly patienceMs?: number }
   ) => Effect.Effect<AgentAnswer, GuestUnavailable>
+  /** How long to wait for the agent what should come within `ms`. */
+  readonly within: (ms: number) => number
   /** What an effect answers is the agent's: a breach of the protocol in it ends the session. */
   readonly held: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   readonly heldStream: <A, E, R>(stream: Stream.Stream<A, E, R>) => Stream.Stream<A, E, R>
@@ -99,6 +103,9 @@ export interface AgentSession {
 type Fault = GuestUnavailable["fault"]
 
 const unavailable = (message: string, fault: Fault): GuestUnavailable => new GuestUnavailable({ message, fault })
+
+/** Of sessions that wait otherwise than all others. */
+const answerTimeouts = new WeakMap<object, number>()
 
 /** The whole body of an answer as JSON, sized and timed. Use it for refusals too. */
 export const readAnswer = (
@@ -131,7 +138,8 @@ export const readAnswer = (
       }
     }
     const onClose = () => fail("The Sandbox's agent broke off an answer", "lost")
-    const timer = setTimeout(() => fail("The Sandbox's agent did not finish its answer", "lost"), ANSWER_TIMEOUT_MS)
+    const timeoutMs = answerTimeouts.get(stream.session ?? stream) ?? ANSWER_TIMEOUT_MS
+    const timer = setTimeout(() => fail("The Sandbox's agent did not finish its answer", "lost"), timeoutMs)
     stream.on("data", onData).on("end", onEnd).on("close", onClose)
     if (stream.destroyed) onClose()
     return Effect.sync(stop)
@@ -139,6 +147,8 @@ export const readAnswer = (
 
 export const makeAgentSession = (options: AgentSessionOptions): AgentSession => {
   const idleMs = options.idleMs === undefined ? IDLE_MS : options.idleMs
+  const { waiting = 1 } = options
+  const within = (ms: number) => ms * waiting
   let current: Promise<ClientHttp2Session> | null = null
   let openStreams = 0
   /** Of the session's transport, and of an earlier one that still closes. */
@@ -172,6 +182,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
         }
       })
       session.setLocalWindowSize(SESSION_WINDOW_BYTES)
+      if (waiting !== 1) answerTimeouts.set(session, within(ANSWER_TIMEOUT_MS))
       const gone = () => {
         drop(opening)
         transport.destroy()
@@ -250,7 +261,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
         (stream) => Effect.sync(() => void (stream.destroyed || stream.close(constants.NGHTTP2_CANCEL))),
         { interruptible: true }
       ),
-      (stream) => ({ stream, head: awaitHead(stream, request) })
+      (stream) => ({ stream, head: awaitHead(stream, request, within) })
     )
 
   const request = (it: AgentRequest) =>
@@ -288,6 +299,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
         Effect.scoped,
         held
       ),
+    within,
     held,
     heldStream: (stream) => Stream.tapError(stream, endIfBroken),
     close
@@ -297,7 +309,11 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
 /** A stream that emitted its head before anyone listened keeps it here. */
 const heads = new WeakMap<ClientHttp2Stream, AgentHead>()
 
-const awaitHead = (stream: ClientHttp2Stream, request: AgentRequest): Effect.Effect<AgentHead, GuestUnavailable> => {
+const awaitHead = (
+  stream: ClientHttp2Stream,
+  request: AgentRequest,
+  within: AgentSession["within"]
+): Effect.Effect<AgentHead, GuestUnavailable> => {
   stream.once("response", (headers) => {
     heads.set(stream, { status: headers[":status"] ?? 0, headers })
   })
@@ -320,7 +336,7 @@ const awaitHead = (stream: ClientHttp2Stream, request: AgentRequest): Effect.Eff
       resume(Effect.fail(unavailable("The Sandbox's agent closed the connection", "lost")))
     }
     const timeoutMs = request.headTimeoutMs === undefined ? HEAD_TIMEOUT_MS : request.headTimeoutMs
-    const patienceMs = request.patienceMs ?? 0
+    const patienceMs = within(request.patienceMs ?? 0)
     const askedAt = performance.now()
     const giveUp = () => {
       stop()
@@ -337,7 +353,7 @@ const awaitHead = (stream: ClientHttp2Stream, request: AgentRequest): Effect.Eff
         })
       }, waitMs)
     }
-    if (timeoutMs !== null) arm(timeoutMs)
+    if (timeoutMs !== null) arm(within(timeoutMs))
     stream.on("response", onResponse).on("close", onClose)
     if (stream.destroyed) onClose()
     return Effect.sync(stop)

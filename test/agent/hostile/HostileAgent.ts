@@ -1,0 +1,55 @@
+/** A hostile agent in a process of its own, and the service's guest over it. */
+import { type ChildProcess, fork } from "node:child_process"
+import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { makeAgentGuest } from "../../../src/runtime/agentClient/AgentGuest.ts"
+import { type AgentSession, makeAgentSession } from "../../../src/runtime/agentClient/AgentSession.ts"
+import type { Guest } from "../../../src/runtime/Guest.ts"
+import type { Script } from "./script.ts"
+
+const entry = fileURLToPath(new URL("main.ts", import.meta.url))
+
+export class HostileAgent {
+  readonly session: AgentSession
+  readonly guest: Guest
+  readonly #folder: string
+  readonly #child: ChildProcess
+
+  private constructor(child: ChildProcess, folder: string) {
+    this.#child = child
+    this.#folder = folder
+    this.session = makeAgentSession({
+      connect: () =>
+        new Promise((resolve, reject) => {
+          const socket = connect(join(folder, "socket"), () => resolve(socket)).on("error", reject)
+        }),
+      waiting: 0.01
+    })
+    this.guest = makeAgentGuest(this.session)
+  }
+
+  static async start(): Promise<HostileAgent> {
+    const folder = mkdtempSync(join(tmpdir(), "atoll-hostile-"))
+    const child = fork(entry, [join(folder, "socket")], { execArgv: ["--no-warnings"] })
+    await once(child, "message")
+    return new HostileAgent(child, folder)
+  }
+
+  /** From now on it does this with every request. */
+  async play(script: Script): Promise<void> {
+    this.#child.send(script)
+    await once(this.#child, "message")
+  }
+
+  async end(): Promise<void> {
+    this.session.close()
+    const gone = once(this.#child, "exit")
+    this.#child.kill("SIGKILL")
+    await gone
+    rmSync(this.#folder, { recursive: true, force: true })
+  }
+}
