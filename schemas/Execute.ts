@@ -4,14 +4,12 @@ import { commandFields, Encoding, isStdinEncoded } from "./Command.ts"
 import { executeTimeoutDefaultSeconds, executeTimeoutMaxSeconds } from "./Limits.ts"
 import { withDefault } from "./Optional.ts"
 import { Reason } from "./Sandbox.ts"
+import { seconds } from "./Seconds.ts"
 import { Timestamp } from "./Text.ts"
 
 export const ExecuteRequest = Schema.Struct({
   ...commandFields,
-  timeoutSeconds: withDefault(
-    Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: executeTimeoutMaxSeconds })),
-    executeTimeoutDefaultSeconds
-  )
+  timeoutSeconds: withDefault(seconds({ minimum: 1, maximum: executeTimeoutMaxSeconds }), executeTimeoutDefaultSeconds)
 })
   .check(isStdinEncoded)
   .annotate({ identifier: "ExecuteRequest" })

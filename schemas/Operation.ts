@@ -28,6 +28,7 @@ import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { integer, integerWithDefault, NextCursor, page } from "./Query.ts"
 import { Reason } from "./Sandbox.ts"
+import { seconds } from "./Seconds.ts"
 import { Timestamp } from "./Text.ts"
 import { TransitionList } from "./Transition.ts"
 
@@ -38,7 +39,7 @@ export type OutputStream = typeof OutputStream.Type
 
 export const StartOperationRequest = Schema.Struct({
   ...commandFields,
-  timeoutSeconds: orNull(Schema.Finite.check(Schema.isBetween({ minimum: 1, maximum: operationTimeoutMaxSeconds })))
+  timeoutSeconds: orNull(seconds({ minimum: 1, maximum: operationTimeoutMaxSeconds }))
 })
   .check(isStdinEncoded)
   .annotate({ identifier: "StartOperationRequest" })
@@ -84,10 +85,7 @@ export interface OperationList extends Schema.Schema.Type<typeof OperationList> 
 const Offset = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: offsetMax }))
 
 export const WaitOperationRequest = Schema.Struct({
-  timeoutSeconds: withDefault(
-    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: operationWaitMaxSeconds })),
-    operationWaitMaxSeconds
-  ),
+  timeoutSeconds: withDefault(seconds({ minimum: 0, maximum: operationWaitMaxSeconds }), operationWaitMaxSeconds),
   stdoutOffset: orNull(Offset),
   stderrOffset: orNull(Offset)
 }).annotate({

@@ -10,6 +10,7 @@ import { Clock, Context, Effect, FiberSet, Layer, Option } from "effect"
 import { ExecutionTimeout, InvalidRequest, SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { ExecuteRequest, ExecutionResult } from "../../schemas/Execute.ts"
 import { executeStreamMaxBytes } from "../../schemas/Limits.ts"
+import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { EXECUTE_WAIT_MAX_MS, type OutputStream, type SpawnRefused } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Output, type OutputChunk } from "../store/Output.ts"
@@ -83,6 +84,7 @@ export class Executions extends Context.Service<
         const { sandboxId, generation, request } = execution
         const id = `exe_${randomBytes(16).toString("hex")}`
         const guest = yield* runtime.guest(sandboxId, generation).pipe(Effect.mapError(gone))
+        const timeoutMs = millisecondsOf(request.timeoutSeconds)
         const startedAt = yield* Clock.currentTimeMillis
         const ended = yield* guest.processes
           .execute(id, {
@@ -90,11 +92,11 @@ export class Executions extends Context.Service<
             cwd: request.cwd,
             env: request.env,
             stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding),
-            timeoutMs: request.timeoutSeconds * 1000,
+            timeoutMs,
             output: { mode: "head", bytes: executeStreamMaxBytes }
           })
           .pipe(
-            Effect.timeoutOption(EXECUTE_WAIT_MAX_MS + request.timeoutSeconds * 1000 + answerSlackMs),
+            Effect.timeoutOption(EXECUTE_WAIT_MAX_MS + timeoutMs + answerSlackMs),
             Effect.catchTag("SpawnRefused", (refused) => Effect.fail(refusal(refused))),
             Effect.catchTag("GuestUnavailable", ({ fault }) => Effect.fail(fault === "unreached" ? gone() : unknown()))
           )

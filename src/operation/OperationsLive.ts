@@ -3,6 +3,7 @@ import { Clock, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import { IdempotencyConflict, NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
+import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
@@ -91,7 +92,7 @@ const make = Effect.gen(function* () {
       env: request.env,
       stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding).toString("base64")
     }
-    const timeoutMs = request.timeoutSeconds === null ? null : request.timeoutSeconds * 1000
+    const timeoutMs = request.timeoutSeconds === null ? null : millisecondsOf(request.timeoutSeconds)
     const isNew = yield* host.create("operation", {
       id: operationId,
       accountId,
@@ -118,7 +119,7 @@ const make = Effect.gen(function* () {
           (stop) => Effect.sync(stop)
         )
       }
-      const end = (yield* Clock.currentTimeMillis) + request.timeoutSeconds * 1000
+      const end = (yield* Clock.currentTimeMillis) + millisecondsOf(request.timeoutSeconds)
       while (true) {
         const operation = yield* view(yield* find(accountId, sandboxId, operationId))
         const left = end - (yield* Clock.currentTimeMillis)

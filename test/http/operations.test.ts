@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { ExecutionResult } from "../../schemas/Execute.ts"
 import { argvMaxItems, pathMaxCharacters } from "../../schemas/Limits.ts"
 import { Operation, OperationList, OperationOutputChunk } from "../../schemas/Operation.ts"
@@ -78,6 +79,23 @@ layer(TestApi.layer(), { excludeTestServices: true })("commands", (it) => {
       const answer = await send("POST", "/execute", { body: { argv: ["hang"], timeoutSeconds: 1 } })
       assert.deepStrictEqual([answer.status, answer.json.code], [408, "EXECUTION_TIMEOUT"])
       assert.strictEqual(answer.json.details.stdout, "hanging\n")
+    })
+  )
+
+  it.effect("a time-out with a fraction is a whole number of milliseconds wherever it becomes a deadline", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const operationId = yield* withSandbox(async ({ send, start, wait }) => {
+        const executed = await send("POST", "/execute", { body: { argv: ["echo"], timeoutSeconds: 1.001 } })
+        assert.strictEqual(executed.status, 200, executed.text)
+        const { operation } = (await start({ argv: ["echo"], timeoutSeconds: 1.0005 })).json
+        const waited = await wait(operation.id, { timeoutSeconds: 4.9999 })
+        assert.notStrictEqual(waited.json.operation.status, "queued")
+        return operation.id as string
+      })
+      const [row] = yield* sql<{ readonly timeout: string }>`
+        select snapshot -> 'context' ->> 'timeoutMs' as timeout from actors where id = ${operationId}`
+      assert.strictEqual(row!.timeout, "1001")
     })
   )
 

@@ -1,0 +1,11 @@
+/** Durations as callers give them: seconds, with a fraction if they like. Deadlines are whole milliseconds. */
+import { Schema } from "effect"
+
+/** A time-out or a wait of `minimum` to `maximum` seconds. */
+export const seconds = (bounds: { readonly minimum: number; readonly maximum: number }) =>
+  Schema.Finite.check(Schema.isBetween(bounds)).annotate({
+    description: "Seconds; a fraction counts, rounded up to a whole millisecond."
+  })
+
+/** Rounded up, so that nothing ends before its time; what floating point adds below a microsecond is not the caller's. */
+export const millisecondsOf = (seconds: number): number => Math.ceil(Math.round(seconds * 1_000_000) / 1000)
