@@ -77,7 +77,7 @@ export class BareBubblewrap {
   }
 
   async remove(): Promise<void> {
-    await this.#layout.remove()
+    await this.#layout.release(() => true)
     await rm(this.#folder, { recursive: true, force: true })
   }
 }

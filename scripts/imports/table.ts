@@ -33,6 +33,9 @@ const resources = [
   "src/idempotency/"
 ]
 
+/** Locks that the processes of one host take on a file; knows nothing else. */
+const fileLock = "src/fileLock/"
+
 /** Makes identifiers; knows nothing else. */
 const identifier = "src/identifier/"
 
@@ -44,7 +47,8 @@ export const importTable: ReadonlyArray<Place> = [
 
   { path: config, places: [] },
   { path: identifier, places: ["schemas/"] },
-  { path: "src/postgres/", places: [config] },
+  { path: fileLock, places: [], packages: [] },
+  { path: "src/postgres/", places: [fileLock, config] },
   { path: "src/store/", places: ["schemas/", "src/postgres/", config] },
   { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", config] },
 
@@ -58,7 +62,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
     path: "src/host/namespace/",
-    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", "schemas/", config]
+    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", fileLock, "schemas/", config]
   },
   {
     path: "src/host/qemu/",

@@ -2,15 +2,17 @@
  * Where the driver keeps what on this host.
  *
  *     <data>/runtime/namespace/<sandboxId>/   see SandboxState.ts
- *     <data>/runtime/namespace/.uids/         see UserIds.ts
+ *     <data>/runtime/namespace/.trash/        see Trash.ts
+ *     <data>/runtime/namespace/.users         locked by every process that uses these folders
  *     /run/atoll-<digest>/                    as root: mount points of volumes, and what is bound into Sandboxes, reachable by their users
  *     <data>/runtime/namespace/.run/          the same without root
  *     <cgroup hierarchy>/atoll-<digest>/<sandboxId>
  */
 import { createHash } from "node:crypto"
 import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from "node:fs"
-import { copyFile, rename, rm } from "node:fs/promises"
+import { copyFile, readdir, rename, rm, rmdir, unlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { FileLock } from "../../fileLock/FileLock.ts"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
@@ -19,6 +21,9 @@ import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
 import { writeSystemFiles } from "./systemFiles.ts"
 import { canMountImages, type VolumePlace } from "./volume.ts"
+
+/** Removing what is shared takes milliseconds. */
+const LOCK_WAIT_SECONDS = 30
 
 export class HostLayout {
   readonly isRoot = process.getuid?.() === 0
@@ -29,6 +34,8 @@ export class HostLayout {
   /** The agent's program and the Node that runs it, where the users of Sandboxes can read them. */
   agent = ""
   node = ""
+  /** Held shared by every process that uses these folders. */
+  private users: FileLock | null = null
   /** Volumes are images of their own size; else plain folders. */
   volumesEnforced = false
 
@@ -43,9 +50,12 @@ export class HostLayout {
   /** Makes what all Sandboxes share. */
   static async prepare(dataDir: string): Promise<HostLayout> {
     const layout = new HostLayout(dataDir)
+    layout.users = await FileLock.open(join(layout.stateFolder, ".users"))
+    if (!(await layout.users.shared(LOCK_WAIT_SECONDS)))
+      throw new Error(`${layout.runFolder} is being removed by another Atoll`)
     mkdirSync(layout.runFolder, { recursive: true })
-    // Not by mkdir, whose mode the umask cuts.
-    chmodSync(layout.runFolder, 0o711)
+    // Sandboxes' users pass through, and only through. Not by mkdir, whose mode the umask cuts.
+    for (const folder of [layout.stateFolder, layout.runFolder]) chmodSync(folder, layout.isRoot ? 0o711 : 0o700)
     layout.volumesEnforced = layout.isRoot && (await canMountImages(layout.runFolder))
     layout.agent = await agentBundle(layout.runFolder)
     layout.node = await layout.reachableNode()
@@ -55,9 +65,29 @@ export class HostLayout {
     return layout
   }
 
-  /** Removes what all Sandboxes share. */
-  async remove(): Promise<void> {
-    await rm(this.runFolder, { recursive: true, force: true })
+  /**
+   * Ends this process's use of what all Sandboxes share. The last one that uses it removes it, and does `also`, if `isOver` then says that there is no
+   * Sandbox either: nobody can begin meanwhile.
+   * Only what was put there goes: a folder with anything else in it, a volume above all, stays.
+   */
+  async release(isOver: () => boolean, also: () => Promise<void> = async () => {}): Promise<void> {
+    try {
+      if (!isOver() || !(await this.users?.exclusive(0)) || !isOver()) return
+      await this.remove()
+      await also()
+    } finally {
+      await this.users?.close()
+      this.users = null
+    }
+  }
+
+  private async remove(): Promise<void> {
+    for (const networkEnabled of [true, false]) await rm(this.etc(networkEnabled), { recursive: true, force: true })
+    for (const entry of await readdir(this.runFolder, { withFileTypes: true })) {
+      const path = join(this.runFolder, entry.name)
+      await (entry.isDirectory() ? rmdir(path) : unlink(path)).catch(() => {})
+    }
+    await rmdir(this.runFolder).catch(() => {})
   }
 
   sandboxIds(): ReadonlyArray<string> {

@@ -5,7 +5,7 @@
  */
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
-import type { Effect } from "effect"
+import { Effect } from "effect"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
@@ -20,7 +20,7 @@ import {
   NO_CGROUPS,
   releaseCgroups
 } from "../linux/cgroups.ts"
-import { HostUsers } from "../linux/HostUsers.ts"
+import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { signal } from "../linux/ProcessIdentity.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
@@ -72,11 +72,7 @@ export class NamespaceHost {
     this.options = options
     this.layout = layout
     this.cgroups = layout.isRoot ? detectCgroups(layout.instance, true) : NO_CGROUPS
-    this.users = new HostUsers(
-      join(layout.stateFolder, ".uids"),
-      layout.stateFolder,
-      layout.isRoot ? SANDBOX_USERS : null
-    )
+    this.users = new HostUsers(layout.stateFolder, layout.isRoot ? SANDBOX_USERS : null)
     this.trash = new Trash(join(layout.stateFolder, ".trash"))
     this.starts = new Turnstile(options.parallelStarts)
   }
@@ -87,9 +83,10 @@ export class NamespaceHost {
     const host = new NamespaceHost(options, layout)
     host.trash.empty()
     const sandboxIds = layout.sandboxIds()
-    await host.users.settle(
+    const shared = await host.users.settle(
       sandboxIds.map((sandboxId) => ({ sandboxId, uid: layout.state(sandboxId).spec()?.uid ?? null }))
     )
+    if (shared.length > 0) await options.run(Effect.logWarning(sharedUsers(shared)))
     for (const sandboxId of sandboxIds) {
       const record = layout.state(sandboxId).runtime()
       if (record === null || record.init === null) continue
@@ -103,9 +100,8 @@ export class NamespaceHost {
   async close(): Promise<void> {
     for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
     await this.trash.close()
-    if (this.layout.sandboxIds().length > 0) return
-    await this.layout.remove()
-    await releaseCgroups(this.cgroups)
+    const isOver = () => this.layout.sandboxIds().length === 0
+    await this.layout.release(isOver, () => releaseCgroups(this.cgroups))
   }
 
   /** Resolves when this generation, or a newer one, runs and its agent answers. */

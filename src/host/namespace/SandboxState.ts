@@ -10,6 +10,7 @@ import { existsSync, readFileSync } from "node:fs"
 import { mkdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Option, Schema } from "effect"
+import { openTo } from "../linux/openTo.ts"
 import { isAlive, mayBeAlive } from "../linux/ProcessIdentity.ts"
 import { readRecord, sandboxFolder, WrittenProcess, writeRecord } from "../linux/SandboxRecords.ts"
 
@@ -63,8 +64,9 @@ export class SandboxState {
   }
 
   async writeSpec(spec: SandboxRecord): Promise<void> {
-    // A volume that is a plain folder must be reachable by the Sandbox's user; the files here are not.
-    await mkdir(this.folder, { recursive: true, mode: 0o711 })
+    await mkdir(this.folder, { recursive: true, mode: 0o700 })
+    // A volume that is a plain folder must be reachable by the Sandbox's user.
+    await openTo(this.folder, spec.uid)
     const before = this.spec()
     if (before?.uid === spec.uid && before.volumeBytes === spec.volumeBytes) return
     await writeRecord(join(this.folder, "spec.json"), spec, { durable: true })

@@ -10,6 +10,7 @@ import { existsSync, readFileSync, realpathSync, statfsSync, statSync } from "no
 import { chmod, chown, mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { hostCommand } from "../linux/hostCommand.ts"
+import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
 import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
 import { ensureVolumeImage } from "../linux/volumeImage.ts"
@@ -77,11 +78,13 @@ const isEmptied = (path: string): Promise<boolean> =>
 
 /** Makes it if there is none and mounts it if it is not mounted. Safe to repeat after a crash at any point. */
 export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: number | null): Promise<void> => {
-  await mkdir(place.folder, { recursive: true, mode: 0o711 })
+  await mkdir(place.folder, { recursive: true, mode: 0o700 })
   if (place.image !== null) {
     await ensureVolumeImage({ path: place.image, bytes: sizeBytes, owner: null, extended: PREZEROED, isEmpty: false })
     if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
   }
+  // The mounted image's own root by now.
+  await openTo(place.folder, owner)
   const workspace = workspaceOf(place)
   await mkdir(workspace, { recursive: true, mode: 0o755 })
   if (owner !== null && (await stat(workspace)).uid !== owner) await chown(workspace, owner, owner)

@@ -9,7 +9,7 @@ import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../../runtime/Guest.ts"
 import type { InventoryEntry, RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
-import { HostUsers } from "../linux/HostUsers.ts"
+import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { Turns } from "../linux/Turns.ts"
 import { Endings } from "./Endings.ts"
 import { HostRoom } from "./HostRoom.ts"
@@ -29,6 +29,7 @@ const MACHINE_USERS = 10_000
 export class Machines {
   private readonly host: QemuHost
   private readonly turns = new Turns()
+  private readonly users: HostUsers
   private readonly live: LiveMachines
   private readonly endings: Endings
   private readonly templates: Templates
@@ -38,22 +39,25 @@ export class Machines {
   constructor(host: QemuHost, settings: SettingsShape, news: News) {
     this.host = host
     const range = host.firstUid === null ? null : { first: host.firstUid, count: MACHINE_USERS }
-    const uids = new HostUsers(`${host.root}/.uids`, host.root, range)
-    const room = new HostRoom(host, settings, uids)
+    this.users = new HostUsers(host.root, range)
+    const room = new HostRoom(host, settings, this.users)
     const permits = Semaphore.makeUnsafe(settings.parallelStarts)
     this.live = new LiveMachines(host, news)
-    this.endings = new Endings(this.live, room, uids)
+    this.endings = new Endings(this.live, room, this.users)
     this.templates = new Templates(host)
     const parts = { host, room, live: this.live, templates: this.templates, permits }
     const max = host.qemu.clones ? settings.vmSpares : 0
-    this.spares = new SpareMachines({ ...parts, max, uids, endings: this.endings })
+    this.spares = new SpareMachines({ ...parts, max, uids: this.users, endings: this.endings })
     this.starts = new Starts({ ...parts, settings, spares: this.spares })
   }
 
   /** Connects to every machine that outlived the service, and reports those that did not. */
   readonly adoptAll: Effect.Effect<void> = Effect.suspend(() =>
     Effect.flatMap(
-      Effect.promise(() => sandboxFolders(this.host.root)),
+      Effect.tap(
+        Effect.promise(() => sandboxFolders(this.host.root)),
+        (folders) => this.settleUsers(folders)
+      ),
       (folders) =>
         Effect.forEach(
           folders,
@@ -65,6 +69,15 @@ export class Machines {
         )
     )
   )
+
+  private settleUsers(folders: ReadonlyArray<SandboxFolder>): Effect.Effect<void> {
+    return Effect.gen({ self: this }, function* () {
+      const records = yield* Effect.promise(() => Promise.all(folders.map((folder) => folder.read())))
+      const known = records.flatMap((record) => (record === null ? [] : [record]))
+      const shared = yield* Effect.promise(() => this.users.settle(known))
+      if (shared.length > 0) yield* Effect.logWarning(sharedUsers(shared))
+    })
+  }
 
   /** Our connections end; the machines run on, but for those that are nobody's. */
   readonly release: Effect.Effect<void> = Effect.suspend(() => Effect.andThen(this.spares.close, this.live.release))

@@ -1,6 +1,6 @@
 /** What a namespace driver may leave on the host: looked up without its help. */
 import { createHash } from "node:crypto"
-import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs"
+import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs"
 import { join } from "node:path"
 
 /** The name that the driver of this data folder uses all over the host. */
@@ -20,6 +20,18 @@ export const processesOf = (instance: string): ReadonlyArray<number> => {
       return false
     }
   })
+}
+
+/** Where all Atolls of this host write down whose a user is. */
+const USERS = "/var/lib/atoll/users"
+
+const ownerOf = (uid: string): string => {
+  try {
+    return readlinkSync(join(USERS, uid))
+  } catch {
+    // Given back meanwhile.
+    return ""
+  }
 }
 
 const hierarchies = (): ReadonlyArray<string> =>
@@ -50,9 +62,9 @@ export const tracesOf = (dataDir: string): ReadonlyArray<string> => {
         .filter(existsSync)
         .filter((it) => readFileSync(it, "latin1").includes(realpathSync(dataDir)))
     : []
-  const state = join(dataDir, "runtime", "namespace")
+  const state = join(realpathSync(dataDir), "runtime", "namespace")
   const folders = existsSync(state) ? readdirSync(state).filter((it) => !it.startsWith(".")) : []
-  const uids = existsSync(join(state, ".uids")) ? readdirSync(join(state, ".uids")) : []
+  const uids = existsSync(USERS) ? readdirSync(USERS).filter((it) => ownerOf(it).startsWith(`${state}/`)) : []
   return [
     ...processesOf(instance).map((pid) => `process ${pid}`),
     ...mounts.map((it) => `mount ${it}`),

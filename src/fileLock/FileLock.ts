@@ -8,7 +8,6 @@
  */
 import { spawn } from "node:child_process"
 import { type FileHandle, open } from "node:fs/promises"
-import { PostgresUnusable } from "./PostgresUnusable.ts"
 
 /** Runs `flock` on an open file; true when the lock was got within `waitSeconds` (0: at once or not at all). */
 const flock = (file: FileHandle, mode: "shared" | "exclusive", waitSeconds: number): Promise<boolean> =>
@@ -18,11 +17,7 @@ const flock = (file: FileHandle, mode: "shared" | "exclusive", waitSeconds: numb
       cwd: "/"
     })
     child.once("error", (cause) =>
-      reject(
-        new PostgresUnusable({
-          message: `The program flock (package util-linux) cannot be run: ${cause.message}. Install it, or set DATABASE_URL.`
-        })
-      )
+      reject(new Error(`the program flock cannot be run: apt-get install util-linux (${cause.message})`))
     )
     child.once("exit", (code) => resolve(code === 0))
   })

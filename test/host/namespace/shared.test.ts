@@ -1,0 +1,91 @@
+/** What several Atolls of one host, and its other users, have to do with each other's Sandboxes. */
+import { execFileSync, spawnSync } from "node:child_process"
+import { chmodSync, existsSync, statSync } from "node:fs"
+import { rm } from "node:fs/promises"
+import { join } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
+import { output } from "../../runtime/contract/commands.ts"
+import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { dataFolder, isRoot, skipped, unusable } from "./TestHost.ts"
+import { instanceOf, tracesOf } from "./traces.ts"
+
+const open = (dataDir: string) =>
+  NamespaceHost.open({ dataDir, processesMax: 200, parallelStarts: 4, run: Effect.runPromise })
+
+/** Lends data folders; nothing of them is left on the host afterwards. */
+const onFolders = async (count: number, body: (folders: ReadonlyArray<string>) => Promise<void>) => {
+  const folders = Array.from({ length: count }, dataFolder)
+  try {
+    await body(folders)
+  } finally {
+    for (const folder of folders) {
+      const host = await open(folder)
+      for (const { sandboxId } of host.inventory()) await host.destroy(sandboxId)
+      await host.close()
+      expect(tracesOf(folder)).toEqual([])
+      expect(existsSync(join("/run", instanceOf(folder)))).toBe(false)
+      await rm(folder, { recursive: true, force: true })
+    }
+  }
+}
+
+describe.skipIf(skipped(unusable))("one host, several of us", () => {
+  it("a process that stops while there is no Sandbox takes nothing from another that goes on", () =>
+    onFolders(1, async ([folder]) => {
+      const [stays, stops] = [await open(folder!), await open(folder!)]
+      await stops.close()
+      await stays.provision(sandboxSpec("later"))
+      expect(await Effect.runPromise(output(stays.guest("later", 1)!, "echo well"))).toBe("well")
+      await stays.destroy("later")
+      await stays.close()
+      if (isRoot) expect(existsSync(join("/run", instanceOf(folder!)))).toBe(false)
+    }))
+
+  it.skipIf(!isRoot)("what is not its own is not removed by the last process either, a mounted volume above all", () =>
+    onFolders(1, async ([folder]) => {
+      const host = await open(folder!)
+      const volume = join("/run", instanceOf(folder!), "stray")
+      execFileSync("mkdir", [volume])
+      execFileSync("mount", ["-t", "tmpfs", "none", volume])
+      try {
+        execFileSync("touch", [join(volume, "file")])
+        await host.close()
+        expect(existsSync(join(volume, "file"))).toBe(true)
+      } finally {
+        execFileSync("umount", [volume])
+      }
+    })
+  )
+
+  it.skipIf(!isRoot)("two Atolls never give one user to two Sandboxes", () =>
+    onFolders(2, async (folders) => {
+      const hosts = [await open(folders[0]!), await open(folders[1]!)]
+      await Promise.all(hosts.flatMap((host) => ["a", "b"].map((id) => host.provision(sandboxSpec(id)))))
+      const uids = hosts.flatMap((host) => ["a", "b"].map((id) => host.layout.state(id).spec()?.uid))
+      expect(new Set(uids).size).toBe(4)
+      for (const host of hosts) await host.close()
+    })
+  )
+
+  it.skipIf(!isRoot)("neither the host's other users nor another Sandbox's reach a Sandbox's files", () =>
+    onFolders(1, async ([folder]) => {
+      chmodSync(folder!, 0o755)
+      const host = await open(folder!)
+      await host.provision(sandboxSpec("private"))
+      await Effect.runPromise(output(host.guest("private", 1)!, "umask 0; echo secret | tee /workspace/f /tmp/f"))
+      const own = host.layout.state("private").spec()!.uid!
+      const volume = join("/run", instanceOf(folder!), "private")
+      const as = (uid: number, path: string) =>
+        spawnSync("setpriv", [`--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "cat", path], { encoding: "utf8" })
+      for (const file of ["workspace/f", "tmp/f"]) {
+        for (const stranger of [65_534, own + 1]) expect(as(stranger, join(volume, file)).stdout).toBe("")
+        // So it is the user that matters.
+        expect(as(own, join(volume, file)).stdout).toBe("secret\n")
+      }
+      for (const path of [volume, host.layout.state("private").folder]) expect(statSync(path).mode & 0o007).toBe(0)
+      await host.close()
+    })
+  )
+})
