@@ -10,7 +10,7 @@ import { Effect, Layer } from "effect"
 import { Settings } from "../src/Config.ts"
 import { launch } from "../src/host/qemu/launch.ts"
 import { connectMachine, disconnect, killProcess, loadState } from "../src/host/qemu/Machine.ts"
-import { machineArguments } from "../src/host/qemu/machineArguments.ts"
+import { fileMaxBytes, machineArguments } from "../src/host/qemu/machineArguments.ts"
 import { openQemuHost, type QemuHost, shapeOf } from "../src/host/qemu/QemuHost.ts"
 import { layer } from "../src/host/qemu/QemuRuntime.ts"
 import { SandboxFolder } from "../src/host/qemu/SandboxFolder.ts"
@@ -106,6 +106,7 @@ const bareClone = (host: QemuHost, settings: Settings["Service"]) =>
         folder: folder.path,
         uid,
         accelerator: shape.accelerator,
+        fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
         life: false
       })
     )

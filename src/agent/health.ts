@@ -5,8 +5,8 @@
  *     POST /v1/identity   {generation}  -> 200 {}     once per boot, for a machine made from a template that ran already
  *     GET  /v1/telemetry  -> 200 {cpuSeconds, memoryBytes, volumeBytes, networkRxBytes, networkTxBytes}, null where not measured
  */
-import { randomUUID } from "node:crypto"
 import { readFileSync, statfsSync } from "node:fs"
+import { kernelRandom } from "./kernelRandom.ts"
 import { answerJson, Refusal, type Routes, readJson } from "./routes.ts"
 
 /** Both sides compare it; a change of routes or frames that an older side would misread raises it. */
@@ -14,13 +14,15 @@ export const PROTOCOL = 1
 
 const CLOCK_TICKS_PER_SECOND = 100
 
+const newBootId = (): string => kernelRandom(16).toString("hex")
+
 export const healthRoutes = (options: {
   readonly generation: number | null
   readonly processTrees: "cgroup" | "mark"
   readonly workspace: string
 }): Routes => {
   let generation = options.generation
-  const bootId = randomUUID()
+  let bootId = newBootId()
   return {
     "GET /v1/health": (stream) =>
       answerJson(stream, 200, {
@@ -38,7 +40,11 @@ export const healthRoutes = (options: {
       if (generation !== null && generation !== given) {
         throw new Refusal(409, "IDENTITY_KNOWN", `This is generation ${generation}`)
       }
-      generation = given
+      if (generation === null) {
+        generation = given
+        // What ran in the template was another boot, of which every machine is a copy.
+        bootId = newBootId()
+      }
       answerJson(stream, 200, {})
     },
     "GET /v1/telemetry": (stream) => answerJson(stream, 200, telemetry(options.workspace))

@@ -3,9 +3,10 @@
  *
  * A directory that was not touched while it was read, and whose ctime was settled before, held exactly these names at that ctime.
  */
-import { randomBytes } from "node:crypto"
+
 import fs from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
+import { kernelRandom } from "../kernelRandom.ts"
 import { FileRefusal } from "./FileRefusal.ts"
 import { listingMaxBytes, listingMaxEntries } from "./limits.ts"
 import { NameList } from "./NameList.ts"
@@ -21,7 +22,7 @@ export const ctimeText = (stat: fs.BigIntStats): string => stat.ctimeNs.toString
 
 export class Listing {
   /** Told apart from every other listing, of this agent or an earlier one. */
-  readonly id = randomBytes(9).toString("base64url")
+  readonly id = kernelRandom(9).toString("base64url")
   readonly directory: string
   readonly names = new NameList()
   /** The directory's ctime with these names; empty when it was too young to vouch for them. */

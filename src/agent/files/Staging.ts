@@ -5,8 +5,9 @@
  * makes what a crash left behind findable without a walk over the whole volume: `sweep` empties it when the agent starts. It exists only while
  * something is in it, no listing shows it and no path may name it. Beside its purpose this keeps other directories' membership untouched by a write.
  */
-import { randomBytes } from "node:crypto"
+
 import fs from "node:fs"
+import { kernelRandom } from "../kernelRandom.ts"
 import { errnoOf } from "./FileRefusal.ts"
 import { removeTree } from "./remove.ts"
 import { at, Held, O_PATH, stagingName, type Workspace } from "./Workspace.ts"
@@ -66,7 +67,7 @@ export class Staging {
     for (let attempts = 0; ; attempts += 1) {
       const folder = this.#open()
       this.#inUse += 1
-      const path = at(folder.descriptor, randomBytes(12).toString("hex"))
+      const path = at(folder.descriptor, kernelRandom(12).toString("hex"))
       const name = {
         path,
         [Symbol.dispose]: () => {

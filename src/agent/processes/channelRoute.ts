@@ -5,9 +5,10 @@
  * any of `{type: "end"}` (of its input), `{type: "resize", columns, rows}`, `{type: "signal", signal}`; type 1 is input. The answer is
  * the command's output, `exited` and `settled`, at the pace of its reader: what was sent is not kept.
  */
-import { randomUUID } from "node:crypto"
+
 import { once } from "node:events"
 import { constants } from "node:os"
+import { kernelRandom } from "../kernelRandom.ts"
 import { type Handler, Refusal } from "../routes.ts"
 import type { CommandProcess } from "./CommandProcess.ts"
 import { writeFrames } from "./frameWriter.ts"
@@ -56,7 +57,7 @@ const control = (command: CommandProcess, message: Record<string, unknown>): voi
 export const channelRoute =
   (table: ProcessTable): Handler =>
   async (stream) => {
-    const key = `channel-${randomUUID()}`
+    const key = `channel-${kernelRandom(16).toString("hex")}`
     const decoder = new FrameDecoder(FRAME_PAYLOAD_MAX_BYTES)
     let command: CommandProcess | null = null
     stream.once("close", () => table.forget(key))

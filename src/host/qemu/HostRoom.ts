@@ -7,15 +7,13 @@ import { diskObstacle, type PromisedFile } from "../linux/diskRoom.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 import { type Held, obstacle } from "./Admission.ts"
+import { overlayMaxBytes } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 
 /** `detail` is for the operator: no tenant is told what this host has. */
 export class NoRoom extends Schema.TaggedError<NoRoom>()("NoRoom", { detail: Schema.String }) {}
-
-/** What a qcow2 file has beside its clusters: tables of less than a thousandth, and what a discard leaves behind. */
-const OVERLAY_MARGIN = 1.01
 
 type Wanted = Omit<MachineRecord, "uid">
 
@@ -95,7 +93,7 @@ export class HostRoom {
       allocatedBytes: (await allocatedBytes(folder.file(name))) ?? 0
     })
     const volume = await file("volume", record.volumeBytes)
-    return runs ? [volume, await file("overlay", this.host.image.rootBytes * OVERLAY_MARGIN)] : [volume]
+    return runs ? [volume, await file("overlay", overlayMaxBytes(this.host.image.rootBytes))] : [volume]
   }
 
   /** Every volume and machine but this Sandbox's own. */

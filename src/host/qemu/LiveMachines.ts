@@ -6,13 +6,15 @@ import { attempt } from "../linux/attempt.ts"
 import { reopenLifePipe } from "../linux/lifePipe.ts"
 import { connectNetwork } from "../linux/networkNamespace.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
-import { type Launched, LIFE_FD } from "./launch.ts"
-import { connectMachine, disconnect, type Machine } from "./Machine.ts"
+import { type Launched, withRoomToConnect } from "./launch.ts"
+import { agentAnswers, connectMachine, disconnect, type Machine } from "./Machine.ts"
+import { Descriptor } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import { isRunning, isStalled, isWorthTrying, likelyReason, type StallReason, stallOf } from "./Stall.ts"
 
 const CLOCK_TIMEOUT_MS = 10_000
+const ADOPTED_AGENT_TIMEOUT_MS = 5_000
 
 export interface LiveMachine {
   readonly machine: Machine
@@ -35,6 +37,7 @@ export class LiveMachines {
   private readonly host: QemuHost
   private readonly news: News
   private readonly live = new Map<string, LiveMachine>()
+  private isReleased = false
 
   constructor(host: QemuHost, news: News) {
     this.host = host
@@ -48,8 +51,9 @@ export class LiveMachines {
   }
 
   /** Our connections end; the machines run on. */
-  readonly release: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.forEach(
+  readonly release: Effect.Effect<void> = Effect.suspend(() => {
+    this.isReleased = true
+    return Effect.forEach(
       this.all(),
       (live) => {
         live.expected = true
@@ -57,7 +61,7 @@ export class LiveMachines {
       },
       { discard: true }
     )
-  )
+  })
 
   /** From now on this machine counts as running. */
   begin(folder: SandboxFolder, started: MachineRecord, machine: Machine): Effect.Effect<void, RuntimeUnavailable> {
@@ -95,8 +99,18 @@ export class LiveMachines {
     if (process === null || !isAlive(process)) return Effect.succeed(false)
     const known = this.live.get(record.sandboxId)
     if (known !== undefined && known.machine.process.pid === process.pid && !known.expected) return Effect.succeed(true)
-    return connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
-      Effect.tap((machine) => Effect.sync(() => this.attach(record, machine, undefined))),
+    const connected = connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
+      // By the agent's answer QEMU has taken every connection. One that is busy is adopted all the same.
+      Effect.tap((machine) => Effect.ignore(agentAnswers(machine, ADOPTED_AGENT_TIMEOUT_MS)))
+    )
+    return withRoomToConnect(process, record.uid, connected).pipe(
+      Effect.tap((machine) =>
+        Effect.suspend(() => {
+          if (this.isReleased) return disconnect(machine)
+          this.attach(record, machine, undefined)
+          return Effect.void
+        })
+      ),
       Effect.as(true),
       Effect.catchTag("RuntimeUnavailable", ({ message }) =>
         Effect.as(Effect.logWarning(`Sandbox ${record.sandboxId} runs and does not answer: ${message}`), false)
@@ -108,9 +122,12 @@ export class LiveMachines {
     return Effect.gen({ self: this }, function* () {
       const record = yield* Effect.promise(() => folder.read())
       if (record === null || record.state !== "running") return
-      if (yield* this.adopted(folder, record)) return
-      if (record.process !== null && isAlive(record.process)) return
-      this.report(record, "CRASHED", "The machine ended while the service was not running.")
+      if ((yield* this.adopted(folder, record)) || this.isReleased) return
+      if (record.process !== null && isAlive(record.process)) {
+        // It cannot be managed any more.
+        signal(record.process, "SIGKILL")
+        this.report(record, "CRASHED", "The machine did not answer when the service came back, and was ended.")
+      } else this.report(record, "CRASHED", "The machine ended while the service was not running.")
     })
   }
 
@@ -119,7 +136,9 @@ export class LiveMachines {
     const { record, machine } = live
     return Effect.gen({ self: this }, function* () {
       if (this.live.get(record.sandboxId) !== live || !hasLostNetwork(live)) return
-      const lifeFd = yield* attempt("finding a machine's life pipe", () => reopenLifePipe(machine.process, LIFE_FD))
+      const lifeFd = yield* attempt("finding a machine's life pipe", () =>
+        reopenLifePipe(machine.process, Descriptor.life)
+      )
       const network = yield* networkFor({ process: machine.process, lifeFd })
       live.record = { ...record, network }
       yield* attempt("writing a record", () => folder.write(live.record))

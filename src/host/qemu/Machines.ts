@@ -26,6 +26,9 @@ import { Templates } from "./Templates.ts"
 /** Users for machines, from `firstUid` on. */
 const MACHINE_USERS = 10_000
 
+/** Each of those that do not answer takes as long as one may. */
+const ADOPTIONS_AT_ONCE = 32
+
 export class Machines {
   private readonly host: QemuHost
   private readonly turns = new Turns()
@@ -65,7 +68,7 @@ export class Machines {
             isSpare(folder.sandboxId)
               ? Effect.ignore(this.destroy(folder.sandboxId))
               : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)),
-          { concurrency: 8, discard: true }
+          { concurrency: ADOPTIONS_AT_ONCE, discard: true }
         )
     )
   )

@@ -67,7 +67,9 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     const downs = yield* Queue.unbounded<RuntimeDown>()
     const stalls = yield* Queue.unbounded<RuntimeStall>()
     const machines = new Machines(host, settings, { downs, stalls })
-    yield* Effect.acquireRelease(machines.adoptAll, () => machines.release)
+    yield* Effect.addFinalizer(() => machines.release)
+    // Not waited for: whoever needs one of them waits for that one, and a guest that is slow to answer delays nobody's start.
+    yield* Effect.forkScoped(machines.adoptAll)
     yield* machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS)), Effect.forkScoped)
     yield* machines.look.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS)), Effect.forkScoped)
     // Templates and spares are made ahead of the first Sandbox, not by it.

@@ -1,8 +1,8 @@
 /**
  * What is written down about one Sandbox's machine on this host: `<data>/runtime/qemu/<sandboxId>/record.json`.
  *
- * The folder is ours; QEMU's user owns only the files that QEMU writes and the `run` folder of its sockets, so that a guest which took over its
- * QEMU cannot change what we read here.
+ * The folder is ours, with the sockets that QEMU listens on; its user owns only the files that it writes, so that a guest which took over its QEMU
+ * cannot change what we read here, nor what we connect to.
  */
 import { chmod, chown, mkdir, open, rm } from "node:fs/promises"
 import { Option, Schema } from "effect"
@@ -67,13 +67,12 @@ export class SandboxFolder {
     await writeRecord(`${this.path}/console.json`, { generation, offset }, { durable: false })
   }
 
-  /** The folder and what QEMU opens in it, with a fresh `run` folder. */
+  /** The folder and what QEMU opens in it, with a fresh `run` folder for its sockets, which are not its own to make. */
   async prepare(uid: number | null): Promise<void> {
     await mkdir(this.path, { recursive: true })
     await chmod(this.path, uid === null ? 0o700 : 0o711)
     await rm(`${this.path}/run`, { recursive: true, force: true })
     await mkdir(`${this.path}/run`, { mode: 0o700 })
-    if (uid !== null) await chown(`${this.path}/run`, uid, uid)
   }
 
   /** An empty file that QEMU's user may write. */

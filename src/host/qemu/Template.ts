@@ -17,7 +17,7 @@ import { attempt, unavailable } from "../linux/attempt.ts"
 import type { GuestImage } from "./GuestImage.ts"
 import { launch } from "./launch.ts"
 import { agentAnswers, connectMachine, disconnect, killProcess, saveState } from "./Machine.ts"
-import { type MachineShape, machineArguments } from "./machineArguments.ts"
+import { fileMaxBytes, type MachineShape, machineArguments } from "./machineArguments.ts"
 import type { QemuBuild } from "./QemuBuild.ts"
 import { removeUnused } from "./removeUnused.ts"
 import { SandboxFolder } from "./SandboxFolder.ts"
@@ -198,6 +198,7 @@ const freeze = (
         folder: folder.path,
         uid: host.uid,
         accelerator: shape.accelerator,
+        fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
         life: false
       })
     )

@@ -3,11 +3,15 @@
  * no network but an empty namespace, no inherited descriptors, a minimal environment. It outlives this service.
  */
 import { spawn } from "node:child_process"
-import { closeSync, statSync } from "node:fs"
-import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
+import { closeSync, openSync, statSync } from "node:fs"
+import { Effect } from "effect"
+import { attempt } from "../linux/attempt.ts"
+import { HOST_ENVIRONMENT, mustRun } from "../linux/hostCommand.ts"
+import { inheritedDescriptors } from "../linux/inheritedDescriptors.ts"
 import { makeLifePipe } from "../linux/lifePipe.ts"
+import { type ListeningSocket, listeningSocket } from "../linux/listeningSocket.ts"
 import { identify, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
-import type { Accelerator } from "./machineArguments.ts"
+import { type Accelerator, Descriptor, machineFiles } from "./machineArguments.ts"
 
 export interface Launch {
   readonly binary: string
@@ -17,6 +21,8 @@ export interface Launch {
   /** Null: our own user (we are not root). */
   readonly uid: number | null
   readonly accelerator: Accelerator
+  /** No file that it writes grows past this. */
+  readonly fileMaxBytes: number
   /** Keeps the write end of a pipe open for as long as QEMU lives. */
   readonly life: boolean
 }
@@ -32,10 +38,18 @@ export interface Launched {
 
 const SAID_MAX_CHARACTERS = 2000
 
+/** Of which a guest's connections take one each. With more a guest would have the host look through more of them whenever one is ready. */
+const OPEN_FILES_MAX = 4096
+/** As many again for whoever connects to a QEMU whose guest has taken all the others. */
+const OPEN_FILES_MORE = 4096
+
 /** A command line that becomes QEMU by successive `exec`: the pid stays. */
-const confinement = (uid: number | null, accelerator: Accelerator): ReadonlyArray<string> => {
+const confinement = ({ uid, accelerator, fileMaxBytes }: Launch): ReadonlyArray<string> => {
   const groups = accelerator === "kvm" ? [`--groups=${statSync("/dev/kvm").gid}`] : ["--clear-groups"]
-  const limits = ["prlimit", "--core=0:0", "--"]
+  const limits = [
+    ...["prlimit", "--core=0:0", `--fsize=${fileMaxBytes}:${fileMaxBytes}`],
+    ...[`--nofile=${OPEN_FILES_MAX}:${OPEN_FILES_MAX + OPEN_FILES_MORE}`, "--"]
+  ]
   if (uid === null) return [...limits, "setpriv", "--no-new-privs", "--"]
   return [
     ...limits,
@@ -45,22 +59,59 @@ const confinement = (uid: number | null, accelerator: Accelerator): ReadonlyArra
   ]
 }
 
-/** Descriptor of QEMU: the write end of its life pipe. */
-export const LIFE_FD = 3
+/** QEMU itself goes up to its hard limit when it starts, and may be set by its own user only: not every root has CAP_SYS_RESOURCE. */
+const limitOpenFiles = (pid: number, uid: number | null, soft: number): Effect.Effect<void> => {
+  const set = ["prlimit", `--pid=${pid}`, `--nofile=${soft}:${OPEN_FILES_MAX + OPEN_FILES_MORE}`]
+  const as = uid === null ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"]
+  const [command, ...args] = [...as, ...set] as [string, ...Array<string>]
+  return Effect.ignore(attempt("setting QEMU's limits", () => mustRun([command, ...args])))
+}
+
+/**
+ * QEMU can take the connections that `connect` makes also when its guest has used up every descriptor that it may have. From then on it has some left
+ * that only this can give it.
+ */
+export const withRoomToConnect = <A, E>(
+  { pid }: ProcessIdentity,
+  uid: number | null,
+  connect: Effect.Effect<A, E>
+): Effect.Effect<A, E> =>
+  Effect.acquireUseRelease(
+    limitOpenFiles(pid, uid, OPEN_FILES_MAX + OPEN_FILES_MORE),
+    () => connect,
+    () => limitOpenFiles(pid, uid, OPEN_FILES_MAX)
+  )
+
+/** The same for a QEMU that has just been started, whose limit is high yet. */
+export const takeRoomToConnect = ({ pid }: ProcessIdentity, uid: number | null): Effect.Effect<void> =>
+  limitOpenFiles(pid, uid, OPEN_FILES_MAX)
+
+const SOCKETS = ["qmpSocket", "agentSocket", "bootSocket"] as const
 
 export const launch = async (options: Launch): Promise<Launched> => {
   const pipe = options.life ? await makeLifePipe(`${options.folder}/life`) : null
+  const sockets: Array<ListeningSocket> = []
+  const nothing = openSync("/dev/null", "r+")
   try {
-    const [command, ...args] = [
-      ...confinement(options.uid, options.accelerator),
-      options.binary,
-      ...options.arguments
-    ] as [string, ...Array<string>]
+    const stdio: Array<number | "ignore" | "pipe"> = ["ignore", "ignore", "pipe"]
+    stdio[Descriptor.life] = pipe === null ? nothing : pipe.writeFd
+    for (const name of SOCKETS) {
+      const socket = await listeningSocket(`${options.folder}/${machineFiles[name]}`)
+      sockets.push(socket)
+      stdio[Descriptor[name]] = socket.fd
+    }
+    // A child cannot be told to close what this process was itself started with.
+    for (const fd of inheritedDescriptors) stdio[fd] ??= nothing
+    for (let fd = 0; fd < stdio.length; fd++) stdio[fd] ??= "ignore"
+    const [command, ...args] = [...confinement(options), options.binary, ...options.arguments] as [
+      string,
+      ...Array<string>
+    ]
     const child = spawn(command, args, {
       cwd: options.folder,
       detached: true,
       env: HOST_ENVIRONMENT,
-      stdio: ["ignore", "ignore", "pipe", ...(pipe === null ? [] : [pipe.writeFd])]
+      stdio
     })
     let said = ""
     let over = false
@@ -85,6 +136,8 @@ export const launch = async (options: Launch): Promise<Launched> => {
     if (pipe !== null) closeSync(pipe.readFd)
     throw error
   } finally {
+    for (const socket of sockets) socket.release()
+    closeSync(nothing)
     if (pipe !== null) closeSync(pipe.writeFd)
   }
 }

@@ -24,6 +24,24 @@ export const machineFiles = {
   bootSocket: "run/boot.sock"
 } as const
 
+/**
+ * Descriptors that QEMU gets: the sockets that it listens on, and the write end of its life pipe. It makes no socket under a name: root connects to
+ * those names, and a QEMU that was taken over would put another in its place.
+ */
+export const Descriptor = { life: 3, qmpSocket: 4, agentSocket: 5, bootSocket: 6 } as const
+
+/** What a qcow2 file has beside its clusters: tables of less than a thousandth, and what a discard leaves behind. */
+const OVERLAY_MARGIN = 1.01
+/** The state of devices, beside the memory. */
+const STATE_BYTES = 64 * 1024 ** 2
+
+/** The most that a root disk of this size takes. */
+export const overlayMaxBytes = (rootBytes: number): number => Math.ceil(rootBytes * OVERLAY_MARGIN)
+
+/** The largest file that a machine writes: its volume, its root disk or, when it sleeps, its memory. */
+export const fileMaxBytes = ({ volumeBytes, memoryBytes }: MachineShape, rootBytes: number): number =>
+  Math.max(volumeBytes, overlayMaxBytes(rootBytes), memoryBytes + STATE_BYTES)
+
 export type Start =
   /** From the kernel. `memoryFile`: the template's memory, shared with that file; null: private memory. */
   | { readonly type: "boot"; readonly kernel: string; readonly initramfs: string; readonly memoryFile: string | null }
@@ -89,9 +107,12 @@ export const machineArguments = (
 ): ReadonlyArray<string> => {
   const { start } = machine
   const accelerator = shape.accelerator === "tcg" ? `tcg,thread=multi,tb-size=${TRANSLATIONS_MIB}` : "kvm"
-  const serialPort = (name: string, path: string, number: number) => [
+  const listening = (name: string, descriptor: number) => [
     "-chardev",
-    `socket,id=${name},path=${path},server=on,wait=off`,
+    `socket,id=${name},fd=${descriptor},server=on,wait=off`
+  ]
+  const serialPort = (name: string, descriptor: number, number: number) => [
+    ...listening(name, descriptor),
     "-device",
     `virtserialport,bus=serial.0,nr=${number},chardev=${name},name=atoll.${name}`
   ]
@@ -108,8 +129,8 @@ export const machineArguments = (
     // A ring in QEMU's memory: a guest fills no disk by it, whether or not anybody reads.
     ...["-chardev", `ringbuf,id=${CONSOLE},size=${CONSOLE_BYTES}`, "-serial", `chardev:${CONSOLE}`],
     ...["-device", "virtio-serial-pci,id=serial,max_ports=4,ioeventfd=off"],
-    ...serialPort("agent", machineFiles.agentSocket, 1),
-    ...serialPort("boot", machineFiles.bootSocket, 2),
+    ...serialPort("agent", Descriptor.agentSocket, 1),
+    ...serialPort("boot", Descriptor.bootSocket, 2),
     // What a guest writes outside its volume lasts no longer than its boot, so nothing waits for the disk.
     ...[
       "-blockdev",
@@ -127,7 +148,7 @@ export const machineArguments = (
           ...["-device", "virtio-net-pci,netdev=net,mac=02:00:00:00:03:0f,romfile="]
         ]
       : []),
-    ...["-qmp", `unix:${machineFiles.qmpSocket},server=on,wait=off`],
+    ...[...listening("control", Descriptor.qmpSocket), "-mon", "chardev=control,mode=control"],
     ...(start.type === "boot"
       ? ["-kernel", start.kernel, "-initrd", start.initramfs, "-append", kernelCommandLine(shape.accelerator)]
       : ["-incoming", "defer", "-S"])

@@ -3,9 +3,9 @@ import { Effect } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { networkFor } from "./LiveMachines.ts"
-import { launch } from "./launch.ts"
+import { launch, takeRoomToConnect } from "./launch.ts"
 import { connectMachine, killProcess, type Machine } from "./Machine.ts"
-import { type MachineShape, machineArguments, type Start } from "./machineArguments.ts"
+import { fileMaxBytes, type MachineShape, machineArguments, type Start } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
@@ -30,6 +30,7 @@ export const runMachine = <A>(
         folder: folder.path,
         uid: record.uid,
         accelerator: shape.accelerator,
+        fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
         life: shape.network
       })
     )
@@ -43,7 +44,10 @@ export const runMachine = <A>(
       const started = { ...record, process: launched.process, network }
       // A sleeping machine's record stays as it is until it is awake: its saved state is all there is of it.
       if (record.state === "starting") yield* attempt("writing a record", () => folder.write(started))
-      return yield* use(machine, started)
+      const [used] = yield* Effect.all([use(machine, started), takeRoomToConnect(launched.process, record.uid)], {
+        concurrency: 2
+      })
+      return used
     })
     const diedEarly = Effect.flatMap(
       Effect.promise(() => launched.ended),

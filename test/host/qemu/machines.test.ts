@@ -4,7 +4,7 @@ import { networkInterfaces } from "node:os"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Option, type Scope, Stream } from "effect"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
-import { eventually, freshKey, gather, output, run, shell } from "../../runtime/contract/commands.ts"
+import { commandSpec, eventually, freshKey, gather, output, run, shell } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
 import { destroyAll, driverOn, freshDriver, imageCache, scopedFolder, TIMEOUT_MS, unusable } from "./TestMachines.ts"
 
@@ -211,6 +211,59 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
       expect(yield* Fiber.join(broken)).toMatchObject({ _tag: "GuestUnavailable" })
       expect(yield* driver.inventory).toEqual([{ sandboxId: "victim", state: "volume", generation: null }])
     }).pipe(Effect.provide(driverOn(folder)))
+  )
+
+  testOnFolder("a guest that holds every descriptor of its QEMU is adopted all the same", (folder) =>
+    Effect.gen(function* () {
+      const flood = Effect.gen(function* () {
+        const driver = yield* Runtime
+        if (!driver.capabilities.networkFiltered) return false
+        yield* driver.provision(sandboxSpec("greedy", { networkEnabled: true }))
+        // Each source port of UDP is a socket of QEMU for minutes. Nobody is at 198.51.100.1 (RFC 5737).
+        const ports =
+          "import itertools,socket,time\nfor n in itertools.count():\n time.sleep(0.05 if n>6000 else 0)\n s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n try: s.sendto(b'x',('198.51.100.1',9))\n except OSError: pass\n s.close()"
+        const guest = yield* driver.guest("greedy", 1)
+        yield* guest.processes.start(freshKey(), commandSpec(["python3", "-c", ports], { timeoutMs: null }))
+        return true
+      })
+      if (!(yield* Effect.provide(flood, driverOn(folder)))) return
+      const pid = pidOf(folder, "greedy")
+      // What the service's going has left free is taken too.
+      yield* eventually(Effect.sync(() => readdirSync(`/proc/${pid}/fd`).length === 4096))
+      const later = Effect.gen(function* () {
+        const driver = yield* Runtime
+        // Connected to, so it can be watched, measured and stopped.
+        expect((yield* driver.sample("greedy", 1)).cpuSeconds).toBeGreaterThan(0)
+        expect(alive(pid)).toBe(true)
+        yield* driver.stop("greedy")
+        expect(alive(pid)).toBe(false)
+      })
+      yield* Effect.provide(later, driverOn(folder))
+    })
+  )
+
+  testOnFolder(
+    "a start of the service waits for no machine that does not answer, and ends it after a while",
+    (folder) =>
+      Effect.gen(function* () {
+        yield* Effect.provide(
+          Effect.flatMap(Runtime, (driver) => driver.provision(sandboxSpec("mute"))),
+          driverOn(folder)
+        )
+        const pid = pidOf(folder, "mute")
+        process.kill(pid, "SIGSTOP")
+        const later = Effect.gen(function* () {
+          const driver = yield* Runtime
+          // Here already, and it is not decided yet.
+          expect(alive(pid)).toBe(true)
+          expect(Option.getOrNull(yield* Stream.runHead(driver.downs))).toMatchObject({
+            ...{ sandboxId: "mute", generation: 1 },
+            reason: { code: "CRASHED", message: expect.stringContaining("did not answer") }
+          })
+          yield* eventually(Effect.sync(() => !alive(pid)))
+        })
+        yield* Effect.provide(later, driverOn(folder, { ATOLL_VM_ANSWER_TIMEOUT_MS: "6000" }))
+      })
   )
 
   testOnFolder("a machine whose QEMU hangs is ended and reported", (folder) =>

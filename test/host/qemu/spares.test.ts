@@ -135,7 +135,7 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
             ),
             driverOn(folder)
           )
-          expect(existsSync(`${rootOf(folder)}/${name}`)).toBe(false)
+          yield* eventually(Effect.sync(() => !existsSync(`${rootOf(folder)}/${name}`)))
         })
       ),
     TIMEOUT_MS

@@ -1,8 +1,9 @@
 /**
- * The socket on which an agent listens: made by the driver in a folder that the Sandbox does not see, and inherited by the agent.
+ * A socket on which what a driver starts will listen: made by the driver in a folder that only the service can use, and inherited.
  *
- * So nothing in a Sandbox can put another socket, or a link to one of the host's, in its place; and it lives exactly as long as the agent.
+ * So nobody can put another socket, or a link to one of the host's, in its place; and it lives exactly as long as who inherited it.
  */
+import { randomBytes } from "node:crypto"
 import { closeSync, openSync, renameSync, rmSync } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { basename, dirname, join } from "node:path"
@@ -28,8 +29,8 @@ export interface ListeningSocket {
 }
 
 export const listeningSocket = async (path: string): Promise<ListeningSocket> => {
-  const unpublished = `${path}.new`
-  rmSync(unpublished, { force: true })
+  // Its own name each time: what closing unlinks is found by way of a descriptor's number, which may be another folder's by then.
+  const unpublished = `${path}.${randomBytes(4).toString("hex")}`
   rmSync(path, { force: true })
   const server: Server = createServer()
   await withShortPath(

@@ -1,0 +1,63 @@
+/** What QEMU is started with, shown by another program in its place. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it, vi } from "vitest"
+import { connectUnix } from "../../../src/host/linux/unixSocket.ts"
+import { inFolder } from "../linux/inFolder.ts"
+
+const module = fileURLToPath(new URL("../../../src/host/qemu/launch.ts", import.meta.url))
+
+const script = (folder: string) => `
+  import { launch } from ${JSON.stringify(module)}
+  const { process: { pid } } = await launch({
+    binary: "sleep", arguments: ["60"], folder: ${JSON.stringify(folder)}, uid: null, accelerator: "tcg", fileMaxBytes: 4096, life: false
+  })
+  console.log(pid)
+`
+
+/** Runs `body` with the pid of what a service launched that was itself started with a descriptor of a secret file. */
+const launched = (body: (pid: number, folder: string) => Promise<void> | void) =>
+  inFolder(async (folder) => {
+    mkdirSync(join(folder, "run"), { mode: 0o700 })
+    const secret = join(folder, "secret")
+    writeFileSync(secret, "secret")
+    const service = spawn(process.execPath, ["--input-type=module", "-e", script(folder)], {
+      stdio: ["ignore", "pipe", "inherit", "ignore", "ignore", "ignore", "ignore", "ignore", openSync(secret, "r")]
+    })
+    const [said] = (await once(service.stdout!, "data")) as [Buffer]
+    const pid = Number(said.toString())
+    try {
+      // It becomes that program by steps.
+      await vi.waitUntil(() => readFileSync(`/proc/${pid}/comm`, "utf8") === "sleep\n", {
+        timeout: 10_000,
+        interval: 2
+      })
+      await body(pid, folder)
+    } finally {
+      process.kill(pid, "SIGKILL")
+    }
+  })
+
+describe("QEMU's process", () => {
+  it("has no descriptor of the service's, and listens where nobody else can", () =>
+    launched(async (pid, folder) => {
+      const held = readdirSync(`/proc/${pid}/fd`).map((fd) => readlinkSync(`/proc/${pid}/fd/${fd}`))
+      expect(held.filter((it) => !/^(\/dev\/null|socket:.*|pipe:.*)$/.test(it))).toEqual([])
+      for (const name of ["qmp", "agent", "boot"]) {
+        const socket = await connectUnix(join(folder, `run/${name}.sock`))
+        socket.destroy()
+      }
+      expect(statSync(join(folder, "run")).uid).toBe(process.getuid?.())
+    }))
+
+  it("has bounded files, descriptors and no core dumps", () =>
+    launched((pid) => {
+      const limits = readFileSync(`/proc/${pid}/limits`, "utf8")
+      expect(limits).toMatch(/Max file size\s+4096\s+4096/)
+      expect(limits).toMatch(/Max open files\s+4096\s+8192/)
+      expect(limits).toMatch(/Max core file size\s+0\s+0/)
+    }))
+})
