@@ -113,6 +113,13 @@ export class Analytics extends Context.Service<
         return { from: start, to: end, buckets }
       })
 
+      /** As percentile_cont gives it, from each duration once and how often it is there: nothing is sorted but what differs. */
+      const percentile = (share: number) => sql`(
+        with place as (select (max(total) - 1)::float8 * ${share}::float8 as at from durations)
+        select below.ms::float8 + (above.ms - below.ms)::float8 * (place.at - floor(place.at)) from place,
+          lateral (select min(ms) as ms from durations where upto > floor(place.at)) as below,
+          lateral (select min(ms) as ms from durations where upto > ceil(place.at)) as above)`
+
       const operationsIn = Effect.fnUntraced(function* (
         sandboxId: string,
         window: { readonly from: number; readonly to: number },
@@ -129,35 +136,35 @@ export class Analytics extends Context.Service<
           readonly median: number | null
           readonly p99: number | null
         }>`
-          with ended as not materialized (
-            select outcome, duration_ms, ended_at - duration_ms as started_at, ended_at from actors
+          with ended as (
+            select outcome, duration_ms as ms, ended_at < ${to} as is_in, count(*) as n,
+                   count(*) filter (where ended_at - duration_ms >= ${from} and ended_at - duration_ms < ${to}) as started
+            from actors
             where sandbox_id = ${sandboxId} and kind = 'operation' and ended_at is not null and ended_at >= ${from}
               and (${generation}::int8 is null or generation = ${generation}::int8)
-          ), executed as not materialized (
-            select started_at, finished_at from executions
+            group by 1, 2, 3
+          ), executed as (
+            select finished_at - started_at as ms, count(*) as n from executions
             where sandbox_id = ${sandboxId} and finished_at >= ${from} and finished_at < ${to}
               and (${generation}::int8 is null or generation = ${generation}::int8)
+            group by 1
           ), open as (
             -- What has not ended always waits for something.
             select count(*) as started from actors
             where sandbox_id = ${sandboxId} and kind = 'operation' and (pending <> '[]'::jsonb or due_at is not null) and ended_at is null
               and (snapshot -> 'context' ->> 'startedAt')::numeric >= ${from} and (snapshot -> 'context' ->> 'startedAt')::numeric < ${to}
               and (${generation}::int8 is null or generation = ${generation}::int8)
-          ), counted as (
-            select count(*) filter (where started_at >= ${from} and started_at < ${to}) as started,
-                   count(*) filter (where ended_at < ${to} and outcome = 'completed') as completed,
-                   count(*) filter (where ended_at < ${to} and outcome = 'cancelled') as cancelled,
-                   count(*) filter (where ended_at < ${to} and outcome = 'failed') as failed
-            from ended
           ), durations as (
-            select percentile_cont(array[0.5, 0.99]) within group (order by ms) as at, count(*) filter (where is_execute) as executes from (
-              select duration_ms::float8 as ms, false as is_execute from ended where outcome = 'completed' and ended_at < ${to}
-              union all select (finished_at - started_at)::float8, true from executed
-            ) as each
+            select ms, sum(sum(n)) over (order by ms) as upto, sum(sum(n)) over () as total from (
+              select ms, n from ended where outcome = 'completed' and is_in union all select ms, n from executed
+            ) as each group by ms
           )
-          select (counted.started + open.started)::int4 as started, completed::int4, cancelled::int4, failed::int4,
-                 executes::int4 as execute_count, durations.at[1] as median, durations.at[2] as p99
-          from counted, open, durations`.pipe(Effect.orDie)
+          select ((select coalesce(sum(started), 0) from ended) + (select started from open))::int4 as started,
+                 (select coalesce(sum(n), 0) from ended where is_in and outcome = 'completed')::int4 as completed,
+                 (select coalesce(sum(n), 0) from ended where is_in and outcome = 'cancelled')::int4 as cancelled,
+                 (select coalesce(sum(n), 0) from ended where is_in and outcome = 'failed')::int4 as failed,
+                 (select coalesce(sum(n), 0) from executed)::int4 as execute_count,
+                 ${percentile(0.5)} as median, ${percentile(0.99)} as p99`.pipe(Effect.orDie)
         return {
           started: row!.started,
           completed: row!.completed,

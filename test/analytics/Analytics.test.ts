@@ -206,4 +206,34 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       assert.strictEqual((yield* read(null)).result.operations.completed, 3000 + 40 + 7 + 6)
     })
   )
+
+  it.effect("gives the median and the 99th hundredth of operations and executes together, interpolated", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const sql = yield* SqlClient.SqlClient
+      const { accountId, id } = yield* sandboxOf()
+      const read = Effect.map(
+        analytics.read(accountId, id, { from: begin, to: begin + minute, resolutionSeconds: 60, generation: null }),
+        ({ operations }) => operations
+      )
+      assert.deepInclude(yield* read, { started: 0, executeCount: 0, medianDurationMs: null, p99DurationMs: null })
+      // Some of them still wait for the end of their tree.
+      yield* sql`
+        insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, due_at, created_at)
+        select ${id} || n, 'operation', ${accountId}, ${id}, 1, 1, '{}', jsonb_build_object('value', 'completed', 'context',
+          jsonb_build_object('generation', 1, 'startedAt', ${begin}::float8, 'finishedAt', ${begin}::float8 + n * n % 37)),
+          case when n % 2 = 0 then 9000000000000000 end, 1
+        from generate_series(1, 61) n`
+      yield* sql`
+        insert into executions (id, account_id, sandbox_id, generation, started_at, finished_at, timed_out)
+        select ${id} || n, ${accountId}, ${id}, 1, ${BigInt(begin)}::int8, ${BigInt(begin)}::int8 + n * 7, false from generate_series(1, 21) n`
+      const [wanted] = yield* sql<{ readonly at: ReadonlyArray<number> }>`
+        select percentile_cont(array[0.5, 0.99]) within group (order by ms::float8) as at from (
+          select n * n % 37 as ms from generate_series(1, 61) n union all select n * 7 from generate_series(1, 21) n) as each`
+      const { started, completed, executeCount, medianDurationMs, p99DurationMs } = yield* read
+      assert.deepStrictEqual([started, completed, executeCount], [61, 61, 21])
+      assert.closeTo(medianDurationMs!, wanted!.at[0]!, 1e-6)
+      assert.closeTo(p99DurationMs!, wanted!.at[1]!, 1e-6)
+    })
+  )
 })

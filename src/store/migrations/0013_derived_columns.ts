@@ -35,6 +35,8 @@ export default Effect.gen(function* () {
   yield* sql`
     create index actors_finished on actors (sandbox_id, ended_at) include (outcome, duration_ms, generation)
     where kind = 'operation' and ended_at is not null`
+  // An index answers alone only for pages that were vacuumed since they changed.
+  yield* sql`alter table actors set (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_insert_scale_factor = 0.05)`
   yield* sql`create index actors_ended on actors (ended_at) where kind <> 'sandbox' and ended_at is not null`
   yield* sql`create index actors_deleted on actors (ended_at) where kind = 'sandbox' and ended_at is not null`
   yield* sql`
