@@ -231,6 +231,13 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
   { httpApiStatus: 502 }
 ) {}
 
+/** Answered with `Retry-After`. What was asked for may have been done: repeat it with the same Idempotency-Key. */
+export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()(
+  "SERVICE_UNAVAILABLE",
+  plain("The service cannot reach its database for now. Send the request again in a few seconds."),
+  { httpApiStatus: 503 }
+) {}
+
 export class RuntimeUnavailable extends Schema.TaggedError<RuntimeUnavailable>()(
   "RUNTIME_UNAVAILABLE",
   plain("The Sandbox does not run, so its files cannot be reached. Start it, then try again."),
@@ -281,6 +288,7 @@ export const errors = {
   INTERNAL: Internal,
   UNSUPPORTED_BY_RUNTIME: UnsupportedByRuntime,
   SANDBOX_UNAVAILABLE: SandboxUnavailable,
+  SERVICE_UNAVAILABLE: ServiceUnavailable,
   RUNTIME_UNAVAILABLE: RuntimeUnavailable,
   PREVIEW_TRANSPORT_UNAVAILABLE: PreviewTransportUnavailable,
   CLEANUP_PENDING: CleanupPending

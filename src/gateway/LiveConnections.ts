@@ -44,8 +44,11 @@ export class LiveConnections extends Context.Service<
     readonly cut: (actorId: string, which?: (connection: Connection) => boolean) => number
     /** How many an actor has. */
     readonly countOf: (actorId: string) => number
-    /** The service stops. */
-    readonly cutAll: () => void
+    /** The service stops: cuts all, and tells what waits. */
+    readonly stop: () => void
+    readonly isStopping: () => boolean
+    /** Told when the service stops, so that what waits for long can answer with what there is. Call the result to hear no more. */
+    readonly onStop: (told: () => void) => () => void
     /** Of one Sandbox, or of all. */
     readonly count: (sandboxId?: string) => number
   }
@@ -131,16 +134,25 @@ export class LiveConnections extends Context.Service<
         Effect.forever,
         Effect.forkScoped
       )
-      const cutAll = () => {
+      let isStopping = false
+      const waiting = new Set<() => void>()
+      const stop = () => {
+        isStopping = true
         for (const connections of [...byActor.values()]) end([...connections], "stopping")
+        for (const told of [...waiting]) told()
       }
-      yield* Effect.addFinalizer(() => Effect.sync(cutAll))
+      yield* Effect.addFinalizer(() => Effect.sync(stop))
 
       return LiveConnections.of({
         open,
         carry,
         cut,
-        cutAll,
+        stop,
+        isStopping: () => isStopping,
+        onStop: (told) => {
+          waiting.add(told)
+          return () => void waiting.delete(told)
+        },
         countOf: (actorId) => byActor.get(actorId)?.size ?? 0,
         count: (sandboxId) => (sandboxId === undefined ? total : (perSandbox.get(sandboxId) ?? 0))
       })

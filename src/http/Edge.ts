@@ -8,8 +8,9 @@ import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../../schemas/Api.ts"
-import { Internal, MethodNotAllowed, NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
+import { Internal, MethodNotAllowed, NotFound, ServiceUnavailable } from "../../schemas/Errors.ts"
 import { Audit } from "../account/Audit.ts"
+import { OwnerAway } from "../actor/ActorError.ts"
 import { Settings } from "../Config.ts"
 import { errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { discardRest } from "./JsonBody.ts"
@@ -18,6 +19,7 @@ import { operatorPaths } from "./OperatorRoutes.ts"
 import { auditRequest } from "./RequestCaller.ts"
 import { identify } from "./RequestId.ts"
 import { observeRequest } from "./RequestMetrics.ts"
+import { stopping } from "./stopping.ts"
 
 type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
 
@@ -57,9 +59,9 @@ const abandonedStatus = 499
 const isAbandoned = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason.annotations.has(HttpServerError.ClientAbort.key))
 
-/** The service ends and cuts what takes too long. */
-const stopping = () =>
-  new SandboxUnavailable({ message: "The service is stopping. Send the request again.", details: { status: null } })
+/** Another process has what this is about, and none answered for it. */
+const ownerAway = () =>
+  new ServiceUnavailable({ message: "A part of the service is being taken over. Send the request again." })
 
 const routeOf = (context: Context.Context<never>): string =>
   Context.getOrUndefined(context as Context.Context<HttpRouter.RouteContext>, HttpRouter.RouteContext)?.route.path ??
@@ -113,6 +115,7 @@ const edge = (audit: Audit["Service"], logsRequests: boolean) => (handler: Handl
         const fault = Cause.squash(cause)
         if (isRouteNotFound(fault)) return finish(answerUnmatched(request, requestId))
         if (isContractError(fault)) return finish(errorResponse(fault, requestId))
+        if (fault instanceof OwnerAway) return finish(errorResponse(ownerAway(), requestId))
         return Effect.flatMap(
           Effect.logError("A request met a defect", cause).pipe(
             Effect.annotateLogs({ requestId, method: request.method, route: routeOf(fiber.context) })

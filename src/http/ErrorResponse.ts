@@ -7,6 +7,9 @@ import { type ContractError, errorStatus, errors, InvalidRequest, type Issue, No
 export const isContractError = (fault: unknown): fault is ContractError =>
   fault instanceof Error && "_tag" in fault && typeof fault._tag === "string" && Object.hasOwn(errors, fault._tag)
 
+/** A server that was killed is back within a few seconds. */
+const retryAfterSeconds = 2
+
 /** What a status wants beside the body. */
 export const headersOf = (error: ContractError): Record<string, string> | undefined => {
   switch (error._tag) {
@@ -16,6 +19,8 @@ export const headersOf = (error: ContractError): Record<string, string> | undefi
       return { allow: error.details.allow.join(", ") }
     case "RATE_LIMITED":
       return { "retry-after": String(Math.max(1, Math.ceil(error.details.retryAfterSeconds))) }
+    case "SERVICE_UNAVAILABLE":
+      return { "retry-after": String(retryAfterSeconds) }
     default:
       return undefined
   }

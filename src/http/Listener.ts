@@ -7,11 +7,12 @@ import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
 import { placeGateways, type RawGateway } from "../gateway/RawGateway.ts"
 import { PreviewGateway } from "../preview/PreviewGateway.ts"
+import { drainOnClose } from "./Draining.ts"
 import { protocolServer } from "./ProtocolServer.ts"
 import { TunnelGateway } from "./TunnelGateway.ts"
 
-/** A stop waits this long for requests that are being answered. */
-const drainWithin = "10 seconds"
+/** A stop waits this long for requests that are being answered; then they are cut. */
+const drainWithinMs = 1000
 
 /** The address cannot be listened on. `message` is a sentence for the operator. */
 export class ListenerUnusable extends Schema.TaggedError<ListenerUnusable>()("ListenerUnusable", {
@@ -48,18 +49,16 @@ export const Listener = {
       const publicPort = yield* PublicPort
       const server = protocolServer()
       placeGateways(server, gateways)
-      // Streams have no end of their own: a stop cuts them first, and then waits for the requests that have.
+      // Streams and long waits have no end of their own: a stop ends them first, and then waits for the requests that have.
       const connections = yield* LiveConnections
-      const close = server.close.bind(server)
-      server.close = (closed) => {
-        connections.cutAll()
-        return close(closed)
-      }
+      drainOnClose(server, drainWithinMs, () => connections.stop())
+      // By now each has its answer, or nobody is left to give one.
+      yield* Effect.addFinalizer(() => Effect.sync(() => server.closeAllConnections()))
       const services = yield* Layer.build(
         NodeHttpServer.layer(() => server, {
           host: settings.host,
           port: settings.port,
-          gracefulShutdownTimeout: drainWithin
+          gracefulShutdownTimeout: 2 * drainWithinMs
         })
       ).pipe(Effect.mapError(unusable(settings)))
       const address = server.address()

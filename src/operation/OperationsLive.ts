@@ -8,6 +8,7 @@ import { ActorHost } from "../actor/ActorHost.ts"
 import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
 import { Settings } from "../Config.ts"
+import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { newOperationId } from "../identifier/newId.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
@@ -28,6 +29,7 @@ const make = Effect.gen(function* () {
   const actors = yield* Actors
   const journal = yield* Journal
   const output = yield* Output
+  const connections = yield* LiveConnections
   const executions = yield* Executions
   const settings = yield* Settings
   const sql = yield* SqlClient.SqlClient
@@ -113,6 +115,11 @@ const make = Effect.gen(function* () {
       const changes = yield* Queue.sliding<void>(1)
       const told = () => void Queue.offerUnsafe(changes, undefined)
       yield* host.onCommit(operationId, told)
+      if (!host.owns(operationId)) yield* Effect.forkScoped(host.follow("operation", operationId, first.revision, told))
+      yield* Effect.acquireRelease(
+        Effect.sync(() => connections.onStop(told)),
+        (unheard) => Effect.sync(unheard)
+      )
       if (request.stdoutOffset !== null || request.stderrOffset !== null) {
         yield* Effect.acquireRelease(
           Effect.sync(() => output.onAppend(operationId, told)),
@@ -125,6 +132,7 @@ const make = Effect.gen(function* () {
         const left = end - (yield* Clock.currentTimeMillis)
         const isOver =
           left <= 0 ||
+          connections.isStopping() ||
           terminalStates.includes(operation.status) ||
           operation.status !== first.status ||
           (request.stdoutOffset !== null && operation.output.stdoutBytes > request.stdoutOffset) ||

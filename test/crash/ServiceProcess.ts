@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
+import { type Agent, type IncomingMessage, request } from "node:http"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -120,6 +121,30 @@ export class ServiceProcess {
     })
     const text = await answer.text()
     return { status: answer.status, body: text === "" ? null : JSON.parse(text) }
+  }
+
+  /** The same over a connection of an agent's own, kept open between requests as a client's would be. */
+  async askOver(agent: Agent, method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Answer> {
+    const text = body === undefined ? "" : JSON.stringify(body)
+    const sent = request({
+      agent,
+      host: "127.0.0.1",
+      port: this.port,
+      method,
+      path: `/api/v2${path}`,
+      headers: {
+        authorization: `Bearer ${this.#key}`,
+        ...(body === undefined
+          ? {}
+          : { "content-type": "application/json", "content-length": Buffer.byteLength(text) }),
+        ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey })
+      },
+      signal: AbortSignal.timeout(40_000)
+    })
+    sent.end(text)
+    const [answer] = (await once(sent, "response")) as [IncomingMessage]
+    const received = Buffer.concat(await answer.toArray()).toString()
+    return { status: answer.statusCode ?? 0, body: received === "" ? null : JSON.parse(received) }
   }
 
   /** File content in or out. Throws when the service is cut off before it answers. */
