@@ -64,6 +64,23 @@ const bootedAt = (): number => {
   return found === null ? 0 : Number(found[1]) * 1000
 }
 
+/** Of processes that became another user by sudo: they stay below the cgroup of the agent. Null where that says nothing. */
+const ownCgroup = (): string | null => {
+  try {
+    const found = /^0::(\/.+)$/m.exec(readFileSync("/proc/self/cgroup", "latin1"))
+    return found === null ? null : `0::${found[1]}/`
+  } catch {
+    return null
+  }
+}
+
+const isOfUser = (pid: number, uid: number, cgroup: string | null): boolean =>
+  statSync(`/proc/${pid}`).uid === uid ||
+  (cgroup !== null &&
+    readFileSync(`/proc/${pid}/cgroup`, "latin1")
+      .split("\n")
+      .some((line) => line.startsWith(cgroup)))
+
 const describe = (pid: number, boot: number): OneProcess => {
   const { name, ...stat } = readStat(pid)
   const line = head(`/proc/${pid}/cmdline`, PROCESS_ARGV_MAX_BYTES).toString("utf8")
@@ -80,12 +97,13 @@ export const listEveryProcess = (
   own: ReadonlySet<number>
 ): { readonly processes: ReadonlyArray<OneProcess>; readonly truncated: boolean } => {
   const boot = bootedAt()
+  const cgroup = ownCgroup()
   const processes: Array<OneProcess> = []
   for (const name of readdirSync("/proc")) {
     const pid = Number(name)
     if (!Number.isInteger(pid) || own.has(pid)) continue
     try {
-      if (statSync(`/proc/${pid}`).uid !== uid) continue
+      if (!isOfUser(pid, uid, cgroup)) continue
       if (processes.length >= EVERY_PROCESS_MAX) return { processes, truncated: true }
       processes.push(describe(pid, boot))
     } catch {
@@ -100,9 +118,10 @@ export const endOneProcess = (
   { pid, startTicks, uid, graceMs }: { pid: number; startTicks: number; uid: number; graceMs: number },
   own: ReadonlySet<number>
 ): boolean => {
+  const cgroup = ownCgroup()
   const isIt = (): boolean => {
     try {
-      return statSync(`/proc/${pid}`).uid === uid && readStat(pid).startTicks === startTicks
+      return isOfUser(pid, uid, cgroup) && readStat(pid).startTicks === startTicks
     } catch {
       return false
     }

@@ -19,6 +19,7 @@ set_clock() {
 set_name() {
   echo "$hostname" > /proc/sys/kernel/hostname
   echo "$hostname" > /run/atoll/hostname
+  printf '127.0.0.1 localhost %s\n::1 localhost %s\n' "$hostname" "$hostname" > /run/atoll/hosts
 }
 exec 3<> $port || { $bb sleep 1; exit 1; }
 /run/atoll/relay <&3 | while read -r verb token time hostname machine_id seed nameserver; do

@@ -27,9 +27,12 @@ done
 # The kernel looked for partitions on what will be another disk in each clone; nothing of that may stay in its cache.
 $bb blockdev --flushbufs /dev/vdb
 $bb ip link set lo up
+printf '127.0.0.1 localhost\n::1 localhost\n' > /run/atoll/hosts
 $bb hostname sandbox
 echo 1 > /proc/sys/kernel/dmesg_restrict
 echo 2 > /proc/sys/kernel/kptr_restrict
 echo 0 > /proc/sys/kernel/sysrq
 echo 1 > /proc/sys/kernel/unprivileged_bpf_disabled
 echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start
+# `ping` without a capability.
+echo "0 2147483647" > /proc/sys/net/ipv4/ping_group_range

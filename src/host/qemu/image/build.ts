@@ -7,7 +7,9 @@
 import { spawn } from "node:child_process"
 import { createWriteStream } from "node:fs"
 import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises"
+import { createRequire } from "node:module"
 import { tmpdir } from "node:os"
+import { dirname } from "node:path"
 import { pipeline } from "node:stream/promises"
 import {
   type BaseImage,
@@ -23,6 +25,9 @@ import { vmlinuxToElf } from "./vmlinux.ts"
 
 /** Debian packages of the build, beside those that a running VM needs. */
 export const buildPackages = ["mmdebstrap", "e2fsprogs", "debian-archive-keyring"] as const
+
+/** Node's own package manager, as it is pinned for us: Debian's would bring four hundred packages. */
+const npmFolder = dirname(createRequire(import.meta.url).resolve("npm/package.json"))
 
 const isRoot = process.getuid?.() === 0
 
@@ -95,6 +100,10 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
       '--customize-hook=rm -rf "$1/atoll"',
       `--customize-hook=upload '${process.execPath}' /usr/local/bin/node`,
       '--customize-hook=chmod 755 "$1/usr/local/bin/node"',
+      '--customize-hook=mkdir -p "$1/usr/local/lib/node_modules"',
+      `--customize-hook=copy-in '${npmFolder}' /usr/local/lib/node_modules`,
+      '--customize-hook=ln -s ../lib/node_modules/npm/bin/npm-cli.js "$1/usr/local/bin/npm"',
+      '--customize-hook=ln -s ../lib/node_modules/npm/bin/npx-cli.js "$1/usr/local/bin/npx"',
       recipe.suite,
       "-",
       ...recipe.archives

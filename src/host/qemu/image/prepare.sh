@@ -33,9 +33,11 @@ done
 rm -rf kernel "$image"_*.deb tcc tcc_*.deb programs
 useradd --uid "$GUEST_UID" --user-group --home-dir /workspace --no-create-home --shell /bin/bash "$GUEST_USER"
 mkdir -p /workspace
+# A machine is the wall; who is root in it is still in it. `sudo` is there to install things.
+printf '%s ALL=(ALL:ALL) NOPASSWD: ALL\n' "$GUEST_USER" > "/etc/sudoers.d/$GUEST_USER"
+chmod 440 "/etc/sudoers.d/$GUEST_USER"
 rm -f /etc/machine-id
-rm -f /var/lib/dbus/machine-id /etc/resolv.conf /etc/hostname
-for name in resolv.conf hostname machine-id; do ln -sf /run/atoll/$name /etc/$name; done
-printf '127.0.0.1 localhost\n::1 localhost\n' > /etc/hosts
+rm -f /var/lib/dbus/machine-id /etc/resolv.conf /etc/hostname /etc/hosts
+for name in resolv.conf hostname hosts machine-id; do ln -sf /run/atoll/$name /etc/$name; done
 rm -rf /var/cache/apt/* /var/cache/debconf/*-old /var/log/*
 INSIDE

@@ -6,7 +6,7 @@
  */
 export const recipe = {
   /** Raised when the build itself changes in a way that the other fields do not show. */
-  revision: 2,
+  revision: 3,
   suite: "trixie",
   archives: [
     "deb http://deb.debian.org/debian trixie main",
@@ -23,18 +23,34 @@ export const recipe = {
     "diffutils",
     "file",
     "findutils",
+    "g++",
+    "gcc",
     "git",
     "iproute2",
+    "iputils-ping",
+    "jq",
     "less",
+    "libc6-dev",
+    "make",
+    "nano",
+    "netcat-openbsd",
     "openssh-client",
     // What `sftp`, `scp` and `rsync` start at the far end of a cooperative connection.
     "openssh-sftp-server",
     "patch",
     "procps",
     "python3",
+    "python3-pip",
+    "python3-venv",
     "rsync",
+    "sqlite3",
+    "sudo",
+    "tmux",
     "unzip",
-    "xz-utils"
+    "vim-tiny",
+    "wget",
+    "xz-utils",
+    "zip"
   ],
   excludedPaths: ["/usr/share/doc/*", "/usr/share/man/*", "/usr/share/info/*", "/usr/share/locale/*"],
   kernelPackage: "linux-image-cloud-amd64",
