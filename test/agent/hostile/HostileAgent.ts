@@ -19,7 +19,7 @@ export class HostileAgent {
   readonly #folder: string
   readonly #child: ChildProcess
 
-  private constructor(child: ChildProcess, folder: string) {
+  private constructor(child: ChildProcess, folder: string, waiting: number) {
     this.#child = child
     this.#folder = folder
     this.session = makeAgentSession({
@@ -27,16 +27,17 @@ export class HostileAgent {
         new Promise((resolve, reject) => {
           const socket = connect(join(folder, "socket"), () => resolve(socket)).on("error", reject)
         }),
-      waiting: 0.01
+      waiting
     })
     this.guest = makeAgentGuest(this.session)
   }
 
-  static async start(): Promise<HostileAgent> {
+  /** `waiting`: the part of the usual times that is waited for it. */
+  static async start(waiting = 0.01): Promise<HostileAgent> {
     const folder = mkdtempSync(join(tmpdir(), "atoll-hostile-"))
     const child = fork(entry, [join(folder, "socket")], { execArgv: ["--no-warnings"] })
     await once(child, "message")
-    return new HostileAgent(child, folder)
+    return new HostileAgent(child, folder, waiting)
   }
 
   /** From now on it does this with every request. */
@@ -45,8 +46,14 @@ export class HostileAgent {
     await once(this.#child, "message")
   }
 
+  /** It stands still, as the machine around it would. */
+  freeze(): void {
+    this.#child.kill("SIGSTOP")
+  }
+
   async end(): Promise<void> {
     this.session.close()
+    if (this.#child.signalCode !== null) return
     const gone = once(this.#child, "exit")
     this.#child.kill("SIGKILL")
     await gone

@@ -25,13 +25,18 @@ const write = async (to: ServerHttp2Stream | Socket, { bytes, times = 1 }: Piece
   }
 }
 
+/** Requests under way. */
+let open = 0
+
 const answer = async (stream: ServerHttp2Stream, it: Script): Promise<void> => {
   for (let heads = it.earlyHeads ?? 0; heads > 0 && !stream.destroyed; heads--) {
     stream.additionalHeaders({ ":status": 103, link: "<x>" })
     if (heads % 256 === 0) await new Promise(setImmediate)
   }
+  if (it.after !== undefined) await new Promise((resolve) => setTimeout(resolve, it.after))
   if (stream.destroyed) return
   if (it.status !== undefined) stream.respond({ ":status": it.status, ...it.headers })
+  if (it.bodyAfter !== undefined) await new Promise((resolve) => setTimeout(resolve, it.bodyAfter))
   for (const piece of it.body ?? []) await write(stream, piece)
   if (stream.destroyed) return
   switch (it.afterwards ?? "end") {
@@ -58,7 +63,13 @@ http.on("stream", (stream, headers) => {
   stream.on("error", () => {})
   stream.resume()
   const [path] = (headers[":path"] ?? "").split("?") as [string]
-  void answer(stream, script.at?.[path] ?? script).catch(() => stream.destroy())
+  const it = script.at?.[path] ?? script
+  open++
+  stream.once("close", () => open--)
+  if (open > (it.atMost ?? Number.POSITIVE_INFINITY)) {
+    stream.respond({ ":status": 409 })
+    stream.end('{"code":"TOO_MANY_PROCESSES","message":"enough"}')
+  } else void answer(stream, it).catch(() => stream.destroy())
 })
 
 /** Length, type, flags, stream. */

@@ -11,6 +11,11 @@ export interface Script {
   /** `http`: answers requests. The others are no answers at all, see main.ts. */
   readonly as: "http" | "garbage" | "silence" | "pings" | "settings" | "nothing after the connection"
   readonly status?: number
+  /** It refuses with TOO_MANY_PROCESSES what would be more at a time. */
+  readonly atMost?: number
+  /** Milliseconds before the answer begins, and between its head and its body. */
+  readonly after?: number
+  readonly bodyAfter?: number
   readonly headers?: Readonly<Record<string, string>>
   readonly body?: ReadonlyArray<Piece>
   /** Default `end`. */
