@@ -1,7 +1,7 @@
 /** Who may call an endpoint, and what it reads of a body. The HTTP layer does these checks before it decodes anything. */
 import { Context, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Internal, ScopeRequired, Unauthenticated } from "./Errors.ts"
+import { Internal, ScopeRequired, ServiceUnavailable, Unauthenticated } from "./Errors.ts"
 
 /** @source contract.md "Authentication" */
 export const scopes = [
@@ -39,7 +39,7 @@ export class Caller extends Context.Service<
 /** Authenticates, checks scope, media type and size, and answers every failure with the Error body. */
 export class Authorized extends HttpApiMiddleware.Service<Authorized, { provides: Caller }>()(
   "atoll/schemas/Authorized",
-  { error: [Unauthenticated, ScopeRequired, Internal] }
+  { error: [Unauthenticated, ScopeRequired, Internal, ServiceUnavailable] }
 ) {}
 
 /** The same without a key: for the one endpoint that needs none. */

@@ -39,7 +39,10 @@ const fileLock = "src/fileLock/"
 /** Makes identifiers; knows nothing else. */
 const identifier = "src/identifier/"
 
-const belowResources = ["schemas/", "machines/", "src/actor/", "src/runtime/", "src/store/", identifier, config]
+/** Keeps background work going; knows nothing of what it does. */
+const worker = "src/worker/"
+
+const belowResources = ["schemas/", "machines/", "src/actor/", "src/runtime/", "src/store/", worker, identifier, config]
 
 export const importTable: ReadonlyArray<Place> = [
   { path: "schemas/", places: [], packages: ["effect"], builtins: false },
@@ -48,9 +51,10 @@ export const importTable: ReadonlyArray<Place> = [
   { path: config, places: [] },
   { path: identifier, places: ["schemas/"] },
   { path: fileLock, places: [], packages: [] },
-  { path: "src/postgres/", places: [fileLock, config] },
-  { path: "src/store/", places: ["schemas/", "src/postgres/", config] },
-  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", config] },
+  { path: worker, places: [], packages: ["effect"], builtins: false },
+  { path: "src/postgres/", places: [fileLock, worker, config] },
+  { path: "src/store/", places: ["schemas/", "src/postgres/", worker, config] },
+  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
   { path: "src/agent/", places: [], packages: [] },

@@ -9,8 +9,10 @@
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber, FiberSet, Layer, Metric, Option, Scope } from "effect"
 import { Sharding } from "effect/cluster"
+import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
 import type { ActorCommit, ActorInsert, CommitOutcome, IdempotencyKey, PendingCommand } from "../store/JournalRecord.ts"
+import { vitalWorker } from "../worker/Worker.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { type ActorForward, type ActorOwner, actorEntity } from "./ActorEntity.ts"
 import {
@@ -143,6 +145,7 @@ export class ActorHost extends Context.Service<
 
 const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const journal = yield* Journal
+  const watch = yield* DatabaseWatch
   const sharding = yield* Sharding.Sharding
   const clock = yield* Clock.Clock
   const scope = yield* Scope.Scope
@@ -580,7 +583,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     delivery: Delivery,
     idempotency: IdempotencyKey | null
   ) =>
-    Effect.callback<ActorState, ActorError | KeyContended>((resume) => {
+    watch.patiently<ActorState, ActorError | KeyContended>((resume) => {
       deliver(definitionOf(kind), id, {
         event,
         cause: delivery.cause,
@@ -685,9 +688,12 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       yield* Effect.sleep(options.shardsLookEveryMs)
     }
   })
-  yield* Effect.forkScoped(watchShards)
+  yield* vitalWorker("shards", watchShards)
 
-  yield* Effect.forkScoped(Effect.andThen(sweep, recover).pipe(Effect.delay(options.sweepIntervalMs), Effect.forever))
+  yield* vitalWorker(
+    "actor sweep",
+    Effect.andThen(sweep, recover).pipe(Effect.delay(options.sweepIntervalMs), Effect.forever)
+  )
 
   const register = Effect.fnUntraced(function* (definition: ActorDefinition) {
     definitions.set(definition.kind, definition)

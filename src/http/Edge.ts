@@ -12,6 +12,8 @@ import { Internal, MethodNotAllowed, NotFound, ServiceUnavailable } from "../../
 import { Audit } from "../account/Audit.ts"
 import { OwnerAway } from "../actor/ActorError.ts"
 import { Settings } from "../Config.ts"
+import { isDatabaseFault } from "../store/DatabaseFault.ts"
+import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { discardRest } from "./JsonBody.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
@@ -67,70 +69,86 @@ const routeOf = (context: Context.Context<never>): string =>
   Context.getOrUndefined(context as Context.Context<HttpRouter.RouteContext>, HttpRouter.RouteContext)?.route.path ??
   unmatched
 
-const edge = (audit: Audit["Service"], logsRequests: boolean) => (handler: Handler) =>
-  Effect.withFiber<HttpServerResponse.HttpServerResponse, unknown>((fiber) => {
-    const request = Context.getUnsafe(
-      fiber.context as Context.Context<HttpServerRequest.HttpServerRequest>,
-      HttpServerRequest.HttpServerRequest
-    )
-    const source = request.source as IncomingMessage
-    const requestId = identify(source)
-    const began = performance.now()
+interface Surroundings {
+  readonly audit: Audit["Service"]
+  readonly database: DatabaseWatch["Service"]
+  readonly logsRequests: boolean
+}
 
-    const finish = (response: HttpServerResponse.HttpServerResponse) => {
-      const durationMs = performance.now() - began
-      const route = routeOf(fiber.context)
-      observeRequest(fiber.context, { method: request.method, route, status: response.status, durationMs })
-      if (request.method !== "GET") auditRequest(audit, source, response.status)
-      discardRest(source)
-      const answer = HttpServerResponse.setHeader(response, "x-request-id", requestId)
-      if (!logsRequests) return Effect.succeed(answer)
-      return Effect.as(
-        Effect.logDebug("request").pipe(
-          Effect.annotateLogs({
-            requestId,
-            method: request.method,
-            route,
-            status: response.status,
-            durationMs: Math.round(durationMs * 100) / 100
-          })
-        ),
-        answer
+const edge =
+  ({ audit, database, logsRequests }: Surroundings) =>
+  (handler: Handler) =>
+    Effect.withFiber<HttpServerResponse.HttpServerResponse, unknown>((fiber) => {
+      const request = Context.getUnsafe(
+        fiber.context as Context.Context<HttpServerRequest.HttpServerRequest>,
+        HttpServerRequest.HttpServerRequest
       )
-    }
+      const source = request.source as IncomingMessage
+      const requestId = identify(source)
+      const began = performance.now()
 
-    // RFC 9112 section 3.2.
-    if (source.headers.host === undefined && source.httpVersion === "1.1") {
-      return finish(errorResponse(invalidRequest([{ path: ["Host"], message: "Required" }]), requestId))
-    }
-    if (hasSemicolon(request.url)) return finish(answerUnmatched(request, requestId))
-    return Effect.matchCauseEffect(handler, {
-      onSuccess: finish,
-      onFailure: (cause) => {
-        if (Cause.hasInterruptsOnly(cause)) {
-          if (!isAbandoned(cause)) return finish(errorResponse(stopping(), requestId))
-          auditRequest(audit, source, abandonedStatus)
-          return Effect.failCause(cause)
-        }
-        const fault = Cause.squash(cause)
-        if (isRouteNotFound(fault)) return finish(answerUnmatched(request, requestId))
-        if (isContractError(fault)) return finish(errorResponse(fault, requestId))
-        if (fault instanceof OwnerAway) return finish(errorResponse(ownerAway(), requestId))
-        return Effect.flatMap(
-          Effect.logError("A request met a defect", cause).pipe(
-            Effect.annotateLogs({ requestId, method: request.method, route: routeOf(fiber.context) })
+      const finish = (response: HttpServerResponse.HttpServerResponse) => {
+        const durationMs = performance.now() - began
+        const route = routeOf(fiber.context)
+        observeRequest(fiber.context, { method: request.method, route, status: response.status, durationMs })
+        if (request.method !== "GET") auditRequest(audit, source, response.status)
+        discardRest(source)
+        const answer = HttpServerResponse.setHeader(response, "x-request-id", requestId)
+        if (!logsRequests) return Effect.succeed(answer)
+        return Effect.as(
+          Effect.logDebug("request").pipe(
+            Effect.annotateLogs({
+              requestId,
+              method: request.method,
+              route,
+              status: response.status,
+              durationMs: Math.round(durationMs * 100) / 100
+            })
           ),
-          () => finish(errorResponse(new Internal(), requestId))
+          answer
         )
       }
+
+      // RFC 9112 section 3.2.
+      if (source.headers.host === undefined && source.httpVersion === "1.1") {
+        return finish(errorResponse(invalidRequest([{ path: ["Host"], message: "Required" }]), requestId))
+      }
+      if (hasSemicolon(request.url)) return finish(answerUnmatched(request, requestId))
+      return Effect.matchCauseEffect(handler, {
+        onSuccess: finish,
+        onFailure: (cause) => {
+          if (Cause.hasInterruptsOnly(cause)) {
+            if (!isAbandoned(cause)) return finish(errorResponse(stopping(), requestId))
+            auditRequest(audit, source, abandonedStatus)
+            return Effect.failCause(cause)
+          }
+          const fault = Cause.squash(cause)
+          if (isRouteNotFound(fault)) return finish(answerUnmatched(request, requestId))
+          if (isContractError(fault)) return finish(errorResponse(fault, requestId))
+          if (isDatabaseFault(fault)) {
+            return Effect.andThen(database.fault(fault), finish(errorResponse(new ServiceUnavailable(), requestId)))
+          }
+          if (fault instanceof OwnerAway) return finish(errorResponse(ownerAway(), requestId))
+          return Effect.flatMap(
+            Effect.logError("A request met a defect", cause).pipe(
+              Effect.annotateLogs({ requestId, method: request.method, route: routeOf(fiber.context) })
+            ),
+            () => finish(errorResponse(new Internal(), requestId))
+          )
+        }
+      })
     })
-  })
 
 export const Edge = {
   layer: Layer.unwrap(
     Effect.gen(function* () {
       const { logLevel } = yield* Settings
-      return HttpRouter.middleware(edge(yield* Audit, logLevel === "debug") as never, { global: true })
+      const surroundings = {
+        audit: yield* Audit,
+        database: yield* DatabaseWatch,
+        logsRequests: logLevel === "debug"
+      }
+      return HttpRouter.middleware(edge(surroundings) as never, { global: true })
     })
-  ) as Layer.Layer<never, never, HttpRouter.HttpRouter | Settings | Audit>
+  ) as Layer.Layer<never, never, HttpRouter.HttpRouter | Settings | Audit | DatabaseWatch>
 }

@@ -1,29 +1,34 @@
 /**
  * For the operator and his machines, not for customers: no key, no secret, cheap.
  *
- * - `GET /healthz`: 200 `{"status":"ok","database":"ok"}` when the database answers within a second, otherwise 503.
+ * - `GET /healthz`: `{"status", "database", "workers"}`, from memory, whatever the database does. `unavailable` (503) while the database does
+ *   not serve or a vital worker does not run; `degraded` (200) while another worker does not; otherwise `ok` (200). Of each worker
+ *   `{"name", "isVital", "state": "up" | "restarting", "restarts", "lastFault"}`, the last a kind of fault and no message.
  * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
-import { SqlClient } from "effect/sql"
+import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { Workers } from "../worker/Worker.ts"
 
 export const operatorPaths = ["/healthz", "/metrics"] as const
 
-const databaseWithin = "1 second"
-
-const health = Effect.map(SqlClient.SqlClient, (sql) =>
-  sql`select 1`.pipe(
-    Effect.timeout(databaseWithin),
-    Effect.match({
-      onSuccess: () => HttpServerResponse.jsonUnsafe({ status: "ok", database: "ok" }),
-      onFailure: () =>
-        HttpServerResponse.jsonUnsafe({ status: "unavailable", database: "unavailable" }, { status: 503 })
-    }),
-    Effect.map(HttpServerResponse.setHeader("cache-control", "no-store"))
-  )
-)
+const health = Effect.gen(function* () {
+  const watch = yield* DatabaseWatch
+  const workers = yield* Workers
+  return Effect.sync(() => {
+    const all = workers.byName
+    const database = watch.serves() ? "ok" : "unavailable"
+    const idle = all.filter(({ state }) => state !== "up")
+    const status =
+      database !== "ok" || idle.some(({ isVital }) => isVital) ? "unavailable" : idle.length > 0 ? "degraded" : "ok"
+    return HttpServerResponse.jsonUnsafe(
+      { status, database, workers: all },
+      { status: status === "unavailable" ? 503 : 200, headers: { "cache-control": "no-store" } }
+    )
+  })
+})
 
 export const OperatorRoutes = {
   layer: Layer.mergeAll(

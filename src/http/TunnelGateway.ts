@@ -18,6 +18,7 @@ import {
   MethodNotAllowed,
   RateLimited,
   SandboxUnavailable,
+  ServiceUnavailable,
   Unauthenticated
 } from "../../schemas/Errors.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
@@ -26,6 +27,8 @@ import { SandboxReach } from "../gateway/SandboxReach.ts"
 import { endSoon, whenClosed } from "../gateway/socketEnd.ts"
 import { type Admission, ServiceAccesses } from "../serviceAccess/ServiceAccesses.ts"
 import { bridge, tunnelMessageMaxBytes, tunnelProtocol } from "../serviceAccess/tunnelBridge.ts"
+import { isDatabaseFault } from "../store/DatabaseFault.ts"
+import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { errorBody, headersOf, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { requestIdFrom } from "./RequestId.ts"
@@ -69,6 +72,7 @@ const make = Effect.gen(function* () {
   const accesses = yield* ServiceAccesses
   const connections = yield* LiveConnections
   const reach = yield* SandboxReach
+  const database = yield* DatabaseWatch
   const fork = yield* FiberSet.makeRuntime()
   const sockets = new WebSocketServer({
     noServer: true,
@@ -149,8 +153,12 @@ const make = Effect.gen(function* () {
       socket.on("error", () => {})
       fork(
         open(request, socket, head).pipe(
-          Effect.tapDefect((defect) => Effect.logError("A tunnel met a defect", defect)),
-          Effect.catchDefect(() => Effect.fail(new Internal())),
+          Effect.catchDefect(
+            (defect): Effect.Effect<never, Internal | ServiceUnavailable> =>
+              isDatabaseFault(defect)
+                ? Effect.andThen(database.fault(defect), Effect.fail(new ServiceUnavailable()))
+                : Effect.andThen(Effect.logError("A tunnel met a defect", defect), Effect.fail(new Internal()))
+          ),
           Effect.catch((error) => Effect.sync(() => refuse(socket, error, requestIdOf(request)))),
           // A client that is gone is waited for by nobody: whatever was held for it is given back.
           Effect.raceFirst(whenClosed(socket)),

@@ -15,6 +15,7 @@ import type { RawGateway } from "../gateway/RawGateway.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import { endSoon } from "../gateway/socketEnd.ts"
 import { PortClosed } from "../runtime/Guest.ts"
+import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { type Framing, framingOf, hasBody } from "./Framing.ts"
 import {
   changeHeaders,
@@ -397,6 +398,7 @@ const make = Effect.gen(function* () {
           forward(request, response, target, pool)
         })
         .catch((cause) => {
+          if (isDatabaseFault(cause)) return answerPage(request, response, previewPages.unserved(wantsHtml(request)))
           failed(cause)
           response.destroy()
         })
@@ -410,6 +412,7 @@ const make = Effect.gen(function* () {
           change(request, socket as Socket, first, target)
         })
         .catch((cause) => {
+          if (isDatabaseFault(cause)) return answerPageOnSocket(socket, previewPages.unserved(false))
           failed(cause)
           socket.destroy()
         })

@@ -21,6 +21,7 @@ import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { textColumn } from "../store/Columns.ts"
 import type { Journal } from "../store/Journal.ts"
+import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
 import { openPreviewStates, previewDefinition } from "./PreviewDefinition.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
@@ -121,7 +122,7 @@ const make = Effect.gen(function* () {
           and (pending <> '[]'::jsonb or due_at is not null)
           and (snapshot -> 'context' ->> 'expiresAt')::int8 > ${BigInt(at)}`
       if (other !== undefined) return yield* new PreviewExists()
-      yield* insertActors(sql, [inserted], [requestId])
+      yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
     }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die), Effect.uninterruptible)
     yield* host.adopt(inserted)
     const opened = yield* wait(actorId, (status) => status !== "opening", openAnswerMs)

@@ -45,6 +45,8 @@ export const previewPages = {
     page(502, "The Sandbox does not answer", "It may be starting.", wantsHtml, true),
   brokeOff: (wantsHtml: boolean) =>
     page(502, "No answer", "The program in the Sandbox closed the connection without an answer.", wantsHtml, false),
+  unserved: (wantsHtml: boolean) =>
+    page(503, "Not now", "The service cannot reach its database for now.", wantsHtml, true),
   tooMany: (wantsHtml: boolean) =>
     page(503, "Too many connections", "This Sandbox has as many open connections as it may.", wantsHtml, true)
 }

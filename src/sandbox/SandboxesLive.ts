@@ -21,6 +21,7 @@ import { newId } from "../identifier/newId.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { Journal } from "../store/Journal.ts"
+import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
 import { Dependents } from "./Dependents.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
@@ -170,7 +171,7 @@ const make = Effect.gen(function* () {
       if (Number(used!.bytes) + settings.volumeBytes > settings.workspaceStorageBytes) {
         return yield* new StorageLimitReached({ details: { limitBytes: settings.workspaceStorageBytes } })
       }
-      const made = yield* insertActors(sql, [inserted], [requestId])
+      const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
       if (made.size === 0) return yield* new KeyClaimed()
     })
 

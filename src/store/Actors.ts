@@ -3,10 +3,13 @@
  *
  * Always from the database, so every process reads the same; never from an actor's memory.
  */
-import { Context, Effect, Layer, Queue, Schedule } from "effect"
+import { Cause, Context, Effect, Layer, Queue } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { vitalWorker } from "../worker/Worker.ts"
 import { BoundedMap } from "./BoundedMap.ts"
 import { int8Column, textColumn } from "./Columns.ts"
+import { forAMoment } from "./DatabaseFault.ts"
+import { DatabaseWatch } from "./DatabaseWatch.ts"
 import type { PendingCommand } from "./JournalRecord.ts"
 
 export interface ActorRecord<C = unknown, P = unknown> {
@@ -79,12 +82,6 @@ const readStatement = `
   from unnest($1::text[], $2::int8[]) as known (id, revision) join actors a on a.id = known.id`
 const rememberedKind = "sandbox"
 const rememberedMax = 512
-/** Made once: a read is too frequent to build it each time. */
-const retryStorage = {
-  times: 3,
-  schedule: Schedule.exponential(50),
-  while: (error: SqlError.SqlError) => error.isRetryable
-}
 
 export class Actors extends Context.Service<
   Actors,
@@ -101,51 +98,53 @@ export class Actors extends Context.Service<
     Actors,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const { patiently } = yield* DatabaseWatch
       const asked = yield* Queue.unbounded<{
         readonly id: string
         readonly answer: (record: ActorRecord | null) => void
-        readonly fail: (error: SqlError.SqlError) => void
+        readonly fail: (fault: unknown) => void
       }>()
       const remembered = new BoundedMap<string, ActorRecord>(rememberedMax)
       const remember = (record: ActorRecord): ActorRecord => {
         if (record.kind === rememberedKind) remembered.set(record.id, record)
         return record
       }
-      const patiently = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
-        effect.pipe(Effect.retry(retryStorage), Effect.orDie)
+      const readable = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
+        effect.pipe(Effect.retry(forAMoment), Effect.orDie)
 
       const readBatch = Queue.takeBetween(asked, 1, batchMax).pipe(
         Effect.flatMap((batch) => {
           const known = new Map(batch.map(({ id }) => [id, remembered.get(id) ?? null]))
-          return sql
-            .unsafe<Raw>(readStatement, [
+          const rows = Effect.suspend(() =>
+            sql.unsafe<Raw>(readStatement, [
               textColumn([...known.keys()]),
               int8Column([...known.values()].map((record) => BigInt(record?.revision ?? 0)))
             ])
-            .pipe(
-              Effect.retry(retryStorage),
-              Effect.matchEffect({
-                onFailure: (error) => Effect.sync(() => batch.forEach(({ fail }) => fail(error))),
-                onSuccess: (rows) =>
-                  Effect.sync(() => {
-                    const found = new Map(
-                      rows.map((row) => [row.id, remember(row.context === null ? known.get(row.id)! : toRecord(row))])
-                    )
-                    for (const { id, answer } of batch) answer(found.get(id) ?? null)
-                  })
-              })
-            )
+          )
+          return rows.pipe(
+            Effect.retry(forAMoment),
+            Effect.map(
+              (rows) =>
+                new Map(
+                  rows.map((row) => [row.id, remember(row.context === null ? known.get(row.id)! : toRecord(row))])
+                )
+            ),
+            Effect.matchCauseEffect({
+              onFailure: (cause) => Effect.sync(() => batch.forEach(({ fail }) => fail(Cause.squash(cause)))),
+              onSuccess: (found) => Effect.sync(() => batch.forEach(({ id, answer }) => answer(found.get(id) ?? null)))
+            })
+          )
         })
       )
-      for (let reader = 0; reader < 2; reader++) yield* Effect.forkScoped(Effect.forever(readBatch))
+      for (let reader = 0; reader < 2; reader++) yield* vitalWorker("actor reads", Effect.forever(readBatch))
 
       return Actors.of({
         read: (id) =>
-          Effect.callback<ActorRecord | null>((resume) => {
+          patiently<ActorRecord | null, never>((resume) => {
             Queue.offerUnsafe(asked, {
               id,
               answer: (record) => resume(Effect.succeed(record)),
-              fail: (error) => resume(Effect.die(error))
+              fail: (fault) => resume(Effect.die(fault))
             })
           }),
         list: (filter) => {
@@ -163,14 +162,14 @@ export class Actors extends Context.Service<
             conditions.push(sql`kind = 'sandbox' and labels @> ${labels}::text::jsonb`)
           }
           const limit = filter.limit === null ? sql`` : sql`limit ${filter.limit}`
-          return patiently(
+          return readable(
             sql<Raw>`select ${sql.literal(columns)} from actors where ${sql.and(conditions)} order by created_at desc, id desc ${limit}`.pipe(
               Effect.map((rows) => rows.map(toRecord))
             )
           )
         },
         log: (id, afterRevision, limit) =>
-          patiently(
+          readable(
             sql<
               {
                 readonly revision: bigint

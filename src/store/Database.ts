@@ -4,12 +4,17 @@
  *
  * @source design.md "Data"; lab.md "Planner trap" (force_generic_plan), "Durable transitions" (two connections)
  */
+import type { Duplex } from "node:stream"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { SqlClient, type SqlError } from "effect/sql"
+import { SqlClient, SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { worker } from "../worker/Worker.ts"
+import { reasonOf, sqlStateOf } from "./DatabaseFault.ts"
 import { DatabaseServer } from "./DatabaseServer.ts"
+import { DatabaseSockets } from "./DatabaseSockets.ts"
+import { DatabaseWatch, databaseWatch } from "./DatabaseWatch.ts"
 
 const oldestMajor = 14
 const connectTimeout = Duration.seconds(5)
@@ -32,18 +37,29 @@ export class OutputDatabase extends Context.Service<OutputDatabase, PgClient.PgC
   "atoll/store/OutputDatabase"
 ) {}
 
+/** The connections of statements that may take minutes: migrations and the removal of what is past its retention. */
+export class MaintenanceDatabase extends Context.Service<MaintenanceDatabase, PgClient.PgClient>()(
+  "atoll/store/MaintenanceDatabase"
+) {}
+
 const outputConnections = 2
+const maintenanceConnections = 2
+
+/** How long a connection may be silent to a statement while the server answers others. */
+const silenceMaxSeconds = { brief: 15, client: 30, maintenance: Number.POSITIVE_INFINITY }
 
 interface PoolOptions {
   readonly applicationName: string
   readonly connectionsMax: number
   readonly startupParameters: Readonly<Record<string, string>>
+  readonly open: () => Duplex
 }
 
-const pool = ({ applicationName, connectionsMax, startupParameters }: PoolOptions) =>
+const pool = ({ applicationName, connectionsMax, startupParameters, open }: PoolOptions) =>
   Effect.flatMap(DatabaseServer, ({ connect }) =>
     PgClient.make({
       ...connect,
+      stream: open,
       applicationName,
       connectTimeout,
       maxConnections: connectionsMax,
@@ -52,17 +68,9 @@ const pool = ({ applicationName, connectionsMax, startupParameters }: PoolOption
     })
   ).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
 
-/** What went wrong, in the words of whoever noticed: the server, or the system call. */
-const reasonOf = (error: SqlError.SqlError): string => {
-  const cause = error.reason.cause
-  const inner = cause instanceof AggregateError ? cause.errors[0] : cause
-  const text = inner instanceof Error ? inner.message : String(inner)
-  return text || (error.reason.message ?? error.reason._tag)
-}
-
-/** 57P03: the server is starting up, shutting down or recovering. */
+/** While it starts: a server that starts, recovers, ends or is full will do; a database that is not there will not. */
 const worthWaiting = (error: SqlError.SqlError): boolean =>
-  error.reason._tag === "ConnectionError" || /starting up|shutting down|recovery mode/.test(reasonOf(error))
+  error.reason._tag === "ConnectionError" || /^(53|57)/.test(sqlStateOf(error) ?? "")
 
 const probe = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -111,34 +119,67 @@ const ready = Effect.gen(function* () {
   )
 })
 
+/** Fails while the database answers nothing, or takes no changes. */
+const servesNow = (client: SqlClient.SqlClient) =>
+  Effect.flatMap(
+    client<{ readonly read_only: boolean }>`select current_setting('transaction_read_only')::bool as read_only`,
+    ([row]) =>
+      row?.read_only === true
+        ? Effect.fail(
+            new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause: new Error("it is read-only") }) })
+          )
+        : Effect.void
+  )
+
 const pools = Layer.effectContext(
   Effect.gen(function* () {
     const { databaseConnections, journalConnections } = yield* Settings
+    const sockets = new DatabaseSockets((yield* DatabaseServer).connect)
     const client = yield* pool({
       applicationName: "atoll",
       connectionsMax: databaseConnections,
-      startupParameters: {}
+      startupParameters: {},
+      open: sockets.open(silenceMaxSeconds.client)
     })
     const journal = yield* pool({
       applicationName: "atoll-journal",
       connectionsMax: journalConnections,
-      startupParameters: { plan_cache_mode: "force_generic_plan" }
+      startupParameters: { plan_cache_mode: "force_generic_plan" },
+      open: sockets.open(silenceMaxSeconds.brief)
     })
     const output = yield* pool({
       applicationName: "atoll-output",
       connectionsMax: outputConnections,
-      startupParameters: { synchronous_commit: "off", plan_cache_mode: "force_generic_plan" }
+      startupParameters: { synchronous_commit: "off", plan_cache_mode: "force_generic_plan" },
+      open: sockets.open(silenceMaxSeconds.brief)
     })
+    const maintenance = yield* pool({
+      applicationName: "atoll-maintenance",
+      connectionsMax: maintenanceConnections,
+      startupParameters: {},
+      open: sockets.open(silenceMaxSeconds.maintenance)
+    })
+    const watching = yield* pool({
+      applicationName: "atoll-watch",
+      connectionsMax: 1,
+      startupParameters: {},
+      open: sockets.openAnyway
+    })
+    const { watch, loops } = yield* databaseWatch(servesNow(watching), sockets)
+    yield* worker("database watch", loops.look)
+    yield* worker("database patience", loops.patience)
     return Context.make(PgClient.PgClient, client).pipe(
       Context.add(SqlClient.SqlClient, client),
       Context.add(JournalDatabase, journal),
-      Context.add(OutputDatabase, output)
+      Context.add(OutputDatabase, output),
+      Context.add(MaintenanceDatabase, maintenance),
+      Context.add(DatabaseWatch, watch)
     )
   })
 )
 
 export const Database = {
-  /** Both pools on a database that answers. Nothing is migrated: see Migrations.ts. */
+  /** All pools on a database that answers. Nothing is migrated: see Migrations.ts. */
   layer: Layer.effectDiscard(ready).pipe(Layer.provideMerge(pools), Layer.provideMerge(DatabaseServer.layer)),
   /** The same on a server chosen by the caller. */
   layerOn: Layer.effectDiscard(ready).pipe(Layer.provideMerge(pools))

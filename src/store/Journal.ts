@@ -6,10 +6,13 @@
  *
  * @source design.md "The actor"; lab.md "Durable transitions" (two connections overlap one's fsync with the other's work)
  */
-import { Context, Effect, Layer, Queue, Schedule } from "effect"
+import { Cause, Context, Effect, Layer, Queue } from "effect"
 import type { SqlError } from "effect/sql"
+import { vitalWorker } from "../worker/Worker.ts"
 import { textColumn } from "./Columns.ts"
 import { JournalDatabase } from "./Database.ts"
+import { DatabaseWatch } from "./DatabaseWatch.ts"
+import { type EncodedCommit, type EncodedInsert, encodeCommit, encodeInsert } from "./JournalEncoding.ts"
 import type {
   ActorCommit,
   ActorInsert,
@@ -25,6 +28,10 @@ interface Job<A, R> {
   readonly item: A
   readonly token: string
   readonly done: (outcome: R) => void
+}
+
+interface Load {
+  readonly id: string
 }
 
 const batchMax = 256
@@ -81,84 +88,91 @@ export class Journal extends Context.Service<
     Journal,
     Effect.gen(function* () {
       const sql = yield* JournalDatabase
-      const commits = yield* Queue.unbounded<Job<ActorCommit, CommitOutcome>>()
-      const inserts = yield* Queue.unbounded<Job<ActorInsert, CommitOutcome>>()
-      const loads = yield* Queue.unbounded<Job<string, ActorRow | null>>()
+      const { untilServed, patiently } = yield* DatabaseWatch
+      const commits = yield* Queue.unbounded<Job<EncodedCommit, CommitOutcome>>()
+      const inserts = yield* Queue.unbounded<Job<EncodedInsert, CommitOutcome>>()
+      const loads = yield* Queue.unbounded<Job<Load, Effect.Effect<ActorRow | null>>>()
 
-      const retryStorage = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
+      /** Whoever is called back has faults of his own: they are not the writer's. */
+      const settle = <A extends { readonly id: string }, R>(
+        jobs: ReadonlyArray<Job<A, R>>,
+        outcomeOf: (job: Job<A, R>) => R
+      ) =>
+        Effect.forEach(
+          jobs,
+          (job) =>
+            Effect.catchDefect(
+              Effect.sync(() => job.done(outcomeOf(job))),
+              (defect) => Effect.logError(`Whoever waited for the journal to write ${job.item.id} failed`, defect)
+            ),
+          { discard: true }
+        )
 
-      // A batch is retried until the database answers; what an earlier try wrote is recognised by its token.
+      // A batch is retried until the database serves; what an earlier try wrote is recognised by its token.
       // A record that the database refuses for good must not hold up its neighbours: the batch is split to find it.
-      const write = <A, R extends CommitOutcome>(
-        run: (jobs: ReadonlyArray<Job<A, R>>) => Effect.Effect<Set<string>, SqlError.SqlError>,
-        idOf: (item: A) => string
+      const write = <A extends { readonly id: string }>(
+        run: (items: ReadonlyArray<A>, tokens: ReadonlyArray<string>) => Effect.Effect<Set<string>, SqlError.SqlError>
       ) => {
-        const attempt = (jobs: ReadonlyArray<Job<A, R>>, isRetry: boolean) =>
-          isRetry
-            ? Effect.gen(function* () {
-                const before = yield* whichWereWritten(
-                  sql,
-                  jobs.map((job) => job.token),
-                  jobs.map((job) => idOf(job.item))
-                )
-                const rest = jobs.filter((job) => !before.has(idOf(job.item)))
-                return rest.length === 0 ? before : new Set([...before, ...(yield* run(rest))])
-              })
-            : run(jobs)
-        const writeAll = (jobs: ReadonlyArray<Job<A, R>>): Effect.Effect<void> => {
-          let tries = 0
-          return Effect.suspend(() => attempt(jobs, tries++ > 0)).pipe(
-            Effect.tapError((error) => Effect.logWarning("The journal could not be written", error.message)),
-            Effect.retry({ schedule: retryStorage, while: (error) => error.isRetryable }),
-            Effect.matchEffect({
+        const attempt = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean) =>
+          Effect.gen(function* () {
+            const idsOf = (some: typeof jobs) => some.map((job) => job.item.id)
+            const tokensOf = (some: typeof jobs) => some.map((job) => job.token)
+            const before = mayBeWritten ? yield* whichWereWritten(sql, tokensOf(jobs), idsOf(jobs)) : new Set<string>()
+            const rest = jobs.filter((job) => !before.has(job.item.id))
+            if (rest.length === 0) return before
+            const now = yield* run(
+              rest.map((job) => job.item),
+              tokensOf(rest)
+            )
+            return mayBeWritten ? new Set([...before, ...now]) : now
+          })
+        const writeAll = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean): Effect.Effect<void> => {
+          let isRetry = mayBeWritten
+          return Effect.suspend(() => {
+            const tried = attempt(jobs, isRetry)
+            isRetry = true
+            return tried
+          }).pipe(
+            untilServed,
+            Effect.matchCauseEffect({
               onSuccess: (written) =>
-                Effect.sync(() => {
-                  for (const job of jobs) job.done((written.has(idOf(job.item)) ? "committed" : "fenced") as R)
-                }),
-              onFailure: () =>
-                jobs.length === 1
-                  ? Effect.sync(() => jobs[0]!.done("failed" as R))
-                  : Effect.forEach(jobs, (job) => writeAll([job]), { discard: true })
+                settle(jobs, (job): CommitOutcome => (written.has(job.item.id) ? "committed" : "fenced")),
+              onFailure: (cause) =>
+                jobs.length > 1
+                  ? Effect.forEach(jobs, (job) => writeAll([job], isRetry), { discard: true })
+                  : Effect.andThen(
+                      Effect.logError(`The database refuses a record of ${jobs[0]!.item.id}`, cause),
+                      settle(jobs, (): CommitOutcome => "failed")
+                    )
             })
           )
         }
-        return writeAll
+        return (jobs: ReadonlyArray<Job<A, CommitOutcome>>) => writeAll(jobs, false)
       }
 
-      const writeCommits = write<ActorCommit, CommitOutcome>(
-        (jobs) =>
-          updateActors(
-            sql,
-            jobs.map((job) => job.item),
-            jobs.map((job) => job.token)
-          ),
-        (item) => item.actorId
-      )
-      const writeInserts = write<ActorInsert, CommitOutcome>(
-        (jobs) =>
-          insertActors(
-            sql,
-            jobs.map((job) => job.item),
-            jobs.map((job) => job.token)
-          ),
-        (item) => item.row.id
-      )
+      const writeCommits = write<EncodedCommit>((items, tokens) => updateActors(sql, items, tokens))
+      const writeInserts = write<EncodedInsert>((items, tokens) => insertActors(sql, items, tokens))
 
-      const readLoads = Effect.fnUntraced(function* (jobs: ReadonlyArray<Job<string, ActorRow | null>>) {
-        const rows = yield* sql
+      const readLoads = (jobs: ReadonlyArray<Job<Load, Effect.Effect<ActorRow | null>>>) =>
+        sql
           .unsafe<RawActor>(
             `select id, kind, account_id, sandbox_id, machine_version, revision, snapshot, pending, deadlines
              from actors where id = any($1::text[])`,
-            [textColumn([...new Set(jobs.map((job) => job.item))])]
+            [textColumn([...new Set(jobs.map((job) => job.item.id))])]
           )
-          .pipe(Effect.retry(retryStorage), Effect.orDie)
-        const byId = new Map(rows.map((row) => [row.id, toRow(row)]))
-        for (const job of jobs) job.done(byId.get(job.item) ?? null)
-      })
+          .pipe(
+            untilServed,
+            Effect.map((rows) => new Map(rows.map((row) => [row.id, toRow(row)]))),
+            Effect.matchCauseEffect({
+              onSuccess: (byId) => settle(jobs, (job) => Effect.succeed(byId.get(job.item.id) ?? null)),
+              onFailure: (cause) => settle(jobs, () => Effect.die(Cause.squash(cause)))
+            })
+          )
 
       // A batch takes its share of what waits and of what is being written, so that callers in step with each other are split
       // over the writers: one batch's decisions and another's fsync then overlap. Taking all that waits measured a third slower.
       const serve = <A, R>(
+        name: string,
         queue: Queue.Queue<Job<A, R>>,
         run: (jobs: ReadonlyArray<Job<A, R>>) => Effect.Effect<void>,
         writers: number
@@ -181,27 +195,33 @@ export class Journal extends Context.Service<
             })
           )
         })
-        return Effect.forEach(Array.from({ length: writers }), () => Effect.forkScoped(Effect.forever(next)), {
+        return Effect.forEach(Array.from({ length: writers }), () => vitalWorker(name, Effect.forever(next)), {
           discard: true
         })
       }
 
-      yield* serve(commits, writeCommits, writers)
-      yield* serve(inserts, writeInserts, 1)
-      yield* serve(loads, readLoads, 1)
+      yield* serve("journal commits", commits, writeCommits, writers)
+      yield* serve("journal inserts", inserts, writeInserts, 1)
+      yield* serve("journal loads", loads, readLoads, 1)
 
       const nextToken = () => tokenPrefix + (++tokens).toString(36)
-      const ask = <A, R>(queue: Queue.Queue<Job<A, R>>, item: A) =>
-        Effect.callback<R>((resume) => {
-          Queue.offerUnsafe(queue, { item, token: nextToken(), done: (outcome) => resume(Effect.succeed(outcome)) })
+      const ask = <A, R, B>(queue: Queue.Queue<Job<A, R>>, item: A, answer: (outcome: R) => Effect.Effect<B>) =>
+        patiently<B, never>((resume) => {
+          Queue.offerUnsafe(queue, { item, token: nextToken(), done: (outcome) => resume(answer(outcome)) })
         })
 
       return Journal.of({
-        commit: (item, done) => {
+        commit: (commit, done) => {
+          let item: EncodedCommit
+          try {
+            item = encodeCommit(commit)
+          } catch {
+            return done("failed")
+          }
           Queue.offerUnsafe(commits, { item, token: nextToken(), done })
         },
-        insert: (actor) => ask(inserts, actor),
-        load: (id) => ask(loads, id),
+        insert: (actor) => Effect.suspend(() => ask(inserts, encodeInsert(actor), Effect.succeed)),
+        load: (id) => ask(loads, { id }, (found) => found),
         waiting: (dueBefore) =>
           sql
             .unsafe<{
@@ -225,7 +245,7 @@ export class Journal extends Context.Service<
                   dueAt: row.due_at === null ? null : Number(row.due_at)
                 }))
               ),
-              Effect.retry(retryStorage),
+              untilServed,
               Effect.orDie
             )
       })

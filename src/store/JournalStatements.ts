@@ -1,33 +1,33 @@
 /** The journal's statements: each writes or recognises a whole batch over `unnest`. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import { changedColumn, int4Column, int8Column, jsonColumn, textColumn } from "./Columns.ts"
-import type { ActorCommit, ActorInsert } from "./JournalRecord.ts"
+import { int4Column, int8Column, textColumn } from "./Columns.ts"
+import type { EncodedCommit, EncodedInsert } from "./JournalEncoding.ts"
 
 /** Writes next revisions; gives the ids of those that were (`where revision = n - 1`, and the key, if there is one, was free). */
 export const updateActors = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  items: ReadonlyArray<ActorCommit>,
+  items: ReadonlyArray<EncodedCommit>,
   tokensOf: ReadonlyArray<string>
 ) {
   const columns = [
-    textColumn(items.map((item) => item.actorId)),
-    int8Column(items.map((item) => BigInt(item.revision))),
-    int8Column(items.map((item) => BigInt(item.transition === null ? item.revision : item.revision - 1))),
-    jsonColumn(items.map((item) => item.snapshot)),
-    changedColumn(items.map((item) => item.pending)),
-    changedColumn(items.map((item) => item.deadlines)),
-    int8Column(items.map((item) => (item.dueAt === null ? null : BigInt(item.dueAt)))),
-    int8Column(items.map((item) => BigInt(item.transition?.at ?? 0))),
-    jsonColumn(items.map((item) => item.transition?.event)),
-    textColumn(items.map((item) => item.transition?.from ?? null)),
-    textColumn(items.map((item) => item.transition?.to ?? null)),
-    changedColumn(items.map((item) => (item.transition?.commands.length ? item.transition.commands : null))),
-    textColumn(items.map((item) => item.transition?.cause ?? null)),
-    textColumn(items.map((item) => item.transition?.requestId ?? null)),
+    textColumn(items.map((item) => item.id)),
+    int8Column(items.map((item) => item.revision)),
+    int8Column(items.map((item) => item.expected)),
+    textColumn(items.map((item) => item.snapshot)),
+    textColumn(items.map((item) => item.pending)),
+    textColumn(items.map((item) => item.deadlines)),
+    int8Column(items.map((item) => item.dueAt)),
+    int8Column(items.map((item) => item.at)),
+    textColumn(items.map((item) => item.event)),
+    textColumn(items.map((item) => item.from)),
+    textColumn(items.map((item) => item.to)),
+    textColumn(items.map((item) => item.commands)),
+    textColumn(items.map((item) => item.cause)),
+    textColumn(items.map((item) => item.requestId)),
     textColumn(tokensOf)
   ]
-  const hasKeys = items.some((item) => item.idempotency != null)
+  const hasKeys = items.some((item) => item.idempotency !== null)
   const rows = yield* sql.unsafe<{ readonly id: string }>(
     hasKeys ? updateWithKeysStatement : updateStatement,
     hasKeys
@@ -117,31 +117,31 @@ const insertStatement = `
 /** The rows that an insert batch made; also usable inside a caller's own transaction. */
 export const insertActors = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
-  items: ReadonlyArray<ActorInsert>,
+  items: ReadonlyArray<EncodedInsert>,
   tokensOf: ReadonlyArray<string>
 ) {
   const rows = yield* sql.unsafe<{ readonly id: string }>(insertStatement, [
-    textColumn(items.map((item) => item.row.id)),
-    textColumn(items.map((item) => item.row.kind)),
-    textColumn(items.map((item) => item.row.accountId)),
-    textColumn(items.map((item) => item.row.sandboxId)),
-    int4Column(items.map((item) => item.row.machineVersion)),
-    jsonColumn(items.map((item) => item.input)),
-    textColumn(items.map((item) => (item.payload === null ? null : JSON.stringify(item.payload)))),
-    jsonColumn(items.map((item) => item.row.snapshot)),
-    jsonColumn(items.map((item) => item.row.pending)),
-    jsonColumn(items.map((item) => item.row.deadlines)),
-    int8Column(items.map((item) => (item.dueAt === null ? null : BigInt(item.dueAt)))),
-    int8Column(items.map((item) => BigInt(item.createdAt))),
-    jsonColumn(items.map((item) => item.transition.event)),
-    textColumn(items.map((item) => item.transition.to)),
-    jsonColumn(items.map((item) => item.transition.commands)),
-    textColumn(items.map((item) => item.transition.cause)),
-    textColumn(items.map((item) => item.transition.requestId)),
+    textColumn(items.map((item) => item.id)),
+    textColumn(items.map((item) => item.kind)),
+    textColumn(items.map((item) => item.accountId)),
+    textColumn(items.map((item) => item.sandboxId)),
+    int4Column(items.map((item) => item.machineVersion)),
+    textColumn(items.map((item) => item.input)),
+    textColumn(items.map((item) => item.payload)),
+    textColumn(items.map((item) => item.snapshot)),
+    textColumn(items.map((item) => item.pending)),
+    textColumn(items.map((item) => item.deadlines)),
+    int8Column(items.map((item) => item.dueAt)),
+    int8Column(items.map((item) => item.createdAt)),
+    textColumn(items.map((item) => item.event)),
+    textColumn(items.map((item) => item.to)),
+    textColumn(items.map((item) => item.commands)),
+    textColumn(items.map((item) => item.cause)),
+    textColumn(items.map((item) => item.requestId)),
     textColumn(tokensOf),
-    textColumn(items.map((item) => item.idempotency?.kind ?? null)),
-    textColumn(items.map((item) => item.idempotency?.key ?? null)),
-    textColumn(items.map((item) => item.idempotency?.fingerprint ?? null))
+    textColumn(items.map((item) => item.keyKind)),
+    textColumn(items.map((item) => item.key)),
+    textColumn(items.map((item) => item.fingerprint))
   ])
   return new Set(rows.map((row) => row.id))
 })

@@ -6,11 +6,14 @@
  *
  * @source contract.md OperationOutputChunk, SandboxLogs; contract-details.md "retention"
  */
-import { Clock, Context, Data, Effect, FiberSet, Layer, Queue, Schedule } from "effect"
+import { Cause, Clock, Context, Data, Effect, Exit, FiberSet, Layer, Queue } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { vitalWorker } from "../worker/Worker.ts"
 import { int4Column, int8Column, textColumn } from "./Columns.ts"
-import { OutputDatabase } from "./Database.ts"
+import { MaintenanceDatabase, OutputDatabase } from "./Database.ts"
+import { forAMoment } from "./DatabaseFault.ts"
+import { DatabaseWatch } from "./DatabaseWatch.ts"
 import { OutputRate } from "./OutputRate.ts"
 import { chunkOverheadBytes, outputRoom } from "./OutputRoom.ts"
 import {
@@ -53,7 +56,7 @@ export interface OutputPage {
 interface Job {
   readonly chunks: ReadonlyArray<OutputChunk>
   /** What the Sandbox stores now, or why nothing of this was stored. */
-  readonly done: (outcome: number | SqlError.SqlError | Overtaken) => void
+  readonly done: (outcome: Exit.Exit<number, Overtaken>) => void
 }
 
 export interface StoredOffsets {
@@ -107,19 +110,20 @@ export class Output extends Context.Service<
       const main = yield* SqlClient.SqlClient
       const { outputBytesPerSecond, outputBurstBytes, logBytesPerSandbox } = yield* Settings
       const rate = new OutputRate(outputBytesPerSecond, outputBurstBytes)
-      const room = outputRoom(sql, main)
+      const room = outputRoom(sql, yield* MaintenanceDatabase)
       const inBackground = yield* FiberSet.makeRuntime()
       const beingCut = new Set<string>()
       const jobs = yield* Queue.unbounded<Job>()
       const listeners = new Map<string, Set<() => void>>()
-      const retryStorage = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
+      const { untilServed } = yield* DatabaseWatch
       const patiently = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
-        effect.pipe(Effect.retry({ schedule: retryStorage, while: (error) => error.isRetryable }), Effect.orDie)
+        effect.pipe(Effect.retry(forAMoment), Effect.orDie)
 
       const write = (batch: ReadonlyArray<Job>): Effect.Effect<void> => {
         const chunks = batch.flatMap((job) => job.chunks)
-        return sql
-          .unsafe<AppendedRow>(appendStatement, [
+        // A chunk that cannot be encoded is found as one is that the database refuses.
+        const stored = Effect.suspend(() =>
+          sql.unsafe<AppendedRow>(appendStatement, [
             textColumn(chunks.map((chunk) => chunk.ownerId)),
             textColumn(chunks.map((chunk) => chunk.stream)),
             textColumn(chunks.map((chunk) => chunk.sandboxId)),
@@ -131,30 +135,30 @@ export class Output extends Context.Service<
             int4Column(firsts(chunks)),
             joined(chunks.map((chunk) => chunk.bytes))
           ])
-          .pipe(
-            Effect.tapError((error) => Effect.logWarning("Output could not be stored", error.message)),
-            Effect.retry({ schedule: retryStorage, while: (error) => error.isRetryable }),
-            Effect.matchEffect({
-              onSuccess: (rows) =>
-                Effect.sync(() => {
-                  const advanced = new Set<string>()
-                  const totals = new Map<string, number>()
-                  for (const row of rows) {
-                    if (row.sandbox_id === null) advanced.add(streamOf(row.owner_id, row.stream))
-                    else totals.set(row.sandbox_id, Number(row.stored_bytes))
-                  }
-                  for (const job of batch) {
-                    const missed = job.chunks.find((chunk) => !advanced.has(streamOf(chunk.ownerId, chunk.stream)))
-                    if (missed === undefined) job.done(totals.get(job.chunks[0]!.sandboxId) ?? 0)
-                    else job.done(new Overtaken({ ownerId: missed.ownerId }))
-                  }
-                }),
-              onFailure: (error) =>
-                batch.length === 1
-                  ? Effect.sync(() => batch[0]!.done(error))
-                  : Effect.forEach(batch, (job) => write([job]), { discard: true })
-            })
-          )
+        )
+        return stored.pipe(
+          untilServed,
+          Effect.matchCauseEffect({
+            onSuccess: (rows) =>
+              Effect.sync(() => {
+                const advanced = new Set<string>()
+                const totals = new Map<string, number>()
+                for (const row of rows) {
+                  if (row.sandbox_id === null) advanced.add(streamOf(row.owner_id, row.stream))
+                  else totals.set(row.sandbox_id, Number(row.stored_bytes))
+                }
+                for (const job of batch) {
+                  const missed = job.chunks.find((chunk) => !advanced.has(streamOf(chunk.ownerId, chunk.stream)))
+                  if (missed === undefined) job.done(Exit.succeed(totals.get(job.chunks[0]!.sandboxId) ?? 0))
+                  else job.done(Exit.fail(new Overtaken({ ownerId: missed.ownerId })))
+                }
+              }),
+            onFailure: (cause) =>
+              batch.length === 1
+                ? Effect.sync(() => batch[0]!.done(Exit.die(Cause.squash(cause))))
+                : Effect.forEach(batch, (job) => write([job]), { discard: true })
+          })
+        )
       }
 
       // One statement can move a stream once: a second job for it waits for the next statement.
@@ -174,24 +178,26 @@ export class Output extends Context.Service<
         }
         yield* write(batch)
       })
-      for (let writer = 0; writer < 2; writer++) yield* Effect.forkScoped(Effect.forever(writeNext))
+      for (let writer = 0; writer < 2; writer++) yield* vitalWorker("output writes", Effect.forever(writeNext))
 
       // One flush for all that ask while the last one is under way.
       const flushes = yield* Queue.unbounded<{
         readonly ownerId: string
-        readonly done: (offsets: StoredOffsets) => void
+        readonly done: (offsets: Effect.Effect<StoredOffsets>) => void
       }>()
       const flushNext = Effect.gen(function* () {
         const waiting = yield* Queue.takeAll(flushes)
         const ownerIds = [...new Set(waiting.map(({ ownerId }) => ownerId))]
-        const rows = yield* main.unsafe<EndRow>(flushStatement, [textColumn(ownerIds)]).pipe(
-          Effect.tapError((error) => Effect.logWarning("Output could not be made durable", error.message)),
-          Effect.retry(retryStorage)
+        yield* main.unsafe<EndRow>(flushStatement, [textColumn(ownerIds)]).pipe(
+          untilServed,
+          Effect.map((rows) => endsOf(ownerIds, rows)),
+          Effect.matchCause({
+            onSuccess: (found) => waiting.forEach(({ ownerId, done }) => done(Effect.succeed(found.get(ownerId)!))),
+            onFailure: (cause) => waiting.forEach(({ done }) => done(Effect.die(Cause.squash(cause))))
+          })
         )
-        const found = endsOf(ownerIds, rows)
-        for (const { ownerId, done } of waiting) done(found.get(ownerId)!)
       })
-      yield* Effect.forkScoped(Effect.forever(flushNext))
+      yield* vitalWorker("output flushes", Effect.forever(flushNext))
 
       const offsetsOf = (ownerIds: ReadonlyArray<string>) =>
         patiently(sql.unsafe<EndRow>(endsStatement, [textColumn(ownerIds)])).pipe(
@@ -218,10 +224,7 @@ export class Output extends Context.Service<
         const storedBytes = yield* Effect.callback<number, Overtaken>((resume) => {
           Queue.offerUnsafe(jobs, {
             chunks,
-            done: (outcome) => {
-              if (typeof outcome === "number") resume(Effect.succeed(outcome))
-              else resume(outcome instanceof Overtaken ? Effect.fail(outcome) : Effect.die(outcome))
-            }
+            done: resume
           })
         })
         for (const ownerId of new Set(chunks.map((chunk) => chunk.ownerId))) {
@@ -241,7 +244,7 @@ export class Output extends Context.Service<
         heldBackMs: (sandboxId) => Effect.map(Clock.currentTimeMillis, (now) => rate.waitMs(sandboxId, now)),
         durable: (ownerId) =>
           Effect.callback<StoredOffsets>((resume) => {
-            Queue.offerUnsafe(flushes, { ownerId, done: (offsets) => resume(Effect.succeed(offsets)) })
+            Queue.offerUnsafe(flushes, { ownerId, done: resume })
           }),
         offsets: (ownerId) => Effect.map(offsetsOf([ownerId]), (found) => found.get(ownerId)!),
         offsetsOf,

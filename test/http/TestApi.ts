@@ -64,7 +64,11 @@ export class TestApi extends Context.Service<
     readonly second: { readonly port: number }
   }
 >()("atoll/test/TestApi") {
-  static readonly layer = (environment: Readonly<Record<string, string>> = {}) => {
+  static readonly layer = (environment: Readonly<Record<string, string>> = {}) =>
+    TestApi.on(environment).pipe(Layer.provideMerge(TestDatabase.layer))
+
+  /** On a database of the caller's. */
+  static readonly on = (environment: Readonly<Record<string, string>> = {}) => {
     const key = `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
     const http = () => NodeHttpServer.layer(protocolServer, { host: "127.0.0.1", port: 0, gracefulShutdownTimeout: 0 })
     return Layer.unwrap(
@@ -89,7 +93,7 @@ export class TestApi extends Context.Service<
           Layer.provide(settings)
         )
       })
-    ).pipe(Layer.provideMerge(TestDatabase.layer))
+    )
   }
 }
 

@@ -1,0 +1,147 @@
+/**
+ * Whether the database serves: asked once a second on a connection of its own, and told by every statement that met a fault of it.
+ *
+ * An outage is logged when it begins and when it ends, not once a request. A server that is silent (frozen, or cut off) sends no error, so
+ * whatever waits for it is given up here: statements by their sockets, callers by their patience.
+ */
+import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
+import { ConnectionError, SqlError } from "effect/sql/SqlError"
+import { isTransient, reasonOf, untilServed, wasAnswered } from "./DatabaseFault.ts"
+import type { DatabaseSockets } from "./DatabaseSockets.ts"
+
+const lookEveryMs = 1000
+/** So many looks without an answer: the server is silent. Looks, not time: a process that was itself held up has not waited. */
+const silentAfterLooks = 5
+/** How long a caller waits in an outage for what will be done anyway, or may be asked again. */
+const patienceMs = 5000
+/** An outage is over when the database served for so long without a fault. */
+const overAfterMs = 2000
+
+/** What a caller is told whose patience ended. The work itself may still be done. */
+const unserved = (): SqlError =>
+  new SqlError({
+    reason: new ConnectionError({ cause: new Error("the database does not serve"), operation: "wait" })
+  })
+
+interface Caller {
+  readonly since: number
+  readonly giveUp: () => void
+}
+
+interface Outage {
+  readonly since: number
+  lastFaultAt: number
+  faults: number
+}
+
+export class DatabaseWatch extends Context.Service<
+  DatabaseWatch,
+  {
+    /** The database answered when it was last asked, and takes changes. */
+    readonly serves: () => boolean
+    /** A statement met a fault of the database. Logged if it is the first of an outage. */
+    readonly fault: (error: SqlError) => Effect.Effect<void>
+    /** Repeats it, for as long as it takes, while it meets a fault of the database. Fails with what no repetition mends. */
+    readonly untilServed: <A, R>(statement: Effect.Effect<A, SqlError, R>) => Effect.Effect<A, SqlError, R>
+    /**
+     * As `Effect.callback`, for what somebody else does as soon as the database serves. Dies with a transient SqlError when an outage has
+     * lasted for longer than a caller should wait; `resume` may be called all the same, and does nothing then.
+     */
+    readonly patiently: <A, E>(
+      register: (resume: (outcome: Effect.Effect<A, E>) => void) => void
+    ) => Effect.Effect<A, E>
+  }
+>()("atoll/store/DatabaseWatch") {}
+
+/**
+ * The watch, and the loop that looks, which ends when it is interrupted.
+ *
+ * @param probe Fails while the database does not serve.
+ */
+export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: DatabaseSockets) =>
+  Effect.map(Clock.Clock, (clock) => {
+    const callers = new Set<Caller>()
+    let answers = true
+    let outage: Outage | null = null
+
+    const fault = (error: SqlError): Effect.Effect<void> =>
+      Effect.suspend(() => {
+        const now = clock.currentTimeMillisUnsafe()
+        if (outage !== null) {
+          outage.faults++
+          outage.lastFaultAt = now
+          return Effect.void
+        }
+        outage = { since: now, lastFaultAt: now, faults: 1 }
+        return Effect.logWarning(`The database does not serve: ${reasonOf(error)}. What is to be stored waits for it.`)
+      })
+
+    const served: Effect.Effect<void> = Effect.suspend(() => {
+      const now = clock.currentTimeMillisUnsafe()
+      if (outage === null || now - outage.lastFaultAt < overAfterMs) return Effect.void
+      const { since, faults } = outage
+      outage = null
+      return Effect.log(
+        `The database serves again, ${Math.round((now - since) / 1000)} s after the first of ${faults} statements that it did not serve.`
+      )
+    })
+
+    const silence = Effect.forEach(Array.from({ length: silentAfterLooks }), () => Effect.sleep(lookEveryMs)).pipe(
+      Effect.andThen(Effect.sync(() => sockets.silent())),
+      Effect.forever
+    )
+
+    const look = Effect.gen(function* () {
+      const impatient = yield* Effect.forkChild(silence)
+      const exit = yield* Effect.exit(probe)
+      yield* Fiber.interrupt(impatient)
+      answers = Exit.isSuccess(exit)
+      if (Exit.isSuccess(exit)) {
+        sockets.answered()
+        return yield* served
+      }
+      const error = Cause.squash(exit.cause)
+      if (!(error instanceof SqlError)) return yield* Effect.failCause(exit.cause)
+      if (wasAnswered(error)) sockets.answered()
+      yield* fault(error)
+    })
+
+    const endPatience = Effect.sync(() => {
+      sockets.look()
+      if (outage === null) return
+      const before = clock.currentTimeMillisUnsafe() - patienceMs
+      if (outage.since > before) return
+      for (const caller of callers) {
+        if (caller.since > before) return
+        callers.delete(caller)
+        caller.giveUp()
+      }
+    })
+
+    const watch: DatabaseWatch["Service"] = {
+      serves: () => answers,
+      fault,
+      untilServed: (statement) =>
+        statement.pipe(
+          Effect.tapError((error) => (isTransient(error) ? fault(error) : Effect.void)),
+          Effect.retry(untilServed)
+        ),
+      patiently: <A, E>(register: (resume: (outcome: Effect.Effect<A, E>) => void) => void) =>
+        Effect.callback<A, E>((resume) => {
+          const caller = { since: clock.currentTimeMillisUnsafe(), giveUp: () => resume(Effect.die(unserved())) }
+          callers.add(caller)
+          register((outcome) => {
+            callers.delete(caller)
+            resume(outcome)
+          })
+          return Effect.sync(() => void callers.delete(caller))
+        })
+    }
+    return {
+      watch,
+      loops: {
+        look: Effect.forever(Effect.andThen(look, Effect.sleep(lookEveryMs))),
+        patience: Effect.forever(Effect.andThen(Effect.sleep(lookEveryMs), endPatience))
+      }
+    }
+  })

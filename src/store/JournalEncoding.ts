@@ -1,0 +1,57 @@
+/**
+ * Records as the journal's statements take them. Done one by one before a record joins a batch, so that one that cannot be encoded
+ * (an instant that is no integer, a value that JSON cannot carry) is refused alone.
+ */
+import type { ActorCommit, ActorInsert } from "./JournalRecord.ts"
+
+const json = (value: unknown): string => JSON.stringify(value ?? null)
+const instant = (value: number | null): bigint | null => (value === null ? null : BigInt(value))
+
+/** Throws what makes it no record. */
+export const encodeCommit = (commit: ActorCommit) => {
+  const { transition } = commit
+  return {
+    id: commit.actorId,
+    revision: BigInt(commit.revision),
+    expected: BigInt(transition === null ? commit.revision : commit.revision - 1),
+    snapshot: json(commit.snapshot),
+    pending: commit.pending === null ? null : json(commit.pending),
+    deadlines: commit.deadlines === null ? null : json(commit.deadlines),
+    dueAt: instant(commit.dueAt),
+    at: BigInt(transition?.at ?? 0),
+    event: json(transition?.event),
+    from: transition?.from ?? null,
+    to: transition?.to ?? null,
+    commands: transition?.commands.length ? json(transition.commands) : null,
+    cause: transition?.cause ?? null,
+    requestId: transition?.requestId ?? null,
+    idempotency: commit.idempotency ?? null
+  }
+}
+
+/** Throws what makes it no record. */
+export const encodeInsert = ({ row, input, payload, dueAt, createdAt, transition, idempotency }: ActorInsert) => ({
+  id: row.id,
+  kind: row.kind,
+  accountId: row.accountId,
+  sandboxId: row.sandboxId,
+  machineVersion: row.machineVersion,
+  input: json(input),
+  payload: payload === null ? null : json(payload),
+  snapshot: json(row.snapshot),
+  pending: json(row.pending),
+  deadlines: json(row.deadlines),
+  dueAt: instant(dueAt),
+  createdAt: BigInt(createdAt),
+  event: json(transition.event),
+  to: transition.to,
+  commands: json(transition.commands),
+  cause: transition.cause,
+  requestId: transition.requestId,
+  keyKind: idempotency?.kind ?? null,
+  key: idempotency?.key ?? null,
+  fingerprint: idempotency?.fingerprint ?? null
+})
+
+export type EncodedCommit = ReturnType<typeof encodeCommit>
+export type EncodedInsert = ReturnType<typeof encodeInsert>

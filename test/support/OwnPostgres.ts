@@ -1,0 +1,88 @@
+/** A migrated database on a server of the test's own, which it may kill, freeze, fill and restart. */
+import { execFileSync } from "node:child_process"
+import { join } from "node:path"
+import { PgClient } from "@effect/sql-pg"
+import { Context, Effect, Layer, Schedule, type Scope } from "effect"
+import type { SqlError } from "effect/sql"
+import { EmbeddedPostgres } from "../../src/postgres/EmbeddedPostgres.ts"
+import { Database } from "../../src/store/Database.ts"
+import { isTransient } from "../../src/store/DatabaseFault.ts"
+import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
+import { Migrations } from "../../src/store/Migrations.ts"
+import { testSettings } from "./TestSettings.ts"
+import { testFolder } from "./testFolder.ts"
+
+export class OwnPostgres extends Context.Service<
+  OwnPostgres,
+  {
+    /** To the server itself and all of its backends. */
+    readonly signalAll: (signal: NodeJS.Signals) => Effect.Effect<void>
+    /** To one backend, by its application name. */
+    readonly signalBackend: (applicationName: string, signal: NodeJS.Signals) => Effect.Effect<void>
+    /** As the superuser, on a connection that the service does not have. */
+    readonly admin: (statement: string) => Effect.Effect<ReadonlyArray<object>>
+    /** Takes all connections, the service's too, until the scope closes. Answers with what the next one was told. */
+    readonly takeAllConnections: Effect.Effect<SqlError.SqlError, never, Scope.Scope>
+    readonly pid: Effect.Effect<number>
+  }
+>()("atoll/test/OwnPostgres") {
+  static readonly layer = Layer.effectContext(
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const server = yield* Layer.build(EmbeddedPostgres.at({ home: join(folder, "postgres"), durable: true }))
+      const postgres = Context.get(server, EmbeddedPostgres)
+      const connect = { path: postgres.socketPath, username: postgres.username, database: "postgres" }
+      const admin = (statement: string) =>
+        Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe<object>(statement)).pipe(
+          Effect.provide(PgClient.layer({ ...connect, maxConnections: 1 })),
+          Effect.retry({ while: isTransient, times: 100, schedule: Schedule.spaced(50) }),
+          Effect.orDie
+        )
+      const database = yield* Layer.build(
+        Migrations.layer.pipe(
+          Layer.provideMerge(Database.layerOn),
+          Layer.provideMerge(DatabaseServer.embedded),
+          Layer.provide([Layer.succeedContext(server), testSettings()])
+        )
+      )
+      return Context.add(database, OwnPostgres, {
+        admin,
+        pid: postgres.pid,
+        signalAll: (signal) =>
+          Effect.map(postgres.pid, (pid) => {
+            const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" })
+            const pids = [pid, ...children.trim().split(/\s+/).map(Number)]
+            for (const one of pids) {
+              try {
+                process.kill(one, signal)
+              } catch {
+                // It ended meanwhile.
+              }
+            }
+          }),
+        signalBackend: (applicationName, signal) =>
+          Effect.map(
+            admin(`select pid from pg_stat_activity where application_name = '${applicationName}' limit 1`),
+            ([row]) => void process.kill((row as { pid: number }).pid, signal)
+          ),
+        takeAllConnections: Effect.gen(function* () {
+          const scope = yield* Effect.scope
+          const take = Layer.buildWithScope(PgClient.layer({ ...connect, maxConnections: 1 }), scope).pipe(
+            Effect.flatMap((context) => Effect.asVoid(Context.get(context, PgClient.PgClient)`select 1`))
+          )
+          const takeAll = Effect.flip(Effect.forever(take))
+          const client = yield* Layer.build(PgClient.layer({ ...connect, maxConnections: 1 }))
+          yield* Context.get(client, PgClient.PgClient)`select 1`
+          // Those that the service had are taken as soon as they are free.
+          for (let round = 0; round < 3; round++) {
+            yield* takeAll
+            yield* Context.get(client, PgClient.PgClient)`
+              select pg_terminate_backend(pid) from pg_stat_activity
+              where application_name like 'atoll%' and application_name <> 'atoll-watch'`
+          }
+          return yield* takeAll
+        }).pipe(Effect.orDie)
+      })
+    })
+  )
+}
