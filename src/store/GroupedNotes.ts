@@ -43,7 +43,9 @@ export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
 
   /** A note that cannot be encoded is found as one is that the database refuses. */
   const encoded = (batch: ReadonlyArray<A>) =>
-    Effect.suspend(() => insert(batch)).pipe(Effect.catchDefect((defect) => Effect.fail(new Refused({ reason: defect }))))
+    Effect.suspend(() => insert(batch)).pipe(
+      Effect.catchDefect((defect) => Effect.fail(new Refused({ reason: defect })))
+    )
 
   /** One bad note must not hold up its neighbours, who may be another tenant's: the batch is parted to find it. */
   const insertAll = (batch: ReadonlyArray<A>): Effect.Effect<void, SqlError.SqlError> =>
@@ -52,7 +54,10 @@ export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
       onFailure: (fault) => {
         if (fault._tag === "SqlError" && isTransient(fault)) return Effect.fail(fault)
         if (batch.length === 1) {
-          return Effect.andThen(Effect.logError(`One of the ${what} can never be written and is dropped`, fault), forget(batch))
+          return Effect.andThen(
+            Effect.logError(`One of the ${what} can never be written and is dropped`, fault),
+            forget(batch)
+          )
         }
         const half = Math.ceil(batch.length / 2)
         return Effect.andThen(insertAll(batch.slice(0, half)), insertAll(batch.slice(half)))
