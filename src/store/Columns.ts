@@ -14,6 +14,3 @@ export const boolColumn = column<boolean>(PgTypes.OID.bool)
 /** Each element as JSON text, to be cast to jsonb. */
 export const jsonColumn = (values: ReadonlyArray<unknown>): unknown =>
   textColumn(values.map((value) => JSON.stringify(value ?? null)))
-/** JSON text of what changed, SQL null for what did not. */
-export const changedColumn = (values: ReadonlyArray<unknown>): unknown =>
-  textColumn(values.map((value) => (value === null ? null : JSON.stringify(value))))
