@@ -70,7 +70,7 @@ export const importTable: ReadonlyArray<Place> = [
   },
   {
     path: "src/host/qemu/",
-    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", "src/agent/", "schemas/", config]
+    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", "src/agent/", "schemas/", config, worker]
   },
   {
     path: "src/host/RuntimeChoice.ts",

@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { newId } from "../identifier/newId.ts"
 import { groupedNotes } from "../store/GroupedNotes.ts"
+import { worker } from "../worker/Worker.ts"
 
 export interface AuditCall {
   readonly accountId: string
@@ -112,7 +113,7 @@ export class Audit extends Context.Service<
         }))
       }, Effect.orDie)
 
-      yield* prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery)), Effect.forkScoped)
+      yield* worker("audit pruner", prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery))))
 
       return {
         note: (call) => note({ ...call, id: newId("aud_"), at: Date.now() }),

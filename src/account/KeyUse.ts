@@ -1,6 +1,7 @@
 /** When each key was last used: remembered at once, written every now and then. */
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { worker } from "../worker/Worker.ts"
 
 const writeEvery = "30 seconds"
 
@@ -36,7 +37,7 @@ export class KeyUse extends Context.Service<
       })
 
       yield* Effect.addFinalizer(() => write)
-      yield* write.pipe(Effect.repeat(Schedule.spaced(writeEvery)), Effect.forkScoped)
+      yield* worker("key use", write.pipe(Effect.repeat(Schedule.spaced(writeEvery))))
 
       return {
         note: (apiKeyId) => void used.set(apiKeyId, Date.now()),

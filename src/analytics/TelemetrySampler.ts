@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { int4Column, int8Column, textColumn } from "../store/Columns.ts"
+import { worker } from "../worker/Worker.ts"
 
 const atOnce = 8
 
@@ -55,7 +56,7 @@ export const TelemetrySampler = {
         ])
       }).pipe(Effect.catchCause((cause) => Effect.logWarning("Telemetry could not be taken", cause)))
 
-      yield* sampleAll.pipe(Effect.delay(telemetryIntervalMs), Effect.forever, Effect.forkScoped)
+      yield* worker("telemetry", sampleAll.pipe(Effect.delay(telemetryIntervalMs), Effect.forever))
     })
   )
 }

@@ -7,6 +7,7 @@
 import { Context, Data, Effect, Latch, Layer } from "effect"
 import { Settings } from "../Config.ts"
 import { Actors } from "../store/Actors.ts"
+import { worker } from "../worker/Worker.ts"
 
 const lookEveryMs = 500
 
@@ -128,11 +129,8 @@ export class LiveConnections extends Context.Service<
           { concurrency: "unbounded", discard: true }
         )
       ).pipe(Effect.catchCause((cause) => Effect.logWarning("Connections could not be looked at", cause)))
-      yield* some.await.pipe(
-        Effect.andThen(Effect.sleep(lookEveryMs)),
-        Effect.andThen(look),
-        Effect.forever,
-        Effect.forkScoped
+      yield* some.await.pipe(Effect.andThen(Effect.sleep(lookEveryMs)), Effect.andThen(look), Effect.forever, (looks) =>
+        worker("connection looks", looks)
       )
       let isStopping = false
       const waiting = new Set<() => void>()

@@ -3,6 +3,7 @@ import { Clock, Effect, Layer, Stream } from "effect"
 import { OutputSplit } from "../operation/OutputSplit.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Output } from "../store/Output.ts"
+import { worker } from "../worker/Worker.ts"
 
 /** The owner of one generation's console in the output store. */
 export const consoleOwner = (sandboxId: string, generation: number) => `console:${sandboxId}:${generation}`
@@ -36,8 +37,8 @@ export const ConsoleLog = {
             Effect.retry({ while: (error) => error._tag === "Overtaken" })
           )
         ),
-        Effect.catchCause((cause) => Effect.logError("Consoles are no longer stored", cause)),
-        Effect.forkScoped
+        Effect.andThen(Effect.never),
+        (consoles) => worker("console log", consoles)
       )
     })
   )

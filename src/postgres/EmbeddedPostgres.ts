@@ -9,6 +9,7 @@ import { join, resolve } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { Settings } from "../Config.ts"
 import { FileLock } from "../fileLock/FileLock.ts"
+import { vitalWorker } from "../worker/Worker.ts"
 import { type Binaries, findBinaries } from "./Binaries.ts"
 import { dataFolder, prepareCluster, prepareHome, prepareSocketFolder, socketFile } from "./Cluster.ts"
 import { folderFault, PostgresUnusable } from "./PostgresUnusable.ts"
@@ -184,7 +185,7 @@ export class EmbeddedPostgres extends Context.Service<
               Effect.catch((fault) => Effect.logWarning(fault.message))
             )
         )
-        yield* Effect.forkScoped(watch(use))
+        yield* vitalWorker("embedded postgres", watch(use))
         return {
           socketFolder: use.socketFolder,
           socketPath: socketFile(use.socketFolder),

@@ -16,6 +16,7 @@ import { SandboxReach } from "../gateway/SandboxReach.ts"
 import { endSoon } from "../gateway/socketEnd.ts"
 import { PortClosed } from "../runtime/Guest.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
+import { worker } from "../worker/Worker.ts"
 import { type Framing, framingOf, hasBody } from "./Framing.ts"
 import {
   changeHeaders,
@@ -184,7 +185,8 @@ const make = Effect.gen(function* () {
     return pool
   }
 
-  yield* Effect.forkScoped(
+  yield* worker(
+    "preview pools",
     Effect.forever(
       Effect.andThen(
         Effect.sleep(poolIdleMs),

@@ -11,6 +11,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { textColumn } from "../store/Columns.ts"
 import { outputRoom } from "../store/OutputRoom.ts"
+import { worker } from "../worker/Worker.ts"
 
 const batch = 1000
 const dayMs = 24 * 60 * 60 * 1000
@@ -193,7 +194,7 @@ export const Pruner = {
         Effect.provideService(Settings, settings),
         Effect.catchCause((cause) => Effect.logWarning("What is past its retention could not all be removed", cause))
       )
-      yield* pass.pipe(Effect.delay(pruneIntervalMs), Effect.forever, Effect.forkScoped)
+      yield* worker("pruner", pass.pipe(Effect.delay(pruneIntervalMs), Effect.forever))
     })
   )
 }

@@ -10,6 +10,7 @@ import { ActorHost } from "../actor/ActorHost.ts"
 import { Settings } from "../Config.ts"
 import { type InventoryEntry, Runtime } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
+import { worker } from "../worker/Worker.ts"
 
 interface Row {
   readonly id: string
@@ -50,7 +51,9 @@ export const RuntimeWatch = {
             Effect.catchCause((cause) => Effect.logError(`The death of ${sandboxId} was not recorded`, cause))
           )
         ),
-        Effect.forkScoped
+        // A runtime that tells nothing has an empty stream.
+        Effect.andThen(Effect.never),
+        (downs) => worker("runtime downs", downs)
       )
 
       yield* runtime.stalls.pipe(
@@ -69,7 +72,8 @@ export const RuntimeWatch = {
               Effect.catchCause((cause) => Effect.logError(`The stall of ${stall.sandboxId} was not recorded`, cause))
             )
         ),
-        Effect.forkScoped
+        Effect.andThen(Effect.never),
+        (stalls) => worker("runtime stalls", stalls)
       )
 
       const reconcile = Effect.gen(function* () {
@@ -107,7 +111,7 @@ export const RuntimeWatch = {
       )
 
       yield* reconcile
-      yield* reconcile.pipe(Effect.delay(reconcileIntervalMs), Effect.forever, Effect.forkScoped)
+      yield* worker("reconcile", reconcile.pipe(Effect.delay(reconcileIntervalMs), Effect.forever))
     })
   )
 }

@@ -7,6 +7,7 @@
 import { Clock, Deferred, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { vitalWorker } from "../worker/Worker.ts"
 import { DatabaseUnusable } from "./Database.ts"
 
 /** "atoll" in ASCII: advisory locks of a database share one space of numbers. */
@@ -61,7 +62,7 @@ const claim = (mode: "alone" | "shared") =>
       Effect.ignore,
       Effect.andThen(Effect.suspend(() => Effect.sleep(tryEveryMs))),
       Effect.forever,
-      Effect.forkScoped
+      (claims) => vitalWorker("database claim", claims)
     )
     yield* Deferred.await(claimed)
   })

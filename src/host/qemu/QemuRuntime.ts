@@ -9,6 +9,7 @@ import {
   type RuntimeStall,
   RuntimeUnsupported
 } from "../../runtime/Runtime.ts"
+import { worker } from "../../worker/Worker.ts"
 import { attempt } from "../linux/attempt.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { cpuSecondsOf } from "../linux/ProcessIdentity.ts"
@@ -70,8 +71,8 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     yield* Effect.addFinalizer(() => machines.release)
     // Not waited for: whoever needs one of them waits for that one, and a guest that is slow to answer delays nobody's start.
     yield* Effect.forkScoped(machines.adoptAll)
-    yield* machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS)), Effect.forkScoped)
-    yield* machines.look.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS)), Effect.forkScoped)
+    yield* worker("machine networks", machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS))))
+    yield* worker("machine looks", machines.look.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS))))
     // Templates and spares are made ahead of the first Sandbox, not by it.
     if (host.qemu.clones) {
       yield* Effect.forEach([true, false], (network) => Effect.ignore(machines.prepare(shapeOf(settings, network))), {
