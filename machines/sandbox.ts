@@ -70,6 +70,10 @@ export type SandboxEvent =
   | { readonly type: "RUNTIME_STOPPED"; readonly at: number; readonly generation: number }
   /** The runtime could not be frozen, or not be seen to be. */
   | { readonly type: "SUSPEND_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** Somebody used it, or uses it; before `until` (epoch milliseconds) it cannot have been idle for long enough. */
+  | { readonly type: "IN_USE"; readonly at: number; readonly until: number }
+  /** The instant that IN_USE named has come. */
+  | { readonly type: "IDLE_DUE"; readonly at: number }
   /** Runtime and volume exist no more. */
   | { readonly type: "VOLUME_GONE"; readonly at: number }
   /** The deadline of a boot passed. */
@@ -84,6 +88,8 @@ const late = {
   RUNTIME_RESUMED: "STALE_RUNTIME_EVENT",
   RUNTIME_STOPPED: "STALE_RUNTIME_EVENT",
   SUSPEND_FAILED: "STALE_RUNTIME_EVENT",
+  IN_USE: "STALE_RUNTIME_EVENT",
+  IDLE_DUE: "STALE_DEADLINE",
   VOLUME_GONE: "STALE_RUNTIME_EVENT",
   BOOT_TIMEOUT: "STALE_DEADLINE"
 }
@@ -112,7 +118,9 @@ export const sandboxMachine = setup({
     provision: (_, _params: { readonly generation: number }) => {},
     /** Command: end the runtime, keep the volume. Answers RUNTIME_STOPPED. */
     stopRuntime: (_, _params: { readonly generation: number }) => {},
-    /** Command: freeze the runtime. Answers SUSPEND_FAILED, or nothing. */
+    /** Command: see when the Sandbox was last used. Answers IN_USE, SLEEP, or nothing where Sandboxes do not sleep. */
+    lookAtUse: () => {},
+    /** Command: freeze the runtime, unless it is used after all. Answers SUSPEND_FAILED, or nothing. */
     suspendRuntime: (_, _params: { readonly generation: number }) => {},
     /** Command: end the runtime and remove the volume, retried until done. Answers VOLUME_GONE. */
     destroyRuntime: () => {},
@@ -211,9 +219,9 @@ export const sandboxMachine = setup({
           },
           {
             guard: "isCurrent",
-            target: "stopped",
-            actions: ["noteTime", "noteReason", "noteStopped"],
-            description: "A limit refuses a later boot; the volume stays."
+            target: "stopping",
+            actions: ["noteTime", "noteReason"],
+            description: "A limit refuses a later boot or a waking; what is left of it is ended, the volume stays."
           }
         ],
         RUNTIME_FAILED: [
@@ -255,12 +263,25 @@ export const sandboxMachine = setup({
       }
     },
     running: {
-      description: "The runtime answers; commands, files and connections work.",
+      description:
+        "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
       meta: { unchanged: ["START"], refuses: late },
+      entry: [{ type: "lookAtUse" }],
+      exit: [{ type: "unschedule", params: { name: "idle" } }],
       on: {
         STOP: { target: "stopping", actions: ["noteTime", "clearReason"], description: "A client stops it." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "A client deletes it." },
         SLEEP: { target: "sleeping", actions: ["noteTime"], description: "It was idle long enough." },
+        IN_USE: {
+          actions: [
+            {
+              type: "schedule",
+              params: ({ event }) => ({ name: "idle", at: event.until, event: { type: "IDLE_DUE" } })
+            }
+          ],
+          description: "It was used; it is looked at again when it could be idle at the earliest."
+        },
+        IDLE_DUE: { actions: [{ type: "lookAtUse" }], description: "It could be idle by now." },
         RUNTIME_DOWN: {
           guard: "isCurrent",
           target: "stopping",

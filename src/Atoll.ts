@@ -21,8 +21,10 @@ import { PreviewGateway } from "./preview/PreviewGateway.ts"
 import { PreviewsLive } from "./preview/PreviewsLive.ts"
 import { SandboxProcesses } from "./process/SandboxProcesses.ts"
 import { Pruner } from "./retention/Pruner.ts"
+import { IdleSleep } from "./sandbox/IdleSleep.ts"
 import { RuntimeWatch } from "./sandbox/RuntimeWatch.ts"
 import { SandboxesLive } from "./sandbox/SandboxesLive.ts"
+import { SandboxUse } from "./sandbox/SandboxUse.ts"
 import { ServiceAccessesLive } from "./serviceAccess/ServiceAccessesLive.ts"
 import { Actors } from "./store/Actors.ts"
 import { Journal } from "./store/Journal.ts"
@@ -34,7 +36,14 @@ const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.re
 export const Atoll = {
   /** Needs a Runtime, the Database, Settings and an ActorCluster. */
   layer: (options: Partial<ActorHostOptions> = {}) =>
-    Layer.mergeAll(RuntimeWatch.layer, ConsoleLog.layer, TelemetrySampler.layer, Pruner.layer, recovery).pipe(
+    Layer.mergeAll(
+      RuntimeWatch.layer,
+      IdleSleep.layer,
+      ConsoleLog.layer,
+      TelemetrySampler.layer,
+      Pruner.layer,
+      recovery
+    ).pipe(
       Layer.provideMerge(Layer.merge(PreviewGateway.layer, SshGateway.layer)),
       Layer.provideMerge(
         Layer.mergeAll(
@@ -53,6 +62,8 @@ export const Atoll = {
       ),
       Layer.provideMerge(SandboxesLive),
       Layer.provideMerge(ActorHost.layer(options)),
-      Layer.provideMerge(Layer.mergeAll(Journal.layer, Actors.layer, Output.layer, ExecutionLog.layer))
+      Layer.provideMerge(
+        Layer.mergeAll(Journal.layer, Actors.layer, Output.layer, ExecutionLog.layer, SandboxUse.layer)
+      )
     )
 }

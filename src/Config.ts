@@ -246,6 +246,12 @@ export const settings = {
     60_000,
     "How often the host's machines are compared with the Sandboxes."
   ),
+  sleepAfterSeconds: integer(
+    "ATOLL_SLEEP_AFTER_SECONDS",
+    0,
+    "A virtual machine in which no command, operation, file call or connection was for so long is frozen to disk, and woken by the next one; what runs in the background there stands still meanwhile. 0: never.",
+    { minimum: 0, maximum: 30 * 86_400 }
+  ),
   bootTimeoutMs: integer("ATOLL_BOOT_TIMEOUT_MS", 60_000, "How long one boot of a Sandbox may take."),
   outputRetentionBytes: integer(
     "ATOLL_OUTPUT_RETENTION_BYTES",

@@ -30,6 +30,7 @@ import type { Settings } from "../Config.ts"
 import type * as Guest from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import type { Actors } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
 import { serverKey } from "../store/ServerKeys.ts"
@@ -131,6 +132,7 @@ const disagrees = () =>
 
 const make = Effect.gen(function* () {
   const runtime = yield* Runtime
+  const uses = yield* SandboxUse
   const key = yield* serverKey("file-cursor")
   const running = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
@@ -148,6 +150,8 @@ const make = Effect.gen(function* () {
     })
   )
 
+  const inUse = <A, E, R>(effect: Effect.Effect<A, E, R>, { sandboxId }: FileAddress) => uses.during(sandboxId)(effect)
+
   const bindingOf = (kind: CursorBinding["kind"], at: FileAddress): CursorBinding => ({ kind, ...at })
 
   return Files.of({
@@ -155,10 +159,11 @@ const make = Effect.gen(function* () {
       const files = yield* filesAt(at)
       const stat = yield* files.stat(at.path).pipe(inContract())
       return { path: at.path, ...shown(stat) }
-    }),
+    }, inUse),
 
     read: Effect.fn("Files.read")(function* (at, { offset, maxBytes, cursor }) {
       yield* checked(at.path)
+      yield* uses.scoped(at.sandboxId)
       const binding = bindingOf("read", at)
       const from = cursor === null ? null : yield* ReadCursor.open(key, binding, cursor)
       if (from !== null && offset !== null && offset !== from.offset) return yield* disagrees()
@@ -172,7 +177,7 @@ const make = Effect.gen(function* () {
     write: Effect.fn("Files.write")(function* (at, body) {
       const files = yield* filesAt(at)
       yield* files.write(at.path, body).pipe(inContract("IS_A_DIRECTORY", "PAYLOAD_TOO_LARGE", "STORAGE_FULL"))
-    }),
+    }, inUse),
 
     edit: Effect.fn("Files.edit")(function* (at, edit) {
       const files = yield* filesAt(at)
@@ -190,7 +195,7 @@ const make = Effect.gen(function* () {
           )
         )
       return { path: at.path, ...edited }
-    }),
+    }, inUse),
 
     list: Effect.fn("Files.list")(function* (at, { pageSize, cursor }) {
       yield* checked(at.path)
@@ -205,12 +210,12 @@ const make = Effect.gen(function* () {
         entries: entries.map(shown),
         nextCursor: next === null ? null : ListCursor.seal(key, binding, next)
       }
-    }),
+    }, inUse),
 
     createDirectory: Effect.fn("Files.createDirectory")(function* (at, options) {
       const files = yield* filesAt(at)
       yield* files.createDirectory(at.path, options).pipe(inContract("ALREADY_EXISTS", "STORAGE_FULL"))
-    }),
+    }, inUse),
 
     rename: Effect.fn("Files.rename")(function* (at, { destination, overwrite }) {
       yield* checked(destination)
@@ -218,11 +223,11 @@ const make = Effect.gen(function* () {
       yield* files
         .rename(at.path, destination, { overwrite })
         .pipe(inContract("DESTINATION_EXISTS", "DIRECTORY_NOT_EMPTY", "IS_A_DIRECTORY", "STORAGE_FULL"))
-    }),
+    }, inUse),
 
     remove: Effect.fn("Files.remove")(function* (at, options) {
       const files = yield* filesAt(at)
       yield* files.remove(at.path, options).pipe(inContract("DIRECTORY_NOT_EMPTY"))
-    })
+    }, inUse)
   })
 })

@@ -6,6 +6,7 @@
  */
 import { Context, Data, Effect, Latch, Layer } from "effect"
 import { Settings } from "../Config.ts"
+import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
 import { worker } from "../worker/Worker.ts"
 
@@ -62,6 +63,9 @@ export class LiveConnections extends Context.Service<
       const byActor = new Map<string, Set<Connection>>()
       const perSandbox = new Map<string, number>()
       const perAccount = new Map<string, number>()
+      /** A Sandbox is in use while something is connected to it. */
+      const uses = yield* SandboxUse
+      const ends = new WeakMap<Connection, () => void>()
       let total = 0
       /** Open while there are connections to look at. */
       const some = yield* Latch.make()
@@ -75,6 +79,7 @@ export class LiveConnections extends Context.Service<
       const forget = (connection: Connection): boolean => {
         const own = byActor.get(connection.actorId)
         if (own === undefined || !own.delete(connection)) return false
+        ends.get(connection)?.()
         if (own.size === 0) byActor.delete(connection.actorId)
         add(perSandbox, connection.sandboxId, -1)
         add(perAccount, connection.accountId, -1)
@@ -89,6 +94,7 @@ export class LiveConnections extends Context.Service<
         if ((perAccount.get(accountId) ?? 0) >= connectionsPerAccount) return null
         const own = byActor.get(actorId) ?? new Set()
         byActor.set(actorId, own.add(connection))
+        ends.set(connection, uses.begin(sandboxId))
         add(perSandbox, sandboxId, 1)
         add(perAccount, accountId, 1)
         total++

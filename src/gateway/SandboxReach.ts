@@ -2,7 +2,7 @@
 import type { Duplex } from "node:stream"
 import { Context, Effect, Layer, type Scope } from "effect"
 import type { Reason, SandboxContext } from "../../machines/sandbox.ts"
-import type { ActorHost } from "../actor/ActorHost.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
 import type { Settings } from "../Config.ts"
 import { type Guest, GuestUnavailable, type PortClosed } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
@@ -47,6 +47,7 @@ export class SandboxReach extends Context.Service<
     Effect.gen(function* () {
       const runtime = yield* Runtime
       const actors = yield* Actors
+      const host = yield* ActorHost
       const wake = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
       /** Its status if that boot may still have processes, else null. */
@@ -58,9 +59,10 @@ export class SandboxReach extends Context.Service<
       })
 
       const guest = Effect.fnUntraced(function* (boot: Boot) {
-        const found = yield* Effect.result(runtime.guest(boot.sandboxId, boot.generation))
-        if (found._tag === "Success") return found.success
-        if ((yield* statusOf(boot)) !== "sleeping") return yield* found.failure
+        // One that is being frozen still has a guest: the state is asked first, of the owner's memory where that is here.
+        const known = host.peek(boot.sandboxId)
+        const status = known?.kind === "sandbox" ? known.value : yield* statusOf(boot)
+        if (status !== "sleeping" && status !== "pending") return yield* runtime.guest(boot.sandboxId, boot.generation)
         yield* runningSandbox(boot.accountId, boot.sandboxId).pipe(
           Effect.provideContext(wake),
           Effect.mapError(() => new GuestUnavailable({ message: "The Sandbox did not wake." }))

@@ -12,6 +12,7 @@ import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { newOperationId } from "../identifier/newId.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
 import { Journal } from "../store/Journal.ts"
 import { Output } from "../store/Output.ts"
@@ -31,6 +32,7 @@ const make = Effect.gen(function* () {
   const output = yield* Output
   const connections = yield* LiveConnections
   const executions = yield* Executions
+  const uses = yield* SandboxUse
   const settings = yield* Settings
   const sql = yield* SqlClient.SqlClient
   yield* host.register(yield* operationDefinition)
@@ -78,36 +80,36 @@ const make = Effect.gen(function* () {
     return yield* view(record as OperationRecord)
   })
 
-  const start: Operations["Service"]["start"] = Effect.fn("Operations.start")(function* (
-    accountId,
-    sandboxId,
-    { requestId, idempotencyKey, fingerprint, request }
-  ) {
-    const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
-    if (replayed !== null) return replayed
-    const { generation } = yield* findRunning(accountId, sandboxId)
-    const operationId = newOperationId()
-    const at = yield* Clock.currentTimeMillis
-    const payload: OperationPayload = {
-      argv: request.argv,
-      cwd: request.cwd,
-      env: request.env,
-      stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding).toString("base64")
-    }
-    const timeoutMs = request.timeoutSeconds === null ? null : millisecondsOf(request.timeoutSeconds)
-    const isNew = yield* host.create("operation", {
-      id: operationId,
-      accountId,
-      sandboxId,
-      input: { operationId, accountId, sandboxId, generation, timeoutMs, at },
-      payload,
-      cause: "client",
-      requestId,
-      idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
-    })
-    if (!isNew) return (yield* replay(accountId, idempotencyKey, fingerprint))!
-    return yield* view(yield* find(accountId, sandboxId, operationId))
-  })
+  const start: Operations["Service"]["start"] = Effect.fn("Operations.start")(
+    function* (accountId, sandboxId, { requestId, idempotencyKey, fingerprint, request }) {
+      const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
+      if (replayed !== null) return replayed
+      const { generation } = yield* findRunning(accountId, sandboxId)
+      const operationId = newOperationId()
+      const at = yield* Clock.currentTimeMillis
+      const payload: OperationPayload = {
+        argv: request.argv,
+        cwd: request.cwd,
+        env: request.env,
+        stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding).toString("base64")
+      }
+      const timeoutMs = request.timeoutSeconds === null ? null : millisecondsOf(request.timeoutSeconds)
+      const isNew = yield* host.create("operation", {
+        id: operationId,
+        accountId,
+        sandboxId,
+        input: { operationId, accountId, sandboxId, generation, timeoutMs, at },
+        payload,
+        cause: "client",
+        requestId,
+        idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
+      })
+      if (!isNew) return (yield* replay(accountId, idempotencyKey, fingerprint))!
+      return yield* view(yield* find(accountId, sandboxId, operationId))
+    },
+    // From its storing on the operation itself keeps the Sandbox awake.
+    (effect, _, sandboxId) => uses.during(sandboxId)(effect)
+  )
 
   const wait: Operations["Service"]["wait"] = Effect.fn("Operations.wait")(
     function* (accountId, sandboxId, operationId, request) {
@@ -145,10 +147,13 @@ const make = Effect.gen(function* () {
   )
 
   return Operations.of({
-    execute: Effect.fn("Operations.execute")(function* (accountId, sandboxId, request) {
-      const { generation } = yield* findRunning(accountId, sandboxId)
-      return yield* executions.run({ accountId, sandboxId, generation, request })
-    }),
+    execute: Effect.fn("Operations.execute")(
+      function* (accountId, sandboxId, request) {
+        const { generation } = yield* findRunning(accountId, sandboxId)
+        return yield* executions.run({ accountId, sandboxId, generation, request })
+      },
+      (effect, _, sandboxId) => uses.during(sandboxId)(effect)
+    ),
     start,
     get: (accountId, sandboxId, operationId) => Effect.flatMap(find(accountId, sandboxId, operationId), view),
     list: Effect.fn("Operations.list")(function* (accountId, sandboxId, page) {

@@ -1,4 +1,8 @@
-/** A Sandbox that something is to be done in: it runs, or wakes for it. */
+/**
+ * A Sandbox that something is to be done in: it runs, or wakes for it, or is waited for while it boots.
+ *
+ * @source contract-details.md "Behaviour that the contract leaves open" (a `pending` Sandbox)
+ */
 import { Effect, Schema } from "effect"
 import type { SandboxContext } from "../../machines/sandbox.ts"
 import { NotFound } from "../../schemas/Errors.ts"
@@ -11,6 +15,8 @@ import { type ActorRecord, Actors } from "../store/Actors.ts"
 export class NotRunning extends Schema.TaggedError<NotRunning>()("NotRunning", {
   status: Schema.NullOr(Schema.String)
 }) {}
+
+const bootAnswerMs = 20_000
 
 /** NotFound also for a deleted one. */
 export const runningSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
@@ -28,10 +34,16 @@ export const runningSandbox = Effect.fnUntraced(function* (accountId: string, sa
     host.awaken("sandbox", sandboxId)
     return record.context
   }
-  if (record.status !== "sleeping") return yield* new NotRunning({ status: record.status })
+  if (record.status !== "sleeping" && record.status !== "pending")
+    return yield* new NotRunning({ status: record.status })
   const { bootTimeoutMs } = yield* Settings
-  yield* host.send("sandbox", sandboxId, { type: "START" }, { cause: "wake" }).pipe(Effect.ignore)
-  const woken = yield* awaitState(sandboxId, ({ value }) => value !== "pending" && value !== "sleeping", bootTimeoutMs)
+  const isAsleep = record.status === "sleeping"
+  if (isAsleep) yield* host.send("sandbox", sandboxId, { type: "START" }, { cause: "wake" }).pipe(Effect.ignore)
+  const woken = yield* awaitState(
+    sandboxId,
+    ({ value }) => value !== "pending" && value !== "sleeping",
+    isAsleep ? bootTimeoutMs : bootAnswerMs
+  )
   if (woken?.value !== "running") return yield* new NotRunning({ status: woken?.value ?? null })
   return woken.context as SandboxContext
 })

@@ -1,11 +1,13 @@
 /** How the commands of a Sandbox are done: by the runtime driver, and by telling what lives in the Sandbox that it is gone. */
-import { Effect, Schedule } from "effect"
+import { Clock, Effect, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
 import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import type { ActorDefinition, AnyEvent } from "../actor/ActorDefinition.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
-import { Runtime } from "../runtime/Runtime.ts"
+import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Dependents } from "./Dependents.ts"
+import { SandboxUse } from "./SandboxUse.ts"
 
 const bootTries = 3
 
@@ -24,6 +26,29 @@ const untilDone = Schedule.min([Schedule.exponential(200), Schedule.spaced(10_00
 export const sandboxDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
   const dependents = yield* Dependents
+  const uses = yield* SandboxUse
+  const sql = yield* SqlClient.SqlClient
+
+  /** An operation that runs, or is still being ended, keeps its Sandbox awake. */
+  const hasOperations = (sandboxId: string) =>
+    sql`select 1 from actors where sandbox_id = ${sandboxId} and kind = 'operation' and pending <> '[]'::jsonb limit 1`.pipe(
+      Effect.orDie,
+      Effect.map((rows) => rows.length > 0)
+    )
+
+  /** The instant before which it cannot have been idle for long enough. */
+  const idleAt = Effect.fnUntraced(function* (context: SandboxContext, sleepAfterMs: number) {
+    const used = (yield* hasOperations(context.sandboxId))
+      ? yield* Clock.currentTimeMillis
+      : Math.max(yield* uses.latest(context.sandboxId), uses.since, context.startedAt ?? 0)
+    return Math.ceil(used + sleepAfterMs)
+  })
+
+  const lookAtUse = Effect.fnUntraced(function* (context: SandboxContext) {
+    if (uses.sleepAfterMs === null) return null
+    const until = yield* idleAt(context, uses.sleepAfterMs)
+    return (yield* Clock.currentTimeMillis) < until ? { type: "IN_USE", until } : { type: "SLEEP" }
+  })
 
   const provision = (context: SandboxContext): Effect.Effect<AnyEvent> => {
     const { generation } = context
@@ -64,11 +89,19 @@ export const sandboxDefinition = Effect.gen(function* () {
           ),
           Effect.retry(untilDone),
           Effect.orDie,
+          Effect.tap(() => uses.forget(sandboxId)),
           Effect.as({ type: "VOLUME_GONE" })
         )
       case "suspendRuntime": {
         const { generation } = command.params as { readonly generation: number }
-        return runtime.suspend(sandboxId, generation).pipe(
+        // Whoever began to use it before it was seen to sleep must not be frozen.
+        const isUsed = Effect.flatMap(hasOperations(sandboxId), (has) =>
+          has ? Effect.succeed(true) : Effect.map(uses.latest(sandboxId), (at) => at >= context.updatedAt)
+        )
+        const suspend = runtime.suspend(sandboxId, generation)
+        return Effect.flatMap(uses.sleepAfterMs === null ? Effect.succeed(false) : isUsed, (used) =>
+          used ? Effect.fail(new RuntimeUnavailable({ message: "The Sandbox is used again." })) : suspend
+        ).pipe(
           Effect.match({
             onSuccess: () => null,
             onFailure: (error): AnyEvent => ({
@@ -79,6 +112,8 @@ export const sandboxDefinition = Effect.gen(function* () {
           })
         )
       }
+      case "lookAtUse":
+        return lookAtUse(context)
       case "closeDependents":
         return Effect.as(
           dependents.close(sandboxId, command.params as { readonly code: string; readonly message: string }),

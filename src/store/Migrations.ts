@@ -22,6 +22,7 @@ import host from "./migrations/0018_host.ts"
 import leases from "./migrations/0019_leases.ts"
 import sealings from "./migrations/0021_sealings.ts"
 import startKeys from "./migrations/0024_start_keys.ts"
+import sandboxUses from "./migrations/0025_sandbox_uses.ts"
 
 const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -38,7 +39,8 @@ const migrations: MigrationRecord = {
   "0018_host": host,
   "0019_leases": leases,
   "0021_sealings": sealings,
-  "0024_start_keys": startKeys
+  "0024_start_keys": startKeys,
+  "0025_sandbox_uses": sandboxUses
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -59,14 +59,18 @@ describe("the Sandbox machine", () => {
     }
   })
 
-  it("waits with a deadline for every boot, and for nothing else", () => {
+  it("waits with a deadline for every boot, while it runs at most for its idleness, and for nothing else", () => {
     for (const { key, snapshot } of reached) {
       const { generation, updatedAt, bootTimeoutMs } = snapshot.context as SandboxContext
+      const { deadlines } = JSON.parse(key)
+      const isWatched = snapshot.value === "running" && "idle" in deadlines
       assert.deepStrictEqual(
-        JSON.parse(key).deadlines,
-        snapshot.value === "pending"
-          ? { boot: { at: updatedAt + bootTimeoutMs, event: { type: "BOOT_TIMEOUT", generation } } }
-          : {}
+        isWatched ? { ...deadlines, idle: { ...deadlines.idle, at: 0 } } : deadlines,
+        isWatched
+          ? { idle: { at: 0, event: { type: "IDLE_DUE" } } }
+          : snapshot.value === "pending"
+            ? { boot: { at: updatedAt + bootTimeoutMs, event: { type: "BOOT_TIMEOUT", generation } } }
+            : {}
       )
     }
   })

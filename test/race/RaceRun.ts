@@ -493,7 +493,8 @@ export class RaceRun {
         }
         const isGone = fact.status === "deleted" || fact.status === "expired"
         if (isGone && volumes.has(fact.id)) says("has a volume")
-        if (fact.due_at !== null) says("waits for a deadline")
+        // One that runs waits to be idle.
+        if (fact.due_at !== null && fact.status !== "running") says("waits for a deadline")
       } else if (isTerminal(fact.status)) {
         if (fact.pending > 0 && !isAsleep) says("has commands to do")
         if (fact.due_at !== null) says("waits for a deadline")

@@ -1,0 +1,26 @@
+/**
+ * Sandboxes that were running before this process could let them sleep (an older version, a setting that was off) wait for no deadline:
+ * they are asked for one at the start.
+ */
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { SandboxUse } from "./SandboxUse.ts"
+
+export const IdleSleep = {
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { sleepAfterMs } = yield* SandboxUse
+      if (sleepAfterMs === null) return
+      const host = yield* ActorHost
+      const sql = yield* SqlClient.SqlClient
+      const waiting = yield* sql<{ readonly id: string }>`
+        select id from actors where kind = 'sandbox' and status = 'running' and due_at is null`.pipe(Effect.orDie)
+      yield* Effect.forEach(
+        waiting,
+        ({ id }) => Effect.ignoreCause(host.send("sandbox", id, { type: "IDLE_DUE" }, { cause: "deadline" })),
+        { concurrency: 16, discard: true }
+      ).pipe(Effect.forkScoped)
+    })
+  )
+}

@@ -1,0 +1,138 @@
+/**
+ * When each Sandbox was last used, and whether it is in use now: whoever works in one, or connects to something in one, says so here.
+ *
+ * Kept in memory, so a use costs nothing. Several processes on one database also tell each other, at most four times in the time after which
+ * a Sandbox sleeps. A use is begun before its Sandbox's state is looked at, and what freezes a Sandbox looks for uses after its state is
+ * committed: of the two, one always sees the other.
+ */
+import { Clock, Context, Effect, Layer, type Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { Settings } from "../Config.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import { int8Column, textColumn } from "../store/Columns.ts"
+
+interface Use {
+  open: number
+  /** Epoch milliseconds. */
+  at: number
+}
+
+export class SandboxUse extends Context.Service<
+  SandboxUse,
+  {
+    /** How long nobody may use a Sandbox before it sleeps; null: it never does. */
+    readonly sleepAfterMs: number | null
+    /** In use until the answer is called. */
+    readonly begin: (sandboxId: string) => () => void
+    /** In use for as long as the effect runs. */
+    readonly during: (sandboxId: string) => <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
+    /** In use for as long as the scope lasts. */
+    readonly scoped: (sandboxId: string) => Effect.Effect<void, never, Scope.Scope>
+    /** Epoch milliseconds from which on uses are known. */
+    readonly since: number
+    /** Epoch milliseconds of the latest use that is known; now if it is going on; 0: none is known. */
+    readonly latest: (sandboxId: string) => Effect.Effect<number>
+    /** The Sandbox is no more. */
+    readonly forget: (sandboxId: string) => Effect.Effect<void>
+  }
+>()("atoll/sandbox/SandboxUse") {
+  static readonly layer = Layer.effect(
+    SandboxUse,
+    Effect.gen(function* () {
+      const { sleepAfterSeconds, clusterPort } = yield* Settings
+      const { capabilities } = yield* Runtime
+      const sql = yield* SqlClient.SqlClient
+      const clock = yield* Clock.Clock
+      const sleepAfterMs = sleepAfterSeconds === 0 || !capabilities.suspend ? null : sleepAfterSeconds * 1000
+      const isShared = sleepAfterMs !== null && clusterPort !== 0
+      const tellEveryMs = (sleepAfterMs ?? 0) / 4
+      const since = clock.currentTimeMillisUnsafe()
+      const uses = new Map<string, Use>()
+      const toldAt = new Map<string, number>()
+
+      const begin = (sandboxId: string) => {
+        if (sleepAfterMs === null) return () => {}
+        const use = uses.get(sandboxId) ?? { open: 0, at: 0 }
+        uses.set(sandboxId, use)
+        use.open++
+        let isOpen = true
+        return () => {
+          if (!isOpen) return
+          isOpen = false
+          use.open--
+          use.at = clock.currentTimeMillisUnsafe()
+        }
+      }
+
+      const tell = (sandboxIds: ReadonlyArray<string>) => {
+        const now = clock.currentTimeMillisUnsafe()
+        const due = sandboxIds.filter((id) => now - (toldAt.get(id) ?? 0) >= tellEveryMs)
+        if (due.length === 0) return Effect.void
+        return sql
+          .unsafe(
+            `insert into sandbox_uses (sandbox_id, used_at) select * from unnest($1::text[], $2::int8[])
+             on conflict (sandbox_id) do update set used_at = greatest(sandbox_uses.used_at, excluded.used_at)`,
+            [textColumn(due), int8Column(due.map(() => BigInt(now)))]
+          )
+          .pipe(
+            Effect.orDie,
+            Effect.andThen(
+              Effect.sync(() => {
+                for (const id of due) toldAt.set(id, now)
+              })
+            )
+          )
+      }
+      const tellOthers = (sandboxId: string) => (isShared ? tell([sandboxId]) : Effect.void)
+      if (isShared) {
+        yield* Effect.suspend(() => tell([...uses].flatMap(([id, { open }]) => (open > 0 ? [id] : [])))).pipe(
+          Effect.catchCause((cause) => Effect.logWarning("Uses of Sandboxes could not be told", cause)),
+          Effect.delay(tellEveryMs),
+          Effect.forever,
+          Effect.forkScoped
+        )
+      }
+
+      const scoped = (sandboxId: string) =>
+        Effect.andThen(
+          Effect.acquireRelease(
+            Effect.sync(() => begin(sandboxId)),
+            (end) => Effect.sync(end)
+          ),
+          tellOthers(sandboxId)
+        )
+
+      return SandboxUse.of({
+        sleepAfterMs,
+        since,
+        begin,
+        scoped,
+        during: (sandboxId) => (effect) =>
+          sleepAfterMs === null
+            ? effect
+            : Effect.acquireUseRelease(
+                Effect.sync(() => begin(sandboxId)),
+                () => Effect.andThen(tellOthers(sandboxId), effect),
+                (end) => Effect.sync(end)
+              ),
+        latest: Effect.fnUntraced(function* (sandboxId) {
+          const use = uses.get(sandboxId)
+          if (use !== undefined && use.open > 0) return clock.currentTimeMillisUnsafe()
+          const known = use?.at ?? 0
+          if (!isShared) return known
+          const [told] = yield* sql<{ readonly used_at: bigint }>`
+            select used_at from sandbox_uses where sandbox_id = ${sandboxId}`.pipe(Effect.orDie)
+          return Math.max(known, Number(told?.used_at ?? 0))
+        }),
+        forget: (sandboxId) =>
+          Effect.suspend(() => {
+            if ((uses.get(sandboxId)?.open ?? 0) === 0) uses.delete(sandboxId)
+            toldAt.delete(sandboxId)
+            return isShared
+              ? Effect.orDie(Effect.asVoid(sql`delete from sandbox_uses where sandbox_id = ${sandboxId}`))
+              : Effect.void
+          })
+      })
+    })
+  )
+}
