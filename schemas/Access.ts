@@ -1,7 +1,7 @@
 /** Who may call an endpoint, and what it reads of a body. The HTTP layer does these checks before it decodes anything. */
 import { Context, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Internal, ScopeRequired, ServiceUnavailable, Unauthenticated } from "./Errors.ts"
+import { Internal, InvalidRequest, ScopeRequired, ServiceUnavailable, Unauthenticated } from "./Errors.ts"
 
 /** @source contract.md "Authentication" */
 export const scopes = [
@@ -22,6 +22,9 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope>()("atol
 /** Endpoint annotation: an absent body means `{}`. */
 export const OptionalBody = Context.Reference<boolean>("atoll/schemas/OptionalBody", { defaultValue: () => false })
 
+/** Endpoint annotation: beside its named query parameters it takes any whose name begins with this. */
+export const QueryPrefix = Context.Reference<string | null>("atoll/schemas/QueryPrefix", { defaultValue: () => null })
+
 /** The authenticated account and key of a request. */
 export class Caller extends Context.Service<
   Caller,
@@ -39,8 +42,10 @@ export class Caller extends Context.Service<
 /** Authenticates, checks scope, media type and size, and answers every failure with the Error body. */
 export class Authorized extends HttpApiMiddleware.Service<Authorized, { provides: Caller }>()(
   "atoll/schemas/Authorized",
-  { error: [Unauthenticated, ScopeRequired, Internal, ServiceUnavailable] }
+  { error: [InvalidRequest, Unauthenticated, ScopeRequired, Internal, ServiceUnavailable] }
 ) {}
 
 /** The same without a key: for the one endpoint that needs none. */
-export class Open extends HttpApiMiddleware.Service<Open>()("atoll/schemas/Open", { error: [Internal] }) {}
+export class Open extends HttpApiMiddleware.Service<Open>()("atoll/schemas/Open", {
+  error: [InvalidRequest, Internal]
+}) {}

@@ -29,6 +29,7 @@ export class Api extends HttpApi.make("atoll")
   .add(CooperativeGroup)
   .add(AuditGroup)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
+  .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
   .annotateMerge(
     OpenApi.annotations({
       title: "Customer Sandbox API",
@@ -37,7 +38,7 @@ export class Api extends HttpApi.make("atoll")
         "Isolated compute environments, their commands, files and connections.",
         "",
         "- Only resources of the authenticated account are visible; another's, or none, is 404 with the same body.",
-        "- Every error answer has the body Error. Clients ignore unknown response fields; unknown request fields and query parameters are ignored.",
+        "- Every error answer has the body Error. Clients ignore unknown response fields; an unknown request field or query parameter is 400, with the nearest known name.",
         "- Checks come in this order: route, 401, 403, media type (415), size (413), shape (400), ownership (404), credit (402), state.",
         "- JSON bodies are UTF-8, at most 128 KiB and 32 levels deep. Text contains no lone surrogates; where it names something, no NUL.",
         "- What is no well-formed HTTP is 400, a URL with headers over 64 KiB 431, a request that does not arrive within 5 minutes 408, and one that the service cuts because it stops 502: on every path, and with the body Error too.",

@@ -3,7 +3,7 @@
  *
  * - every error status names its codes and has the one body Error;
  * - every operation names its scope, and the bearer key as its security;
- * - objects stay open: clients ignore unknown response fields, the server unknown request fields;
+ * - objects of answers stay open, since clients ignore unknown fields; those of requests are closed, since the server refuses them;
  * - query parameters have the type that they mean, not the string that carries them.
  */
 import { Context, Schema, SchemaAST } from "effect"
@@ -168,14 +168,31 @@ const plain = (node: Json): Json => {
       : { not, ...rest }
 }
 
-/** Objects are open in both directions. */
-const opened = (node: unknown): unknown => {
-  if (Array.isArray(node)) return node.map(opened)
+const refsIn = (node: unknown): ReadonlyArray<string> =>
+  [...(JSON.stringify(node) ?? "").matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name!)
+
+/** Names of the schemas that request bodies are made of. */
+const requestSchemas = (paths: Record<string, Record<string, Json>>, schemas: Json): ReadonlySet<string> => {
+  const bodies = Object.values(paths).flatMap((item) => Object.values(item).map(({ requestBody }) => requestBody))
+  const found = new Set(refsIn(bodies))
+  // A set's iteration goes on to what is added meanwhile.
+  for (const name of found) for (const inner of refsIn(schemas[name])) found.add(inner)
+  return found
+}
+
+/** Objects of answers are open, those of requests closed, whatever may be left out of them. */
+const opened = (node: unknown, ofRequests: ReadonlySet<string>, isRequest = false): unknown => {
+  if (Array.isArray(node)) return node.map((item) => opened(item, ofRequests, isRequest))
   if (typeof node !== "object" || node === null) return node
+  const told = plain(node as Json)
+  const hasNoFields = isRequest && told["type"] === "object" && !("properties" in told)
   return Object.fromEntries(
-    Object.entries(plain(node as Json))
-      .filter(([key, value]) => !(key === "additionalProperties" && value === false))
-      .map(([key, value]) => [key, opened(value)])
+    Object.entries(hasNoFields ? { additionalProperties: false, ...told } : told)
+      .filter(([key, value]) => isRequest || !(key === "additionalProperties" && value === false))
+      .map(([key, value]) => [
+        key,
+        opened(value, ofRequests, isRequest || key === "requestBody" || ofRequests.has(key))
+      ])
   )
 }
 
@@ -241,27 +258,30 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
   const usesRetryAfter = JSON.stringify(paths).includes("#/components/headers/RetryAfter")
   return withoutEncoded(
     withoutCopies(
-      opened({
-        ...derived,
-        servers: [{ url: "/", description: "This server." }],
-        info: {
-          ...(derived["info"] as Json),
-          license: { name: "Proprietary", url: "https://spdx.org/licenses/LicenseRef-Proprietary" }
-        },
-        security: [{ [securityScheme]: [] }],
-        paths,
-        components: {
-          schemas,
-          headers: { RequestId, WwwAuthenticate, ...(usesRetryAfter ? { RetryAfter } : {}) },
-          securitySchemes: {
-            [securityScheme]: {
-              type: "http",
-              scheme: "bearer",
-              description: "An API key. It never goes into a URL. A missing, unknown or revoked one gives 401."
+      opened(
+        {
+          ...derived,
+          servers: [{ url: "/", description: "This server." }],
+          info: {
+            ...(derived["info"] as Json),
+            license: { name: "Proprietary", url: "https://spdx.org/licenses/LicenseRef-Proprietary" }
+          },
+          security: [{ [securityScheme]: [] }],
+          paths,
+          components: {
+            schemas,
+            headers: { RequestId, WwwAuthenticate, ...(usesRetryAfter ? { RetryAfter } : {}) },
+            securitySchemes: {
+              [securityScheme]: {
+                type: "http",
+                scheme: "bearer",
+                description: "An API key. It never goes into a URL. A missing, unknown or revoked one gives 401."
+              }
             }
           }
-        }
-      }) as Json
+        },
+        requestSchemas(paths, schemas)
+      ) as Json
     )
   )
 }

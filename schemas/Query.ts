@@ -1,4 +1,4 @@
-/** Query parameters. A parameter given twice, or empty where a number is due, is refused; unknown ones are ignored. */
+/** Query parameters. A parameter given twice, or empty where a number is due, is refused, as are unknown ones (src/http/KnownQuery.ts). */
 import { Effect, Schema, SchemaGetter } from "effect"
 import { cursorMaxCharacters, pageDefault, pageMax } from "./Limits.ts"
 import { isCharactersBetween, isMatching, isPlainText } from "./Text.ts"

@@ -1,7 +1,7 @@
 /** A Sandbox: a volume, and a runtime that boots, stops and boots again. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
+import { Authorized, OptionalBody, QueryPrefix, RequiredScope } from "./Access.ts"
 import {
   CreditExhausted,
   IdempotencyConflict,
@@ -93,7 +93,13 @@ export const CreateSandboxRequest = Schema.Struct({
 }).annotate({ identifier: "CreateSandboxRequest" })
 export interface CreateSandboxRequest extends Schema.Schema.Type<typeof CreateSandboxRequest> {}
 
-export const StartSandboxRequest = Schema.Struct({}).annotate({
+/** A struct without fields would take any object, whatever the options of parsing say. */
+const hasNoFields = Schema.makeFilter<object>(
+  (given) => Object.keys(given).map((key) => ({ path: [key], issue: "Not known. There are none." })),
+  { expected: "no fields", toJsonSchema: () => ({}) }
+)
+
+export const StartSandboxRequest = Schema.Struct({}).check(hasNoFields).annotate({
   identifier: "StartSandboxRequest",
   description: "No fields today. An absent body means {}."
 })
@@ -133,6 +139,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       error: InvalidRequest
     })
       .annotate(RequiredScope, "sandbox:read")
+      .annotate(QueryPrefix, "metadata.")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "listSandboxes",
@@ -158,7 +165,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "createSandbox",
           summary: "Create a Sandbox",
           description:
-            "Answers 202 at once with a pending Sandbox. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429 and keeps nothing. Unknown request fields are ignored."
+            "Answers 202 at once with a pending Sandbox. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429 and keeps nothing."
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {

@@ -21,6 +21,7 @@ import { operatorPaths } from "./OperatorRoutes.ts"
 import { auditRequest } from "./RequestCaller.ts"
 import { identify } from "./RequestId.ts"
 import { observeRequest } from "./RequestMetrics.ts"
+import { pathOf } from "./RequestTarget.ts"
 import { stopping } from "./stopping.ts"
 
 type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
@@ -34,11 +35,11 @@ const routes = knownRoutes(Api, operatorPaths)
 
 /** No route: 404, or 405 with what the path has, or the answer to OPTIONS. */
 const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {
-  const allow = methodsOf(routes, request.url)
+  const allow = methodsOf(routes, pathOf(request.source as IncomingMessage))
   if (request.method === "OPTIONS" && allow.length > 0) {
     return HttpServerResponse.empty({ status: 204, headers: { allow: allow.join(", ") } })
   }
-  // A method that the path has: the router refused the path itself, for a broken escape or a segment that is too long.
+  // A method that the path has: the router refused the path itself, for a segment that is too long.
   if (allow.length === 0 || allow.includes(request.method)) {
     return errorResponse(
       new NotFound({ message: "There is no such path. GET /api/v2/openapi.json lists them." }),
@@ -46,12 +47,6 @@ const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId
     )
   }
   return errorResponse(new MethodNotAllowed({ details: { allow } }), requestId)
-}
-
-/** The router would end the path at a `;`, as if a query began there. No path has one, so such a path is no path of ours. */
-const hasSemicolon = (url: string): boolean => {
-  const at = url.indexOf(";")
-  return at !== -1 && !/[?#]/.test(url.slice(0, at))
 }
 
 /** Nobody reads it; it only stands in the audit log. */
@@ -113,7 +108,8 @@ const edge =
       if (source.headers.host === undefined && source.httpVersion === "1.1") {
         return finish(errorResponse(invalidRequest([{ path: ["Host"], message: "Required" }]), requestId))
       }
-      if (hasSemicolon(request.url)) return finish(answerUnmatched(request, requestId))
+      // The router would decode it, and end it at a `;`.
+      if (pathOf(source) === null) return finish(answerUnmatched(request, requestId))
       return Effect.matchCauseEffect(handler, {
         onSuccess: finish,
         onFailure: (cause) => {

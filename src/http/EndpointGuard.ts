@@ -15,6 +15,7 @@ import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
 import { errorResponse, fromSchemaError, isContractError } from "./ErrorResponse.ts"
 import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
+import { knownQuery, refuseQuery } from "./KnownQuery.ts"
 import { noteCaller } from "./RequestCaller.ts"
 import { requestIdOf } from "./RequestId.ts"
 
@@ -95,6 +96,7 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
   const scope = Context.get(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
   const kind = bodyKindOf(endpoint)
   const isAudited = endpoint.method !== "GET"
+  const known = knownQuery(endpoint)
   const denied = Effect.fail(new ScopeRequired({ details: { scope } }))
   return Effect.withFiber((fiber) => {
     const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
@@ -104,13 +106,18 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
       if (isAudited) noteCaller(nodeRequest(request), credential)
       if (!credential.scopes.has(scope)) return denied
       const caller = callerOf(credential, requestIdOf(nodeRequest(request)))
-      if (kind === "none") return Effect.provideService(handler, Caller, caller)
-      return Effect.flatMap(admitBody(request, kind), (admitted) =>
-        Effect.provideContext(
+      if (kind === "none") {
+        const refused = refuseQuery(request, known)
+        return refused === null ? Effect.provideService(handler, Caller, caller) : Effect.fail(refused)
+      }
+      return Effect.flatMap(admitBody(request, kind), (admitted) => {
+        const refused = refuseQuery(request, known)
+        if (refused !== null) return Effect.fail(refused)
+        return Effect.provideContext(
           handler,
           Context.make(Caller, caller).pipe(Context.add(HttpServerRequest.HttpServerRequest, admitted))
         )
-      )
+      })
     })
   })
 }
@@ -126,6 +133,13 @@ export const EndpointGuard = {
             answerFailures(guard(authentication, handler, endpoint))) as never
       )
     ),
-    Layer.succeed(Open, ((handler: Handler) => answerFailures(handler)) as never)
+    Layer.succeed(Open, ((handler: Handler, { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }) => {
+      const known = knownQuery(endpoint)
+      const open = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+        const refused = refuseQuery(request, known)
+        return refused === null ? handler : Effect.fail(refused)
+      })
+      return answerFailures(open as Handler)
+    }) as never)
   )
 }

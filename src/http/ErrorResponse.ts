@@ -1,8 +1,9 @@
 /** Every failure as the contract's one Error body. */
-import { SchemaIssue } from "effect"
+import { SchemaAST, SchemaIssue } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpApiError } from "effect/http-api"
 import { type ContractError, errorStatus, errors, InvalidRequest, type Issue, NotFound } from "../../schemas/Errors.ts"
+import { unknownName } from "./UnknownName.ts"
 
 export const isContractError = (fault: unknown): fault is ContractError =>
   fault instanceof Error && "_tag" in fault && typeof fault._tag === "string" && Object.hasOwn(errors, fault._tag)
@@ -39,9 +40,23 @@ export const errorResponse = (error: ContractError, requestId: string): HttpServ
 
 const issuesMax = 20
 
+/** Stands before the known names where a key is unknown: only with the key, which is in the path, is there something to say. */
+const unknownKey = "\0"
+
 const formatted = SchemaIssue.makeFormatterStandardSchemaV1({
-  leafHook: (issue) => (issue._tag === "MissingKey" ? "Required" : SchemaIssue.defaultLeafHook(issue))
+  leafHook: (issue) => {
+    if (issue._tag === "MissingKey") return "Required"
+    if (issue._tag !== "UnexpectedKey") return SchemaIssue.defaultLeafHook(issue)
+    const { ast } = issue
+    const names = SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : []
+    return unknownKey + names.join(unknownKey)
+  }
 })
+
+const messageOf = (message: string, path: Issue["path"]): string =>
+  message.startsWith(unknownKey) ? unknownName(String(path.at(-1)), message.split(unknownKey).filter(Boolean)) : message
+
+const shownMaxCharacters = 128
 
 /** Headers are decoded under their lowercase names; people know them otherwise. */
 const headerName = (key: string): string => key.replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
@@ -56,13 +71,16 @@ export const fromSchemaError = (error: HttpApiError.HttpApiSchemaError): Invalid
   if (error.kind === "Params") return new NotFound()
   const { issues } = formatted(error.cause.issue)
   return invalidRequest(
-    issues.slice(0, issuesMax).map((issue) => ({
-      path: issuePath(
+    issues.slice(0, issuesMax).map((issue) => {
+      const path = issuePath(
         (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part)),
         error.kind
-      ),
-      message: issue.message
-    }))
+      )
+      return {
+        path: path.map((key) => (typeof key === "string" ? key.slice(0, shownMaxCharacters) : key)),
+        message: messageOf(issue.message, path)
+      }
+    })
   )
 }
 

@@ -30,8 +30,8 @@ export const knownRoutes = <Id extends string, Groups extends HttpApiGroup.Const
 }
 
 /** In the order of RFC 9110; empty for a path that is not known. HEAD comes with GET, OPTIONS with any. */
-export const methodsOf = (routes: ReadonlyArray<KnownRoute>, url: string): ReadonlyArray<string> => {
-  const path = url.split(/[?#]/, 1)[0]!
+export const methodsOf = (routes: ReadonlyArray<KnownRoute>, path: string | null): ReadonlyArray<string> => {
+  if (path === null) return []
   const found = new Set(routes.filter((route) => route.path.test(path)).map((route) => route.method))
   if (found.size === 0) return []
   if (found.has("GET")) found.add("HEAD")

@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http"
 import type { Audit } from "../account/Audit.ts"
 import type { Credential } from "../account/Authentication.ts"
 import { requestIdOf } from "./RequestId.ts"
+import { pathOf } from "./RequestTarget.ts"
 
 const callers = new WeakMap<IncomingMessage, Credential>()
 
@@ -21,7 +22,7 @@ export const auditRequest = (audit: Audit["Service"], request: IncomingMessage, 
     apiKeyId: credential.apiKeyId,
     keyHint: credential.hint,
     method: request.method ?? "",
-    path: (request.url ?? "").split(/[?#]/, 1)[0]!.slice(0, pathMaxCharacters),
+    path: (pathOf(request) ?? "").slice(0, pathMaxCharacters),
     status,
     requestId: requestIdOf(request),
     sourceIp: (request.socket.remoteAddress ?? "").replace(/^::ffff:/, "")

@@ -30,10 +30,13 @@ import { bridge, tunnelMessageMaxBytes, tunnelProtocol } from "../serviceAccess/
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { errorBody, headersOf, invalidRequest, isContractError } from "./ErrorResponse.ts"
+import { refuseQuery } from "./KnownQuery.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { requestIdFrom } from "./RequestId.ts"
+import { pathOf, queryOf } from "./RequestTarget.ts"
 
 const path = "/api/v2/tunnel"
+const tunnelQuery = { names: ["port", "client"], prefix: null }
 
 const requestIdOf = ({ headers }: IncomingMessage): string => requestIdFrom(headers["x-request-id"]?.toString())
 
@@ -58,8 +61,10 @@ interface Wanted {
   readonly client: string
 }
 
-const wantedOf = ({ url }: IncomingMessage): Wanted | ContractError => {
-  const query = new URL(url ?? "/", "http://atoll").searchParams
+const wantedOf = (request: IncomingMessage): Wanted | ContractError => {
+  const refused = refuseQuery(request, tunnelQuery)
+  if (refused !== null) return refused
+  const query = queryOf(request)
   const port = /^\d{1,5}$/.test(query.get("port") ?? "") ? Number(query.get("port")) : 0
   if (port < 1 || port > 65_535) return invalidRequest([{ path: ["port"], message: "Expected a port from 1 to 65535" }])
   const client = query.get("client") ?? randomUUID()
@@ -134,7 +139,7 @@ const make = Effect.gen(function* () {
   })
 
   const gateway: RawGateway = {
-    takes: ({ url }) => url?.split("?", 1)[0] === path,
+    takes: (request) => pathOf(request) === path,
     request: (request, response) => {
       const requestId = requestIdOf(request)
       const error =

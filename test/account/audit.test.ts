@@ -39,8 +39,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
           ...(body === undefined ? {} : { body }),
           headers: { "x-request-id": id, "idempotency-key": id }
         })
-      await call("POST", "/workspaces?secret=1", full.secret, "made", { name: "x" })
-      await call("POST", "/workspaces", full.secret, "malformed", "{")
+      await call("POST", "/workspaces", full.secret, "made", { name: "x" })
+      await call("POST", "/workspaces?secret=1", full.secret, "malformed", "{")
       await call("POST", "/workspaces", reader.secret, "denied", { name: "x" })
       await call("GET", "/workspaces", full.secret, "read")
       await call("HEAD", "/workspaces", full.secret, "head")

@@ -139,6 +139,43 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "200" }), { excludeTestServic
   )
 
   it.effect(
+    "names that are not known",
+    () =>
+      withSandbox((api, at, workspaceId) =>
+        fc.assert(
+          fc.asyncProperty(
+            fc.constantFrom(...calls),
+            text,
+            fc.jsonValue({ maxDepth: 1 }),
+            async (path, name, value) => {
+              const known = ["workspaceId", "argv", "name", "cwd", "env", "stdin", "encoding", "timeoutSeconds"]
+              fc.pre(![...known, "networkEnabled", "metadata", "stdoutOffset", "stderrOffset"].includes(name))
+              const valid = path.endsWith("sandboxes")
+                ? { workspaceId }
+                : path.endsWith("workspaces")
+                  ? { name: "n" }
+                  : {}
+              const whole = /execute$|operations$/.test(path) ? { argv: ["echo"] } : valid
+              const fields = [...Object.entries(whole), [name, value]].map((pair) =>
+                pair.map((one) => JSON.stringify(one)).join(":")
+              )
+              const headers = { "idempotency-key": Math.random().toString(36) }
+              const ofBody = await api.send("POST", at(path), { body: `{${fields.join(",")}}`, headers })
+              sane(ofBody, [400])
+              assert.deepStrictEqual(ofBody.json.details.issues[0].path, [name])
+              const query = encodeURIComponent(name.toWellFormed())
+              const ofQuery = await api.send("POST", `${at(path)}?${query}=`, { body: whole, headers })
+              sane(ofQuery, [400])
+              assert.deepStrictEqual(ofQuery.json.details.issues[0].path, [name.toWellFormed()])
+            }
+          ),
+          { numRuns: 150 }
+        )
+      ),
+    60_000
+  )
+
+  it.effect(
     "bytes on the wire",
     () =>
       withSandbox((api, at) =>

@@ -45,7 +45,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
         for (const other of [
           { ...body, name: "two" },
           { ...body, networkEnabled: true },
-          { ...body, more: 1 }
+          { ...body, metadata: { more: "1" } }
         ]) {
           const conflict = await create(other, "once")
           assert.deepStrictEqual([conflict.status, conflict.json.code], [409, "IDEMPOTENCY_CONFLICT"])

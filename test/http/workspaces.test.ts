@@ -93,10 +93,10 @@ layer(TestApi.layer({ ATOLL_WORKSPACE_STORAGE_BYTES: "8589934592" }), { excludeT
           const [key, other] = [await account(api), await account(api)]
           const create = (body: unknown, as = key) =>
             api.send("POST", path, { key: as, body, headers: { "idempotency-key": "once" } })
-          const first = await create({ name: "a", ignored: { x: 1, y: [2] } })
-          const again = await create('{ "ignored": {"y": [2], "x": 1},\n "name": "\\u0061" }')
+          const first = await create({ name: "a" })
+          const again = await create('{\n "name": "\\u0061" }')
           assert.deepStrictEqual([again.status, again.json], [201, first.json])
-          for (const body of [{ name: "b" }, { name: "a" }, { name: "a", ignored: { x: 1, y: [3] } }]) {
+          for (const body of [{ name: "b" }, { name: "a " }]) {
             const conflict = await create(body)
             assert.deepStrictEqual([conflict.status, conflict.json.code], [409, "IDEMPOTENCY_CONFLICT"])
           }

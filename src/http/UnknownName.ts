@@ -1,0 +1,48 @@
+/**
+ * A request field or query parameter that is not known: what is said of it. A misspelt one must not be taken for one that was left out.
+ *
+ * @source contract-details.md, first paragraph
+ */
+
+/** Longer names are nobody's typing error. */
+const comparedMaxCharacters = 64
+const listedMax = 40
+
+/** Case and word separators are what is mixed up most. */
+const plain = (name: string): string => name.toLowerCase().replace(/[-_. ]/g, "")
+
+/** How many characters to insert, remove or change. */
+const distance = (one: string, other: string): number => {
+  let above = Array.from({ length: other.length + 1 }, (_, at) => at)
+  for (let row = 1; row <= one.length; row++) {
+    const here = [row]
+    for (let column = 1; column <= other.length; column++) {
+      const changed = above[column - 1]! + (one[row - 1] === other[column - 1] ? 0 : 1)
+      here.push(Math.min(changed, above[column]! + 1, here[column - 1]! + 1))
+    }
+    above = here
+  }
+  return above[other.length]!
+}
+
+/** How far apart two spellings are; a part of a name, as `timeout`, is near it. */
+const apart = (spelled: string, one: string): number =>
+  spelled.length >= 3 && one.includes(spelled) ? 1 : distance(spelled, one)
+
+const nearest = (name: string, known: ReadonlyArray<string>): string | null => {
+  if (name.length > comparedMaxCharacters) return null
+  const spelled = plain(name)
+  const near = known
+    .map((one) => ({ one, away: apart(spelled, plain(one)) }))
+    .filter(({ one, away }) => away <= Math.max(1, Math.floor(one.length / 2)))
+    .toSorted((a, b) => a.away - b.away)
+  return near[0]?.one ?? null
+}
+
+export const unknownName = (name: string, known: ReadonlyArray<string>): string => {
+  const meant = nearest(name, known)
+  if (meant !== null) return `Not known. The nearest name is ${meant}.`
+  return known.length === 0
+    ? "Not known. There are none."
+    : `Not known. These are: ${known.slice(0, listedMax).join(", ")}.`
+}
