@@ -31,7 +31,8 @@ export const ConsoleLog = {
                   source: "workload" as const,
                   at,
                   ...piece
-                }))
+                })),
+                { waits: false }
               )
             },
             Effect.retry({ while: (error) => error._tag === "Overtaken" })

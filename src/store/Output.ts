@@ -76,9 +76,13 @@ export class Output extends Context.Service<
   {
     /**
      * Stored and readable when it returns, all of a stream's chunks or none, but not on disk: a crash of the database may still forget it. Chunks
-     * of one stream must follow each other; all are of one Sandbox. A Sandbox beyond its rate waits before anything is stored.
+     * of one stream must follow each other; all are of one Sandbox. A Sandbox beyond its rate waits before anything is stored, unless its writer
+     * cannot wait, and looks at `heldBackMs` before it comes.
      */
-    readonly append: (chunks: ReadonlyArray<OutputChunk>) => Effect.Effect<void, Overtaken>
+    readonly append: (
+      chunks: ReadonlyArray<OutputChunk>,
+      options?: { readonly waits: boolean }
+    ) => Effect.Effect<void, Overtaken>
     /**
      * How much of each stream is on disk, and outlives a crash of the database: everything that it has by the time it is asked. Less than was
      * appended before means that it crashed in between. Only up to there may whoever else has the bytes drop them. Many that ask at once share
@@ -234,11 +238,11 @@ export class Output extends Context.Service<
       }, Effect.uninterruptible)
 
       return Output.of({
-        append: Effect.fnUntraced(function* (chunks) {
+        append: Effect.fnUntraced(function* (chunks, { waits } = { waits: true }) {
           const [first] = chunks
           if (first === undefined) return
           const waitMs = rate.take(first.sandboxId, costOf(chunks), yield* Clock.currentTimeMillis)
-          if (waitMs > 0) yield* Effect.sleep(waitMs)
+          if (waits && waitMs > 0) yield* Effect.sleep(waitMs)
           yield* store(first.sandboxId, chunks)
         }),
         heldBackMs: (sandboxId) => Effect.map(Clock.currentTimeMillis, (now) => rate.waitMs(sandboxId, now)),
