@@ -14,13 +14,12 @@ const isServed = ({ status }: Answer) => status < 500
 
 export class WorkingClients {
   readonly faults: Array<string> = []
-  /** By key: the operations that were acknowledged, and how each was seen to end. */
-  readonly acknowledged = new Map<string, { readonly path: string; result: string | null }>()
+  /** By key: the operations that were acknowledged. */
+  readonly acknowledged = new Map<string, { readonly path: string }>()
   readonly #members: Members
   readonly #patience: Patience
   #isOver = false
   #running: Promise<unknown> = Promise.resolve()
-  requests = 0
 
   constructor(members: Members, patience: Patience) {
     this.#members = members
@@ -62,13 +61,12 @@ export class WorkingClients {
       const made = await ask("POST", `/sandboxes/${sandbox}/operations`, { argv }, key)
       if (made?.status === 202) {
         const path = `/sandboxes/${sandbox}/operations/${made.body.operation.id}`
-        this.acknowledged.set(key, { path, result: null })
+        this.acknowledged.set(key, { path })
         await ask("POST", `${path}/wait`, { timeoutSeconds: 5 })
       } else if (made !== null) this.faults.push(`${key}: ${made.status} ${JSON.stringify(made.body)}`)
       const got = await ask("GET", `/sandboxes/${sandbox}`)
       if (got !== null && got.body.sandbox.status !== "running")
         this.faults.push(`${sandbox}: ${JSON.stringify(got.body)}`)
-      this.requests += 3
     }
     for (const agent of agents) agent.destroy()
   }
@@ -92,11 +90,14 @@ export class WorkingClients {
       const { body } = await via.ask("GET", `${path}/output?stream=stdout&offset=0`)
       if (Buffer.from(body.data, "base64").toString() !== expected) this.faults.push(`${key} has other output`)
     }
-    const starts = (await this.#members.starts(via)).flat()
-    const counts = new Map<string, number>()
-    for (const key of starts) counts.set(key, (counts.get(key) ?? 0) + 1)
-    for (const [key, count] of counts) if (count > 1) this.faults.push(`${key} ran ${count} times`)
-    for (const key of this.acknowledged.keys()) if (!counts.has(key)) this.faults.push(`${key} never ran`)
+    const ran = new Set<string>()
+    for (const starts of await this.#members.starts(via)) {
+      for (const [at, key] of starts.entries()) {
+        if (starts.indexOf(key) !== at) this.faults.push(`${key} ran twice`)
+        ran.add(key)
+      }
+    }
+    for (const key of this.acknowledged.keys()) if (!ran.has(key)) this.faults.push(`${key} never ran`)
     return this.acknowledged.size
   }
 }
