@@ -32,8 +32,9 @@ import { boot } from "./boot.ts"
 import { ConsoleTail } from "./ConsoleTail.ts"
 import { endProcesses } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
-import { markedProcesses, SANDBOX_USERS } from "./markedProcesses.ts"
-import { isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+import { markedProcesses, markOf, SANDBOX_USERS } from "./markedProcesses.ts"
+import { hasLostNetwork, isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+import { reconnectSandbox } from "./sandboxNetwork.ts"
 import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
 
 export interface NamespaceOptions {
@@ -45,7 +46,7 @@ export interface NamespaceOptions {
 }
 
 interface Live {
-  readonly record: RuntimeRecord
+  record: RuntimeRecord
   readonly session: AgentSession
   readonly guest: Guest
   readonly console: ConsoleTail
@@ -194,6 +195,30 @@ export class NamespaceHost {
       this.found(sandboxId, record)
     }
     return [...this.dead.values()]
+  }
+
+  /** Gives every Sandbox whose slirp4netns has died another one. Returns what became of each, one sentence each. */
+  async mendNetworks(): Promise<ReadonlyArray<string>> {
+    const lost = [...this.live].filter(([, { record }]) => hasLostNetwork(record))
+    const told = await Promise.all(lost.map(([sandboxId, live]) => this.mendNetwork(sandboxId, live)))
+    return told.flatMap((it) => (it === null ? [] : [it]))
+  }
+
+  private mendNetwork(sandboxId: string, live: Live): Promise<string | null> {
+    return this.turns.pass(sandboxId, async () => {
+      const { record } = live
+      const { init, monitor, generation } = record
+      if (this.live.get(sandboxId) !== live || init === null || !isUp(record) || !hasLostNetwork(record)) return null
+      try {
+        const mark = markOf(this.layout.instance, sandboxId, generation)
+        const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, mark })
+        live.record = { ...record, network }
+        await this.layout.state(sandboxId).writeRuntime(live.record)
+        return `The network of Sandbox ${sandboxId} had died and was started anew.`
+      } catch (cause) {
+        return `The network of Sandbox ${sandboxId} has died: ${cause instanceof Error ? cause.message : String(cause)}`
+      }
+    })
   }
 
   /** Console bytes since the last call of any caller. */

@@ -1,5 +1,5 @@
 /** The `namespace` driver: Sandboxes as bubblewrap namespaces on this host's kernel. */
-import { Effect, Layer, Schema, Stream } from "effect"
+import { Effect, Layer, Schedule, Schema, Stream } from "effect"
 import { Settings } from "../../Config.ts"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
 import {
@@ -22,6 +22,8 @@ export class NamespacesUnusable extends Schema.TaggedError<NamespacesUnusable>()
 
 const LOOK_INTERVAL_MS = 500
 const CONSOLE_INTERVAL_MS = 1_000
+/** How often it is looked whether every Sandbox still has its way to the network. */
+const NETWORK_INTERVAL_MS = 2_000
 
 const unavailable = (cause: unknown): RuntimeUnavailable =>
   new RuntimeUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
@@ -88,6 +90,13 @@ const console = (host: NamespaceHost): Stream.Stream<ConsoleChunk> =>
     )
   )
 
+/** Whatever goes wrong is said, and looked at again the next time. */
+const mendNetworks = (host: NamespaceHost): Effect.Effect<void> =>
+  Effect.tryPromise({ try: () => host.mendNetworks(), catch: unavailable }).pipe(
+    Effect.flatMap((told) => Effect.forEach(told, (it) => Effect.logWarning(it), { discard: true })),
+    Effect.catchCause((cause) => Effect.logWarning("The networks of Sandboxes could not be looked at", cause))
+  )
+
 export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.effect(
   Runtime,
   Effect.gen(function* () {
@@ -108,6 +117,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       }),
       (it) => Effect.promise(() => it.close())
     )
+    yield* mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS)), Effect.forkScoped)
     return Runtime.of({
       driver: "namespace",
       kind: "namespace",

@@ -29,7 +29,9 @@ const Runtime = Schema.Struct({
   /** bwrap as PID 1 inside; null until the agent has answered once. */
   init: Schema.NullOr(WrittenProcess),
   /** The agent: it ends when init does, and without it nobody can reach what is left. */
-  agent: Schema.NullOr(WrittenProcess)
+  agent: Schema.NullOr(WrittenProcess),
+  /** slirp4netns, when there is a network. An earlier version did not write it down. */
+  network: Schema.optionalKey(Schema.NullOr(WrittenProcess))
 })
 export type RuntimeRecord = typeof Runtime.Type
 
@@ -97,3 +99,7 @@ export const isUp = ({ agent }: RuntimeRecord): boolean => agent !== null && isA
 
 /** The same by one system call, which a zombie or a reused pid deceives. */
 export const mayBeUp = ({ agent }: RuntimeRecord): boolean => agent !== null && mayBeAlive(agent)
+
+/** Its way out of its network namespace has ended: it reaches nothing until it has another. */
+export const hasLostNetwork = ({ network }: RuntimeRecord): boolean =>
+  network !== undefined && network !== null && !isAlive(network)

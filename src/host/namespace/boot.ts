@@ -6,14 +6,14 @@ import { join } from "node:path"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, makeCgroups } from "../linux/cgroups.ts"
 import { cgroupViews, lxcfsViews } from "../linux/limitViews.ts"
-import { connectNetwork } from "../linux/networkNamespace.ts"
-import { identify, identifyInside } from "../linux/ProcessIdentity.ts"
+import { identify, identifyInside, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { launch } from "./launch.ts"
-import { MARKER } from "./markedProcesses.ts"
 import { networkObstacle } from "./probe.ts"
 import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
+import { connectSandbox } from "./sandboxNetwork.ts"
 import { seccompProgram } from "./seccomp.ts"
+import { boundTerminals } from "./terminals.ts"
 import { freshTemporary, openVolume, temporaryOf, workspaceOf } from "./volume.ts"
 
 export interface BootOptions {
@@ -55,25 +55,26 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     await openVolume(place, spec.volumeBytes, uid)
     await freshTemporary(place, uid, serves)
     await removeConsoles(place.folder)
-    const connect = (pid: number) =>
-      connectNetwork({
-        pid,
-        throughUserNamespace: uid === null,
-        lifeFd: gone!,
-        environment: { [MARKER]: layout.marker(spec) }
-      })
+    const way = { monitor, init: null, isRoot: uid !== null, mark: layout.marker(spec) }
+    let network: ProcessIdentity | null = null
     if (networkEnabled && uid === null) {
       launched.makeNetwork()
       await unlessEnded(launched.monitor, launched.networkMade)
-      await connect(monitor.pid)
+      network = await connectSandbox(way, gone!)
     }
     launched.go()
     const innerPid = await unlessEnded(launched.monitor, options.agentAnswers())
     const init = identify(state.readStatus().childPid ?? 0)
     const agent = init === null ? null : identifyInside(init.pid, innerPid)
     if (init === null || agent === null) throw new Error("the agent's process cannot be told")
-    if (networkEnabled && uid !== null) await connect(init.pid)
-    const record = { ...begun, init, agent }
+    if (uid !== null) {
+      const [connected] = await Promise.all([
+        networkEnabled ? connectSandbox({ ...way, init }, gone!) : null,
+        boundTerminals(init)
+      ])
+      network = connected
+    }
+    const record = { ...begun, init, agent, network }
     await state.writeRuntime(record)
     return { record, monitor: launched.monitor }
   } catch (cause) {

@@ -11,7 +11,7 @@ export const endProcesses = async (instance: string, cgroups: CgroupHost, state:
   const { sandboxId } = state
   const record = state.runtime()
   const victims = new Map<number, ProcessIdentity>()
-  for (const it of [record?.init, record?.monitor]) if (it) victims.set(it.pid, it)
+  for (const it of [record?.init, record?.monitor, record?.network]) if (it) victims.set(it.pid, it)
   for (const { pid } of markedProcesses(instance).filter((it) => it.sandboxId === sandboxId)) {
     // Its child may be a Sandbox's init that was never written down.
     for (const one of [pid, ...childrenOf(pid)]) {

@@ -8,6 +8,8 @@
  *
  * @source Linux Documentation/userspace-api/seccomp_filter.rst; include/uapi/linux/{seccomp,filter,audit}.h; Docker's default profile
  */
+import { SANDBOX_UID } from "./systemFiles.ts"
+
 const EPERM = 1
 const ENOSYS = 38
 const EAFNOSUPPORT = 97
@@ -30,6 +32,8 @@ const AF_NETLINK = 16
 const NETLINK_ROUTE = 0
 const TIOCSTI = 0x5412
 const TIOCLINUX = 0x541c
+/** Of a user or group in chown(2). */
+const UNCHANGED = 0xffffffff
 /** Linux, Linux with 32-bit uname, and "tell me". */
 const PERSONALITIES = [0, 8, 0xffffffff]
 
@@ -43,6 +47,8 @@ interface Architecture {
   readonly socketpair: number
   readonly ioctl: number
   readonly personality: number
+  /** Calls that give a file away, with the index of their first argument about it: the user, and then the group. */
+  readonly chown: ReadonlyArray<readonly [call: number, user: number]>
   readonly denied: Readonly<Record<string, number>>
 }
 
@@ -79,6 +85,12 @@ const X64: Architecture = {
   socketpair: 53,
   ioctl: 16,
   personality: 135,
+  chown: [
+    [92, 1],
+    [93, 1],
+    [94, 1],
+    [260, 2]
+  ],
   denied: {
     ...COMMON,
     ptrace: 101,
@@ -146,6 +158,10 @@ const ARM64: Architecture = {
   socketpair: 199,
   ioctl: 29,
   personality: 92,
+  chown: [
+    [55, 1],
+    [54, 2]
+  ],
   denied: {
     ...COMMON,
     lookup_dcookie: 18,
@@ -225,6 +241,19 @@ const denyFlags = (index: number, flags: number): ReadonlyArray<Instruction> => 
   give(ALLOW)
 ]
 
+/** A file's new owner: itself, or as it is. The kernel would say EINVAL of a user that is not mapped, where programs expect EPERM. */
+const onlyOwnUser = (user: number): ReadonlyArray<Instruction> => [
+  load(argument(user)),
+  jumpIfEqual(SANDBOX_UID, 2, 0),
+  jumpIfEqual(UNCHANGED, 1, 0),
+  give(errno(EPERM)),
+  load(argument(user + 1)),
+  jumpIfEqual(SANDBOX_UID, 2, 0),
+  jumpIfEqual(UNCHANGED, 1, 0),
+  give(errno(EPERM)),
+  give(ALLOW)
+]
+
 const program = (it: Architecture): ReadonlyArray<Instruction> => [
   load(ARCHITECTURE),
   jumpIfEqual(it.audit, 1, 0),
@@ -255,6 +284,7 @@ const program = (it: Architecture): ReadonlyArray<Instruction> => [
     give(errno(EPERM)),
     give(ALLOW)
   ]),
+  ...it.chown.flatMap(([call, user]) => inspect(call, onlyOwnUser(user))),
   ...inspect(it.personality, onlyValues(0, PERSONALITIES, errno(EPERM))),
   give(ALLOW)
 ]

@@ -9,11 +9,19 @@ import { Effect, Fiber, Option, Stream } from "effect"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { commandSpec, eventually, gather, output, shell } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
-import { dataFolder, driverOn, freshDriver, isRoot, skipped, unusable } from "./TestHost.ts"
+import { dataFolder, driverOn, freshDriver, isRoot, networkUnusable, skipped, unusable } from "./TestHost.ts"
 import { instanceOf, processesOf, tracesOf } from "./traces.ts"
 
 const initOf = (dataDir: string, sandboxId: string): number =>
   JSON.parse(readFileSync(join(dataDir, "runtime", "namespace", sandboxId, "runtime.json"), "utf8")).init.pid
+
+const commandOf = (pid: number): string => {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, "utf8").trim()
+  } catch {
+    return ""
+  }
+}
 
 const folder = Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
   Effect.gen(function* () {
@@ -204,6 +212,29 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
       expect([...again]).toEqual([])
       yield* driver.destroy("console")
     }).pipe(Effect.provide(freshDriver()))
+  )
+
+  it.live.skipIf(networkUnusable !== null)("a Sandbox whose slirp4netns dies has a network again soon", () =>
+    Effect.gen(function* () {
+      const path = yield* folder
+      yield* life(path, (driver) => driver.provision(sandboxSpec("online", { networkEnabled: true })))
+      // By another service than the one that booted it.
+      yield* life(path, (driver) =>
+        Effect.gen(function* () {
+          const guest = yield* driver.guest("online", 1)
+          const routes = output(guest, "ip -4 route | grep -v ^prohibit || true")
+          const before = yield* routes
+          expect(before).toContain("default via 10.0.2.2 dev tap0")
+          const slirp = processesOf(instanceOf(path)).find((pid) => commandOf(pid) === "slirp4netns")!
+          process.kill(slirp, "SIGKILL")
+          yield* eventually(Effect.map(routes, (it) => !it.includes("tap0")))
+          yield* eventually(Effect.map(routes, (it) => it === before))
+          yield* eventually(
+            Effect.sync(() => processesOf(instanceOf(path)).some((pid) => commandOf(pid) === "slirp4netns"))
+          )
+        })
+      )
+    }).pipe(Effect.scoped)
   )
 
   it.live("a network that this host cannot give is refused, not left out", () =>

@@ -36,6 +36,8 @@ describe.skipIf(skipped(reason))("namespace driver without root", () => {
       expect(told).toMatchObject({ uid: NOBODY, files: "kept", again: "kept", fresh: "", left: [] })
       expect(told.inside).toMatch(/^1000\nCapEff:\s+0+\nNoNewPrivs:\s+1\nSeccomp:\s+2$/)
       expect(told.interfaces).toBe(told.networkEnabled ? "lo\ntap0" : "lo")
+      if (told.networkEnabled) expect(told.mended).toContain("had died and was started anew")
+      expect(told.routesAgain).toBe(told.routes)
       if (told.networkEnabled) expect(told.routes).toContain("prohibit 169.254.0.0/16")
       expect(told.change).toContain("Operation not permitted")
       expect(processesOf(instanceOf(folder))).toEqual([])

@@ -1,6 +1,7 @@
 /** A service that is not root: boots a Sandbox, tells what it found as JSON, destroys it. A program of its own for unprivileged.test.ts. */
 import { readdirSync } from "node:fs"
 import { Effect } from "effect"
+import { goneWithin, isAlive, signal } from "../../../src/host/linux/ProcessIdentity.ts"
 import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
 import { networkObstacle } from "../../../src/host/namespace/probe.ts"
 import { commandSpec, output, run } from "../../runtime/contract/commands.ts"
@@ -26,6 +27,11 @@ const told = {
   routes: await tell("ip route"),
   change: await tell("ip route del default 2>&1; ip link set lo down 2>&1; true")
 }
+const slirp = host.layout.state("plain").runtime()!.network ?? null
+if (slirp !== null) signal(slirp, "SIGKILL")
+const mended =
+  slirp === null || ((await goneWithin(() => isAlive(slirp), 10_000)) && (await host.mendNetworks()).join())
+const routesAgain = await tell("ip route")
 for (const folder of ["/tmp", "/workspace"]) {
   await Effect.runPromise(run(guest, commandSpec(["python3", "-c", thicket(folder)])))
 }
@@ -36,5 +42,5 @@ const fresh = await Effect.runPromise(output(host.guest("plain", 2)!, "ls -A /tm
 await host.destroy("plain")
 const left = [...host.inventory(), ...readdirSync(host.layout.stateFolder).filter((it) => !it.startsWith("."))]
 await host.close()
-console.log(JSON.stringify({ ...told, again, fresh, left }))
+console.log(JSON.stringify({ ...told, again, mended, routesAgain, fresh, left }))
 process.exit(0)

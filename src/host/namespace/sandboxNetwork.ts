@@ -1,0 +1,35 @@
+/** A running Sandbox's way to the internet: which of its processes is in the network namespace, and which keep slirp4netns alive. */
+import { closeSync } from "node:fs"
+import { reopenLifePipe } from "../linux/lifePipe.ts"
+import { connectNetwork } from "../linux/networkNamespace.ts"
+import type { ProcessIdentity } from "../linux/ProcessIdentity.ts"
+import { Descriptor } from "./bubblewrap.ts"
+import { MARKER } from "./markedProcesses.ts"
+
+export interface SandboxNetwork {
+  /** bwrap outside and inside. Without root the network namespace is made around bwrap, which has not begun then. */
+  readonly monitor: ProcessIdentity
+  readonly init: ProcessIdentity | null
+  readonly isRoot: boolean
+  /** See `MARKER`. */
+  readonly mark: string
+}
+
+/** `lifeFd` reads end of file when the Sandbox is gone; the caller closes it. Resolves with slirp4netns. */
+export const connectSandbox = (it: SandboxNetwork, lifeFd: number): Promise<ProcessIdentity> =>
+  connectNetwork({
+    pid: (it.isRoot ? (it.init ?? it.monitor) : it.monitor).pid,
+    throughUserNamespace: !it.isRoot,
+    lifeFd,
+    environment: { [MARKER]: it.mark }
+  })
+
+/** Once more, after slirp4netns has died. */
+export const reconnectSandbox = async (it: SandboxNetwork & { readonly init: ProcessIdentity }) => {
+  const lifeFd = reopenLifePipe(it.init, Descriptor.sync)
+  try {
+    return await connectSandbox(it, lifeFd)
+  } finally {
+    closeSync(lifeFd)
+  }
+}
