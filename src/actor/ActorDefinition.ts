@@ -1,5 +1,5 @@
 /** One machine kind as the host sees it: the machine, its version, and who interprets its commands. */
-import type { Effect } from "effect"
+import type { Effect, Schema } from "effect"
 import type { AnyStateMachine } from "xstate"
 import type { PendingCommand, StoredSnapshot } from "../store/JournalRecord.ts"
 
@@ -34,6 +34,8 @@ export interface ActorDefinition<C = unknown> {
   /** Brings a snapshot of an older version to this one. Absent: older versions load as they are. */
   readonly migrate?: (snapshot: StoredSnapshot, fromVersion: number) => StoredSnapshot
   readonly machine: AnyStateMachine
+  /** The machine's context. What is loaded must have this shape; keys that it does not name may be there. */
+  readonly context?: Schema.Schema<C>
   /**
    * Does one command and answers with the event of its outcome, if it has one. At-least-once: after a crash the same command
    * (same actor, same key) is done again. It is interrupted when a newer command of its lane supersedes it.

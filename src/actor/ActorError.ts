@@ -27,3 +27,14 @@ export class ActorFailed extends Schema.TaggedError<ActorFailed>()("ActorFailed"
 
 /** A defect: no process of the cluster owned the actor for longer than a caller should wait. Trying again soon helps. */
 export class OwnerAway extends Schema.TaggedError<OwnerAway>()("OwnerAway", { actorId: Schema.String }) {}
+
+/** A defect: the database can never store what the machine decided. Nothing was committed. */
+export class TransitionRefused extends Schema.TaggedError<TransitionRefused>()("TransitionRefused", {
+  actorId: Schema.String
+}) {}
+
+/** A defect: what is stored of the actor is of a newer version, or none that this one knows. `message` names no content. */
+export class StateUnusable extends Schema.TaggedError<StateUnusable>()("StateUnusable", {
+  actorId: Schema.String,
+  message: Schema.String
+}) {}

@@ -9,6 +9,7 @@
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber, FiberSet, Layer, Metric, Option, Scope } from "effect"
 import { Sharding } from "effect/cluster"
+import { BoundedMap } from "../store/BoundedMap.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
 import type { ActorCommit, ActorInsert, CommitOutcome, IdempotencyKey, PendingCommand } from "../store/JournalRecord.ts"
@@ -23,7 +24,8 @@ import {
   EventRefused,
   KeyContended,
   MailboxFull,
-  OwnerAway
+  OwnerAway,
+  TransitionRefused
 } from "./ActorError.ts"
 import { CommandRunner, withCommands } from "./CommandRunner.ts"
 import { DeadlineTimers } from "./DeadlineTimers.ts"
@@ -31,7 +33,7 @@ import { LiveActor } from "./LiveActor.ts"
 import { type Message, unawaited } from "./Message.ts"
 import { firstRevision, type NewActor } from "./NewActor.ts"
 import { allShards, shardOf } from "./shards.ts"
-import { decide, earliest, store } from "./Transition.ts"
+import { decide, earliest, stamp, store } from "./Transition.ts"
 
 export interface Delivery {
   readonly cause: string
@@ -63,6 +65,8 @@ export const defaultOptions: ActorHostOptions = {
 }
 
 const attemptsMax = 5
+const refusedPauseMaxMs = 300_000
+const troublesMax = 1000
 const forwardAgainMs = 50
 const followAgainMs = 500
 /** An owner that lives answers in milliseconds. */
@@ -154,9 +158,23 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const forwards = new Map<string, ActorForward>()
   const live = new Map<string, LiveActor>()
   const timers = new DeadlineTimers(clock, fork, options.deadlineHorizonMs)
-  const commands = new CommandRunner(fork, (actor, message) => enqueue(actor, message))
+  const commands = new CommandRunner(fork, watch.fault, (actor, message) => enqueue(actor, message))
   const listeners = new Map<string, Set<(state: ActorState) => void>>()
   const metricContext = Context.empty()
+  /** Commands whose outcome the database refused, and how often; actors that this version cannot load. */
+  const refused = new BoundedMap<string, number>(troublesMax)
+  const unusable = new BoundedMap<string, true>(troublesMax)
+
+  /** A listener's fault is not the actor's. */
+  const tell = (state: ActorState) => {
+    for (const listener of listeners.get(state.id) ?? []) {
+      try {
+        listener(state)
+      } catch (defect) {
+        fork(Effect.logError(`Whoever listens to ${state.id} failed`, defect))
+      }
+    }
+  }
 
   const definitionOf = (kind: string) => {
     const definition = definitions.get(kind)
@@ -225,7 +243,11 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
             for (const message of actor.mailbox.splice(0)) message.fail(new ActorNotFound({ actorId: id }))
             return
           }
-          actor.become(row)
+          try {
+            actor.become(row)
+          } catch (defect) {
+            return reject(actor, defect)
+          }
           settleIn(actor)
         }
       })
@@ -233,12 +255,37 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     return actor
   }
 
+  /** What is stored of it is not for this version: whoever asked is told so. Others are not concerned. */
+  const reject = (actor: LiveActor, defect: unknown) => {
+    if (unusable.get(actor.id) === undefined) {
+      unusable.set(actor.id, true)
+      fork(Effect.logError(`The stored state of ${actor.id} cannot be used`, defect))
+    }
+    drop(actor)
+    for (const message of actor.mailbox.splice(0)) message.die(defect)
+  }
+
   /** An actor that was loaded or just created: its commands run again, its deadline is watched, its mailbox opens. */
   const settleIn = (actor: LiveActor) => {
     actor.busy = false
-    for (const command of actor.pending) commands.start(actor, command)
+    for (const command of actor.pending) begin(actor, command)
     setTimer(actor.id, actor.definition.kind, earliest(actor.deadlines))
     pump(actor)
+  }
+
+  /** One whose outcome the database refused for good is done again, at ever longer intervals: what it says may have changed. */
+  const begin = (actor: LiveActor, command: PendingCommand) => {
+    const refusedTimes = refused.get(`${actor.id} ${command.key}`)
+    if (refusedTimes === undefined) return commands.start(actor, command)
+    const pauseMs = Math.min(1000 * 2 ** refusedTimes, refusedPauseMaxMs)
+    fork(
+      Effect.andThen(
+        Effect.sleep(pauseMs),
+        Effect.sync(() => {
+          if (!actor.dropped && actor.pending.some(({ key }) => key === command.key)) commands.start(actor, command)
+        })
+      )
+    )
   }
 
   const drop = (actor: LiveActor) => {
@@ -288,12 +335,13 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       const { [name]: _fired, ...rest } = deadlines
       deadlines = rest
     }
-    const event: AnyEvent | null = message.event === null ? null : { ...message.event, at: now }
+    const event: AnyEvent | null = message.event === null ? null : stamp(message.event, now)
     let verdict: ReturnType<typeof decide>
     try {
       verdict =
         event === null ? { type: "unchanged" } : decide(machine, actor.snapshot, event, actor.revision + 1, deadlines)
     } catch (defect) {
+      fork(Effect.logError(`The machine of ${actor.id} failed on ${message.event?.type}`, defect))
       return message.die(defect)
     }
     if (verdict.type !== "accepted") {
@@ -326,7 +374,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       () => {
         const state = actor.state()
         message.succeed(state)
-        for (const listener of listeners.get(actor.id) ?? []) listener(state)
+        tell(state)
         commands.follow(actor, nextPending, verdict.commands)
       }
     )
@@ -381,8 +429,13 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       if (outcome !== "committed") {
         const waiting = actor.mailbox.splice(0)
         drop(actor)
-        if (outcome === "failed") message.die(new Error(`The database refused a transition of ${actor.id}.`))
-        else if (message.idempotency !== null) message.fail(new KeyContended({ actorId: actor.id }))
+        if (outcome === "failed") {
+          if (message.done !== null) {
+            const key = `${actor.id} ${message.done}`
+            refused.set(key, (refused.get(key) ?? 0) + 1)
+          }
+          message.die(new TransitionRefused({ actorId: actor.id }))
+        } else if (message.idempotency !== null) message.fail(new KeyContended({ actorId: actor.id }))
         else redeliver(actor, [message])
         return redeliver(actor, waiting)
       }
@@ -396,7 +449,12 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         actor.revision += 1
         transitionsTotal.updateUnsafe(1, metricContext)
       }
-      committed()
+      try {
+        committed()
+      } catch (defect) {
+        fork(Effect.logError(`What follows a commit of ${actor.id} failed; it is loaded anew`, defect))
+        return leave(actor)
+      }
       actor.busy = false
       pump(actor)
     })
@@ -532,7 +590,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         const now = clock.currentTimeMillisUnsafe()
         const actor = newActor(id, definition)
         actor.become(row)
-        const stamped = { ...event, at: now }
+        const stamped = stamp(event, now)
         const verdict = decide(definition.machine, actor.snapshot, stamped, actor.revision + 1, actor.deadlines)
         if (verdict.type === "unchanged") return actor.state()
         if (verdict.type === "refused") {
@@ -555,13 +613,13 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         const outcome = yield* Effect.callback<CommitOutcome>((resume) =>
           journal.commit(recordedChange(actor, change), (outcome) => resume(Effect.succeed(outcome)))
         )
-        if (outcome === "failed") return yield* Effect.die(new Error(`The database refused a transition of ${id}.`))
+        if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: id }))
         if (outcome === "fenced") continue
         actor.snapshot = verdict.snapshot
         actor.revision += 1
         transitionsTotal.updateUnsafe(1, metricContext)
         const state = actor.state()
-        for (const listener of listeners.get(id) ?? []) listener(state)
+        tell(state)
         // The owner has something to do now, if there is one.
         fork(carry(definition, id, unawaited(null, "wake"), actor.revision))
         return state
@@ -641,7 +699,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const create = Effect.fnUntraced(function* (kind: string, actor: NewActor) {
     const inserted = prepare(kind, actor)
     const outcome = yield* journal.insert(inserted)
-    if (outcome === "failed") return yield* Effect.die(new Error(`The database refused the new actor ${actor.id}.`))
+    if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: actor.id }))
     if (outcome === "fenced") return false
     transitionsTotal.updateUnsafe(1, metricContext)
     yield* adopt(inserted)

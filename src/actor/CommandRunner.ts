@@ -4,7 +4,9 @@
  * At-least-once: what ends with the process is done again when the actor is loaded. Commands of one lane of one actor exclude each
  * other: one begins when every earlier one has ended, the last of its finalizers included, whatever ended it.
  */
-import { Effect, Exit, Fiber, Schedule } from "effect"
+import { Cause, Effect, Exit, Fiber, Schedule } from "effect"
+import type { SqlError } from "effect/sql"
+import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"
 import type { LiveActor } from "./LiveActor.ts"
@@ -14,6 +16,7 @@ const tryAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(30_000
 
 export class CommandRunner {
   readonly #fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
+  readonly #databaseFault: (error: SqlError.SqlError) => Effect.Effect<void>
   readonly #enqueue: (actor: LiveActor, message: Message) => void
   /**
    * Actor and lane to the fibers that have not ended, those included that were told to. Not the live actor's own: one that was
@@ -23,9 +26,11 @@ export class CommandRunner {
 
   constructor(
     fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>,
+    databaseFault: (error: SqlError.SqlError) => Effect.Effect<void>,
     enqueue: (actor: LiveActor, message: Message) => void
   ) {
     this.#fork = fork
+    this.#databaseFault = databaseFault
     this.#enqueue = enqueue
   }
 
@@ -92,9 +97,12 @@ export class CommandRunner {
     }
     return Effect.suspend(() => actor.definition.interpret(command, scope)).pipe(
       // An interruption of this fiber passes by; one that comes out of the interpreter is a fault of its own like any other.
-      Effect.tapCause((cause) =>
-        Effect.logError(`Command ${command.type} of ${actor.id} failed and is tried again`, cause)
-      ),
+      Effect.tapCause((cause) => {
+        const fault = Cause.squash(cause)
+        return isDatabaseFault(fault)
+          ? this.#databaseFault(fault)
+          : Effect.logError(`Command ${command.type} of ${actor.id} failed and is tried again`, cause)
+      }),
       Effect.sandbox,
       Effect.retry(tryAgain),
       Effect.catch((cause) => Effect.failCause(cause)),

@@ -1,9 +1,10 @@
 /** One actor in memory: its committed snapshot, its mailbox, and the commands that are being done for it. */
-import type { Fiber } from "effect"
+import { type Fiber, Schema } from "effect"
 import type { ShardId } from "effect/cluster"
 import type { AnyMachineSnapshot } from "xstate"
 import type { ActorRow, Deadlines, PendingCommand } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
+import { StateUnusable } from "./ActorError.ts"
 import type { Message } from "./Message.ts"
 import { restore } from "./Transition.ts"
 
@@ -31,12 +32,24 @@ export class LiveActor {
     this.lastUsedAt = now
   }
 
+  /** Throws StateUnusable for what this version does not know. */
   become(row: ActorRow) {
     const { definition } = this
+    const unusable = (why: string) =>
+      new StateUnusable({ actorId: row.id, message: `The stored state of ${row.id} cannot be used here: ${why}.` })
+    if (row.machineVersion > definition.version) {
+      throw unusable(
+        `its machine's version is ${row.machineVersion}, and ${definition.version} is the newest that is known`
+      )
+    }
     const stored =
       row.machineVersion < definition.version && definition.migrate !== undefined
         ? definition.migrate(row.snapshot, row.machineVersion)
         : row.snapshot
+    if (definition.machine.states[stored.value] === undefined) throw unusable("its machine has no such state")
+    if (definition.context !== undefined && !Schema.is(definition.context)(stored.context)) {
+      throw unusable("its context has not the machine's shape")
+    }
     this.accountId = row.accountId
     this.sandboxId = row.sandboxId
     this.revision = row.revision

@@ -1,6 +1,7 @@
 /** An actor's first revision. */
 import type { ActorInsert } from "../store/JournalRecord.ts"
 import type { ActorDefinition } from "./ActorDefinition.ts"
+import { plainText } from "./plainText.ts"
 import { begin, earliest, store } from "./Transition.ts"
 
 export interface NewActor {
@@ -16,8 +17,9 @@ export interface NewActor {
 
 /** Revision 1 as it is to be inserted, with the commands and deadlines that the machine's first state asks for. */
 export const firstRevision = (definition: ActorDefinition, actor: NewActor): ActorInsert => {
-  const { snapshot, commands, deadlines } = begin(definition.machine, actor.input)
-  const { at } = actor.input
+  const input = plainText(actor.input)
+  const { snapshot, commands, deadlines } = begin(definition.machine, input)
+  const { at } = input
   return {
     row: {
       id: actor.id,
@@ -30,7 +32,7 @@ export const firstRevision = (definition: ActorDefinition, actor: NewActor): Act
       pending: commands,
       deadlines
     },
-    input: actor.input,
+    input,
     payload: actor.payload,
     dueAt: earliest(deadlines),
     createdAt: at,

@@ -14,6 +14,7 @@ import {
 import type { StateMeta } from "../../machines/meta.ts"
 import type { Deadlines, PendingCommand, StoredSnapshot } from "../store/JournalRecord.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"
+import { plainText } from "./plainText.ts"
 
 export type Verdict =
   | {
@@ -100,6 +101,9 @@ export const begin = (machine: AnyStateMachine, input: unknown) => {
   if (snapshot.status === "error") throw snapshot.error
   return { snapshot: snapshot as AnyMachineSnapshot, ...settle(actions as ReadonlyArray<PlainAction>, 1, {}) }
 }
+
+/** An event as machines see it and the log keeps it. */
+export const stamp = (event: AnyEvent, at: number): AnyEvent => ({ ...plainText(event), at })
 
 const metaOf = (machine: AnyStateMachine, value: string): StateMeta | undefined =>
   machine.states[value]?.meta as StateMeta | undefined

@@ -10,7 +10,7 @@ import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } fr
 import { Api } from "../../schemas/Api.ts"
 import { Internal, MethodNotAllowed, NotFound, ServiceUnavailable } from "../../schemas/Errors.ts"
 import { Audit } from "../account/Audit.ts"
-import { OwnerAway } from "../actor/ActorError.ts"
+import { OwnerAway, StateUnusable } from "../actor/ActorError.ts"
 import { Settings } from "../Config.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
@@ -59,6 +59,12 @@ const isAbandoned = (cause: Cause.Cause<unknown>): boolean =>
 /** Another process has what this is about, and none answered for it. */
 const ownerAway = () =>
   new ServiceUnavailable({ message: "A part of the service is being taken over. Send the request again." })
+
+/** The log has said which, and why. */
+const unusable = () =>
+  new Internal({
+    message: "What is stored of this cannot be used by this version of the service. Report it with the requestId."
+  })
 
 const routeOf = (context: Context.Context<never>): string =>
   Context.getOrUndefined(context as Context.Context<HttpRouter.RouteContext>, HttpRouter.RouteContext)?.route.path ??
@@ -125,6 +131,7 @@ const edge =
             return Effect.andThen(database.fault(fault), finish(errorResponse(new ServiceUnavailable(), requestId)))
           }
           if (fault instanceof OwnerAway) return finish(errorResponse(ownerAway(), requestId))
+          if (fault instanceof StateUnusable) return finish(errorResponse(unusable(), requestId))
           return Effect.flatMap(
             Effect.logError("A request met a defect", cause).pipe(
               Effect.annotateLogs({ requestId, method: request.method, route: routeOf(fiber.context) })
