@@ -6,6 +6,7 @@ import { SqlClient, SqlError } from "effect/sql"
 import { JournalDatabase } from "../../src/store/Database.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import type { ActorCommit, ActorInsert, CommitOutcome } from "../../src/store/JournalRecord.ts"
+import { Workers } from "../../src/worker/Worker.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const fault = (code: string) =>
@@ -151,6 +152,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
           yield* journal.insert(insertOf(`${id}_next`))
           assert.strictEqual(yield* commit(commitOf(`${id}_next`, {})), "committed")
         }
+        const writers = (yield* Workers).byName.find(({ name }) => name === "journal commits")
+        assert.deepInclude(writers, { state: "up", restarts: 0 })
       })
     )
   )
