@@ -139,11 +139,12 @@ export class Executions extends Context.Service<
           timedOut
         })
         // Nobody else knows this owner: what overtook it is its own first try, whose answer was lost.
-        const store = Effect.catchTag(output.append(chunks), "Overtaken", () => Effect.void)
+        const store = (waits: boolean) =>
+          Effect.catchTag(output.append(chunks, { waits }), "Overtaken", () => Effect.void)
         if (chunks.length > 0) {
           const isLarge = stdout.length + stderr.length > storeLaterMaxBytes
-          if (isLarge || (yield* output.heldBackMs(sandboxId)) > storeLaterMaxMs) yield* store
-          else later(store)
+          if (isLarge || (yield* output.heldBackMs(sandboxId)) > storeLaterMaxMs) yield* store(true)
+          else later(store(false))
         }
         if (timedOut) return yield* new ExecutionTimeout({ details: result })
         return result
