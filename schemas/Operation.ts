@@ -153,7 +153,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
           identifier: "startOperation",
           summary: "Start an operation",
           description:
-            "It runs on when the caller goes away. A repeated Idempotency-Key recovers the original operation."
+            "It runs on when the caller goes away. A repeated Idempotency-Key recovers the original operation, as long as that is kept: 30 days after its end (a setting)."
         })
       ),
     HttpApiEndpoint.get("listOperations", "/sandboxes/:id/operations", {
@@ -185,7 +185,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
           identifier: "readOperationOutput",
           summary: "Read output by absolute byte offset",
           description:
-            "The last 16 MiB of each stream are retained (a setting): an earlier offset answers from the first retained byte with truncated true. An offset past the end answers an empty chunk at that offset."
+            "The last 16 MiB of each stream are retained (a setting): an earlier offset answers from the first retained byte with truncated true. An offset past the end answers an empty chunk at that offset. A command that writes faster than its Sandbox's output may be stored in the long run (a setting) is held back, as by a slow pipe; no byte is dropped for it."
         })
       ),
     HttpApiEndpoint.post("waitOperation", "/sandboxes/:id/operations/:operationId/wait", {

@@ -145,6 +145,29 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
       assert.deepStrictEqual(Buffer.from(page.bytes), Buffer.from(text(192).subarray(92)))
     })
   )
+
+  it.effect(
+    "gives the room of what was forgotten back before it is much, without waiting for the server's own vacuum",
+    () =>
+      Effect.gen(function* () {
+        const output = yield* Output
+        const sql = yield* SqlClient.SqlClient
+        const page = 64 * 1024
+        const bytes = Buffer.alloc(32 * page, "x")
+        for (let offset = 0; offset < 66 * 1024 ** 2; offset += bytes.length) {
+          const chunks = Array.from({ length: 32 }, (_, index): OutputChunk => {
+            const at = offset + index * page
+            const part = bytes.subarray(index * page, (index + 1) * page)
+            return { ...chunk("op_room", 0, 0), follows: at, offset: at, bytes: part }
+          })
+          yield* output.append(chunks)
+        }
+        yield* output.trim("op_room", "stdout", 0)
+        const vacuums = sql<{ readonly count: number }>`
+        select pg_stat_get_vacuum_count('output_chunks'::regclass)::int4 as count`
+        while ((yield* vacuums)[0]!.count === 0) yield* Effect.yieldNow
+      })
+  )
 })
 
 const smallShare = {
