@@ -28,6 +28,14 @@ const remedy = (entry: InventoryEntry, row: Row | undefined): "destroy" | "stop"
   return null
 }
 
+/** Nothing is left of it on its host. */
+const LOST = { code: "LOST", message: "The runtime was not found on its host." }
+/** What every runtime says of one that it knows no more of. */
+const ENDED = { code: "CRASHED", message: "The Sandbox ended without being asked to." }
+
+/** How long a runtime has to tell why a machine ended, before it is told without a reason. */
+const SECOND_LOOK_MS = 2_000
+
 export const RuntimeWatch = {
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
@@ -76,6 +84,9 @@ export const RuntimeWatch = {
         (stalls) => worker("runtime stalls", stalls)
       )
 
+      /** Sandboxes whose volume is here and whose machine was not at the last look, with their generation. */
+      let missed: ReadonlyMap<string, number> = new Map()
+
       const reconcile = Effect.gen(function* () {
         // Candidates first, then the inventory: a Sandbox that came up in between is not taken for a lost one.
         const running = yield* sql<{ readonly id: string; readonly generation: number }>`
@@ -95,15 +106,24 @@ export const RuntimeWatch = {
           const action = remedy(entry, byId.get(entry.sandboxId))
           if (action === null) continue
           yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${action}`)
-          yield* action === "destroy" ? runtime.destroy(entry.sandboxId) : runtime.stop(entry.sandboxId)
+          // One that cannot be ended now must not keep the others from it.
+          yield* (action === "destroy" ? runtime.destroy(entry.sandboxId) : runtime.stop(entry.sandboxId)).pipe(
+            Effect.catchCause((cause) => Effect.logWarning(`${entry.sandboxId} could not be reconciled`, cause))
+          )
         }
         const alive = new Map(
           found.flatMap((entry) => (entry.generation === null ? [] : [[entry.sandboxId, entry.generation]]))
         )
+        const here = new Set(found.map((entry) => entry.sandboxId))
+        const missing = new Map<string, number>()
         for (const { id, generation } of running) {
           if (alive.get(id) === generation) continue
-          yield* tellDown(id, generation, { code: "LOST", message: "The runtime was not found on its host." })
+          if (!here.has(id)) yield* tellDown(id, generation, LOST)
+          // The runtime knows best why it ended, and is about to tell.
+          else if (missed.get(id) !== generation) missing.set(id, generation)
+          else yield* tellDown(id, generation, ENDED)
         }
+        missed = missing
       }).pipe(
         Effect.catchCause((cause) =>
           Effect.logWarning("The host's machines could not be compared with the Sandboxes", cause)
@@ -111,7 +131,10 @@ export const RuntimeWatch = {
       )
 
       yield* reconcile
-      yield* worker("reconcile", reconcile.pipe(Effect.delay(reconcileIntervalMs), Effect.forever))
+      const pause = Effect.suspend(() =>
+        Effect.sleep(missed.size > 0 ? Math.min(SECOND_LOOK_MS, reconcileIntervalMs) : reconcileIntervalMs)
+      )
+      yield* worker("reconcile", Effect.andThen(pause, reconcile).pipe(Effect.forever))
     })
   )
 }
