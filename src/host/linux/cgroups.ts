@@ -114,12 +114,22 @@ const folders = (host: CgroupHost, name: string): ReadonlyArray<string> => [
   ...(host.v2 === null ? [] : [join(host.v2, name)])
 ]
 
-/** Makes the Sandbox's cgroups with their limits; `owner` may use the delegated one. */
+/** Where those enter that serve this Sandbox and are paid for by it. */
+export const servingCgroups = (host: CgroupHost, name: string): ReadonlyArray<string> =>
+  folders(host, name).map((path) => join(path, "cgroup.procs"))
+
+/** Moves a process that runs. It may have ended, and a hierarchy may be no longer there: nobody is worse off for it. */
+export const enterCgroups = async (files: ReadonlyArray<string>, pid: number): Promise<void> => {
+  // Each waits for the kernel, not for the others.
+  await Promise.all(files.map((file) => writeFile(file, String(pid)).catch(() => {})))
+}
+
+/** Makes the Sandbox's cgroups with their limits; `owner` may use the delegated one, null: nothing is delegated. */
 export const makeCgroups = async (
   host: CgroupHost,
   name: string,
   limits: CgroupLimits,
-  owner: number
+  owner: number | null
 ): Promise<SandboxCgroups> => {
   const v1Limits: ReadonlyArray<readonly [Controller, string, number]> = [
     ["memory", "memory.limit_in_bytes", limits.memoryBytes],
@@ -148,9 +158,13 @@ export const makeCgroups = async (
   if (host.v2 === null) return { joins: [...joins], serves: [...joins], delegated: null }
   const own = join(host.v2, name)
   const delegated = join(own, "tree")
-  mkdirSync(delegated, { recursive: true })
+  mkdirSync(owner === null ? own : delegated, { recursive: true })
   for (const [controller, file, value] of v2Limits) {
     if (host.v2Controllers.has(controller) && existsSync(join(own, file))) writeFileSync(join(own, file), value)
+  }
+  if (owner === null) {
+    const serves = servingCgroups(host, name)
+    return { joins: serves, serves, delegated: null }
   }
   writeFileSync(join(own, "cgroup.max.descendants"), String(V2_DESCENDANTS_MAX))
   writeFileSync(join(own, "cgroup.max.depth"), String(V2_DEPTH_MAX))
@@ -182,11 +196,16 @@ export const releaseCgroups = async (host: CgroupHost): Promise<void> => {
 }
 
 /** The Sandboxes of which there are cgroups with processes in them. Nothing in a Sandbox can make one there. */
-export const cgroupNames = (host: CgroupHost): ReadonlyArray<string> => [
+export const cgroupNames = (host: CgroupHost): ReadonlyArray<string> => namesOf(host, isPopulated)
+
+/** The same, with those that are empty. */
+export const allCgroupNames = (host: CgroupHost): ReadonlyArray<string> => namesOf(host, () => true)
+
+const namesOf = (host: CgroupHost, fits: (path: string) => boolean): ReadonlyArray<string> => [
   ...new Set(
     folders(host, ".").flatMap((path) =>
       readdirSync(path, { withFileTypes: true })
-        .filter((it) => it.isDirectory() && isPopulated(join(path, it.name)))
+        .filter((it) => it.isDirectory() && fits(join(path, it.name)))
         .map((it) => it.name)
     )
   )

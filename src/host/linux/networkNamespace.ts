@@ -10,6 +10,7 @@ import { spawn } from "node:child_process"
 import { closeSync, fstatSync, openSync, statSync } from "node:fs"
 import type { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
+import { enterCgroups } from "./cgroups.ts"
 import { FORBIDDEN_RANGES, hostAddresses } from "./forbiddenRanges.ts"
 import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
 import { identify, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
@@ -23,6 +24,8 @@ const MTU_BYTES = 65_520
 const READY_TIMEOUT_MS = 10_000
 const ENTER_TIMEOUT_MS = 10_000
 const ENTER_POLL_MS = 2
+/** Each connection and each source port of a Sandbox takes one. */
+const OPEN_FILES_MAX = 8192
 
 /** Lines for `ip -batch`. `own`: addresses of the host. The routes that prohibit outlive a slirp4netns that died. */
 export const routeCommands = (own: ReadonlyArray<string>): string =>
@@ -45,6 +48,8 @@ export interface NetworkOptions {
   readonly throughUserNamespace: boolean
   /** Read end of a pipe: when its last writer is gone, slirp4netns ends. The caller closes it. */
   readonly lifeFd: number
+  /** Files of cgroups that slirp4netns enters: what a guest makes it do is the guest's to pay. */
+  readonly cgroups?: ReadonlyArray<string>
   /** More of slirp4netns' environment. */
   readonly environment?: Readonly<Record<string, string>>
   /** How long the process may take to enter its network namespace. */
@@ -91,8 +96,9 @@ const ownNamespace = async (pid: number, timeoutMs: number): Promise<number> => 
 
 const startSlirp = async (way: ReadonlyArray<string>, options: NetworkOptions): Promise<ProcessIdentity> => {
   const slirp = spawn(
-    "slirp4netns",
+    "prlimit",
     [
+      ...["--core=0", `--nofile=${OPEN_FILES_MAX}`, "--", "slirp4netns"],
       ...["--disable-host-loopback", "--enable-sandbox", "--enable-seccomp", `--mtu=${MTU_BYTES}`],
       ...["--exit-fd=3", "--ready-fd=4", ...way, DEVICE]
     ],
@@ -104,6 +110,7 @@ const startSlirp = async (way: ReadonlyArray<string>, options: NetworkOptions): 
     }
   )
   slirp.unref()
+  if (slirp.pid !== undefined) await enterCgroups(options.cgroups ?? [], slirp.pid)
   const ready = slirp.stdio[4] as Readable
   try {
     await new Promise<void>((resolve, reject) => {

@@ -18,7 +18,8 @@ import {
   cgroupOomKills,
   detectCgroups,
   NO_CGROUPS,
-  releaseCgroups
+  releaseCgroups,
+  servingCgroups
 } from "../linux/cgroups.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
@@ -211,7 +212,8 @@ export class NamespaceHost {
       if (this.live.get(sandboxId) !== live || init === null || !isUp(record) || !hasLostNetwork(record)) return null
       try {
         const mark = markOf(this.layout.instance, sandboxId, generation)
-        const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, mark })
+        const cgroups = servingCgroups(this.cgroups, sandboxId)
+        const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, cgroups, mark })
         live.record = { ...record, network }
         await this.layout.state(sandboxId).writeRuntime(live.record)
         return `The network of Sandbox ${sandboxId} had died and was started anew.`

@@ -55,7 +55,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     await openVolume(place, spec.volumeBytes, uid)
     await freshTemporary(place, uid, serves)
     await removeConsoles(place.folder)
-    const way = { monitor, init: null, isRoot: uid !== null, mark: layout.marker(spec) }
+    const way = { monitor, init: null, isRoot: uid !== null, cgroups: serves, mark: layout.marker(spec) }
     let network: ProcessIdentity | null = null
     if (networkEnabled && uid === null) {
       launched.makeNetwork()

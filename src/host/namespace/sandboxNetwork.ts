@@ -11,6 +11,8 @@ export interface SandboxNetwork {
   readonly monitor: ProcessIdentity
   readonly init: ProcessIdentity | null
   readonly isRoot: boolean
+  /** Files of the Sandbox's cgroups, outside of what is delegated to it: it pays for what it makes slirp4netns do. */
+  readonly cgroups: ReadonlyArray<string>
   /** See `MARKER`. */
   readonly mark: string
 }
@@ -21,6 +23,7 @@ export const connectSandbox = (it: SandboxNetwork, lifeFd: number): Promise<Proc
     pid: (it.isRoot ? (it.init ?? it.monitor) : it.monitor).pid,
     throughUserNamespace: !it.isRoot,
     lifeFd,
+    cgroups: it.cgroups,
     environment: { [MARKER]: it.mark }
   })
 

@@ -9,6 +9,8 @@ import type { HostRoom } from "./HostRoom.ts"
 import type { LiveMachines } from "./LiveMachines.ts"
 import { killProcess, saveState } from "./Machine.ts"
 import { machineFiles } from "./machineArguments.ts"
+import { removeMachineCgroups } from "./machineCgroups.ts"
+import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
@@ -18,11 +20,13 @@ const STALLED_HALT_TIMEOUT_MS = 3_000
 const FLUSH_TIMEOUT_MS = 20_000
 
 export class Endings {
+  private readonly host: QemuHost
   private readonly live: LiveMachines
   private readonly room: HostRoom
   private readonly uids: HostUsers
 
-  constructor(live: LiveMachines, room: HostRoom, uids: HostUsers) {
+  constructor(host: QemuHost, live: LiveMachines, room: HostRoom, uids: HostUsers) {
+    this.host = host
     this.live = live
     this.room = room
     this.uids = uids
@@ -56,6 +60,8 @@ export class Endings {
       if (process !== null) yield* killProcess(process)
       // It ends by itself when QEMU has; this is for one that does not.
       if (record.network !== null) signal(record.network, "SIGKILL")
+      // Waited for: a machine that wakes has the same.
+      yield* Effect.promise(() => removeMachineCgroups(this.host.cgroups, record.uuid))
     })
   }
 

@@ -9,6 +9,7 @@ import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/Proc
 import { type Launched, withRoomToConnect } from "./launch.ts"
 import { agentAnswers, connectMachine, disconnect, type Machine } from "./Machine.ts"
 import { Descriptor } from "./machineArguments.ts"
+import { cgroupsOf } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import { isRunning, isStalled, isWorthTrying, likelyReason, type StallReason, stallOf } from "./Stall.ts"
@@ -139,7 +140,7 @@ export class LiveMachines {
       const lifeFd = yield* attempt("finding a machine's life pipe", () =>
         reopenLifePipe(machine.process, Descriptor.life)
       )
-      const network = yield* networkFor({ process: machine.process, lifeFd })
+      const network = yield* networkFor({ process: machine.process, lifeFd }, cgroupsOf(this.host.cgroups, record))
       live.record = { ...record, network }
       yield* attempt("writing a record", () => folder.write(live.record))
       yield* Effect.logWarning(`The network of Sandbox ${record.sandboxId} had died and was started anew.`)
@@ -215,12 +216,12 @@ export const hasLostNetwork = ({ record, expected }: LiveMachine): boolean =>
   !expected && record.network !== null && !isAlive(record.network)
 
 /** The process that is the way out of a machine's network namespace; null when it has none. Closes the life pipe. */
-export const networkFor = ({
-  process,
-  lifeFd
-}: Pick<Launched, "process" | "lifeFd">): Effect.Effect<ProcessIdentity | null, RuntimeUnavailable> => {
+export const networkFor = (
+  { process, lifeFd }: Pick<Launched, "process" | "lifeFd">,
+  cgroups: ReadonlyArray<string>
+): Effect.Effect<ProcessIdentity | null, RuntimeUnavailable> => {
   if (lifeFd === null) return Effect.succeed(null)
   return attempt("connecting a machine's network", () =>
-    connectNetwork({ pid: process.pid, throughUserNamespace: false, lifeFd })
+    connectNetwork({ pid: process.pid, throughUserNamespace: false, lifeFd, cgroups })
   ).pipe(Effect.ensuring(Effect.sync(() => closeSync(lifeFd))))
 }

@@ -9,12 +9,14 @@ import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../../runtime/Guest.ts"
 import type { InventoryEntry, RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
+import { allCgroupNames, releaseCgroups } from "../linux/cgroups.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { Turns } from "../linux/Turns.ts"
 import { Endings } from "./Endings.ts"
 import { HostRoom } from "./HostRoom.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
 import type { MachineShape } from "./machineArguments.ts"
+import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
@@ -46,7 +48,7 @@ export class Machines {
     const room = new HostRoom(host, settings, this.users)
     const permits = Semaphore.makeUnsafe(settings.parallelStarts)
     this.live = new LiveMachines(host, news)
-    this.endings = new Endings(this.live, room, this.users)
+    this.endings = new Endings(host, this.live, room, this.users)
     this.templates = new Templates(host)
     const parts = { host, room, live: this.live, templates: this.templates, permits }
     const max = host.qemu.clones ? settings.vmSpares : 0
@@ -54,36 +56,43 @@ export class Machines {
     this.starts = new Starts({ ...parts, settings, spares: this.spares })
   }
 
-  /** Connects to every machine that outlived the service, and reports those that did not. */
-  readonly adoptAll: Effect.Effect<void> = Effect.suspend(() =>
-    Effect.flatMap(
-      Effect.tap(
-        Effect.promise(() => sandboxFolders(this.host.root)),
-        (folders) => this.settleUsers(folders)
-      ),
-      (folders) =>
-        Effect.forEach(
-          folders,
-          (folder) =>
-            isSpare(folder.sandboxId)
-              ? Effect.ignore(this.destroy(folder.sandboxId))
-              : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)),
-          { concurrency: ADOPTIONS_AT_ONCE, discard: true }
-        )
-    )
-  )
-
-  private settleUsers(folders: ReadonlyArray<SandboxFolder>): Effect.Effect<void> {
-    return Effect.gen({ self: this }, function* () {
+  /** Brings in order what an earlier service left. Succeeds with what may be done beside the start: `adopt`. */
+  readonly settle: Effect.Effect<Effect.Effect<void>> = Effect.suspend(() =>
+    Effect.gen({ self: this }, function* () {
+      const folders = yield* Effect.promise(() => sandboxFolders(this.host.root))
       const records = yield* Effect.promise(() => Promise.all(folders.map((folder) => folder.read())))
       const known = records.flatMap((record) => (record === null ? [] : [record]))
       const shared = yield* Effect.promise(() => this.users.settle(known))
       if (shared.length > 0) yield* Effect.logWarning(sharedUsers(shared))
+      const uuids = new Set(known.map(({ uuid }) => uuid))
+      const left = allCgroupNames(this.host.cgroups).filter((name) => !uuids.has(name))
+      return Effect.andThen(
+        this.adopt(folders),
+        Effect.promise(() => Promise.all(left.map((name) => removeMachineCgroups(this.host.cgroups, name))))
+      )
     })
+  )
+
+  /** Connects to every machine that outlived the service, and reports those that did not. */
+  private adopt(folders: ReadonlyArray<SandboxFolder>): Effect.Effect<void> {
+    return Effect.forEach(
+      folders,
+      (folder) =>
+        isSpare(folder.sandboxId)
+          ? Effect.ignore(this.destroy(folder.sandboxId))
+          : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)),
+      { concurrency: ADOPTIONS_AT_ONCE, discard: true }
+    )
   }
 
   /** Our connections end; the machines run on, but for those that are nobody's. */
-  readonly release: Effect.Effect<void> = Effect.suspend(() => Effect.andThen(this.spares.close, this.live.release))
+  readonly release: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.andThen(
+      Effect.andThen(this.spares.close, this.live.release),
+      // What is empty.
+      Effect.promise(() => releaseCgroups(this.host.cgroups))
+    )
+  )
 
   /** Gives every machine whose way out of its network namespace has died another one. */
   readonly mendNetworks: Effect.Effect<void> = Effect.suspend(() =>

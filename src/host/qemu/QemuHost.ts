@@ -1,7 +1,9 @@
 /** What this host runs machines with, found out and prepared once at start. */
+import { createHash } from "node:crypto"
 import { chmod, mkdir } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import type { SettingsShape } from "../../Config.ts"
+import { type CgroupHost, detectCgroups, NO_CGROUPS } from "../linux/cgroups.ts"
 import { missingPackages } from "../linux/programs.ts"
 import { type Choice, chooseAccelerator } from "./Accelerator.ts"
 import { prepareGuestImage } from "./GuestImage.ts"
@@ -19,6 +21,10 @@ export interface QemuHost extends TemplateHost {
   /** Folder of the Sandboxes' machines. */
   readonly root: string
   readonly choice: Choice
+  /** Where the machines' cgroups are, as root. */
+  readonly cgroups: CgroupHost
+  /** The same, made anew where another process of this data folder has removed what was empty. */
+  readonly makeCgroups: () => CgroupHost
   /** Null when machines can have a network; else one sentence. */
   readonly networkObstacle: string | null
   readonly isRoot: boolean
@@ -33,6 +39,9 @@ const PROGRAMS: Readonly<Record<string, (typeof runtimePackages)[number]>> = {
   unshare: "util-linux",
   prlimit: "util-linux"
 }
+
+/** Tells this driver's cgroups from those of another service on this host. */
+const instanceOf = (root: string): string => `atoll-vm-${createHash("sha256").update(root).digest("hex").slice(0, 12)}`
 
 const findNetworkObstacle = (isRoot: boolean): string | null => {
   if (!isRoot) return "the service is not root, and joining a machine's network namespace needs it"
@@ -74,6 +83,8 @@ export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, M
           firstUid: isRoot ? settings.vmUidFirst + 1 : null,
           root,
           isRoot,
+          cgroups: isRoot ? detectCgroups(instanceOf(root), true) : NO_CGROUPS,
+          makeCgroups: () => (isRoot ? detectCgroups(instanceOf(root), true) : NO_CGROUPS),
           networkObstacle: findNetworkObstacle(isRoot),
           answerTimeoutMs: settings.vmAnswerTimeoutMs
         }
@@ -94,6 +105,9 @@ export const statementsOf = (host: QemuHost): ReadonlyArray<string> => [
   host.isRoot
     ? "Each QEMU runs as a user of its own, without capabilities, in an empty network namespace, with its system calls filtered."
     : "Every QEMU runs as the service's own user, with its system calls filtered: run the service as root to give each its own.",
+  host.cgroups.enforced.cpu || host.cgroups.enforced.memory
+    ? "QEMU and its network are bounded by cgroups, beside what the machine itself has."
+    : "QEMU's own use of processors and memory is not bounded: no writable cgroup controller on this host.",
   "A volume's size is enforced: it is a disk of its own. Memory and processors are the machine's own.",
   host.networkObstacle === null
     ? "Network is filtered outside the machine: this host, private and link-local addresses are unreachable; there is no IPv6."

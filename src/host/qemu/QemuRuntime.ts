@@ -70,7 +70,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     const machines = new Machines(host, settings, { downs, stalls })
     yield* Effect.addFinalizer(() => machines.release)
     // Not waited for: whoever needs one of them waits for that one, and a guest that is slow to answer delays nobody's start.
-    yield* Effect.forkScoped(machines.adoptAll)
+    yield* Effect.forkScoped(yield* machines.settle)
     yield* worker("machine networks", machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS))))
     yield* worker("machine looks", machines.look.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS))))
     // Templates and spares are made ahead of the first Sandbox, not by it.

@@ -6,6 +6,7 @@ import { networkFor } from "./LiveMachines.ts"
 import { launch, takeRoomToConnect } from "./launch.ts"
 import { connectMachine, killProcess, type Machine } from "./Machine.ts"
 import { fileMaxBytes, type MachineShape, machineArguments, type Start } from "./machineArguments.ts"
+import { cgroupsOf, limitMachine, removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 
@@ -35,8 +36,13 @@ export const runMachine = <A>(
       })
     )
     const bring = Effect.gen(function* () {
+      // First: who serves the machine enters the same.
+      yield* attempt("limiting a machine", () => limitMachine(host.makeCgroups(), record, launched.process.pid))
       const [network, machine] = yield* Effect.all(
-        [networkFor(launched), connectMachine(folder, launched.process, host.answerTimeoutMs)],
+        [
+          networkFor(launched, cgroupsOf(host.cgroups, record)),
+          connectMachine(folder, launched.process, host.answerTimeoutMs)
+        ],
         {
           concurrency: 2
         }
@@ -54,6 +60,11 @@ export const runMachine = <A>(
       (said) => Effect.fail(unavailable(`QEMU ended while the machine was starting: ${said}`))
     )
     return yield* Effect.raceFirst(bring, diedEarly).pipe(
-      Effect.tapError(() => Effect.ignore(killProcess(launched.process)))
+      Effect.tapError(() =>
+        Effect.andThen(
+          Effect.ignore(killProcess(launched.process)),
+          Effect.promise(() => removeMachineCgroups(host.cgroups, record.uuid))
+        )
+      )
     )
   })

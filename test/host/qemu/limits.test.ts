@@ -1,0 +1,73 @@
+/** What carries a machine on the host is bounded together, where the host has cgroups to do it with. */
+import { existsSync, readdirSync, readFileSync } from "node:fs"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { detectCgroups } from "../../../src/host/linux/cgroups.ts"
+import { Runtime } from "../../../src/runtime/Runtime.ts"
+import { eventually } from "../../runtime/contract/commands.ts"
+import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { driverOn, scopedFolder, TIMEOUT_MS, unusable } from "./TestMachines.ts"
+
+const isRoot = process.getuid?.() === 0
+const hasCpu = isRoot && detectCgroups("atoll", false).enforced.cpu
+
+/** Of each hierarchy, the cgroup that a process is in. */
+const cgroupsOf = (pid: number): ReadonlyArray<string> =>
+  readFileSync(`/proc/${pid}/cgroup`, "utf8")
+    .split("\n")
+    .filter((line) => /:(cpu|memory|pids|cpu,cpuacct|):/.test(line))
+
+describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
+  it.live(
+    "QEMU and slirp4netns are in one cgroup of the machine's own, which goes with it",
+    () =>
+      Effect.scoped(
+        Effect.flatMap(scopedFolder, (folder) =>
+          Effect.provide(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              if (!driver.capabilities.networkFiltered) return
+              yield* driver.provision(sandboxSpec("bounded", { networkEnabled: true }))
+              const {
+                process: qemu,
+                network,
+                uuid
+              } = JSON.parse(readFileSync(`${folder}/runtime/qemu/bounded/record.json`, "utf8")) as {
+                process: { pid: number }
+                network: { pid: number }
+                uuid: string
+              }
+              const groups = cgroupsOf(qemu.pid)
+              expect(groups.length).toBeGreaterThan(0)
+              for (const line of groups) expect(line.endsWith(`/${uuid}`)).toBe(true)
+              expect(cgroupsOf(network.pid)).toEqual(groups)
+              expect(readFileSync(`/proc/${network.pid}/limits`, "utf8")).toMatch(/Max open files\s+8192\s+8192/)
+              // Another slirp4netns is bounded as the first one.
+              process.kill(network.pid, "SIGKILL")
+              const next = () =>
+                (
+                  JSON.parse(readFileSync(`${folder}/runtime/qemu/bounded/record.json`, "utf8")) as {
+                    network: { pid: number }
+                  }
+                ).network.pid
+              yield* eventually(Effect.sync(() => next() !== network.pid))
+              expect(cgroupsOf(next())).toEqual(groups)
+              yield* driver.destroy("bounded")
+              yield* eventually(Effect.sync(() => leftOf(uuid).length === 0))
+            }),
+            driverOn(folder)
+          )
+        )
+      ),
+    TIMEOUT_MS
+  )
+})
+
+/** Cgroups of that name in any hierarchy. */
+const leftOf = (uuid: string): ReadonlyArray<string> =>
+  readdirSync("/sys/fs/cgroup").flatMap((hierarchy) =>
+    readdirSync(`/sys/fs/cgroup/${hierarchy}`, { withFileTypes: true })
+      .filter((it) => it.isDirectory() && it.name.startsWith("atoll-vm-"))
+      .map(({ name }) => `/sys/fs/cgroup/${hierarchy}/${name}/${uuid}`)
+      .filter((path) => existsSync(path))
+  )
