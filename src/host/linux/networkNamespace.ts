@@ -110,7 +110,8 @@ const startSlirp = async (way: ReadonlyArray<string>, options: NetworkOptions): 
     }
   )
   slirp.unref()
-  if (slirp.pid !== undefined) await enterCgroups(options.cgroups ?? [], slirp.pid)
+  // The kernel takes its time for each; nobody's start waits for it.
+  if (slirp.pid !== undefined) void enterCgroups(options.cgroups ?? [], slirp.pid)
   const ready = slirp.stdio[4] as Readable
   try {
     await new Promise<void>((resolve, reject) => {

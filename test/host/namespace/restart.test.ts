@@ -6,6 +6,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Option, Stream } from "effect"
+import { detectCgroups } from "../../../src/host/linux/cgroups.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { commandSpec, eventually, gather, output, shell } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
@@ -14,6 +15,12 @@ import { instanceOf, processesOf, tracesOf } from "./traces.ts"
 
 const initOf = (dataDir: string, sandboxId: string): number =>
   JSON.parse(readFileSync(join(dataDir, "runtime", "namespace", sandboxId, "runtime.json"), "utf8")).init.pid
+
+/** The cgroups that bound a process's use of processors, memory and pids. */
+const boundsOf = (pid: number): ReadonlyArray<string> =>
+  readFileSync(`/proc/${pid}/cgroup`, "utf8")
+    .split("\n")
+    .filter((line) => /:(cpu|memory|pids|cpu,cpuacct):/.test(line))
 
 const commandOf = (pid: number): string => {
   try {
@@ -226,12 +233,18 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
           const before = yield* routes
           expect(before).toContain("default via 10.0.2.2 dev tap0")
           const slirp = processesOf(instanceOf(path)).find((pid) => commandOf(pid) === "slirp4netns")!
+          const isBounded = (pid: number) =>
+            boundsOf(pid).length > 0 && boundsOf(pid).every((line) => line.endsWith("/online"))
+          const mayBound = isRoot && detectCgroups("atoll", false).enforced.cpu
+          if (mayBound) expect(isBounded(slirp)).toBe(true)
           process.kill(slirp, "SIGKILL")
           yield* eventually(Effect.map(routes, (it) => !it.includes("tap0")))
           yield* eventually(Effect.map(routes, (it) => it === before))
           yield* eventually(
             Effect.sync(() => processesOf(instanceOf(path)).some((pid) => commandOf(pid) === "slirp4netns"))
           )
+          const next = processesOf(instanceOf(path)).find((pid) => commandOf(pid) === "slirp4netns")!
+          if (mayBound) yield* eventually(Effect.sync(() => isBounded(next)))
         })
       )
     }).pipe(Effect.scoped)

@@ -40,7 +40,7 @@ describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
               const groups = cgroupsOf(qemu.pid)
               expect(groups.length).toBeGreaterThan(0)
               for (const line of groups) expect(line.endsWith(`/${uuid}`)).toBe(true)
-              expect(cgroupsOf(network.pid)).toEqual(groups)
+              yield* eventually(Effect.sync(() => String(cgroupsOf(network.pid)) === String(groups)))
               expect(readFileSync(`/proc/${network.pid}/limits`, "utf8")).toMatch(/Max open files\s+8192\s+8192/)
               // Another slirp4netns is bounded as the first one.
               process.kill(network.pid, "SIGKILL")
@@ -51,7 +51,7 @@ describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
                   }
                 ).network.pid
               yield* eventually(Effect.sync(() => next() !== network.pid))
-              expect(cgroupsOf(next())).toEqual(groups)
+              yield* eventually(Effect.sync(() => String(cgroupsOf(next())) === String(groups)))
               yield* driver.destroy("bounded")
               yield* eventually(Effect.sync(() => leftOf(uuid).length === 0))
             }),
