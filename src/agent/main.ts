@@ -91,6 +91,8 @@ const host: CommandHost = {
 process.stdout.on("error", () => {})
 process.stderr.on("error", () => {})
 process.on("SIGPIPE", () => {})
+// Without a listener it opens the inspector, to whoever may send it.
+process.on("SIGUSR1", () => {})
 
 const table = new ProcessTable(host)
 const server = makeServer({

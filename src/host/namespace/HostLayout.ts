@@ -8,8 +8,8 @@
  *     <data>/runtime/namespace/.run/          the same without root
  *     <cgroup hierarchy>/atoll-<digest>/<sandboxId>
  */
-import { createHash } from "node:crypto"
-import { chmodSync, existsSync, mkdirSync, realpathSync, statSync } from "node:fs"
+import { createHash, randomUUID } from "node:crypto"
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, realpathSync, statSync } from "node:fs"
 import { copyFile, readdir, rename, rm, rmdir, unlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
 import { FileLock } from "../../fileLock/FileLock.ts"
@@ -22,6 +22,7 @@ import { SandboxState } from "./SandboxState.ts"
 import { writeSystemFiles } from "./systemFiles.ts"
 import { canMountImages, type VolumePlace } from "./volume.ts"
 
+const SHARED_FOLDER = "/var/cache/atoll"
 /** Removing what is shared takes milliseconds. */
 const LOCK_WAIT_SECONDS = 30
 
@@ -58,7 +59,7 @@ export class HostLayout {
     for (const folder of [layout.stateFolder, layout.runFolder]) chmodSync(folder, layout.isRoot ? 0o711 : 0o700)
     layout.volumesEnforced = layout.isRoot && (await canMountImages(layout.runFolder))
     layout.agent = await agentBundle(layout.runFolder)
-    layout.node = await layout.reachableNode()
+    layout.node = await layout.sealedNode()
     const shared = await publicConfiguration()
     for (const networkEnabled of [true, false])
       await writeSystemFiles(layout.etc(networkEnabled), networkEnabled, shared)
@@ -121,17 +122,33 @@ export class HostLayout {
     return markOf(this.instance, sandboxId, generation)
   }
 
-  /** This Node, or a copy of it where the users of Sandboxes can reach it. */
-  private async reachableNode(): Promise<string> {
-    const node = realpathSync(process.execPath)
-    if (!this.isRoot || isOpenToAll(node)) return node
-    const copy = join(this.runFolder, `node-${process.version}`)
+  /**
+   * A copy of this Node that can be executed and not read. The kernel keeps such a program's memory to itself: commands are of the agent's own user, and
+   * would else write it through `/proc/PID/mem`. As root it is the host's, made once for each version of Node.
+   *
+   * @source Linux fs/exec.c would_dump
+   */
+  private async sealedNode(): Promise<string> {
+    const folder = this.isRoot ? sharedFolder(this.runFolder) : this.stateFolder
+    const copy = join(folder, `.node-${process.version}`)
     if (!existsSync(copy)) {
-      await copyFile(node, `${copy}.new`)
-      chmodSync(`${copy}.new`, 0o755)
-      await rename(`${copy}.new`, copy)
+      const unfinished = `${copy}-${randomUUID()}`
+      await copyFile(realpathSync(process.execPath), unfinished)
+      chmodSync(unfinished, 0o111)
+      await rename(unfinished, copy)
     }
     return copy
+  }
+}
+
+/** Where the users of Sandboxes can reach what all Atolls of this host share; `otherwise`, where there is no such place. */
+const sharedFolder = (otherwise: string): string => {
+  try {
+    mkdirSync(SHARED_FOLDER, { recursive: true, mode: 0o755 })
+    accessSync(SHARED_FOLDER, constants.W_OK)
+    return isOpenToAll(SHARED_FOLDER) ? SHARED_FOLDER : otherwise
+  } catch {
+    return otherwise
   }
 }
 

@@ -39,6 +39,7 @@ describe.skipIf(skipped(reason))("namespace driver without root", () => {
       if (told.networkEnabled) expect(told.mended).toContain("had died and was started anew")
       expect(told.routesAgain).toBe(told.routes)
       if (told.networkEnabled) expect(told.routes).toContain("prohibit 169.254.0.0/16")
+      expect(told.sealed).toMatch(/^cat: \/proc\/\d+\/maps: Permission denied$/)
       expect(told.change).toContain("Operation not permitted")
       expect(processesOf(instanceOf(folder))).toEqual([])
     } finally {
