@@ -42,14 +42,16 @@ export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway
   choosing.shouldUpgradeCallback = (request) => mayChange(request) && gateways.some((gateway) => gateway.takes(request))
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
   server.emit = (event: string, ...args: Array<unknown>): boolean => {
-    if (event !== "request" && event !== "upgrade") return passOn(event, ...args)
+    if (event !== "request" && event !== "upgrade" && event !== "checkContinue") return passOn(event, ...args)
     const request = args[0] as IncomingMessage
     const gateway = gateways.find((one) => one.takes(request))
     if (gateway === undefined) {
-      if (withinMs > 0) boundArrival(request, withinMs)
+      // What is asked whether to continue comes again as a request.
+      if (withinMs > 0 && event === "request") boundArrival(request, withinMs)
       return passOn(event, ...args)
     }
-    if (event === "request") gateway.request(request, args[1] as ServerResponse)
+    if (event === "checkContinue") (args[1] as ServerResponse).writeContinue()
+    if (event !== "upgrade") gateway.request(request, args[1] as ServerResponse)
     else gateway.upgrade(request, args[1] as Duplex, args[2] as Buffer)
     return true
   }

@@ -6,12 +6,9 @@
 import type { IncomingMessage } from "node:http"
 import { Effect } from "effect"
 import { type InvalidRequest, PayloadTooLarge, UnsupportedMediaType } from "../../schemas/Errors.ts"
-import { fileContentMaxBytes, jsonBodyMaxBytes, jsonDepthMax } from "../../schemas/Limits.ts"
+import { jsonBodyMaxBytes, jsonDepthMax } from "../../schemas/Limits.ts"
+import { hasBody } from "../gateway/discardRest.ts"
 import { invalidRequest } from "./ErrorResponse.ts"
-
-/** What a refused sender may still send before the connection is cut: a whole file, so that whoever keeps to the limits reads the answer. */
-const lingerMaxBytes = fileContentMaxBytes
-const lingerMs = 2000
 
 const utf8 = new TextDecoder("utf-8", { fatal: true })
 
@@ -31,30 +28,6 @@ export const isMediaType = (request: IncomingMessage, expected: string): boolean
   return expected === "application/json"
     ? isJson(contentType)
     : contentType.split(";", 1)[0]!.trim().toLowerCase() === expected
-}
-
-export const hasBody = ({ headers }: IncomingMessage): boolean =>
-  headers["transfer-encoding"] !== undefined ||
-  (headers["content-length"] !== undefined && Number(headers["content-length"]) !== 0)
-
-/**
- * For an answer that does not need the rest of its request: lets the sender finish within bounds, so that it reads the answer instead of
- * a reset, and cuts the connection beyond them. Does nothing when the request was read to its end or is being read.
- */
-export const discardRest = (request: IncomingMessage): void => {
-  if (request.complete || request.listenerCount("data") > 0 || !hasBody(request)) return
-  let left = lingerMaxBytes
-  const cut = (): void => {
-    if (!request.complete) request.socket.destroy()
-  }
-  const timer = setTimeout(cut, lingerMs).unref()
-  request.once("close", () => clearTimeout(timer))
-  request.on("data", (chunk: Buffer) => {
-    left -= chunk.length
-    if (left < 0) cut()
-  })
-  request.on("error", () => {})
-  request.resume()
 }
 
 const tooLarge = (limitBytes: number) => new PayloadTooLarge({ details: { limitBytes } })

@@ -5,9 +5,12 @@
  */
 import { createServer, type Server } from "node:http"
 import type { Duplex } from "node:stream"
+import { fileContentMaxBytes } from "../../schemas/Limits.ts"
+import { noteUnasked } from "../gateway/discardRest.ts"
 import { endSoon } from "../gateway/socketEnd.ts"
 import { holdEarlyRequests } from "./EarlyRequests.ts"
 import { errorBody, invalidRequest } from "./ErrorResponse.ts"
+import { PatientResponse } from "./PatientResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { requestIdFrom } from "./RequestId.ts"
 
@@ -40,6 +43,7 @@ const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
 
 export const protocolServer = (): Server => {
   const server = createServer({
+    ServerResponse: PatientResponse,
     maxHeaderSize: headMaxBytes,
     headersTimeout: headWithinMs,
     requestTimeout: requestWithinMs,
@@ -49,6 +53,15 @@ export const protocolServer = (): Server => {
   })
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1); by default the answer would be a bare 417.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
+  // Who asks before he sends is not told to go on with what no endpoint takes: his answer comes at once, without the body.
+  server.on("checkContinue", (request, response) => {
+    if (Number(request.headers["content-length"] ?? 0) <= fileContentMaxBytes) response.writeContinue()
+    else {
+      noteUnasked(request)
+      response.shouldKeepAlive = false
+    }
+    server.emit("request", request, response)
+  })
   server.on("clientError", refuse)
   holdEarlyRequests(server)
   return server

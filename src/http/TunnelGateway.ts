@@ -21,6 +21,7 @@ import {
   ServiceUnavailable,
   Unauthenticated
 } from "../../schemas/Errors.ts"
+import { discardRest } from "../gateway/discardRest.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
@@ -149,10 +150,10 @@ const make = Effect.gen(function* () {
       response.writeHead(errorStatus[error._tag], {
         "Content-Type": "application/json",
         "X-Request-Id": requestId,
-        ...headersOf(error),
-        ...(request.complete ? {} : { Connection: "close" })
+        ...headersOf(error)
       })
       response.end(errorBody(error, requestId))
+      discardRest(request)
     },
     upgrade: (request, socket, head) => {
       socket.on("error", () => {})

@@ -10,6 +10,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Cause, Context, Effect, Exit, FiberSet, Layer, Scope } from "effect"
 import { Settings } from "../Config.ts"
+import { discardRest } from "../gateway/discardRest.ts"
 import { LiveConnections, type Release } from "../gateway/LiveConnections.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
@@ -43,11 +44,11 @@ const answerPage = (request: IncomingMessage, response: ServerResponse, page: Pa
   response.writeHead(page.status, {
     ...page.headers,
     "Content-Type": page.contentType,
-    "Content-Length": Buffer.byteLength(page.body),
-    // What is left of the request's body is not read.
-    ...(request.complete ? {} : { Connection: "close" })
+    "Content-Length": Buffer.byteLength(page.body)
   })
   response.end(page.body)
+  request.unpipe()
+  discardRest(request)
 }
 
 const head = (status: number, reason: string, headers: ReadonlyArray<string>): string => {
@@ -221,6 +222,8 @@ const make = Effect.gen(function* () {
     const framing = framingOf(request)
     const path = pathOf(request)
     if (framing === null || path === null) {
+      // Whoever is before us may have understood another end of it.
+      response.shouldKeepAlive = false
       answerPage(request, response, previewPages.malformed(wantsHtml(request)))
       return
     }
