@@ -66,7 +66,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
     path: "src/host/namespace/",
-    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", fileLock, "schemas/", config]
+    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", fileLock, "schemas/", config, worker]
   },
   {
     path: "src/host/qemu/",

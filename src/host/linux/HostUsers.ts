@@ -17,7 +17,7 @@ export interface UserRange {
 export class UsersExhausted extends Error {}
 
 /** Where the register is: the first of these that can be made. Volumes keep their user over a reboot, so it should too. */
-const REGISTERS = ["/var/lib/atoll/users", "/run/atoll/users"]
+const REGISTERS = ["/var/lib/atoll-users", "/run/atoll-users"]
 
 /** One that is being taken has no folder yet. */
 const SETTLED_MS = 60_000

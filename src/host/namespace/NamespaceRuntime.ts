@@ -10,6 +10,7 @@ import {
   RuntimeUnavailable,
   RuntimeUnsupported
 } from "../../runtime/Runtime.ts"
+import { worker } from "../../worker/Worker.ts"
 import { UsersExhausted } from "../linux/HostUsers.ts"
 import { NamespaceHost } from "./NamespaceHost.ts"
 import { networkObstacle, probe, statementsOf } from "./probe.ts"
@@ -90,11 +91,10 @@ const console = (host: NamespaceHost): Stream.Stream<ConsoleChunk> =>
     )
   )
 
-/** Whatever goes wrong is said, and looked at again the next time. */
-const mendNetworks = (host: NamespaceHost): Effect.Effect<void> =>
-  Effect.tryPromise({ try: () => host.mendNetworks(), catch: unavailable }).pipe(
-    Effect.flatMap((told) => Effect.forEach(told, (it) => Effect.logWarning(it), { discard: true })),
-    Effect.catchCause((cause) => Effect.logWarning("The networks of Sandboxes could not be looked at", cause))
+const mendNetworks = (host: NamespaceHost): Effect.Effect<void, RuntimeUnavailable> =>
+  Effect.flatMap(
+    attempt(() => host.mendNetworks()),
+    (told) => Effect.forEach(told, (it) => Effect.logWarning(it), { discard: true })
   )
 
 export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.effect(
@@ -117,7 +117,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       }),
       (it) => Effect.promise(() => it.close())
     )
-    yield* mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS)), Effect.forkScoped)
+    yield* worker("sandbox networks", mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS))))
     return Runtime.of({
       driver: "namespace",
       kind: "namespace",

@@ -23,7 +23,7 @@ export const processesOf = (instance: string): ReadonlyArray<number> => {
 }
 
 /** Where all Atolls of this host write down whose a user is. */
-const USERS = "/var/lib/atoll/users"
+const USERS = "/var/lib/atoll-users"
 
 const ownerOf = (uid: string): string => {
   try {
