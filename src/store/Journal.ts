@@ -6,6 +6,7 @@
  *
  * @source design.md "The actor"; lab.md "Durable transitions" (two connections overlap one's fsync with the other's work)
  */
+import type { PgClient } from "@effect/sql-pg"
 import { Cause, Context, Effect, Layer, Queue } from "effect"
 import type { SqlError } from "effect/sql"
 import { vitalWorker } from "../worker/Worker.ts"
@@ -35,7 +36,7 @@ interface Load {
 }
 
 const batchMax = 256
-const writers = 2
+const writersDefault = 2
 
 let tokens = 0
 const tokenPrefix = `${process.pid.toString(36)}-${Date.now().toString(36)}-${Math.floor(Math.random() * 2 ** 32).toString(36)}-`
@@ -88,6 +89,8 @@ export class Journal extends Context.Service<
     Journal,
     Effect.gen(function* () {
       const sql = yield* JournalDatabase
+      // One a connection: ATOLL_JOURNAL_CONNECTIONS.
+      const writers = (sql.config as PgClient.PgPoolConfig).maxConnections ?? writersDefault
       const { untilServed, patiently } = yield* DatabaseWatch
       const commits = yield* Queue.unbounded<Job<EncodedCommit, CommitOutcome>>()
       const inserts = yield* Queue.unbounded<Job<EncodedInsert, CommitOutcome>>()

@@ -1,48 +1,17 @@
 /** The journal against a real database whose statements a test may hold, fail or cut after they were written. */
-import type { PgClient } from "@effect/sql-pg"
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Layer } from "effect"
+import { Deferred, Effect } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
-import { JournalDatabase } from "../../src/store/Database.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import type { ActorCommit, ActorInsert, CommitOutcome } from "../../src/store/JournalRecord.ts"
 import { Workers } from "../../src/worker/Worker.ts"
+import { journalOn, Wire } from "../support/JournalWire.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const fault = (code: string) =>
   new SqlError.SqlError({
     reason: new SqlError.UnknownError({ cause: Object.assign(new Error(`made up ${code}`), { code }) })
   })
-
-type Around = (
-  statement: string,
-  run: Effect.Effect<ReadonlyArray<object>, SqlError.SqlError>
-) => Effect.Effect<ReadonlyArray<object>, SqlError.SqlError>
-
-/** What stands between the journal and the database; a test sets it. */
-class Wire {
-  around: Around = (_, run) => run
-}
-
-const journalOn = (wire: Wire) =>
-  Layer.fresh(Journal.layer).pipe(
-    Layer.provide(
-      Layer.effect(
-        JournalDatabase,
-        Effect.map(
-          JournalDatabase,
-          (client) =>
-            new Proxy(client, {
-              get: (target, property, receiver) =>
-                property === "unsafe"
-                  ? (statement: string, parameters: ReadonlyArray<unknown>) =>
-                      wire.around(statement, target.unsafe<object>(statement, parameters))
-                  : Reflect.get(target, property, receiver)
-            }) as PgClient.PgClient
-        )
-      )
-    )
-  )
 
 const insertOf = (id: string): ActorInsert => ({
   row: {
