@@ -51,6 +51,8 @@ type Step = (typeof steps)[number]
 
 interface Way {
   readonly id: string
+  /** Of an access: what names it to its owner; `id` is its capability. */
+  readonly generationId?: string
   readonly expiresAt: number
   /** Ended by something other than time. */
   ended: boolean
@@ -163,16 +165,16 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
                 return
               }
               case "openAccess": {
-                const id = randomUUID()
+                const generationId = randomUUID()
                 const requested_at = now()
                 const request = { requested_at, ports: [5432] }
                 const made = await life.ask(
-                  life.accesses.create(accountId, sandboxId, { ...requestIdentity, generationId: id, request })
+                  life.accesses.create(accountId, sandboxId, { ...requestIdentity, generationId, request })
                 )
                 assert.strictEqual(Result.isSuccess(made), model.isRunning, step)
                 if (Result.isSuccess(made)) {
                   const id = made.success.capability
-                  model.accesses.push({ id, expiresAt: requested_at + hourMs, ended: false, held: [] })
+                  model.accesses.push({ id, generationId, expiresAt: requested_at + hourMs, ended: false, held: [] })
                 }
                 return
               }
@@ -185,16 +187,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
                   )
                 )
                 if (row === undefined) return
-                const [record] = await life.runtime.runPromise(
-                  sql<{ readonly capability: string }>`
-                    select payload ->> 'capability' as capability from actors
-                    where kind = 'serviceAccess' and snapshot -> 'context' ->> 'generationId' = ${row.id}`.pipe(
-                    Effect.orDie
-                  )
-                )
                 const revoked = await life.ask(life.accesses.revoke(accountId, sandboxId, row.id, requestIdentity))
                 assert.isTrue(Result.isSuccess(revoked), step)
-                model.accesses.find(({ id }) => id === record!.capability)!.ended = true
+                model.accesses.find(({ generationId }) => generationId === row.id)!.ended = true
                 return
               }
               case "useAccess": {

@@ -392,6 +392,8 @@ export const processContract = (
           freshKey(),
           shell("setsid sleep 7321 & (trap '' TERM; exec sleep 7322) & exit 0")
         )
+        yield* eventually(Effect.map(named("7321"), ({ length }) => length === 1))
+        yield* eventually(Effect.map(named("7322"), ({ length }) => length === 1))
         const [left] = yield* named("7321")
         expect(left).toMatchObject({ state: "sleeping", argv: ["sleep", "7321"] })
         expect(left!.memoryBytes).toBeGreaterThan(0)
