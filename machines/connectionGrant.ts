@@ -95,7 +95,7 @@ export const connectionGrantMachine = setup({
 }).createMachine({
   id: "connectionGrant",
   description: "Some seconds in which SSH connections to a running Sandbox may be opened.",
-  // `input?.`: XState runs this factory at every transition, without input, and throws the result away.
+  // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
     endpointId: input?.endpointId,
     accountId: input?.accountId,
@@ -103,7 +103,7 @@ export const connectionGrantMachine = setup({
     generation: input?.generation,
     publicKeys: input?.publicKeys,
     createdAt: input?.at,
-    expiresAt: input?.at + input?.grantMs,
+    expiresAt: Math.ceil(input?.at + input?.grantMs),
     connectedAt: null,
     endedAt: null,
     reason: null

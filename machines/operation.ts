@@ -122,7 +122,7 @@ export const operationMachine = setup({
 }).createMachine({
   id: "operation",
   description: "One command in a Sandbox, observable until after its end.",
-  // `input?.`: XState runs this factory at every transition, without input, and throws the result away.
+  // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
     operationId: input?.operationId,
     accountId: input?.accountId,
@@ -154,7 +154,7 @@ export const operationMachine = setup({
                 type: "schedule",
                 params: ({ context, event }) => ({
                   name: "timeout",
-                  at: event.at + (context.timeoutMs ?? 0),
+                  at: Math.ceil(event.at + (context.timeoutMs ?? 0)),
                   event: { type: "TIME_OUT" }
                 })
               }

@@ -94,7 +94,7 @@ export const previewMachine = setup({
 }).createMachine({
   id: "preview",
   description: "One host name for one port of a running Sandbox.",
-  // `input?.`: XState runs this factory at every transition, without input, and throws the result away.
+  // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
     previewSha256: input?.previewSha256,
     accountId: input?.accountId,
@@ -102,7 +102,7 @@ export const previewMachine = setup({
     generation: input?.generation,
     port: input?.port,
     createdAt: input?.at,
-    expiresAt: input?.at + input?.lifetimeMs,
+    expiresAt: Math.ceil(input?.at + input?.lifetimeMs),
     endedAt: null,
     reason: null
   }),

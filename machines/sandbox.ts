@@ -162,7 +162,7 @@ export const sandboxMachine = setup({
 }).createMachine({
   id: "sandbox",
   description: "One Sandbox, from its durable acceptance to the end of its volume.",
-  // `input?.`: XState runs this factory at every transition, without input, and throws the result away.
+  // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
     sandboxId: input?.sandboxId,
     accountId: input?.accountId,
@@ -197,7 +197,7 @@ export const sandboxMachine = setup({
           type: "schedule",
           params: ({ context }) => ({
             name: "boot",
-            at: context.updatedAt + context.bootTimeoutMs,
+            at: Math.ceil(context.updatedAt + context.bootTimeoutMs),
             event: { type: "BOOT_TIMEOUT", generation: context.generation }
           })
         }
@@ -276,7 +276,7 @@ export const sandboxMachine = setup({
           actions: [
             {
               type: "schedule",
-              params: ({ event }) => ({ name: "idle", at: event.until, event: { type: "IDLE_DUE" } })
+              params: ({ event }) => ({ name: "idle", at: Math.ceil(event.until), event: { type: "IDLE_DUE" } })
             }
           ],
           description: "It was used; it is looked at again when it could be idle at the earliest."

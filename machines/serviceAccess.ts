@@ -110,7 +110,7 @@ export const serviceAccessMachine = setup({
 }).createMachine({
   id: "serviceAccess",
   description: "A sealed capability for some ports of a running Sandbox.",
-  // `input?.`: XState runs this factory at every transition, without input, and throws the result away.
+  // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
     generationId: input?.generationId,
     accountId: input?.accountId,
@@ -119,7 +119,7 @@ export const serviceAccessMachine = setup({
     ports: input?.ports,
     requestedAt: input?.requestedAt,
     createdAt: input?.at,
-    expiresAt: input?.requestedAt + input?.lifetimeMs,
+    expiresAt: Math.ceil(input?.requestedAt + input?.lifetimeMs),
     endedAt: null,
     client: null,
     reason: null,

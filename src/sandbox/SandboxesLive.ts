@@ -249,7 +249,7 @@ const make = Effect.gen(function* () {
       limitOf
     )
 
-  /** A stopped Sandbox that boots answers `stopped` for an instant only if its boot failed. */
+  /** One that was deleted while its answer was waited for is not found. */
   const settled = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
     Effect.flatMap(answer, (sandbox) =>
       sandbox.status === "deleted" && before.status !== "deleted"

@@ -24,7 +24,7 @@ export class DatabaseUnusable extends Schema.TaggedError<DatabaseUnusable>()("Da
   message: Schema.String
 }) {}
 
-/** The journal's connections: every commit of transitions goes through them, and nothing else. */
+/** The journal's connections: commits and first revisions of actors, and what loads them. Creations with a quota go with their transaction. */
 export class JournalDatabase extends Context.Service<JournalDatabase, PgClient.PgClient>()(
   "atoll/store/JournalDatabase"
 ) {}

@@ -3,6 +3,7 @@ import { assert, describe, expect, it } from "vitest"
 import type { StateMeta } from "../../machines/meta.ts"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { decide, restore } from "../../src/actor/Transition.ts"
+import type { Deadlines } from "../../src/store/JournalRecord.ts"
 import { type MachineSource, machineSources } from "./MachineSource.ts"
 import { outcomeTable } from "./outcomeTable.ts"
 import { isEnd, isFollowed, plainVerdict, type Reached, walk } from "./walk.ts"
@@ -130,6 +131,13 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
   it("waits for nothing at its end", () => {
     for (const { key, snapshot } of reached.values()) {
       if (isEnd(snapshot)) assert.deepStrictEqual(JSON.parse(key).deadlines, {}, key)
+    }
+  })
+
+  it("waits for whole milliseconds only: the database keeps nothing else", () => {
+    for (const { key } of reached.values()) {
+      const deadlines: Deadlines = JSON.parse(key).deadlines
+      for (const { at } of Object.values(deadlines)) assert.isTrue(Number.isSafeInteger(at), key)
     }
   })
 

@@ -60,7 +60,7 @@ describe("the Operation machine", () => {
       const isTimed = snapshot.value === "running" && timeoutMs !== null
       assert.deepStrictEqual(
         JSON.parse(key).deadlines,
-        isTimed ? { timeout: { at: startedAt! + timeoutMs, event: { type: "TIME_OUT" } } } : {}
+        isTimed ? { timeout: { at: Math.ceil(startedAt! + timeoutMs), event: { type: "TIME_OUT" } } } : {}
       )
     }
   })

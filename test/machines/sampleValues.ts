@@ -5,13 +5,21 @@ import { namedTypes } from "./MachineSource.ts"
 /** Every event happens at this instant: times do not multiply the states. */
 export const at = 1_700_000_000_000
 
-const numberOf = (field: string) => (field === "at" || field.endsWith("At") ? at : field.endsWith("Ms") ? 60_000 : 1)
+/** Durations and instants that somebody else worked out need not be whole. */
+const numbersOf = (field: string) =>
+  field === "at" || field.endsWith("At")
+    ? [at]
+    : field.endsWith("Ms")
+      ? [60_000, 1500.5]
+      : field === "until"
+        ? [at + 60_000, at + 0.5]
+        : [1]
 
 /** @param field The name says what a number or a text is. */
 export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> => {
   switch (type.type) {
     case "TSNumberKeyword":
-      return [numberOf(field)]
+      return numbersOf(field)
     case "TSStringKeyword":
       return [`${field}-1`]
     case "TSBooleanKeyword":

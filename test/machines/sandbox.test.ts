@@ -34,6 +34,18 @@ describe("the Sandbox machine", () => {
     }
   })
 
+  it("never forgets a Sandbox that ran once: it neither expires nor fails any more, its volume is kept", () => {
+    let asked = 0
+    for (const { snapshot, steps } of reached) {
+      if ((snapshot.context as SandboxContext).startedAt === null) continue
+      for (const { event, to } of steps) {
+        if (snapshot.value === "pending" && event.type === "RUNTIME_REFUSED") asked++
+        assert.notInclude(["expired", "failed"], JSON.parse(to).value, `${snapshot.value} ${event.type}`)
+      }
+    }
+    assert.isAbove(asked, 0)
+  })
+
   it("refuses whatever the runtime says of another generation", () => {
     for (const { snapshot, steps } of reached) {
       const { generation } = snapshot.context as SandboxContext
@@ -69,7 +81,7 @@ describe("the Sandbox machine", () => {
         isWatched
           ? { idle: { at: 0, event: { type: "IDLE_DUE" } } }
           : snapshot.value === "pending"
-            ? { boot: { at: updatedAt + bootTimeoutMs, event: { type: "BOOT_TIMEOUT", generation } } }
+            ? { boot: { at: Math.ceil(updatedAt + bootTimeoutMs), event: { type: "BOOT_TIMEOUT", generation } } }
             : {}
       )
     }
