@@ -220,10 +220,10 @@ export const settings = {
     0,
     "Memory that all virtual machines together may have; 0: 85 % of the host's."
   ),
-  vmDiskReserveBytes: integer(
-    "ATOLL_VM_DISK_RESERVE_BYTES",
+  diskReserveBytes: integer(
+    "ATOLL_DISK_RESERVE_BYTES",
     1024 ** 3,
-    "Disk that stays free for the host when every volume is full."
+    "Disk that stays free for the host and its database when every volume is full; a Sandbox that needs of it is refused."
   ),
   vmSpares: integer(
     "ATOLL_VM_SPARES",

@@ -21,6 +21,7 @@ import {
   releaseCgroups,
   servingCgroups
 } from "../linux/cgroups.ts"
+import { diskObstacle } from "../linux/diskRoom.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { signal } from "../linux/ProcessIdentity.ts"
@@ -29,6 +30,7 @@ import { Trash } from "../linux/Trash.ts"
 import { Turns } from "../linux/Turns.ts"
 import { Turnstile } from "../linux/Turnstile.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
+import { allocatedBytes } from "../linux/volumeImage.ts"
 import { boot } from "./boot.ts"
 import { ConsoleTail } from "./ConsoleTail.ts"
 import { endProcesses } from "./endProcesses.ts"
@@ -42,9 +44,14 @@ export interface NamespaceOptions {
   readonly dataDir: string
   readonly processesMax: number
   readonly parallelStarts: number
+  /** Stays free on the disk when every volume is full. */
+  readonly diskReserveBytes: number
   /** Runs what the agent's client returns in the service's own Effect runtime. */
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
 }
+
+/** The disk has no room for another volume: one sentence for the operator. */
+export class DiskPromised extends Error {}
 
 interface Live {
   record: RuntimeRecord
@@ -68,6 +75,8 @@ export class NamespaceHost {
   private readonly watchers = new Set<() => void>()
   private looks = 0
   private readonly starts: Turnstile
+  /** One at a time: two must not both take the last room. */
+  private readonly admissions = new Turnstile(1)
   private readonly trash: Trash
 
   private constructor(options: NamespaceOptions, layout: HostLayout) {
@@ -121,8 +130,12 @@ export class NamespaceHost {
         }
       }
       await this.end(state)
-      const uid = state.spec()?.uid ?? (await this.users.take(sandboxId))
-      await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
+      const known = state.spec()
+      const uid = known?.uid ?? (await this.users.take(sandboxId))
+      await this.admissions.pass(async () => {
+        if (known === null) await this.admit(spec, uid)
+        await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
+      })
       await this.starts.pass(() => this.start(state, spec, uid))
     })
   }
@@ -235,6 +248,28 @@ export class NamespaceHost {
   watch(wake: () => void): () => void {
     this.watchers.add(wake)
     return () => this.watchers.delete(wake)
+  }
+
+  /** Every volume of its own size is promised all of it. */
+  private async admit({ sandboxId, volumeBytes }: SandboxSpec, uid: number | null): Promise<void> {
+    if (!this.layout.volumesEnforced) return
+    const held = await Promise.all(
+      this.layout.sandboxIds().map(async (id) => {
+        const state = this.layout.state(id)
+        const { image } = this.layout.volume(state)
+        const bytes = image === null ? 0 : (state.spec()?.volumeBytes ?? 0)
+        return { bytes, allocatedBytes: image === null ? 0 : ((await allocatedBytes(image)) ?? 0) }
+      })
+    )
+    const obstacle = await diskObstacle({
+      folder: this.layout.stateFolder,
+      held,
+      wanted: [{ bytes: volumeBytes, allocatedBytes: 0 }],
+      reserveBytes: this.options.diskReserveBytes
+    })
+    if (obstacle === null) return
+    await this.users.release(uid, sandboxId)
+    throw new DiskPromised(obstacle)
   }
 
   private async start(state: SandboxState, spec: SandboxSpec, uid: number | null): Promise<void> {

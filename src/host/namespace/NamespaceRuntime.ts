@@ -6,13 +6,14 @@ import {
   type ConsoleChunk,
   Runtime,
   type RuntimeDown,
-  RuntimeRefused,
+  type RuntimeRefused,
   RuntimeUnavailable,
   RuntimeUnsupported
 } from "../../runtime/Runtime.ts"
 import { worker } from "../../worker/Worker.ts"
 import { UsersExhausted } from "../linux/HostUsers.ts"
-import { NamespaceHost } from "./NamespaceHost.ts"
+import { hostFull } from "../linux/hostFull.ts"
+import { DiskPromised, NamespaceHost } from "./NamespaceHost.ts"
 import { networkObstacle, probe, statementsOf } from "./probe.ts"
 import { LoopDevicesExhausted } from "./volume.ts"
 
@@ -33,18 +34,17 @@ const unavailable = (cause: unknown): RuntimeUnavailable =>
 const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, RuntimeUnavailable> =>
   Effect.uninterruptible(Effect.tryPromise({ try: act, catch: unavailable }))
 
-const refused = (cause: unknown): RuntimeRefused | RuntimeUnavailable => {
-  if (cause instanceof LoopDevicesExhausted || cause instanceof UsersExhausted) {
-    return new RuntimeRefused({
-      code: "HOST_FULL",
-      message: `This host has no room for another Sandbox: ${cause.message}`
-    })
-  }
-  if (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message)) {
-    return new RuntimeRefused({ code: "HOST_FULL", message: "This host's disk is full" })
-  }
-  return unavailable(cause)
-}
+const isFull = (cause: unknown): cause is Error =>
+  cause instanceof LoopDevicesExhausted ||
+  cause instanceof UsersExhausted ||
+  cause instanceof DiskPromised ||
+  (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message))
+
+/** What the host has not is the operator's to know. */
+const refused = (cause: unknown): Effect.Effect<never, RuntimeRefused | RuntimeUnavailable> =>
+  isFull(cause)
+    ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
+    : Effect.fail(unavailable(cause))
 
 /** Looks at the ends of whole intervals fall together, and wake the process once. */
 const untilEnd = (intervalMs: number): number => 1 + Math.ceil(intervalMs - (performance.now() % intervalMs))
@@ -111,6 +111,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             dataDir: settings.dataDir,
             processesMax: settings.sandboxProcesses,
             parallelStarts: settings.parallelStarts,
+            diskReserveBytes: settings.diskReserveBytes,
             run
           }),
         catch: (cause) => new NamespacesUnusable({ message: unavailable(cause).message })
@@ -127,7 +128,9 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
         statements: statementsOf(host.cgroups, host.layout.volumesEnforced)
       },
       provision: (spec) =>
-        Effect.uninterruptible(Effect.tryPromise({ try: () => host.provision(spec), catch: refused })),
+        Effect.uninterruptible(
+          Effect.catch(Effect.tryPromise({ try: () => host.provision(spec), catch: (cause) => cause }), refused)
+        ),
       stop: (sandboxId) => attempt(() => host.stop(sandboxId)),
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
       suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),

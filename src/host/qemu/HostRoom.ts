@@ -63,7 +63,7 @@ export class HostRoom {
             folder: root,
             held: [...held.flatMap(({ files }) => files), ...(await this.filesOf(record, true))],
             wanted: [{ bytes: record.memoryBytes, allocatedBytes: 0 }],
-            reserveBytes: this.settings.vmDiskReserveBytes
+            reserveBytes: this.settings.diskReserveBytes
           })
         )
       ),
@@ -72,8 +72,8 @@ export class HostRoom {
   }
 
   private hasRoom(record: Wanted): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
-    const { vmMemoryBytes, vmDiskReserveBytes } = this.settings
-    const limits = { memoryBytes: vmMemoryBytes, diskReserveBytes: vmDiskReserveBytes }
+    const { vmMemoryBytes, diskReserveBytes } = this.settings
+    const limits = { memoryBytes: vmMemoryBytes, diskReserveBytes }
     return this.held(record.sandboxId).pipe(
       Effect.flatMap((held) =>
         attempt("measuring the host", async () => {

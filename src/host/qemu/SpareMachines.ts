@@ -5,6 +5,7 @@ import { Effect, Option, type Semaphore } from "effect"
 import { RuntimeRefused, type RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
+import { hostFull } from "../linux/hostFull.ts"
 import type { Endings } from "./Endings.ts"
 import type { HostRoom, NoRoom } from "./HostRoom.ts"
 import { giveName, giveNobodysIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
@@ -21,8 +22,6 @@ import { ensureVolume } from "./volume.ts"
 
 /** Commands that a machine runs before it is anybody's: by then most of what a first command needs is translated. */
 const SPARE_WARM_RUNS = 4
-/** What a tenant is told; what the host has and what its settings are is the operator's. */
-const HOST_FULL = "This host has no room for the Sandbox now. Try again later, or stop or delete another one."
 /** Until it is somebody's. */
 const HOSTNAME = "sandbox"
 
@@ -69,10 +68,7 @@ export class SpareMachines {
         Effect.flatMap(this.spares.drop, (madeRoom) => (madeRoom ? start : Effect.fail(refused)))
       ),
       Effect.catchTag("NoRoom", ({ detail }) =>
-        Effect.andThen(
-          Effect.logWarning(`A Sandbox was refused. ${detail}`),
-          Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: HOST_FULL }))
-        )
+        Effect.andThen(Effect.logWarning(`A Sandbox was refused. ${detail}`), Effect.fail(hostFull()))
       )
     )
   }
@@ -126,9 +122,7 @@ export class SpareMachines {
           ...{ sandboxId, generation: 0, vcpus, memoryBytes, volumeBytes, networkEnabled: network, accelerator },
           ...{ state: "starting", uuid: randomUUID(), process: null, network: null }
         })
-        .pipe(
-          Effect.catchTag("NoRoom", () => Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: HOST_FULL })))
-        )
+        .pipe(Effect.catchTag("NoRoom", () => Effect.fail(hostFull())))
       const template = yield* templates.of(shape)
       yield* attempt("making a machine's disks", async () => {
         await ensureVolume(folder.file("volume"), volumeBytes, record.uid)

@@ -7,6 +7,7 @@ const host = await NamespaceHost.open({
   dataDir: process.argv[2]!,
   processesMax: 256,
   parallelStarts: 2,
+  diskReserveBytes: 0,
   run: Effect.runPromise
 })
 console.log("up")

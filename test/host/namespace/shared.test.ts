@@ -12,7 +12,7 @@ import { dataFolder, isRoot, skipped, unusable } from "./TestHost.ts"
 import { instanceOf, tracesOf } from "./traces.ts"
 
 const open = (dataDir: string) =>
-  NamespaceHost.open({ dataDir, processesMax: 200, parallelStarts: 4, run: Effect.runPromise })
+  NamespaceHost.open({ dataDir, processesMax: 200, parallelStarts: 4, diskReserveBytes: 0, run: Effect.runPromise })
 
 /** Lends data folders; nothing of them is left on the host afterwards. */
 const onFolders = async (count: number, body: (folders: ReadonlyArray<string>) => Promise<void>) => {

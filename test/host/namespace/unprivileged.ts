@@ -12,6 +12,7 @@ const host = await NamespaceHost.open({
   dataDir: process.argv[2]!,
   processesMax: 256,
   parallelStarts: 2,
+  diskReserveBytes: 0,
   run: Effect.runPromise
 })
 const networkEnabled = networkObstacle() === null

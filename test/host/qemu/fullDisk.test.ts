@@ -1,34 +1,17 @@
 /** What machines may write on the host's disk, on a small disk of their own. */
 import { execFileSync } from "node:child_process"
-import { mkdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs"
+import { rmSync, statSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Queue, type Scope, Stream } from "effect"
 import { recipe } from "../../../src/host/qemu/image/recipe.ts"
 import { Runtime, type RuntimeStall } from "../../../src/runtime/Runtime.ts"
 import { eventually, output, run, shell } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { smallDisk } from "../linux/smallDisk.ts"
 import { destroyAll, driverOn, scopedFolder, TIMEOUT_MS, unusable } from "./TestMachines.ts"
 
 const MiB = 1024 ** 2
 const volumeBytes = 64 * MiB
-
-/** A file system of this size below the test's folder, sparse, gone with the scope. */
-const smallDisk = (bytes: number) =>
-  Effect.flatMap(scopedFolder, (folder) =>
-    Effect.acquireRelease(
-      Effect.sync(() => {
-        const image = `${folder}/disk`
-        const disk = `${folder}/mounted`
-        writeFileSync(image, "")
-        truncateSync(image, bytes)
-        execFileSync("mke2fs", ["-q", "-F", "-t", "ext4", "-m", "0", "-O", "^has_journal", image])
-        mkdirSync(disk)
-        execFileSync("mount", ["-o", "loop", image, disk])
-        return disk
-      }),
-      (disk) => Effect.sync(() => execFileSync("umount", ["--lazy", disk]))
-    )
-  )
 
 const overlayBytes = (disk: string, sandboxId: string): number =>
   statSync(`${disk}/runtime/qemu/${sandboxId}/root.qcow2`).blocks * 512
@@ -45,11 +28,13 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
       title,
       () =>
         Effect.scoped(
-          Effect.flatMap(smallDisk(bytes), (disk) =>
-            Effect.provide(
-              Effect.flatMap(Runtime, (driver) => Effect.ensuring(body(disk), Effect.orDie(destroyAll(driver)))),
-              driverOn(disk, { ATOLL_VM_DISK_RESERVE_BYTES: "0" })
-            )
+          Effect.flatMap(
+            Effect.flatMap(scopedFolder, (folder) => smallDisk(folder, bytes)),
+            (disk) =>
+              Effect.provide(
+                Effect.flatMap(Runtime, (driver) => Effect.ensuring(body(disk), Effect.orDie(destroyAll(driver)))),
+                driverOn(disk, { ATOLL_DISK_RESERVE_BYTES: "0" })
+              )
           )
         ),
       TIMEOUT_MS
