@@ -305,15 +305,18 @@ export class NamespaceHost {
   }
 
   private running(sandboxId: string, generation: number): Live | null {
-    const live = this.live.get(sandboxId) ?? this.lookUp(sandboxId)
+    const known = this.live.get(sandboxId)
+    const live = known?.record.generation === generation ? known : this.lookUp(sandboxId, generation)
     return live?.record.generation === generation ? live : null
   }
 
-  /** A runtime that another process of this service started. */
-  private lookUp(sandboxId: string): Live | null {
+  /** A runtime that another process of this service started, in the place of an older one that we know of. */
+  private lookUp(sandboxId: string, generation: number): Live | null {
     if (this.turns.isHeld(sandboxId)) return null
     const record = this.upOnFile(sandboxId)
-    return record === null ? null : this.adopt(sandboxId, record)
+    if (record?.generation !== generation) return null
+    this.forget(sandboxId)
+    return this.adopt(sandboxId, record)
   }
 
   private upOnFile(sandboxId: string): RuntimeRecord | null {

@@ -74,6 +74,24 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
     }).pipe(Effect.scoped)
   )
 
+  it.live("a Sandbox that another process started anew is reached at once", () =>
+    Effect.gen(function* () {
+      const path = yield* folder
+      yield* life(path, (one) =>
+        life(path, (other) =>
+          Effect.gen(function* () {
+            yield* one.provision(sandboxSpec("anew"))
+            expect(yield* output(yield* other.guest("anew", 1), "echo first")).toBe("first")
+            yield* one.stop("anew")
+            yield* one.provision(sandboxSpec("anew", { generation: 2 }))
+            expect(yield* output(yield* other.guest("anew", 2), "echo second")).toBe("second")
+            expect(yield* Effect.flip(other.guest("anew", 1))).toMatchObject({ _tag: "GuestUnavailable" })
+          })
+        )
+      )
+    }).pipe(Effect.scoped)
+  )
+
   it.live("a Sandbox that is killed gives one down event, soon, and its volume can be booted again", () =>
     Effect.gen(function* () {
       const path = yield* folder
