@@ -62,6 +62,8 @@ export type SandboxEvent =
   | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
   /** The runtime ended by itself. */
   | { readonly type: "RUNTIME_DOWN"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** A runtime of this Sandbox was found on the host, which nobody may have asked for. */
+  | { readonly type: "RUNTIME_FOUND"; readonly at: number }
   /** The host holds the runtime up, with nothing lost. */
   | { readonly type: "RUNTIME_STALLED"; readonly at: number; readonly generation: number; readonly reason: Reason }
   /** A runtime that was held up goes on. */
@@ -84,6 +86,7 @@ const late = {
   RUNTIME_REFUSED: "STALE_RUNTIME_EVENT",
   RUNTIME_FAILED: "STALE_RUNTIME_EVENT",
   RUNTIME_DOWN: "STALE_RUNTIME_EVENT",
+  RUNTIME_FOUND: "STALE_RUNTIME_EVENT",
   RUNTIME_STALLED: "STALE_RUNTIME_EVENT",
   RUNTIME_RESUMED: "STALE_RUNTIME_EVENT",
   RUNTIME_STOPPED: "STALE_RUNTIME_EVENT",
@@ -361,6 +364,10 @@ export const sandboxMachine = setup({
           actions: ["noteTime", "nextGeneration"],
           description: "Boots the next generation."
         },
+        RUNTIME_FOUND: {
+          actions: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
+          description: "None should run: it is ended."
+        },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." }
       }
     },
@@ -379,7 +386,13 @@ export const sandboxMachine = setup({
         refuses: { ...late, START: "SANDBOX_FAILED", STOP: "SANDBOX_FAILED", SLEEP: "SANDBOX_FAILED" }
       },
       entry: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
-      on: { DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." } }
+      on: {
+        RUNTIME_FOUND: {
+          actions: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
+          description: "None should run: it is ended."
+        },
+        DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." }
+      }
     },
     deleting: {
       description: "Runtime and volume are being removed, retried until they are gone. Nothing leads back.",

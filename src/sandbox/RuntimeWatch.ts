@@ -20,11 +20,12 @@ interface Row {
 }
 
 /** What an inventory entry calls for, given its Sandbox's row. Commands of a Sandbox that are under way are left to it. */
-const remedy = (entry: InventoryEntry, row: Row | undefined): "destroy" | "stop" | null => {
+const remedy = (entry: InventoryEntry, row: Row | undefined): "destroy" | "tell" | null => {
   if (row === undefined) return "destroy"
   if (row.isBusy) return null
   if (row.status === "deleted" || row.status === "expired") return "destroy"
-  if (entry.state !== "volume" && (row.status === "stopped" || row.status === "failed")) return "stop"
+  // The Sandbox decides, in its own order of events: it may be starting by now.
+  if (entry.state !== "volume" && (row.status === "stopped" || row.status === "failed")) return "tell"
   return null
 }
 
@@ -51,6 +52,11 @@ export const RuntimeWatch = {
       ) =>
         host
           .send("sandbox", sandboxId, { type: "RUNTIME_DOWN", generation, reason }, { cause: "runtime" })
+          .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void))
+
+      const tellFound = ({ sandboxId }: InventoryEntry) =>
+        host
+          .send("sandbox", sandboxId, { type: "RUNTIME_FOUND" }, { cause: "runtime" })
           .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void))
 
       yield* runtime.downs.pipe(
@@ -107,7 +113,9 @@ export const RuntimeWatch = {
           if (action === null) continue
           yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${action}`)
           // One that cannot be ended now must not keep the others from it.
-          yield* (action === "destroy" ? runtime.destroy(entry.sandboxId) : runtime.stop(entry.sandboxId)).pipe(
+          const remedied: Effect.Effect<unknown, unknown> =
+            action === "destroy" ? runtime.destroy(entry.sandboxId) : tellFound(entry)
+          yield* remedied.pipe(
             Effect.catchCause((cause) => Effect.logWarning(`${entry.sandboxId} could not be reconciled`, cause))
           )
         }
