@@ -87,7 +87,9 @@ export class HostUsers {
     this.known.set(sandboxId, uid)
   }
 
-  async release(uid: number | null, sandboxId: string): Promise<void> {
+  /** `recorded`: null where its own record is gone; then what the register says of it. */
+  async release(recorded: number | null, sandboxId: string): Promise<void> {
+    const uid = recorded ?? this.known.get(sandboxId) ?? null
     this.known.delete(sandboxId)
     if (uid !== null && this.isOf(uid, sandboxId)) await unlink(this.pathOf(uid)).catch(() => {})
   }

@@ -1,7 +1,9 @@
 /** Runs one of the host's programs to its end, with a minimal environment and bounded time and output. */
 import { spawn } from "node:child_process"
+import { printable } from "./printable.ts"
 
 const OUTPUT_MAX_CHARS = 16 * 1024
+const SHOWN_MAX_CHARS = 1_000
 const TIMEOUT_MS = 60_000
 
 /** The environment of everything that the driver starts: nothing of the service's own, which holds secrets. */
@@ -49,5 +51,5 @@ export const mustRun = async (
 ): Promise<string> => {
   const { code, stdout, stderr } = await hostCommand(argv, input)
   if (code === 0) return stdout
-  throw new Error(`${argv[0]} ended with ${code}: ${stderr.trim().slice(0, 1_000)}`)
+  throw new Error(`${argv[0]} ended with ${code}: ${printable(stderr, SHOWN_MAX_CHARS)}`)
 }

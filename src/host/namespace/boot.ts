@@ -1,12 +1,13 @@
 /** One boot of a Sandbox, from its volume to the first answer of its agent and its network. */
 import type { ChildProcess } from "node:child_process"
-import { closeSync, readdirSync, readFileSync } from "node:fs"
+import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { type CgroupHost, makeCgroups } from "../linux/cgroups.ts"
 import { cgroupViews, lxcfsViews } from "../linux/limitViews.ts"
 import { identify, identifyInside, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
+import { printable } from "../linux/printable.ts"
 import type { HostLayout } from "./HostLayout.ts"
 import { launch } from "./launch.ts"
 import { networkObstacle } from "./probe.ts"
@@ -142,9 +143,17 @@ const unlessEnded = async <A>(monitor: ChildProcess, awaited: Promise<A>): Promi
   }
 }
 
+/** The end of what a console says, which may be as long as the volume has room. */
 const tailOf = (path: string): string => {
   try {
-    return readFileSync(path, "utf8").trim().slice(-CONSOLE_SHOWN_CHARS)
+    const fd = openSync(path, "r")
+    try {
+      const bytes = Buffer.alloc(CONSOLE_SHOWN_CHARS)
+      const filled = readSync(fd, bytes, 0, bytes.length, Math.max(0, fstatSync(fd).size - bytes.length))
+      return printable(bytes.toString("utf8", 0, filled), CONSOLE_SHOWN_CHARS)
+    } finally {
+      closeSync(fd)
+    }
   } catch {
     return ""
   }

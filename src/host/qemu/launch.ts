@@ -11,6 +11,7 @@ import { inheritedDescriptors } from "../linux/inheritedDescriptors.ts"
 import { makeLifePipe } from "../linux/lifePipe.ts"
 import { type ListeningSocket, listeningSocket } from "../linux/listeningSocket.ts"
 import { identify, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
+import { printable } from "../linux/printable.ts"
 import { type Accelerator, Descriptor, machineFiles } from "./machineArguments.ts"
 
 export interface Launch {
@@ -121,7 +122,7 @@ export const launch = async (options: Launch): Promise<Launched> => {
     const ended = new Promise<string>((resolve) => {
       const end = (why: string) => {
         over = true
-        resolve(said.trim() || why)
+        resolve(printable(said, SAID_MAX_CHARACTERS) || why)
       }
       child.on("error", (error) => end(error.message))
       child.on("exit", (code, signal) => end(`it ended with ${signal ?? code}`))

@@ -48,6 +48,8 @@ describe("host users", () => {
       expect(await next.take("new")).toBe(gone)
       expect(await next.take("other")).toBe(300_002)
       await expect(next.take("last")).rejects.toThrow("taken")
+      await next.release(null, "kept")
+      expect(await next.take("last")).toBe(kept)
     }))
 
   it("two Atolls of one host never give out the same, and what one left that is gone is used last", () =>
