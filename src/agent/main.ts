@@ -16,6 +16,7 @@ import { channelRoute } from "./processes/channelRoute.ts"
 import { makeMarkedTrees } from "./processes/MarkedTrees.ts"
 import { memoryKillCounter } from "./processes/memoryKills.ts"
 import { launchByNode } from "./processes/NodeLaunch.ts"
+import { withOpenInput } from "./processes/openInput.ts"
 import { OutputPipes, type PipeOwner, runToEnd } from "./processes/outputPipes.ts"
 import { ProcessTable } from "./processes/ProcessTable.ts"
 import { processRoutes } from "./processes/processRoutes.ts"
@@ -56,20 +57,21 @@ const runOwn = async (argv: readonly [string, ...Array<string>]) => {
   await runToEnd(argv, spawned).finally(() => trees.own.delete(own))
 }
 
-const launchInteractive = launchByNode(new OutputPipes(runDir, runAs, runOwn))
+const pipes = new OutputPipes(runDir, runAs, runOwn)
 const spawner = env["ATOLL_AGENT_SPAWNER"]
-const launch =
+const spawned =
   spawner === undefined || trees.threadsFile === null
-    ? launchInteractive
+    ? null
     : openSpawnerProgram(spawner, trees, (cause) => {
         console.error("The program that starts commands has ended.", cause)
         process.exit(1)
       }).launch
+const launch = spawned ?? launchByNode(pipes)
 
 const host: CommandHost = {
   trees,
   launch,
-  launchInteractive,
+  launchInteractive: spawned === null ? launch : withOpenInput(spawned, pipes),
   retained: { total: 0, max: RETAINED_MAX_BYTES },
   runAs,
   defaultEnv: {

@@ -30,7 +30,7 @@ export const launchByNode =
   (pipes: OutputPipes): Launch =>
   async ({ argv, cwd, env, runAs, tree, stdin }, { stdout, stderr, onProgress }) => {
     checkFolder(cwd)
-    const [outPath, errPath] = await pipes.reserve()
+    const [outPath, errPath] = (await pipes.reserve(2)) as [string, string]
     const out = pipes.open(outPath)
     const err = (() => {
       try {

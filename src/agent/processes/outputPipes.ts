@@ -48,16 +48,16 @@ export class OutputPipes {
     setImmediate(() => this.refill().catch(() => {}))
   }
 
-  /** Sets two pipes aside, for one command. */
-  async reserve(): Promise<readonly [string, string]> {
-    for (let tries = 1; this.ready.length < 2; tries++) {
+  /** Sets pipes aside, for one command. */
+  async reserve(count: number): Promise<ReadonlyArray<string>> {
+    for (let tries = 1; this.ready.length < count; tries++) {
       try {
         await this.refill()
       } catch (cause) {
         if (tries === REFILL_TRIES_MAX) throw cause
       }
     }
-    const reserved = [this.ready.pop()!, this.ready.pop()!] as const
+    const reserved = this.ready.splice(-count)
     if (this.ready.length < LOW) this.refill().catch(() => {})
     return reserved
   }

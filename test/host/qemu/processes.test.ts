@@ -27,7 +27,10 @@ describe.skipIf(unusable !== null)("commands in a VM", () => {
         const died = shell("kill -40 $$")
         expect(yield* processes.execute(freshKey(), died)).toMatchObject({ exitCode: null, signal: "SIGRTMIN+6" })
         expect((yield* gather(processes.run(freshKey(), died))).exited.signal).toBe("SIGRTMIN+6")
-      }),
+        // As an SSH session runs it.
+        const channel = yield* processes.open({ argv: died.argv, cwd: "/workspace", env: {}, terminal: null })
+        expect((yield* gather(channel.frames)).exited).toMatchObject({ exitCode: null, signal: "SIGRTMIN+6" })
+      }).pipe(Effect.scoped),
     TIMEOUT_MS
   )
 

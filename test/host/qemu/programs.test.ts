@@ -7,8 +7,10 @@ import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, describe, expect, it } from "@effect/vitest"
-import type { Launched, LaunchRequest } from "../../../src/agent/processes/Launch.ts"
+import type { Launch, Launched, LaunchRequest } from "../../../src/agent/processes/Launch.ts"
 import { OutputBuffer } from "../../../src/agent/processes/OutputBuffer.ts"
+import { withOpenInput } from "../../../src/agent/processes/openInput.ts"
+import { OutputPipes, runToEnd } from "../../../src/agent/processes/outputPipes.ts"
 import type { ProcessTree } from "../../../src/agent/processes/ProcessTree.ts"
 import { openSpawnerProgram } from "../../../src/agent/processes/SpawnerProgram.ts"
 import { findBaseImage } from "../../../src/host/qemu/image/BaseImage.ts"
@@ -75,7 +77,8 @@ describe.skipIf(image === null)("spawner", () => {
   const launch = async (
     argv: ReadonlyArray<string>,
     more: Partial<LaunchRequest> = {},
-    window: number | null = null
+    window: number | null = null,
+    how: Launch = opened!.launch
   ): Promise<Running> => {
     const mode = window === null ? "head" : "window"
     const stdout = new OutputBuffer(mode, window ?? 2 ** 24, retained)
@@ -91,7 +94,7 @@ describe.skipIf(image === null)("spawner", () => {
       unwaited: false,
       ...more
     }
-    const launched = await opened!.launch(request, { stdout, stderr, onProgress: () => look() })
+    const launched = await how(request, { stdout, stderr, onProgress: () => look() })
     const ended = new Promise<readonly [number | null, string | null]>((resolve) =>
       launched.onEnd((...end) => resolve(end))
     )
@@ -138,6 +141,24 @@ describe.skipIf(image === null)("spawner", () => {
     sleeping.launched.signal("SIGINT")
     expect(await sleeping.ended).toEqual([null, "SIGINT"])
     sleeping.launched.dispose()
+  })
+
+  it("keeps a command's input open over a pipe, and still tells every signal", async () => {
+    const pipes = new OutputPipes(mkdtempSync(join(folder, "pipes-")), null, (argv) => runToEnd(argv, () => {}))
+    const open = withOpenInput(opened!.launch, pipes)
+    const cat = await launch(["sh", "-c", "cat; exit 5"], {}, null, open)
+    const bytes = randomBytes(300_000)
+    cat.launched.input!.write(bytes)
+    cat.launched.input!.end()
+    expect(await cat.ended).toEqual([5, null])
+    await cat.drained
+    expect(text(cat.stdout)).toBe(bytes.toString("latin1"))
+    cat.launched.dispose()
+    const killed = await launch(["sh", "-c", "read line; kill -40 $$"], {}, null, open)
+    killed.launched.input!.write("go\n")
+    expect(await killed.ended).toEqual([null, "SIGRTMIN+6"])
+    killed.launched.dispose()
+    await expect(launch(["no-such-program"], {}, null, open)).rejects.toMatchObject({ code: "ENOENT" })
   })
 
   it("rejects what cannot be executed with the kernel's reason", async () => {

@@ -1,0 +1,31 @@
+/** An input that stays open, for a way of launching that takes a descriptor: the command reads a pipe, the agent holds its other end. */
+import { closeSync } from "node:fs"
+import { Socket } from "node:net"
+import type { Launch } from "./Launch.ts"
+import type { OutputPipes } from "./outputPipes.ts"
+
+export const withOpenInput =
+  (launch: Launch, pipes: OutputPipes): Launch =>
+  async (request, output) => {
+    const [path] = await pipes.reserve(1)
+    const { readFd, writeFd } = pipes.open(path!)
+    const input = new Socket({ fd: writeFd, readable: false, writable: true })
+    // The command may end before it has read everything.
+    input.on("error", () => {})
+    try {
+      const launched = await launch({ ...request, stdin: readFd }, output)
+      return {
+        ...launched,
+        input,
+        dispose: () => {
+          input.destroy()
+          launched.dispose()
+        }
+      }
+    } catch (cause) {
+      input.destroy()
+      throw cause
+    } finally {
+      closeSync(readFd)
+    }
+  }
