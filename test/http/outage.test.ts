@@ -33,8 +33,15 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
     const answers: Array<Answer> = []
     const acknowledged = new Map<string, string>()
     let isOver = false
+    let isHalted = false
+    let resting = 0
     const client = async () => {
       while (!isOver) {
+        if (isHalted) {
+          resting++
+          while (isHalted) await new Promise((resolve) => setTimeout(resolve, 10))
+          resting--
+        }
         answers.push(await send("GET", sandbox))
         const started = await send("POST", `${sandbox}/operations`, {
           body: { argv: ["hang"] },
@@ -70,6 +77,19 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
           })
         )
       },
+      /** Runs it while no client asks for anything. */
+      halted: <A>(effect: Effect.Effect<A>) =>
+        Effect.sync(() => {
+          isHalted = true
+        }).pipe(
+          Effect.andThen(Effect.repeat(Effect.sleep(10), { until: () => resting === atOnce })),
+          Effect.andThen(effect),
+          Effect.ensuring(
+            Effect.sync(() => {
+              isHalted = false
+            })
+          )
+        ),
       /** Nothing but 2xx and 503 was answered, and everything acknowledged is there. */
       end: Effect.promise(async () => {
         isOver = true
@@ -147,14 +167,14 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
 
   it.effect("one frozen backend holds nobody up for long, although the server answers all others", () =>
     Effect.gen(function* () {
-      const { signalBackend } = yield* OwnPostgres
-      const { answered, end } = yield* clients
+      const { signalBackend, signalAll } = yield* OwnPostgres
+      const { answered, halted, end } = yield* clients
       yield* answered(200, 50)
-      yield* signalBackend("atoll-journal", "SIGSTOP")
-      // Both writers meet it sooner or later, and go on without it.
+      // One that does nothing: what a backend locks while it is frozen, nobody can have.
+      yield* halted(Effect.asVoid(signalBackend("atoll-journal", "SIGSTOP")))
+      yield* Effect.addFinalizer(() => signalAll("SIGCONT"))
       yield* answered(202, 200)
       yield* end
-      yield* signalBackend("atoll-journal", "SIGCONT")
     })
   )
 
