@@ -195,21 +195,19 @@ export const releaseCgroups = async (host: CgroupHost): Promise<void> => {
   for (const path of own) await rmdir(path).catch(() => {})
 }
 
-/** The Sandboxes of which there are cgroups with processes in them. Nothing in a Sandbox can make one there. */
-export const cgroupNames = (host: CgroupHost): ReadonlyArray<string> => namesOf(host, isPopulated)
+/** Those of some Sandboxes of which there are cgroups with processes in them. Nothing in a Sandbox can make one there. */
+export const cgroupNames = (host: CgroupHost, isWanted: (name: string) => boolean): ReadonlyArray<string> =>
+  allCgroupNames(host).filter((name) => isWanted(name) && folders(host, name).some(isPopulated))
 
 /** The same, with those that are empty. */
-export const allCgroupNames = (host: CgroupHost): ReadonlyArray<string> => namesOf(host, () => true)
-
-const namesOf = (host: CgroupHost, fits: (path: string) => boolean): ReadonlyArray<string> => [
-  ...new Set(
-    folders(host, ".").flatMap((path) =>
-      readdirSync(path, { withFileTypes: true })
-        .filter((it) => it.isDirectory() && fits(join(path, it.name)))
-        .map((it) => it.name)
-    )
-  )
+export const allCgroupNames = (host: CgroupHost): ReadonlyArray<string> => [
+  ...new Set(folders(host, ".").filter(existsSync).flatMap(subfolders))
 ]
+
+const subfolders = (path: string): ReadonlyArray<string> =>
+  readdirSync(path, { withFileTypes: true })
+    .filter((it) => it.isDirectory())
+    .map((it) => it.name)
 
 const isPopulated = (path: string): boolean => {
   try {

@@ -171,9 +171,10 @@ export class NamespaceHost {
     // Processes whose folder is gone still run.
     const strays = [
       ...markedProcesses(this.layout.instance),
-      ...cgroupNames(this.cgroups).flatMap((sandboxId) =>
-        isSandboxId(sandboxId) ? [{ sandboxId, generation: null }] : []
-      )
+      ...cgroupNames(this.cgroups, (name) => isSandboxId(name) && !entries.has(name)).map((sandboxId) => ({
+        sandboxId,
+        generation: null
+      }))
     ]
     for (const { sandboxId, generation } of strays) {
       if (!entries.has(sandboxId)) entries.set(sandboxId, { sandboxId, state: "running", generation })
