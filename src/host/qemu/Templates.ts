@@ -1,8 +1,10 @@
 /** The templates that this process has made or found, one for each shape. */
+import { dirname } from "node:path"
 import { Effect } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import type { MachineShape } from "./machineArguments.ts"
+import { noteImageUse } from "./removeUnused.ts"
 import { buildTemplate, findTemplate, type Template, type TemplateHost, templateKey } from "./Template.ts"
 
 export class Templates {
@@ -17,6 +19,8 @@ export class Templates {
   of(shape: MachineShape): Effect.Effect<Template, RuntimeUnavailable> {
     const key = templateKey(this.host, shape)
     return Effect.suspend(() => {
+      // Each start reads it, also those of a service that has run for long.
+      void noteImageUse(dirname(this.host.image.rootDisk))
       const known = this.known.get(key)
       if (known !== undefined) return known
       const made = attempt("looking for a template", () => findTemplate(this.host, key)).pipe(

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { createServer } from "node:net"
 import { networkInterfaces } from "node:os"
 import { describe, expect, it } from "@effect/vitest"
@@ -61,6 +61,42 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
       expect((yield* gather(after.processes.attach(key, { stdoutOffset: 0, stderrOffset: 0 }))).stdout).toContain(
         "up\n"
       )
+    })
+  )
+
+  testOnFolder("a sleep that fails, and a wake that the host refuses, leave nothing behind", (folder) =>
+    Effect.gen(function* () {
+      const entries = () => readdirSync(`${folder}/runtime/qemu/tired`).toSorted()
+      const uids = () => readdirSync(`${folder}/runtime/qemu`).filter((name) => name.startsWith("."))
+      const asleep = Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* driver.provision(sandboxSpec("tired"))
+        const before = [entries(), uids()]
+        // A folder where the memory would be written.
+        mkdirSync(`${folder}/runtime/qemu/tired/suspended.state/in-the-way`, { recursive: true })
+        expect(yield* Effect.flip(driver.suspend("tired", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
+        rmSync(`${folder}/runtime/qemu/tired/suspended.state`, { recursive: true })
+        expect([entries(), uids()]).toEqual(before)
+        yield* output(yield* driver.guest("tired", 1), "echo $$ > /tmp/mark")
+        yield* driver.suspend("tired", 1)
+        return entries()
+      })
+      const slept = yield* Effect.provide(asleep, driverOn(folder))
+      // Another service, on a host that has no memory left.
+      const refused = Effect.gen(function* () {
+        const driver = yield* Runtime
+        expect(yield* Effect.flip(driver.provision(sandboxSpec("tired")))).toMatchObject({ code: "HOST_FULL" })
+        expect(yield* driver.inventory).toEqual([{ sandboxId: "tired", state: "suspended", generation: 1 }])
+        expect(entries()).toEqual(slept)
+      })
+      yield* Effect.provide(refused, driverOn(folder, { ATOLL_VM_MEMORY_BYTES: "1000000" }))
+      const woken = Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* driver.provision(sandboxSpec("tired"))
+        expect(yield* output(yield* driver.guest("tired", 1), "test -e /tmp/mark && echo awake")).toBe("awake")
+        expect(entries()).not.toContain("suspended.state")
+      })
+      yield* Effect.provide(woken, driverOn(folder))
     })
   )
 

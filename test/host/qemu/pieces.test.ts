@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync } from "node:fs"
+import { mkdirSync, mkdtempSync, readdirSync, utimesSync, writeFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { createServer, type Socket } from "node:net"
 import { tmpdir } from "node:os"
@@ -13,6 +13,7 @@ import { cpioArchive, directory, executable, plainFile } from "../../../src/host
 import { vmlinuxToElf } from "../../../src/host/qemu/image/vmlinux.ts"
 import { type MachineShape, machineArguments } from "../../../src/host/qemu/machineArguments.ts"
 import { Qmp } from "../../../src/host/qemu/Qmp.ts"
+import { noteImageUse, removeUnused } from "../../../src/host/qemu/removeUnused.ts"
 import { SandboxFolder } from "../../../src/host/qemu/SandboxFolder.ts"
 import { templateKey } from "../../../src/host/qemu/Template.ts"
 
@@ -132,6 +133,32 @@ describe("templates", () => {
     expect(line(true)).toContain("virtio-net-pci")
     expect(line(false)).toContain("elevateprivileges=deny,spawn=deny,resourcecontrol=deny")
   })
+})
+
+describe("what is cached", () => {
+  it("templates go soon when they are not used, images late, and the newest of each stay", () =>
+    inFolder(async (cache) => {
+      const DAY_S = 24 * 3600
+      const make = (kind: "images" | "templates", name: string, usedDaysAgo: number) => {
+        const folder = join(cache, kind, name)
+        mkdirSync(folder, { recursive: true })
+        const stamp = join(folder, kind === "images" ? "manifest.json" : "template.json")
+        writeFileSync(stamp, "{}")
+        const usedAt = Date.now() / 1000 - usedDaysAgo * DAY_S
+        utimesSync(stamp, usedAt, usedAt)
+      }
+      for (const days of [100, 90, 40, 20]) make("images", `used-${days}`, days)
+      for (let days = 1; days <= 10; days++) make("templates", `used-${days}`, days)
+      await removeUnused(cache)
+      expect(readdirSync(join(cache, "images")).toSorted()).toEqual(["used-20", "used-40"])
+      expect(readdirSync(join(cache, "templates")).length).toBe(8)
+      // Used again, it stays longer than a newer one that is not.
+      make("images", "used-10", 10)
+      await noteImageUse(join(cache, "images", "used-40"))
+      make("images", "used-60", 60)
+      await removeUnused(cache)
+      expect(readdirSync(join(cache, "images")).toSorted()).toEqual(["used-10", "used-20", "used-40"])
+    }))
 })
 
 describe("host admission", () => {
