@@ -67,7 +67,8 @@ export const connectionGrantMachine = setup({
     input: {} as ConnectionGrantInput,
     context: {} as ConnectionGrantContext,
     events: {} as ConnectionGrantEvent,
-    meta: {} as StateMeta
+    meta: {} as StateMeta,
+    tags: {} as "open"
   },
   actions: {
     /** Command: look at the Sandbox after this grant is stored. Answers SANDBOX_CONFIRMED or SANDBOX_REFUSED. */
@@ -113,6 +114,7 @@ export const connectionGrantMachine = setup({
     opening: {
       description:
         "Stored, not usable yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
+      tags: ["open"],
       meta: { unchanged: [], refuses: { CONNECT: "GRANT_NOT_OPEN", CONNECTIONS_OVER: "GRANT_NOT_ELAPSED" } },
       entry: [
         { type: "confirmSandbox" },
@@ -143,6 +145,7 @@ export const connectionGrantMachine = setup({
     },
     granted: {
       description: "Connections may be opened.",
+      tags: ["open"],
       meta: { unchanged: [], refuses: open },
       on: {
         CONNECT: { actions: ["noteConnected"], description: "A client is let in." },
@@ -161,6 +164,7 @@ export const connectionGrantMachine = setup({
     },
     elapsed: {
       description: "No connection may be opened any more; those that were go on until their Sandbox ends.",
+      tags: ["open"],
       meta: { unchanged: [], refuses: elapsed },
       entry: [{ type: "unschedule", params: { name: "expiry" } }, { type: "holdConnections" }],
       on: {

@@ -69,7 +69,7 @@ export const operationMachine = setup({
     context: {} as OperationContext,
     events: {} as OperationEvent,
     meta: {} as StateMeta,
-    tags: {} as "terminal"
+    tags: {} as "open" | "terminal"
   },
   guards: {
     isTreeUnsettled: ({ context }) => context.processTree === "running",
@@ -141,6 +141,7 @@ export const operationMachine = setup({
   states: {
     queued: {
       description: "Accepted durably; the guest does not have it yet.",
+      tags: ["open"],
       meta: { unchanged: [], refuses: { TREE_SETTLED: "OPERATION_NOT_TERMINAL", TIME_OUT: "STALE_DEADLINE" } },
       entry: [{ type: "runProcess" }],
       on: {
@@ -183,6 +184,7 @@ export const operationMachine = setup({
     },
     running: {
       description: "The command runs in the guest; its output is being stored.",
+      tags: ["open"],
       meta: {
         unchanged: ["STARTED"],
         refuses: {

@@ -69,7 +69,8 @@ export const previewMachine = setup({
     input: {} as PreviewInput,
     context: {} as PreviewContext,
     events: {} as PreviewEvent,
-    meta: {} as StateMeta
+    meta: {} as StateMeta,
+    tags: {} as "open" | "over"
   },
   actions: {
     /** Command: make sure that the Sandbox runs and answers, after this preview is stored. Answers TUNNEL_OPEN or TUNNEL_REFUSED. */
@@ -111,6 +112,7 @@ export const previewMachine = setup({
     opening: {
       description:
         "Stored, not served yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
+      tags: ["open"],
       meta: { unchanged: [], refuses: { TUNNEL_CLOSED: "TUNNEL_NOT_CLOSING" } },
       entry: [
         { type: "openTunnel" },
@@ -141,6 +143,7 @@ export const previewMachine = setup({
     },
     active: {
       description: "The host name is served.",
+      tags: ["open"],
       meta: { unchanged: [], refuses: { ...opened, TUNNEL_CLOSED: "TUNNEL_NOT_CLOSING" } },
       on: {
         CLOSE: {
@@ -177,16 +180,19 @@ export const previewMachine = setup({
     closed: {
       type: "final",
       description: "Closed by a client or with its Sandbox.",
+      tags: ["over"],
       meta: { unchanged: ["CLOSE"], refuses: over }
     },
     expired: {
       type: "final",
       description: "Its hour is over.",
+      tags: ["over"],
       meta: { unchanged: ["CLOSE"], refuses: over }
     },
     refused: {
       type: "final",
       description: "Never served: the Sandbox could not be reached.",
+      tags: ["over"],
       meta: { unchanged: ["CLOSE"], refuses: over },
       entry: [{ type: "unschedule", params: { name: "expiry" } }]
     }

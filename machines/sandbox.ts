@@ -102,7 +102,8 @@ export const sandboxMachine = setup({
     input: {} as SandboxInput,
     context: {} as SandboxContext,
     events: {} as SandboxEvent,
-    meta: {} as StateMeta
+    meta: {} as StateMeta,
+    tags: {} as "counted" | "inhabited" | "alive" | "runtimeless" | "ended" | "removed"
   },
   guards: {
     isCurrent: ({ context, event }) => "generation" in event && event.generation === context.generation,
@@ -190,6 +191,7 @@ export const sandboxMachine = setup({
   states: {
     pending: {
       description: "Accepted durably; a runtime of the current generation is being made, booted or woken.",
+      tags: ["counted", "inhabited"],
       meta: {
         unchanged: ["START"],
         refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
@@ -268,6 +270,7 @@ export const sandboxMachine = setup({
     running: {
       description:
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
+      tags: ["counted", "inhabited", "alive"],
       meta: { unchanged: ["START"], refuses: late },
       entry: [{ type: "lookAtUse" }],
       exit: [{ type: "unschedule", params: { name: "idle" } }],
@@ -301,6 +304,7 @@ export const sandboxMachine = setup({
     },
     sleeping: {
       description: "The runtime is frozen to disk with its processes; a start wakes the same generation.",
+      tags: ["counted", "inhabited", "alive"],
       meta: { unchanged: ["SLEEP"], refuses: late },
       entry: [{ type: "suspendRuntime", params: ({ context }) => ({ generation: context.generation }) }],
       on: {
@@ -323,6 +327,7 @@ export const sandboxMachine = setup({
     },
     stopping: {
       description: "The runtime is being ended; the volume stays.",
+      tags: ["counted"],
       meta: {
         unchanged: [],
         refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
@@ -357,6 +362,7 @@ export const sandboxMachine = setup({
     },
     stopped: {
       description: "No runtime; the volume is kept. Counts toward the account's limits.",
+      tags: ["counted", "runtimeless", "ended"],
       meta: { unchanged: ["STOP"], refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" } },
       on: {
         START: {
@@ -373,6 +379,7 @@ export const sandboxMachine = setup({
     },
     expired: {
       description: "A limit refused the first boot; nothing of it is kept but this record.",
+      tags: ["removed", "ended"],
       meta: {
         unchanged: [],
         refuses: { ...late, START: "SANDBOX_EXPIRED", STOP: "SANDBOX_EXPIRED", SLEEP: "SANDBOX_EXPIRED" }
@@ -381,6 +388,7 @@ export const sandboxMachine = setup({
     },
     failed: {
       description: "The first boot failed; what is left of it goes with the deletion.",
+      tags: ["counted", "runtimeless"],
       meta: {
         unchanged: [],
         refuses: { ...late, START: "SANDBOX_FAILED", STOP: "SANDBOX_FAILED", SLEEP: "SANDBOX_FAILED" }
@@ -396,6 +404,7 @@ export const sandboxMachine = setup({
     },
     deleting: {
       description: "Runtime and volume are being removed, retried until they are gone. Nothing leads back.",
+      tags: ["counted"],
       meta: {
         unchanged: ["DELETE"],
         refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }
@@ -411,6 +420,7 @@ export const sandboxMachine = setup({
     deleted: {
       type: "final",
       description: "Gone. The record, its log and its finished operations stay readable for the retention time.",
+      tags: ["removed", "ended"],
       meta: {
         unchanged: ["DELETE"],
         refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }

@@ -78,7 +78,8 @@ export const serviceAccessMachine = setup({
     input: {} as ServiceAccessInput,
     context: {} as ServiceAccessContext,
     events: {} as ServiceAccessEvent,
-    meta: {} as StateMeta
+    meta: {} as StateMeta,
+    tags: {} as "open" | "over"
   },
   guards: {
     isAnotherClient: ({ context, event }) => event.type === "ATTACH" && event.client !== context.client
@@ -130,6 +131,7 @@ export const serviceAccessMachine = setup({
     opening: {
       description:
         "Stored, not usable yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
+      tags: ["open"],
       meta: { unchanged: [], refuses: { ATTACH: "ACCESS_NOT_ACTIVE", CONNECTIONS_CUT: "ACCESS_NOT_ENDING" } },
       entry: [
         { type: "confirmSandbox" },
@@ -160,6 +162,7 @@ export const serviceAccessMachine = setup({
     },
     active: {
       description: "The capability opens connections.",
+      tags: ["open"],
       meta: { unchanged: ["ATTACH"], refuses: { ...looked, CONNECTIONS_CUT: "ACCESS_NOT_ENDING" } },
       on: {
         ATTACH: {
@@ -205,16 +208,19 @@ export const serviceAccessMachine = setup({
     revoked: {
       type: "final",
       description: "Revoked, or ended with its Sandbox.",
+      tags: ["over"],
       meta: { unchanged: ["REVOKE"], refuses: over }
     },
     expired: {
       type: "final",
       description: "Its time is over.",
+      tags: ["over"],
       meta: { unchanged: ["REVOKE"], refuses: over }
     },
     refused: {
       type: "final",
       description: "Never usable: the Sandbox could not be reached.",
+      tags: ["over"],
       meta: { unchanged: ["REVOKE"], refuses: over },
       entry: [{ type: "unschedule", params: { name: "expiry" } }]
     }

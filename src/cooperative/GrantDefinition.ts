@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { type ConnectionGrantContext, connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
@@ -50,4 +51,4 @@ export const grantDefinition = Effect.gen(function* () {
 })
 
 /** The states in which a grant must hear that its Sandbox ended. */
-export const openGrantStates = ["opening", "granted", "elapsed"] as const
+export const openGrantStates = taggedStates(connectionGrantMachine, "open")

@@ -7,6 +7,7 @@ import type { Settings } from "../Config.ts"
 import { type Guest, GuestUnavailable, type PortClosed } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
 
@@ -55,7 +56,7 @@ export class SandboxReach extends Context.Service<
         const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
         const isSame =
           record?.kind === "sandbox" && record.accountId === accountId && record.context.generation === generation
-        return isSame && ["running", "sleeping", "pending"].includes(record.status) ? record.status : null
+        return isSame && inhabitedStates.includes(record.status) ? record.status : null
       })
 
       const guest = Effect.fnUntraced(function* (boot: Boot) {

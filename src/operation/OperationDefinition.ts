@@ -6,9 +6,11 @@ import type { SandboxContext } from "../../machines/sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
+import { endedStates, inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Journal } from "../store/Journal.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Output } from "../store/Output.ts"
@@ -28,8 +30,6 @@ export interface OperationPayload {
 const graceMs = 2000
 /** The guest's own time-out stands behind the machine's deadline, for the time in which nobody watches. */
 const guestTimeoutSlackMs = 10_000
-/** The states of a Sandbox in which nothing of it runs. */
-const endedStates: ReadonlySet<string> = new Set(["stopped", "expired", "deleted"])
 const askStateWithinMs = 60_000
 const windowBytes = 2 * 1024 * 1024
 const askAgain = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
@@ -100,9 +100,7 @@ export const operationDefinition = Effect.gen(function* () {
       Effect.orDie
     )
     if (row === undefined) return null
-    const isHere =
-      row.generation === context.generation &&
-      (row.status === "running" || row.status === "sleeping" || row.status === "pending")
+    const isHere = row.generation === context.generation && inhabitedStates.includes(row.status)
     return isHere ? undefined : row.status
   })
 
@@ -195,12 +193,14 @@ export const operationDefinition = Effect.gen(function* () {
     Effect.repeat(
       awaitState(
         sandboxId,
-        (state) => endedStates.has(state.value) || (state.context as SandboxContext).generation > generation,
+        (state) => endedStates.includes(state.value) || (state.context as SandboxContext).generation > generation,
         askStateWithinMs
       ).pipe(Effect.provideService(ActorHost, host), Effect.provideService(Journal, journal)),
       {
         until: (state) =>
-          state === null || endedStates.has(state.value) || (state.context as SandboxContext).generation > generation
+          state === null ||
+          endedStates.includes(state.value) ||
+          (state.context as SandboxContext).generation > generation
       }
     )
 
@@ -264,4 +264,4 @@ export const operationDefinition = Effect.gen(function* () {
 })
 
 /** The states in which an operation must hear that its Sandbox ended. */
-export const openOperationStates = ["queued", "running"] as const
+export const openOperationStates = taggedStates(operationMachine, "open")

@@ -7,6 +7,7 @@ import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { newOperationId } from "../identifier/newId.ts"
@@ -23,7 +24,7 @@ import { type OperationRecord, operationView } from "./OperationView.ts"
 
 const keyKind = "operation.start"
 const askEveryMs = 500
-const terminalStates: ReadonlyArray<string> = ["completed", "cancelled", "failed"]
+const terminalStates = taggedStates(operationMachine, "terminal")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost

@@ -2,6 +2,7 @@
 import { Effect, Schedule } from "effect"
 import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
@@ -55,4 +56,4 @@ export const previewDefinition = Effect.fnUntraced(function* (forget: (actorId: 
 })
 
 /** The states in which a preview must hear that its Sandbox ended. */
-export const openPreviewStates = ["opening", "active"] as const
+export const openPreviewStates = taggedStates(previewMachine, "open")

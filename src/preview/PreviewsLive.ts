@@ -2,7 +2,7 @@
 import { hash, randomBytes } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { PreviewContext } from "../../machines/preview.ts"
+import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
 import {
   CleanupPending,
   NetworkDisabled,
@@ -14,6 +14,7 @@ import { previewLifetimeSeconds } from "../../schemas/Limits.ts"
 import type { Preview } from "../../schemas/Preview.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
@@ -37,6 +38,8 @@ const leasesMax = 10_000
 
 const sha256 = (previewId: string): string => hash("sha256", previewId, "hex")
 const actorIdOf = (previewSha256: string): string => `pre_${previewSha256}`
+
+const overStates = taggedStates(previewMachine, "over")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -160,7 +163,7 @@ const make = Effect.gen(function* () {
     )
     forget(actorId)
     if (settings.clusterPort !== 0) yield* Effect.sleep(leaseMs + leaseMarginMs)
-    const isOver = (status: string) => ["closed", "expired", "refused"].includes(status)
+    const isOver = (status: string) => overStates.includes(status)
     const closed = yield* wait(actorId, isOver, closeAnswerMs)
     if (closed !== null && !isOver(closed.value)) return yield* new CleanupPending()
   })

@@ -5,6 +5,8 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Runtime } from "../runtime/Runtime.ts"
+import { textColumn } from "../store/Columns.ts"
+import { countedStates } from "./sandboxStates.ts"
 
 export class RuntimeMismatch extends Schema.TaggedError<RuntimeMismatch>()("RuntimeMismatch", {
   message: Schema.String
@@ -16,7 +18,7 @@ export const RuntimeBinding = {
       const { driver } = yield* Runtime
       const sql = yield* SqlClient.SqlClient
       const [found] = yield* sql<{ readonly driver: string | null; readonly count: number }>`
-        select driver, (select count(*) from actors where kind = 'sandbox' and status not in ('deleted', 'expired'))::int4 as count
+        select driver, (select count(*) from actors where kind = 'sandbox' and status = any(${textColumn(countedStates)}::text[]))::int4 as count
         from installation`.pipe(Effect.orDie)
       const { driver: bound, count } = found!
       if (bound === driver) return

@@ -11,6 +11,7 @@ import { Settings } from "../Config.ts"
 import { type InventoryEntry, Runtime } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
+import { aliveStates, removedStates, runtimelessStates } from "./sandboxStates.ts"
 
 interface Row {
   readonly id: string
@@ -23,9 +24,9 @@ interface Row {
 const remedy = (entry: InventoryEntry, row: Row | undefined): "destroy" | "tell" | null => {
   if (row === undefined) return "destroy"
   if (row.isBusy) return null
-  if (row.status === "deleted" || row.status === "expired") return "destroy"
+  if (removedStates.includes(row.status)) return "destroy"
   // The Sandbox decides, in its own order of events: it may be starting by now.
-  if (entry.state !== "volume" && (row.status === "stopped" || row.status === "failed")) return "tell"
+  if (entry.state !== "volume" && runtimelessStates.includes(row.status)) return "tell"
   return null
 }
 
@@ -97,7 +98,7 @@ export const RuntimeWatch = {
         // Candidates first, then the inventory: a Sandbox that came up in between is not taken for a lost one.
         const running = yield* sql<{ readonly id: string; readonly generation: number }>`
           select id, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
-          where kind = 'sandbox' and status in ('running', 'sleeping') and pending = '[]'::jsonb`
+          where kind = 'sandbox' and status = any(${textColumn(aliveStates)}::text[]) and pending = '[]'::jsonb`
         const found = yield* runtime.inventory
         const rows = yield* sql<{
           readonly id: string

@@ -20,6 +20,7 @@ import { Settings } from "../Config.ts"
 import { newId } from "../identifier/newId.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { textColumn } from "../store/Columns.ts"
 import { Journal } from "../store/Journal.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
@@ -27,6 +28,7 @@ import { Dependents } from "./Dependents.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
 import { Sandboxes } from "./Sandboxes.ts"
 import { sandboxView } from "./SandboxView.ts"
+import { countedStates } from "./sandboxStates.ts"
 
 type SandboxRecord = ActorRecord<SandboxContext, null>
 
@@ -163,7 +165,7 @@ const make = Effect.gen(function* () {
                  filter (where workspace_id = ${request.workspaceId}), 0)::int8 as bytes,
                exists (select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}) as key_taken
         from actors
-        where account_id = ${accountId} and kind = 'sandbox' and status not in ('deleted', 'expired')`
+        where account_id = ${accountId} and kind = 'sandbox' and status = any(${textColumn(countedStates)}::text[])`
       if (used!.key_taken) return yield* new KeyClaimed()
       if (used!.count >= settings.sandboxesPerAccount) {
         return yield* new SandboxLimitReached({ details: { limit: settings.sandboxesPerAccount } })

@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import { type ServiceAccessContext, serviceAccessMachine } from "../../machines/serviceAccess.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
@@ -46,4 +47,4 @@ export const serviceAccessDefinition = Effect.gen(function* () {
 })
 
 /** The states in which an access must hear that its Sandbox ended. */
-export const openAccessStates = ["opening", "active"] as const
+export const openAccessStates = taggedStates(serviceAccessMachine, "open")

@@ -2,7 +2,7 @@
 import { hash } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import type { SandboxContext } from "../../machines/sandbox.ts"
-import type { ServiceAccessContext } from "../../machines/serviceAccess.ts"
+import { type ServiceAccessContext, serviceAccessMachine } from "../../machines/serviceAccess.ts"
 import {
   InvalidRequest,
   NotFound,
@@ -14,6 +14,7 @@ import { serviceAccessClockToleranceSeconds, serviceAccessLifetimeSeconds } from
 import type { ServiceAccessRequest } from "../../schemas/ServiceAccess.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
@@ -41,6 +42,8 @@ const isSame = ({ context }: AccessRecord, sandboxId: string, { requested_at, po
   context.requestedAt === requested_at &&
   context.ports.length === ports.length &&
   context.ports.every((port, at) => port === ports[at])
+
+const overStates = taggedStates(serviceAccessMachine, "over")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -166,7 +169,7 @@ const make = Effect.gen(function* () {
           MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
         })
       )
-      const isOver = (status: string) => ["revoked", "expired", "refused"].includes(status)
+      const isOver = (status: string) => overStates.includes(status)
       const state = yield* wait(record.id, isOver, revokeAnswerMs)
       const { cleanup } = state!.context as ServiceAccessContext
       // One that was refused never let anything in.

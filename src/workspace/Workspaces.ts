@@ -11,6 +11,8 @@ import type { CreateWorkspaceRequest, Workspace } from "../../schemas/Workspace.
 import { Settings } from "../Config.ts"
 import { once } from "../idempotency/Idempotency.ts"
 import { newId } from "../identifier/newId.ts"
+import { countedStates } from "../sandbox/sandboxStates.ts"
+import { textColumn } from "../store/Columns.ts"
 
 interface Row {
   readonly id: string
@@ -92,7 +94,7 @@ export class Workspaces extends Context.Service<
                  coalesce(sum((s.snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8), 0)::int8 as storage_bytes
           from workspaces w
           left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id
-                            and s.status not in ('deleted', 'expired')
+                            and s.status = any(${textColumn(countedStates)}::text[])
           where w.account_id = ${accountId}
           group by w.id
           order by w.id desc`

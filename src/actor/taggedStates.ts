@@ -1,0 +1,11 @@
+/** Sets of states are said once, by the machine's own tags; whoever asks in SQL or in a view takes them from there. */
+import type { AnyStateMachine } from "xstate"
+
+/** Throws for a tag that no state has: a set that is empty was misspelt. */
+export const taggedStates = (machine: AnyStateMachine, tag: string): ReadonlyArray<string> => {
+  const states = Object.values(machine.states)
+    .filter(({ tags }) => tags.includes(tag))
+    .map(({ key }) => key)
+  if (states.length === 0) throw new Error(`No state of the machine ${machine.id} is tagged ${tag}.`)
+  return states
+}
