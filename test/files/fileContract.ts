@@ -51,7 +51,7 @@ const spellings: ReadonlyArray<readonly [query: string, expected: number | strin
   ["path=/workspace/sp/%c0%ae%c0%ae", "400 INVALID_PATH"],
   ["path=/workspace/sp/%ed%a0%80", "400 INVALID_PATH"],
   ["path=/workspace/.atoll-staging", "400 INVALID_PATH"],
-  ["path=/workspace/sp/plain&other=1", 200],
+  ["path=/workspace/sp/plain&other=1", "400 INVALID_REQUEST"],
   ["path=/workspace/sp/plain%20", "404 NOT_FOUND"],
   ["path=/workspace/sp/...", "404 NOT_FOUND"],
   ["path=/workspace/sp/..plain", "404 NOT_FOUND"],
