@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process"
 import { once } from "node:events"
 import { mkdtempSync, rmSync } from "node:fs"
-import { connect } from "node:net"
+import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -18,6 +18,8 @@ export class HostileAgent {
   readonly guest: Guest
   readonly #folder: string
   readonly #child: ChildProcess
+  /** The service's last connection to it. */
+  connection: Socket | null = null
 
   private constructor(child: ChildProcess, folder: string, waiting: number) {
     this.#child = child
@@ -26,6 +28,7 @@ export class HostileAgent {
       connect: () =>
         new Promise((resolve, reject) => {
           const socket = connect(join(folder, "socket"), () => resolve(socket)).on("error", reject)
+          this.connection = socket
         }),
       waiting
     })
