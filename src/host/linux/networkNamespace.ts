@@ -81,6 +81,30 @@ export const connectNetwork = async (options: NetworkOptions): Promise<ProcessId
   }
 }
 
+export interface ConnectedNetwork extends Pick<NetworkOptions, "pid" | "throughUserNamespace"> {
+  /** Which addresses of the host it is kept from; null when that is not known. */
+  closedTo: string | null
+}
+
+/** Keeps a network that is connected from addresses that the host has got since. Rejects when that cannot be done now. */
+export const closeHostAddresses = async (network: ConnectedNetwork): Promise<void> => {
+  const addresses = hostAddresses()
+  const now = addresses.toSorted().join()
+  if (network.closedTo === now) return
+  const lines = addresses.map((address) => `route replace prohibit ${address}/32\n`).join("")
+  // As for a new one, nothing is ever done in a namespace that is ours.
+  const namespace = await ownNamespace(network.pid, 0)
+  try {
+    const way = network.throughUserNamespace
+      ? [`--target=${network.pid}`, "--user", "--net", "--preserve-credentials"]
+      : [`--net=/proc/${process.pid}/fd/${namespace}`]
+    await mustRun(["nsenter", ...way, "ip", "-batch", "-"], lines)
+  } finally {
+    closeSync(namespace)
+  }
+  network.closedTo = now
+}
+
 /** Held open: until the process has left it, its name still leads to ours, and what is meant for a guest would be done to this host. */
 const ownNamespace = async (pid: number, timeoutMs: number): Promise<number> => {
   const ours = statSync("/proc/self/ns/net").ino

@@ -24,6 +24,7 @@ import {
 import { diskObstacle } from "../linux/diskRoom.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
+import { type ConnectedNetwork, closeHostAddresses } from "../linux/networkNamespace.ts"
 import { signal } from "../linux/ProcessIdentity.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
@@ -58,6 +59,8 @@ interface Live {
   readonly session: AgentSession
   readonly guest: Guest
   readonly console: ConsoleTail
+  /** Null without a network. */
+  readonly network: ConnectedNetwork | null
 }
 
 /** A host that boots many at once may take its time. */
@@ -212,8 +215,15 @@ export class NamespaceHost {
     return [...this.dead.values()]
   }
 
-  /** Gives every Sandbox whose slirp4netns has died another one. Returns what became of each, one sentence each. */
+  /**
+   * Keeps every network from addresses that this host has got since, and gives every Sandbox whose slirp4netns has died another one. Returns what
+   * became of each of these, one sentence each.
+   */
   async mendNetworks(): Promise<ReadonlyArray<string>> {
+    for (const { network, record } of this.live.values()) {
+      // What cannot be done now is tried at the next look.
+      if (network !== null && isUp(record)) await closeHostAddresses(network).catch(() => {})
+    }
     const lost = [...this.live].filter(([, { record }]) => hasLostNetwork(record))
     const told = await Promise.all(lost.map(([sandboxId, live]) => this.mendNetwork(sandboxId, live)))
     return told.flatMap((it) => (it === null ? [] : [it]))
@@ -331,7 +341,11 @@ export class NamespaceHost {
 
   private keep(sandboxId: string, record: RuntimeRecord, session: AgentSession): Live {
     const console = new ConsoleTail(this.layout.console(this.layout.state(sandboxId), record.generation))
-    const live = { record, session, guest: makeAgentGuest(session), console }
+    const { isRoot } = this.layout
+    const pid = (isRoot ? record.init : record.monitor)?.pid
+    const network =
+      record.networkEnabled && pid !== undefined ? { pid, throughUserNamespace: !isRoot, closedTo: null } : null
+    const live = { record, session, guest: makeAgentGuest(session), console, network }
     this.live.set(sandboxId, live)
     return live
   }

@@ -4,7 +4,7 @@ import { Effect, Queue } from "effect"
 import type { RuntimeDown, RuntimeStall, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import { reopenLifePipe } from "../linux/lifePipe.ts"
-import { connectNetwork } from "../linux/networkNamespace.ts"
+import { type ConnectedNetwork, closeHostAddresses, connectNetwork } from "../linux/networkNamespace.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { type Launched, withRoomToConnect } from "./launch.ts"
 import { agentAnswers, connectMachine, disconnect, type Machine } from "./Machine.ts"
@@ -26,6 +26,8 @@ export interface LiveMachine {
   stall: StallReason | null | undefined
   /** A look at it is under way. */
   isLookedAt: boolean
+  /** Null without a network. */
+  readonly network: ConnectedNetwork | null
 }
 
 /** What became of machines by themselves, for whoever consumes it. */
@@ -74,7 +76,9 @@ export class LiveMachines {
   }
 
   private attach(record: MachineRecord, machine: Machine, stall: null | undefined): void {
-    const live: LiveMachine = { machine, record, expected: false, stall, isLookedAt: false }
+    const { pid } = machine.process
+    const network = record.network === null ? null : { pid, throughUserNamespace: false, closedTo: null }
+    const live: LiveMachine = { machine, record, expected: false, stall, isLookedAt: false, network }
     this.live.set(record.sandboxId, live)
     machine.qmp.listen((event) => {
       const reason = stallOf(event)
@@ -158,6 +162,8 @@ export class LiveMachines {
   async look(live: LiveMachine): Promise<void> {
     if (live.isLookedAt || live.expected) return
     live.isLookedAt = true
+    // What cannot be done now is tried at the next look.
+    if (live.network !== null && isAlive(live.machine.process)) void closeHostAddresses(live.network).catch(() => {})
     const { qmp, boot } = live.machine
     try {
       const status = await qmp.execute("query-status")

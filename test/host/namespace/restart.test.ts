@@ -1,5 +1,5 @@
 /** The driver over its own deaths and those of its Sandboxes. */
-import { spawn } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
 import { readFileSync, rmSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -266,6 +266,24 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
         })
       )
     }).pipe(Effect.scoped)
+  )
+
+  it.live.skipIf(networkUnusable !== null || !isRoot)(
+    "a network is kept from an address that the host gets later",
+    () =>
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* driver.provision(sandboxSpec("fenced", { networkEnabled: true }))
+        const routes = output(yield* driver.guest("fenced", 1), "ip -4 route")
+        // Of a range that nobody has (RFC 5737).
+        const late = "198.51.100.78"
+        expect(yield* routes).not.toContain(late)
+        yield* Effect.acquireRelease(
+          Effect.sync(() => execFileSync("ip", ["address", "add", `${late}/32`, "dev", "lo"])),
+          () => Effect.sync(() => execFileSync("ip", ["address", "del", `${late}/32`, "dev", "lo"]))
+        )
+        yield* eventually(Effect.map(routes, (it) => it.includes(`prohibit ${late}`)))
+      }).pipe(Effect.scoped, Effect.provide(freshDriver()))
   )
 
   it.live("a network that this host cannot give is refused, not left out", () =>

@@ -1,4 +1,5 @@
 /** What carries a machine on the host is bounded together, where the host has cgroups to do it with. */
+import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -54,6 +55,39 @@ describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
               yield* eventually(Effect.sync(() => String(cgroupsOf(next())) === String(groups)))
               yield* driver.destroy("bounded")
               yield* eventually(Effect.sync(() => leftOf(uuid).length === 0))
+            }),
+            driverOn(folder)
+          )
+        )
+      ),
+    TIMEOUT_MS
+  )
+})
+
+describe.skipIf(unusable !== null || !isRoot)("a machine's network", () => {
+  it.live(
+    "is kept from an address that the host gets later",
+    () =>
+      Effect.scoped(
+        Effect.flatMap(scopedFolder, (folder) =>
+          Effect.provide(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              if (!driver.capabilities.networkFiltered) return
+              yield* driver.provision(sandboxSpec("fenced", { networkEnabled: true }))
+              const { process: qemu } = JSON.parse(
+                readFileSync(`${folder}/runtime/qemu/fenced/record.json`, "utf8")
+              ) as { process: { pid: number } }
+              const routes = () => execFileSync("nsenter", [`--net=/proc/${qemu.pid}/ns/net`, "ip", "route"]).toString()
+              // Of a range that nobody has (RFC 5737).
+              const late = "198.51.100.77"
+              expect(routes()).not.toContain(late)
+              yield* Effect.acquireRelease(
+                Effect.sync(() => execFileSync("ip", ["address", "add", `${late}/32`, "dev", "lo"])),
+                () => Effect.sync(() => execFileSync("ip", ["address", "del", `${late}/32`, "dev", "lo"]))
+              )
+              yield* eventually(Effect.sync(() => routes().includes(`prohibit ${late}`)))
+              yield* driver.destroy("fenced")
             }),
             driverOn(folder)
           )
