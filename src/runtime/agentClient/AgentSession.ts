@@ -36,8 +36,6 @@ const HEAD_TIMEOUT_MS = 10_000
 const ANSWER_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 10_000
 const IDLE_MS = 30_000
-/** Frames of a session's own that it may send without being asked. */
-const UNASKED_MAX = 64
 
 export interface AgentSessionOptions {
   /** Opens the transport; called again after the session broke. */
@@ -194,12 +192,6 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
         gone()
       })
       session.on("goaway", () => drop(opening))
-      // An agent of ours says its settings once and never pings: more is a flood, which would cost us as much time as it has.
-      let unasked = 0
-      const bound = () => {
-        if (++unasked > UNASKED_MAX) session.destroy()
-      }
-      session.on("ping", bound).on("remoteSettings", bound)
       session.on("close", gone)
       return session
     })

@@ -194,6 +194,7 @@ describe("a hostile agent beside another tenant's Sandbox", () => {
     }
   })
 
+  // By nghttp2's own rates, on which the service leans.
   it.each(["pings", "settings"] as const)("that floods a session with %s is cut off", async (as) => {
     const hostile = await HostileAgent.start(1)
     try {

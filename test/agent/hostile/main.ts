@@ -84,10 +84,15 @@ const settings = frame(4, 0, Buffer.alloc(0))
 
 createSocketServer((socket) => {
   socket.on("error", () => {})
+  /** A few at a time: more at once overflows the queue of acknowledgements, which is noticed too. */
   const flood = (piece: Buffer) => {
     socket.resume()
     socket.write(settings)
-    void write(socket, { bytes: piece.toString("base64"), times: "forever" })
+    const few = Buffer.concat(new Array(20).fill(piece))
+    const more = () => {
+      if (!socket.destroyed) socket.write(few, () => setImmediate(more))
+    }
+    more()
   }
   switch (script.as) {
     case "http":
