@@ -1,6 +1,7 @@
 /** How the commands of a connection grant are done. */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { type ConnectionGrantContext, connectionGrantMachine } from "../../machines/connectionGrant.ts"
+import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
@@ -9,6 +10,20 @@ import { SandboxReach } from "../gateway/SandboxReach.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 
 const lookEvery = "5 seconds"
+
+/** A context as it is stored: held against what is loaded. */
+const context = Schema.Struct({
+  endpointId: Schema.String,
+  accountId: Schema.String,
+  sandboxId: Schema.String,
+  generation: Schema.Number,
+  publicKeys: Schema.Array(Schema.String),
+  createdAt: Schema.Number,
+  expiresAt: Schema.Number,
+  connectedAt: Schema.NullOr(Schema.Number),
+  endedAt: Schema.NullOr(Schema.Number),
+  reason: Schema.NullOr(Reason)
+})
 
 export const grantDefinition = Effect.gen(function* () {
   const connections = yield* LiveConnections
@@ -44,6 +59,7 @@ export const grantDefinition = Effect.gen(function* () {
     kind: "connectionGrant",
     version: 1,
     machine: connectionGrantMachine,
+    context,
     lane: () => "connections",
     interpret
   }

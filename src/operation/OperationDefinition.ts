@@ -1,8 +1,9 @@
 /** How the commands of an Operation are done: in the guest of its Sandbox's generation. */
-import { Effect, Schedule } from "effect"
+import { Effect, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type OperationContext, operationMachine } from "../../machines/operation.ts"
 import type { SandboxContext } from "../../machines/sandbox.ts"
+import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
@@ -77,6 +78,22 @@ const unlessDisbelieved = <A, E, R, B>(effect: Effect.Effect<A, E, R>, otherwise
     (error) => error instanceof GuestUnavailable && error.fault === "protocol",
     () => Effect.succeed(otherwise)
   )
+
+/** A context as it is stored: held against what is loaded. */
+const context = Schema.Struct({
+  operationId: Schema.String,
+  accountId: Schema.String,
+  sandboxId: Schema.String,
+  generation: Schema.Number,
+  timeoutMs: Schema.NullOr(Schema.Number),
+  createdAt: Schema.Number,
+  startedAt: Schema.NullOr(Schema.Number),
+  finishedAt: Schema.NullOr(Schema.Number),
+  exitCode: Schema.NullOr(Schema.Number),
+  signal: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Reason),
+  processTree: Schema.Literals(["running", "gone", "unconfirmed"])
+})
 
 export const operationDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
@@ -256,6 +273,7 @@ export const operationDefinition = Effect.gen(function* () {
     kind: "operation",
     version: 1,
     machine: operationMachine,
+    context,
     // Ending a process takes over from following it.
     lane: (type) => (type === "forgetProcess" ? null : "process"),
     interpret

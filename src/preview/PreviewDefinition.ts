@@ -1,6 +1,7 @@
 /** How the commands of a preview are done. */
-import { Effect, Schedule } from "effect"
+import { Effect, Schedule, Schema } from "effect"
 import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
+import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
@@ -9,6 +10,19 @@ import type { PendingCommand } from "../store/JournalRecord.ts"
 
 /** A guest that does not confirm now may later, or its boot ends. */
 const askAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(5000)])
+
+/** A context as it is stored: held against what is loaded. */
+const context = Schema.Struct({
+  previewSha256: Schema.String,
+  accountId: Schema.String,
+  sandboxId: Schema.String,
+  generation: Schema.Number,
+  port: Schema.Number,
+  createdAt: Schema.Number,
+  expiresAt: Schema.Number,
+  endedAt: Schema.NullOr(Schema.Number),
+  reason: Schema.NullOr(Reason)
+})
 
 /** @param forget Told as soon as a host name is dead in this process. */
 export const previewDefinition = Effect.fnUntraced(function* (forget: (actorId: string) => void) {
@@ -48,6 +62,7 @@ export const previewDefinition = Effect.fnUntraced(function* (forget: (actorId: 
     kind: "preview",
     version: 1,
     machine: previewMachine,
+    context,
     // Closing takes over from opening.
     lane: () => "tunnel",
     interpret

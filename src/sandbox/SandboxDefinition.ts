@@ -1,7 +1,8 @@
 /** How the commands of a Sandbox are done: by the runtime driver, and by telling what lives in the Sandbox that it is gone. */
-import { Clock, Effect, Schedule } from "effect"
+import { Clock, Effect, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
+import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent } from "../actor/ActorDefinition.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
 import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
@@ -22,6 +23,28 @@ const specOf = (context: SandboxContext): SandboxSpec => ({
 
 /** Trying again is all that can be done: a runtime that cannot be ended or removed now will be, later. */
 const untilDone = Schedule.min([Schedule.exponential(200), Schedule.spaced(10_000)])
+
+/** A context as it is stored: held against what is loaded. */
+const context = Schema.Struct({
+  sandboxId: Schema.String,
+  accountId: Schema.String,
+  workspaceId: Schema.String,
+  volumeId: Schema.String,
+  name: Schema.NullOr(Schema.String),
+  runtime: Schema.Literals(["vm", "namespace"]),
+  profile: Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Number, diskBytes: Schema.Number }),
+  networkEnabled: Schema.Boolean,
+  metadata: Schema.Record(Schema.String, Schema.String),
+  bootTimeoutMs: Schema.Number,
+  generation: Schema.Number,
+  startRequested: Schema.Boolean,
+  statusReason: Schema.NullOr(Reason),
+  createdAt: Schema.Number,
+  updatedAt: Schema.Number,
+  startedAt: Schema.NullOr(Schema.Number),
+  stoppedAt: Schema.NullOr(Schema.Number),
+  deletedAt: Schema.NullOr(Schema.Number)
+})
 
 export const sandboxDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
@@ -128,6 +151,7 @@ export const sandboxDefinition = Effect.gen(function* () {
     kind: "sandbox",
     version: 1,
     machine: sandboxMachine,
+    context,
     // Whatever was being done to the runtime is superseded by what shall be done now: the driver's calls may be cut anywhere.
     lane: (type) => (type === "closeDependents" ? null : "runtime"),
     interpret: (command, scope) => Effect.suspend(() => interpret(command, scope.state().context))

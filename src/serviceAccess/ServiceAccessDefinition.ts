@@ -1,11 +1,28 @@
 /** How the commands of a service access are done. */
-import { Effect } from "effect"
+import { Effect, Schema } from "effect"
 import { type ServiceAccessContext, serviceAccessMachine } from "../../machines/serviceAccess.ts"
+import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
+
+/** A context as it is stored: held against what is loaded. */
+const context = Schema.Struct({
+  generationId: Schema.String,
+  accountId: Schema.String,
+  sandboxId: Schema.String,
+  generation: Schema.Number,
+  ports: Schema.Array(Schema.Number),
+  requestedAt: Schema.Number,
+  createdAt: Schema.Number,
+  expiresAt: Schema.Number,
+  endedAt: Schema.NullOr(Schema.Number),
+  client: Schema.NullOr(Schema.String),
+  reason: Schema.NullOr(Reason),
+  cleanup: Schema.NullOr(Schema.Literals(["confirmed", "unconfirmed"]))
+})
 
 export const serviceAccessDefinition = Effect.gen(function* () {
   const connections = yield* LiveConnections
@@ -39,6 +56,7 @@ export const serviceAccessDefinition = Effect.gen(function* () {
     kind: "serviceAccess",
     version: 1,
     machine: serviceAccessMachine,
+    context,
     // Ending it takes over from everything before.
     lane: () => "connections",
     interpret

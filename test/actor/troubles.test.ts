@@ -1,6 +1,6 @@
 /** What an actor meets that no machine foresees, and what its host does about it. */
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer } from "effect"
+import { Deferred, Effect, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { setup } from "xstate"
 import { operationMachine } from "../../machines/operation.ts"
@@ -84,7 +84,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     }
     return Effect.gen(function* () {
       const host = yield* ActorHost
-      yield* host.register(definition)
+      yield* host.register({ ...definition, context: Schema.Struct({ operationId: Schema.String }) as never })
       yield* host.register({ ...definition, kind: "clock", machine: clockMachine })
       return yield* use({ host, seen, again: (which) => seen.filter((one) => one === which).length })
     }).pipe(
@@ -118,14 +118,15 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
   it.effect("a stored state of another version, or of none, is told to who asks, and concerns nobody else", () =>
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const ids = ["op_newer", "op_state", "op_fine"]
+      const ids = ["op_newer", "op_state", "op_shape", "op_fine"]
       yield* on({}, ({ host }) => Effect.forEach(ids, (id) => host.create("operation", newOperation(id))))
       yield* sql`update actors set machine_version = 2 where id = 'op_newer'`
       yield* sql`update actors set snapshot = jsonb_set(snapshot, '{value}', '"levitating"') where id = 'op_state'`
+      yield* sql`update actors set snapshot = jsonb_set(snapshot, '{context,operationId}', '7') where id = 'op_shape'`
       yield* on({}, ({ host }) =>
         Effect.gen(function* () {
           yield* host.recover
-          for (const id of ["op_newer", "op_state"]) {
+          for (const id of ["op_newer", "op_state", "op_shape"]) {
             const defect = yield* host.send("operation", id, { type: "CANCEL" }, client).pipe(
               Effect.as(null),
               Effect.catchDefect((defect) => Effect.succeed(defect)),
