@@ -152,6 +152,12 @@ export const settings = {
     30_000,
     "How long a start waits for a database that does not answer yet."
   ),
+  databasePatienceMs: integer(
+    "ATOLL_DATABASE_PATIENCE_MS",
+    3000,
+    "How long the database may be silent before what waits for it is answered with 503. /healthz says so after a second.",
+    { minimum: 250, maximum: 600_000 }
+  ),
   databaseConnections: integer(
     "ATOLL_DATABASE_CONNECTIONS",
     10,

@@ -133,7 +133,7 @@ const servesNow = (client: SqlClient.SqlClient) =>
 
 const pools = Layer.effectContext(
   Effect.gen(function* () {
-    const { databaseConnections, journalConnections } = yield* Settings
+    const { databaseConnections, databasePatienceMs, journalConnections } = yield* Settings
     const sockets = new DatabaseSockets((yield* DatabaseServer).connect)
     const client = yield* pool({
       applicationName: "atoll",
@@ -165,7 +165,7 @@ const pools = Layer.effectContext(
       startupParameters: {},
       open: sockets.openAnyway
     })
-    const { watch, loops } = yield* databaseWatch(servesNow(watching), sockets)
+    const { watch, loops } = yield* databaseWatch(servesNow(watching), sockets, databasePatienceMs)
     yield* worker("database watch", loops.look)
     yield* worker("database patience", loops.patience)
     return Context.make(PgClient.PgClient, client).pipe(

@@ -10,10 +10,10 @@ import { isTransient, reasonOf, untilServed, wasAnswered } from "./DatabaseFault
 import type { DatabaseSockets } from "./DatabaseSockets.ts"
 
 const lookEveryMs = 1000
-/** So many looks without an answer: the server is silent. Looks, not time: a process that was itself held up has not waited. */
-const silentAfterLooks = 5
-/** How long a caller waits in an outage for what will be done anyway, or may be asked again. */
-const patienceMs = 5000
+/** Patience is counted in these, not in time: a process that was itself held up has not waited. */
+const stepMs = 250
+/** Who asks whether the database serves is not told yes while it has owed an answer for so long. */
+const lateAfterMs = 1000
 /** An outage is over when the database served for so long without a fault. */
 const overAfterMs = 2000
 
@@ -57,8 +57,10 @@ export class DatabaseWatch extends Context.Service<
  * The watch, and the loop that looks, which ends when it is interrupted.
  *
  * @param probe Fails while the database does not serve.
+ * @param patienceMs Silent for so long, the server counts as one that does not serve; and so long a caller waits in an outage for what will
+ *   be done anyway, or may be asked again.
  */
-export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: DatabaseSockets) =>
+export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: DatabaseSockets, patienceMs: number) =>
   Effect.map(Clock.Clock, (clock) => {
     const callers = new Set<Caller>()
     let answers = true
@@ -86,8 +88,17 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
       )
     })
 
-    const silence = Effect.forEach(Array.from({ length: silentAfterLooks }), () => Effect.sleep(lookEveryMs)).pipe(
-      Effect.andThen(Effect.sync(() => sockets.silent())),
+    /** Since it was asked. */
+    let owedSteps = 0
+    const silentSteps = Math.max(1, Math.ceil(patienceMs / stepMs))
+
+    const silence = Effect.sleep(stepMs).pipe(
+      Effect.andThen(
+        Effect.sync(() => {
+          owedSteps++
+          if (owedSteps % silentSteps === 0) sockets.silent()
+        })
+      ),
       Effect.forever
     )
 
@@ -95,6 +106,7 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
       const impatient = yield* Effect.forkChild(silence)
       const exit = yield* Effect.exit(probe)
       yield* Fiber.interrupt(impatient)
+      owedSteps = 0
       answers = Exit.isSuccess(exit)
       if (Exit.isSuccess(exit)) {
         sockets.answered()
@@ -119,7 +131,7 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
     })
 
     const watch: DatabaseWatch["Service"] = {
-      serves: () => answers,
+      serves: () => answers && owedSteps * stepMs < lateAfterMs,
       fault,
       untilServed: (statement) =>
         statement.pipe(

@@ -152,7 +152,13 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
         yield* answered(200, 50)
         const before = outages()
         yield* Effect.acquireRelease(signalAll("SIGSTOP"), () => signalAll("SIGCONT"))
+        const frozen = performance.now()
+        // Told within the second look; clients within their patience and as much again.
+        const status = Effect.promise(() => send("GET", "/healthz", { key: null }).then((answer) => answer.status))
+        yield* Effect.repeat(Effect.delay(status, 20), { until: (found) => found === 503 })
+        assert.isBelow(performance.now() - frozen, 4000)
         yield* answered(503, 3 * atOnce)
+        assert.isBelow(performance.now() - frozen, 9000)
         const asked = performance.now()
         const health = yield* Effect.promise(() => send("GET", "/healthz", { key: null }))
         assert.deepStrictEqual([health.status, health.json.database], [503, "unavailable"])
