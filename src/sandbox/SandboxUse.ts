@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { int8Column, textColumn } from "../store/Columns.ts"
+import { worker } from "../worker/Worker.ts"
 
 interface Use {
   open: number
@@ -89,7 +90,7 @@ export class SandboxUse extends Context.Service<
           Effect.catchCause((cause) => Effect.logWarning("Uses of Sandboxes could not be told", cause)),
           Effect.delay(tellEveryMs),
           Effect.forever,
-          Effect.forkScoped
+          (telling) => worker("sandbox uses", telling)
         )
       }
 
