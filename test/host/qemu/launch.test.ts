@@ -25,7 +25,8 @@ const launched = (body: (pid: number, folder: string) => Promise<void> | void) =
     const secret = join(folder, "secret")
     writeFileSync(secret, "secret")
     const service = spawn(process.execPath, ["--input-type=module", "-e", script(folder)], {
-      stdio: ["ignore", "pipe", "inherit", "ignore", "ignore", "ignore", "ignore", "ignore", openSync(secret, "r")]
+      // Higher than where Node itself looks for what it was started with.
+      stdio: ["ignore", "pipe", "inherit", ...Array<"ignore">(30).fill("ignore"), openSync(secret, "r")]
     })
     const [said] = (await once(service.stdout!, "data")) as [Buffer]
     const pid = Number(said.toString())
