@@ -5,7 +5,13 @@
  * guest's own flow control. What comes in is gathered for a moment: a writer of lines does not cost a row a line, nor a fast one a statement a read.
  */
 import { Cause, Clock, Effect, Queue, Stream } from "effect"
-import type { Guest, GuestUnavailable, OutputStream, ProcessFrame, ProcessUnknown } from "../runtime/Guest.ts"
+import {
+  type Guest,
+  GuestUnavailable,
+  type OutputStream,
+  type ProcessFrame,
+  type ProcessUnknown
+} from "../runtime/Guest.ts"
 import { type Output, type OutputSource, Overtaken, type StoredOffsets } from "../store/Output.ts"
 import { lastOf, OutputSplit } from "./OutputSplit.ts"
 
@@ -42,15 +48,23 @@ const streams: ReadonlyArray<OutputStream> = ["stdout", "stderr"]
 /** No process writes so much: whatever its guest says of it next is not to be believed either. */
 const untellable: Followed = { exited: null, processTree: "unconfirmed" }
 
+/** A defect on this way says nothing of the process: it is as if its guest had not answered. */
+const attached = (guest: Guest, key: string, { stdout, stderr }: StoredOffsets) =>
+  Stream.suspend(() => guest.processes.attach(key, { stdoutOffset: stdout, stderrOffset: stderr })).pipe(
+    Stream.catchCause((cause) => {
+      if (!Cause.hasDies(cause)) return Stream.failCause(cause)
+      const fault = new GuestUnavailable({ message: "The output could not be followed.", fault: "lost" })
+      return Stream.fromEffect(Effect.andThen(Effect.logError(`Following ${key} met a defect`, cause), fault))
+    })
+  )
+
 const followOnce = Effect.fnUntraced(
   function* ({ guest, output, key, sandboxId, source, retainBytes }: FollowOptions) {
     const stored = yield* output.offsets(key)
     const splits = { stdout: new OutputSplit(stored.stdout), stderr: new OutputSplit(stored.stderr) }
     const trimmedAt = { stdout: stored.stdout, stderr: stored.stderr }
     const frames = yield* Queue.bounded<ProcessFrame, ProcessUnknown | GuestUnavailable | Cause.Done>(framesMax)
-    yield* guest.processes
-      .attach(key, { stdoutOffset: stored.stdout, stderrOffset: stored.stderr })
-      .pipe(Stream.runIntoQueue(frames), Effect.forkScoped)
+    yield* attached(guest, key, stored).pipe(Stream.runIntoQueue(frames), Effect.forkScoped)
 
     /** What was stored and could be read, which a crash of the database may have undone since. The splits run ahead of it. */
     let stands = stored
@@ -65,7 +79,7 @@ const followOnce = Effect.fnUntraced(
       return Queue.offer(toTell, undefined)
     })
     // What a quiet command leaves untold counts against all the others of its guest.
-    yield* tellGuest.pipe(Effect.delay(acknowledgeEveryMs), Effect.forever, Effect.forkScoped)
+    const tellNowAndThen = tellGuest.pipe(Effect.delay(acknowledgeEveryMs), Effect.forever)
     // The guest may drop what is on disk, not what a crash of the database could still lose. Nothing waits for the guest to hear it: one that
     // lost the process says so on the attached stream.
     const acknowledge = Effect.gen(function* () {
@@ -127,7 +141,8 @@ const followOnce = Effect.fnUntraced(
       }
       return { exited, processTree } satisfies Followed
     })
-    return yield* Effect.raceFirst(store, Effect.forever(acknowledge))
+    // None of them ends or fails without the follow.
+    return yield* Effect.raceAllFirst([store, Effect.forever(acknowledge), tellNowAndThen])
   },
   (effect) => Effect.scoped(effect)
 )

@@ -234,6 +234,32 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
     })
   )
 
+  for (const { where, attach } of [
+    { where: "what is attached", attach: () => Stream.concat(Stream.make(words), Stream.die(new Error("broken"))) },
+    {
+      where: "attaching itself",
+      attach: () => {
+        throw new Error("broken")
+      }
+    }
+  ]) {
+    it.effect(`ends with a typed fault when there is a defect in ${where}`, () =>
+      Effect.gen(function* () {
+        const output = yield* Output
+        const processes: Partial<GuestProcesses> = { attach, acknowledge: () => Effect.void }
+        const fault = yield* followProcess({
+          guest: { processes } as Guest,
+          output,
+          key: `op_defect_${where}`,
+          sandboxId: "sbx",
+          source: "process",
+          retainBytes: 1024
+        }).pipe(Effect.timeout("10 seconds"), Effect.catchDefect(Effect.succeed), Effect.flip)
+        assert.deepInclude(fault, { _tag: "GuestUnavailable", fault: "lost" })
+      })
+    )
+  }
+
   it.effect("holds a guest back while its last frames are being stored", () =>
     Effect.gen(function* () {
       const output = yield* Output
