@@ -28,6 +28,7 @@ const Deliver = Rpc.make("Deliver", {
     cause: Schema.String,
     requestId: Schema.NullOr(Schema.String),
     idempotency: Schema.NullOr(Schema.Struct({ kind: Schema.String, key: Schema.String, fingerprint: Schema.String })),
+    /** Not used any more; a process of the last version beside this one wants it. */
     attempts: Schema.Int,
     /** What the sender knows to be committed: an owner that remembers less forgets it. */
     revision: Schema.Int
@@ -75,7 +76,7 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
               done: null,
               deadline: null,
               idempotency: payload.idempotency,
-              attempts: payload.attempts,
+              lookingSince: null,
               succeed: (state) => resume(Effect.succeed(state)),
               fail: (error) => resume(Effect.fail(error)),
               die: (defect) => resume(Effect.fail(new ActorFailed({ message: String(defect) }))),
@@ -92,8 +93,8 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
   yield* Layer.build(entity.toLayer(handlers, { concurrency: "unbounded", maxIdleTime: "1 minute" }))
   const client = yield* entity.client
   const forward: ActorForward = {
-    deliver: (id, { event, cause, requestId, idempotency, attempts }, revision) =>
-      client(id).Deliver({ event, cause, requestId, idempotency, attempts, revision }) as Effect.Effect<
+    deliver: (id, { event, cause, requestId, idempotency }, revision) =>
+      client(id).Deliver({ event, cause, requestId, idempotency, attempts: 0, revision }) as Effect.Effect<
         ActorState,
         unknown
       >,

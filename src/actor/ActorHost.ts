@@ -64,7 +64,8 @@ export const defaultOptions: ActorHostOptions = {
   stopWithinMs: 1_000
 }
 
-const attemptsMax = 5
+/** Then an insistent message goes the way of all others. */
+const insistTimesMax = 5
 const refusedPauseMaxMs = 300_000
 const troublesMax = 1000
 const forwardAgainMs = 50
@@ -303,15 +304,16 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     if (!actor.busy) pump(actor)
   }
 
-  /** The actor moved or its revision did: whoever owns it now decides about these messages. */
+  /**
+   * The actor moved or its revision did: whoever owns it now decides about these messages. By time, not by count: each neighbour that
+   * contends for its key in vain sends all that wait behind it around once.
+   */
   const redeliver = (actor: LiveActor, messages: ReadonlyArray<Message>) => {
     for (const message of messages) {
       if (message.done !== null || message.event === null) continue // the new owner does pending commands itself
-      if (message.attempts >= attemptsMax) {
-        message.die(new Error(`Actor ${actor.id} found no owner in ${attemptsMax} attempts.`))
-        continue
-      }
-      deliver(actor.definition, actor.id, { ...message, attempts: message.attempts + 1 })
+      const lookingSince = message.lookingSince ?? performance.now()
+      if (performance.now() - lookingSince > options.ownerPatienceMs) message.die(new OwnerAway({ actorId: actor.id }))
+      else deliver(actor.definition, actor.id, { ...message, lookingSince })
     }
   }
 
@@ -584,7 +586,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       }
       if (answer instanceof Error) return yield* answer
       if (answer !== null) return answer
-      for (let attempt = 0; attempt < attemptsMax; attempt++) {
+      for (let attempt = 0; attempt < insistTimesMax; attempt++) {
         const row = yield* journal.load(id)
         if (row === null || row.kind !== kind) return yield* new ActorNotFound({ actorId: id })
         const now = clock.currentTimeMillisUnsafe()
@@ -649,7 +651,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         done: null,
         deadline: null,
         idempotency,
-        attempts: 0,
+        lookingSince: null,
         succeed: (state) => resume(Effect.succeed(state)),
         fail: (error) => resume(Effect.fail(error)),
         die: (defect) => resume(Effect.die(defect)),

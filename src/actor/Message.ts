@@ -15,7 +15,8 @@ export interface Message {
   readonly deadline: { readonly name: string; readonly at: number } | null
   /** Taken with the commit that answers this message, also with one that changes nothing else. */
   readonly idempotency: IdempotencyKey | null
-  readonly attempts: number
+  /** Since when it looks for an owner that takes it, in monotonic milliseconds. Null: it lies where it was put first. */
+  readonly lookingSince: number | null
   readonly succeed: (state: ActorState) => void
   readonly fail: (error: ActorError | KeyContended) => void
   readonly die: (defect: unknown) => void
@@ -37,7 +38,7 @@ export const unawaited = (
   done: null,
   deadline: null,
   idempotency: null,
-  attempts: 0,
+  lookingSince: null,
   succeed: nothing,
   fail: nothing,
   die: nothing,

@@ -1,12 +1,12 @@
 /** What an actor meets that no machine foresees, and what its host does about it. */
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber, Layer, Schema } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { setup } from "xstate"
 import { operationMachine } from "../../machines/operation.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import type { ActorDefinition, AnyEvent } from "../../src/actor/ActorDefinition.ts"
-import { MailboxFull, StateUnusable } from "../../src/actor/ActorError.ts"
+import { KeyContended, MailboxFull, StateUnusable } from "../../src/actor/ActorError.ts"
 import { ActorHost, type ActorHostOptions } from "../../src/actor/ActorHost.ts"
 import { awaitState } from "../../src/actor/ActorWait.ts"
 import { Journal } from "../../src/store/Journal.ts"
@@ -176,6 +176,26 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
       )
     })
   )
+
+  it.effect("a message is not lost behind many that contend for one key in vain", () => {
+    const contenders = 12
+    return on({}, ({ host }) =>
+      Effect.gen(function* () {
+        yield* host.create("operation", newOperation("op_keys"))
+        const key = { kind: "operation", key: "once", fingerprint: "same" }
+        const once = yield* Effect.forEach(Array.from({ length: contenders }), () =>
+          Effect.forkChild(Effect.exit(host.sendOnce("operation", "op_keys", { type: "STARTED" }, client, key)), {
+            startImmediately: true
+          })
+        )
+        const last = yield* host.send("operation", "op_keys", { type: "CANCEL" }, client)
+        assert.strictEqual(last.value, "cancelled")
+        const exits = yield* Effect.forEach(once, Fiber.join)
+        assert.lengthOf(exits.filter(Exit.isSuccess), 1)
+        for (const exit of exits) if (Exit.isFailure(exit)) assert.instanceOf(Cause.squash(exit.cause), KeyContended)
+      })
+    )
+  })
 
   it.effect("a mailbox holds as many messages as it may, and not one more", () => {
     const wire = new Wire()
