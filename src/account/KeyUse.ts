@@ -1,9 +1,12 @@
 /** When each key was last used: remembered at once, written every now and then. */
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { BoundedMap } from "../store/BoundedMap.ts"
 import { worker } from "../worker/Worker.ts"
 
 const writeEvery = "30 seconds"
+/** So many wait at most for a database that does not take them; those used longest ago are given up first. */
+const unwrittenMax = 10_000
 
 export class KeyUse extends Context.Service<
   KeyUse,
@@ -18,20 +21,22 @@ export class KeyUse extends Context.Service<
     KeyUse,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      let used = new Map<string, number>()
+      const used = new BoundedMap<string, number>(unwrittenMax)
 
       const write = Effect.suspend(() => {
-        if (used.size === 0) return Effect.void
-        const noted = used
-        used = new Map()
+        const noted = [...used]
+        if (noted.length === 0) return Effect.void
         return sql
           .unsafe(
             `update api_keys k set last_used_at = greatest(k.last_used_at, u.at)
              from unnest($1::text[], $2::int8[]) as u (id, at) where k.id = u.id`,
-            [[...noted.keys()], [...noted.values()].map(BigInt)]
+            [noted.map(([id]) => id), noted.map(([, at]) => BigInt(at))]
           )
           .pipe(
-            Effect.asVoid,
+            // What was noted meanwhile is written the next time; so is all, when this fails.
+            Effect.map(() => {
+              for (const [id, at] of noted) if (used.get(id) === at) used.delete(id)
+            }),
             Effect.catch((error) => Effect.logWarning("The last use of API keys could not be written", error))
           )
       })

@@ -24,4 +24,8 @@ export class BoundedMap<K, V> {
   delete(key: K): void {
     this.#entries.delete(key)
   }
+
+  [Symbol.iterator](): MapIterator<[K, V]> {
+    return this.#entries.entries()
+  }
 }

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Exit, Layer, Scope } from "effect"
+import { SqlClient } from "effect/sql"
 import { Accounts } from "../../src/account/Accounts.ts"
 import { ApiKeys } from "../../src/account/ApiKeys.ts"
 import { Authentication } from "../../src/account/Authentication.ts"
@@ -37,6 +38,27 @@ layer(Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(Layer.provideMerge(Test
       assert.isBelow(Math.abs(Date.now() - first!), 10_000)
       yield* life
       assert.isAtLeast((yield* lastUsedAt)!, first!)
+    })
+  )
+
+  it.effect("is kept when it cannot be written, and written the next time", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const keys = yield* ApiKeys
+      const { id: accountId } = yield* (yield* Accounts).named("two")
+      const { key } = yield* keys.create({ accountId, name: "kept", scopes: ["sandbox:read"] })
+      yield* Effect.gen(function* () {
+        const { note, unwritten, write } = yield* KeyUse
+        note(key.id)
+        const at = unwritten(key.id)
+        yield* sql`alter table api_keys rename column last_used_at to hidden`
+        yield* write
+        assert.strictEqual(unwritten(key.id), at)
+        yield* sql`alter table api_keys rename column hidden to last_used_at`
+        yield* write
+        assert.isNull(unwritten(key.id))
+        assert.strictEqual((yield* keys.get(key.id))!.lastUsedAt, at)
+      }).pipe(Effect.provide(Layer.fresh(KeyUse.layer)))
     })
   )
 })
