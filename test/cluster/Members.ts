@@ -20,7 +20,12 @@ export class Members {
     const members = new Members(
       await ServiceProcess.cluster(count, { DATABASE_URL: url, ...memberSettings, ...environment })
     )
-    for (const member of members.all) await member.start()
+    try {
+      for (const member of members.all) await member.start()
+    } catch (fault) {
+      await members.end()
+      throw fault
+    }
     return members
   }
 
