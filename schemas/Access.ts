@@ -22,6 +22,9 @@ export class RequiredScope extends Context.Service<RequiredScope, Scope>()("atol
 /** Endpoint annotation: an absent body means `{}`. */
 export const OptionalBody = Context.Reference<boolean>("atoll/schemas/OptionalBody", { defaultValue: () => false })
 
+/** Endpoint annotation: it changes nothing though its method is not GET, so it can always be sent again. */
+export const ReadOnly = Context.Reference<boolean>("atoll/schemas/ReadOnly", { defaultValue: () => false })
+
 /** Endpoint annotation: beside its named query parameters it takes any whose name begins with this. */
 export const QueryPrefix = Context.Reference<string | null>("atoll/schemas/QueryPrefix", { defaultValue: () => null })
 

@@ -231,10 +231,20 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
   { httpApiStatus: 502 }
 ) {}
 
-/** Answered with `Retry-After`. What was asked for may have been done: repeat it with the same Idempotency-Key. */
+/** With `Retry-After`, unless the service stopped while it did what was asked for: then the outcome is unknown. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()(
   "SERVICE_UNAVAILABLE",
-  plain("The service cannot reach its database for now. Send the request again in a few seconds."),
+  {
+    message: Schema.String.pipe(
+      Schema.withConstructorDefault(
+        Effect.succeed("The service cannot reach its database for now. Send the request again in a few seconds.")
+      )
+    ),
+    /** `unknown`: what was asked for may have been done; look before it is repeated. */
+    details: Schema.NullOr(Schema.Struct({ outcome: Schema.Literal("unknown") })).pipe(
+      Schema.withConstructorDefault(nullDefault)
+    )
+  },
   { httpApiStatus: 503 }
 ) {}
 

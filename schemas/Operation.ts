@@ -1,7 +1,7 @@
 /** Commands and operations: a command that is observed on its own, with readable output. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
+import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
 import { commandFields, isStdinEncoded } from "./Command.ts"
 import {
   CreditExhausted,
@@ -137,7 +137,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
           identifier: "execute",
           summary: "Run a command and wait for its end",
           description:
-            "When the time is over, or the caller goes away, the whole process tree is ended. 408 carries in details what the result held so far. A cwd that does not exist: 400."
+            "When the time is over, or the caller goes away, the whole process tree is ended. 408 carries in details what the result held so far. A cwd that does not exist: 400. 502 or 503 with details.outcome unknown: the command may have run; look before you repeat it."
         })
       ),
     HttpApiEndpoint.post("startOperation", "/sandboxes/:id/operations", {
@@ -196,6 +196,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
     })
       .annotate(RequiredScope, "sandbox:execute")
       .annotate(OptionalBody, true)
+      .annotate(ReadOnly, true)
       .annotateMerge(
         OpenApi.annotations({
           identifier: "waitOperation",

@@ -15,6 +15,7 @@ import { Settings } from "../Config.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { mayHaveChanged } from "./BegunRequest.ts"
 import { errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
 import { operatorPaths } from "./OperatorRoutes.ts"
@@ -22,7 +23,7 @@ import { auditRequest } from "./RequestCaller.ts"
 import { identify } from "./RequestId.ts"
 import { observeRequest } from "./RequestMetrics.ts"
 import { pathOf } from "./RequestTarget.ts"
-import { stopping } from "./stopping.ts"
+import { cutShort, stopping } from "./stopping.ts"
 
 type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
 
@@ -120,7 +121,9 @@ const edge =
         onSuccess: finish,
         onFailure: (cause) => {
           if (Cause.hasInterruptsOnly(cause)) {
-            if (!isAbandoned(cause)) return finish(errorResponse(stopping(), requestId))
+            if (!isAbandoned(cause)) {
+              return finish(errorResponse(mayHaveChanged(source) ? cutShort() : stopping(), requestId))
+            }
             auditRequest(audit, source, abandonedStatus)
             return Effect.failCause(cause)
           }

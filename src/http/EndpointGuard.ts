@@ -9,10 +9,11 @@ import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer } from "effect"
 import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
-import { Authorized, Caller, Open, OptionalBody, RequiredScope } from "../../schemas/Access.ts"
+import { Authorized, Caller, Open, OptionalBody, ReadOnly, RequiredScope } from "../../schemas/Access.ts"
 import { type ContractError, ScopeRequired, Unauthenticated, UnsupportedMediaType } from "../../schemas/Errors.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
+import { noteBegun } from "./BegunRequest.ts"
 import { errorResponse, fromSchemaError, isContractError } from "./ErrorResponse.ts"
 import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
 import { knownQuery, refuseQuery } from "./KnownQuery.ts"
@@ -96,6 +97,7 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
   const scope = Context.get(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
   const kind = bodyKindOf(endpoint)
   const isAudited = endpoint.method !== "GET"
+  const mayChange = isAudited && !Context.get(endpoint.annotations, ReadOnly)
   const known = knownQuery(endpoint)
   const denied = Effect.fail(new ScopeRequired({ details: { scope } }))
   return Effect.withFiber((fiber) => {
@@ -108,11 +110,14 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
       const caller = callerOf(credential, requestIdOf(nodeRequest(request)))
       if (kind === "none") {
         const refused = refuseQuery(request, known)
-        return refused === null ? Effect.provideService(handler, Caller, caller) : Effect.fail(refused)
+        if (refused !== null) return Effect.fail(refused)
+        if (mayChange) noteBegun(nodeRequest(request))
+        return Effect.provideService(handler, Caller, caller)
       }
       return Effect.flatMap(admitBody(request, kind), (admitted) => {
         const refused = refuseQuery(request, known)
         if (refused !== null) return Effect.fail(refused)
+        if (mayChange) noteBegun(nodeRequest(request))
         return Effect.provideContext(
           handler,
           Context.make(Caller, caller).pipe(Context.add(HttpServerRequest.HttpServerRequest, admitted))

@@ -21,7 +21,8 @@ export const headersOf = (error: ContractError): Record<string, string> | undefi
     case "RATE_LIMITED":
       return { "retry-after": String(Math.max(1, Math.ceil(error.details.retryAfterSeconds))) }
     case "SERVICE_UNAVAILABLE":
-      return { "retry-after": String(retryAfterSeconds) }
+      // Clients repeat by themselves what has one.
+      return error.details === null ? { "retry-after": String(retryAfterSeconds) } : undefined
     default:
       return undefined
   }

@@ -46,6 +46,35 @@ it.live("a stop answers what it cuts short, with the Error body", () =>
   })
 )
 
+it.live(
+  "a stop says that the outcome is unknown of a change that it cuts short, and of nothing that had not begun",
+  () =>
+    Effect.gen(function* () {
+      const scope = yield* Scope.make()
+      const context = yield* Layer.buildWithScope(TestApi.layer(), scope)
+      const { send, newWorkspace, newSandbox } = Context.get(context, TestApi)
+      const cut = yield* Effect.promise(async () => {
+        const id = await newSandbox(await newWorkspace())
+        const path = `/api/v2/sandboxes/${id}/execute`
+        // Its body does not come to an end.
+        const unread = send("POST", path, { body: "{", headers: { "content-length": "99" } })
+        const begun = send("POST", path, { body: { argv: ["hang"] } })
+        while (!(await send("GET", `/api/v2/sandboxes/${id}/processes`)).text.includes("hang"));
+        return { unread, begun }
+      })
+      yield* Effect.exit(Scope.close(scope, Exit.void))
+      const begun = yield* Effect.promise(() => cut.begun)
+      assert.deepStrictEqual(
+        [begun.status, begun.json.code, begun.json.details, begun.headers["retry-after"]],
+        [503, "SERVICE_UNAVAILABLE", { outcome: "unknown" }, undefined]
+      )
+      assert.notMatch(begun.json.message, /send the request again/i)
+      const unread = yield* Effect.promise(() => cut.unread)
+      assert.deepStrictEqual([unread.status, unread.json.details, unread.headers["retry-after"]], [503, null, "2"])
+      assert.match(unread.json.message, /send the request again/i)
+    })
+)
+
 layer(logged, { excludeTestServices: true })("faults", (it) => {
   it.effect(
     "a request's log line has its id, method, route template, status and duration, and nothing of its key or query",
