@@ -6,6 +6,7 @@
  * @source contract.md "Cooperative connection", contract-details.md "Shapes" (CooperativeEnvelope)
  */
 import { assign, setup } from "xstate"
+import { expiry } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 import type { Reason } from "./sandbox.ts"
 
@@ -68,7 +69,7 @@ export const connectionGrantMachine = setup({
     context: {} as ConnectionGrantContext,
     events: {} as ConnectionGrantEvent,
     meta: {} as StateMeta,
-    tags: {} as "open"
+    tags: {} as "open" | "usable"
   },
   actions: {
     /** Command: look at the Sandbox after this grant is stored. Answers SANDBOX_CONFIRMED or SANDBOX_REFUSED. */
@@ -116,13 +117,7 @@ export const connectionGrantMachine = setup({
         "Stored, not usable yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
       tags: ["open"],
       meta: { unchanged: [], refuses: { CONNECT: "GRANT_NOT_OPEN", CONNECTIONS_OVER: "GRANT_NOT_ELAPSED" } },
-      entry: [
-        { type: "confirmSandbox" },
-        {
-          type: "schedule",
-          params: ({ context }) => ({ name: "expiry", at: context.expiresAt, event: { type: "EXPIRE" } })
-        }
-      ],
+      entry: [{ type: "confirmSandbox" }, { type: "schedule", params: expiry }],
       on: {
         SANDBOX_CONFIRMED: { target: "granted", description: "Connections may be opened from now on." },
         SANDBOX_REFUSED: {
@@ -145,7 +140,7 @@ export const connectionGrantMachine = setup({
     },
     granted: {
       description: "Connections may be opened.",
-      tags: ["open"],
+      tags: ["open", "usable"],
       meta: { unchanged: [], refuses: open },
       on: {
         CONNECT: { actions: ["noteConnected"], description: "A client is let in." },

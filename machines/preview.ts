@@ -9,6 +9,7 @@
  * @source contract.md "Previews", contract-details.md "Shapes" (Preview)
  */
 import { assign, setup } from "xstate"
+import { expiry } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 import type { Reason } from "./sandbox.ts"
 
@@ -70,7 +71,7 @@ export const previewMachine = setup({
     context: {} as PreviewContext,
     events: {} as PreviewEvent,
     meta: {} as StateMeta,
-    tags: {} as "open" | "over"
+    tags: {} as "open" | "usable" | "over"
   },
   actions: {
     /** Command: make sure that the Sandbox runs and answers, after this preview is stored. Answers TUNNEL_OPEN or TUNNEL_REFUSED. */
@@ -114,13 +115,7 @@ export const previewMachine = setup({
         "Stored, not served yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
       tags: ["open"],
       meta: { unchanged: [], refuses: { TUNNEL_CLOSED: "TUNNEL_NOT_CLOSING" } },
-      entry: [
-        { type: "openTunnel" },
-        {
-          type: "schedule",
-          params: ({ context }) => ({ name: "expiry", at: context.expiresAt, event: { type: "EXPIRE" } })
-        }
-      ],
+      entry: [{ type: "openTunnel" }, { type: "schedule", params: expiry }],
       on: {
         TUNNEL_OPEN: { target: "active", description: "Served from now on." },
         TUNNEL_REFUSED: {
@@ -143,7 +138,7 @@ export const previewMachine = setup({
     },
     active: {
       description: "The host name is served.",
-      tags: ["open"],
+      tags: ["open", "usable"],
       meta: { unchanged: [], refuses: { ...opened, TUNNEL_CLOSED: "TUNNEL_NOT_CLOSING" } },
       on: {
         CLOSE: {

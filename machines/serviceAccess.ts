@@ -6,6 +6,7 @@
  * @source contract.md "TCP service access", contract-details.md "Shapes" (ServiceAccessRequest)
  */
 import { assign, setup } from "xstate"
+import { expiry } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 import type { Reason } from "./sandbox.ts"
 
@@ -79,7 +80,7 @@ export const serviceAccessMachine = setup({
     context: {} as ServiceAccessContext,
     events: {} as ServiceAccessEvent,
     meta: {} as StateMeta,
-    tags: {} as "open" | "over"
+    tags: {} as "open" | "usable" | "over"
   },
   guards: {
     isAnotherClient: ({ context, event }) => event.type === "ATTACH" && event.client !== context.client
@@ -133,13 +134,7 @@ export const serviceAccessMachine = setup({
         "Stored, not usable yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
       tags: ["open"],
       meta: { unchanged: [], refuses: { ATTACH: "ACCESS_NOT_ACTIVE", CONNECTIONS_CUT: "ACCESS_NOT_ENDING" } },
-      entry: [
-        { type: "confirmSandbox" },
-        {
-          type: "schedule",
-          params: ({ context }) => ({ name: "expiry", at: context.expiresAt, event: { type: "EXPIRE" } })
-        }
-      ],
+      entry: [{ type: "confirmSandbox" }, { type: "schedule", params: expiry }],
       on: {
         SANDBOX_CONFIRMED: { target: "active", description: "The capability opens connections from now on." },
         SANDBOX_REFUSED: {
@@ -162,7 +157,7 @@ export const serviceAccessMachine = setup({
     },
     active: {
       description: "The capability opens connections.",
-      tags: ["open"],
+      tags: ["open", "usable"],
       meta: { unchanged: ["ATTACH"], refuses: { ...looked, CONNECTIONS_CUT: "ACCESS_NOT_ENDING" } },
       on: {
         ATTACH: {

@@ -4,21 +4,14 @@ import type { ConnectionGrantContext } from "../../machines/connectionGrant.ts"
 import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import { cooperativeGrantSeconds } from "../../schemas/Limits.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { awaitState } from "../actor/ActorWait.ts"
 import { Settings } from "../Config.ts"
+import { sandboxWay } from "../gateway/SandboxWay.ts"
 import { newId } from "../identifier/newId.ts"
-import { Dependents } from "../sandbox/Dependents.ts"
-import { runningSandbox } from "../sandbox/RunningSandbox.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
-import type { Journal } from "../store/Journal.ts"
 import { ConnectionGrants } from "./ConnectionGrants.ts"
-import { grantDefinition, openGrantStates } from "./GrantDefinition.ts"
+import { grantDefinition } from "./GrantDefinition.ts"
 import { canonicalKey, isSameSet } from "./publicKeys.ts"
 import { SshEndpoint } from "./SshEndpoint.ts"
 
-type GrantRecord = ActorRecord<ConnectionGrantContext>
-
-const openAnswerMs = 10_000
 const grantMs = cooperativeGrantSeconds * 1000
 
 const invalid = (path: ReadonlyArray<string | number>, message: string) =>
@@ -26,18 +19,9 @@ const invalid = (path: ReadonlyArray<string | number>, message: string) =>
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
-  const actors = yield* Actors
   const settings = yield* Settings
   const endpoint = yield* SshEndpoint
-  const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
-  yield* host.register(yield* grantDefinition)
-  yield* Effect.flatMap(Dependents, (dependents) =>
-    dependents.register({
-      kind: "connectionGrant",
-      openStates: openGrantStates,
-      event: (reason) => ({ type: "SANDBOX_ENDED", reason })
-    })
-  )
+  const way = yield* sandboxWay(yield* grantDefinition)
 
   const envelope = ({ endpointId, expiresAt }: ConnectionGrantContext) => ({
     endpointId,
@@ -50,18 +34,15 @@ const make = Effect.gen(function* () {
 
   /** Whose Sandbox it is comes before whether the feature is on. */
   const ownSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
-    const record = yield* actors.read(sandboxId)
-    if (record?.kind !== "sandbox" || record.accountId !== accountId || record.status === "deleted") {
-      return yield* new NotFound()
-    }
+    yield* way.ownSandbox(accountId, sandboxId)
     if (settings.cooperative === "off") return yield* new UnsupportedByRuntime()
   })
 
   const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string, endpointId: string) {
     yield* ownSandbox(accountId, sandboxId)
-    const record = yield* actors.read(endpointId)
-    if (record?.kind !== "connectionGrant" || record.sandboxId !== sandboxId) return yield* new NotFound()
-    return record as GrantRecord
+    const record = yield* way.find(endpointId)
+    if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
+    return record
   })
 
   const canonical = (publicKeys: ReadonlyArray<string>) =>
@@ -73,22 +54,19 @@ const make = Effect.gen(function* () {
     })
 
   const live = Effect.fnUntraced(function* (endpointId: string) {
-    const record = (yield* actors.read(endpointId)) as GrantRecord | null
-    const isLive =
-      record?.kind === "connectionGrant" &&
-      record.status === "granted" &&
-      (yield* Clock.currentTimeMillis) < record.context.expiresAt
-    return isLive ? record.context : null
+    const record = yield* way.find(endpointId)
+    return record !== null && (yield* way.isUsable(record.status, record.context)) ? record.context : null
   })
 
   return ConnectionGrants.of({
     grant: Effect.fn("ConnectionGrants.grant")(function* (accountId, sandboxId, { requestId, publicKeys }) {
       const keys = yield* canonical(publicKeys)
       yield* ownSandbox(accountId, sandboxId)
-      const { generation } = yield* runningSandbox(accountId, sandboxId).pipe(
-        Effect.provideContext(services),
-        Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
-      )
+      const { generation } = yield* way
+        .running(accountId, sandboxId)
+        .pipe(
+          Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
+        )
       const endpointId = newId("ep_")
       yield* host.create("connectionGrant", {
         id: endpointId,
@@ -108,11 +86,9 @@ const make = Effect.gen(function* () {
         requestId,
         idempotency: null
       })
-      const state = yield* awaitState(endpointId, ({ value }) => value !== "opening", openAnswerMs).pipe(
-        Effect.provideContext(services)
-      )
+      const state = yield* way.opened(endpointId)
       if (state?.value !== "granted") return yield* new SandboxUnavailable({ details: { status: null } })
-      return envelope(state.context as ConnectionGrantContext)
+      return envelope(state.context)
     }),
 
     recover: Effect.fn("ConnectionGrants.recover")(function* (accountId, sandboxId, endpointId, publicKeys) {
@@ -127,13 +103,9 @@ const make = Effect.gen(function* () {
 
     revoke: Effect.fn("ConnectionGrants.revoke")(function* (accountId, sandboxId, endpointId, { requestId }) {
       yield* find(accountId, sandboxId, endpointId)
-      yield* host.insist("connectionGrant", endpointId, { type: "REVOKE" }, { cause: "client", requestId }).pipe(
-        Effect.catchTags({
-          EventRefused: Effect.die,
-          ActorNotFound: () => Effect.fail(new NotFound()),
-          MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
-        })
-      )
+      yield* way
+        .end(endpointId, { type: "REVOKE" }, requestId)
+        .pipe(Effect.catchTag("MailboxFull", () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))))
       return { endpointId, status: "unconfirmed" as const }
     }),
 

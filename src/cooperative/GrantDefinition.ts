@@ -3,7 +3,6 @@ import { Effect, Schema } from "effect"
 import { type ConnectionGrantContext, connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
@@ -65,6 +64,3 @@ export const grantDefinition = Effect.gen(function* () {
   }
   return definition
 })
-
-/** The states in which a grant must hear that its Sandbox ended. */
-export const openGrantStates = taggedStates(connectionGrantMachine, "open")

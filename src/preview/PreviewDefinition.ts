@@ -3,7 +3,6 @@ import { Effect, Schedule, Schema } from "effect"
 import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
@@ -69,6 +68,3 @@ export const previewDefinition = Effect.fnUntraced(function* (forget: (actorId: 
   }
   return definition
 })
-
-/** The states in which a preview must hear that its Sandbox ended. */
-export const openPreviewStates = taggedStates(previewMachine, "open")

@@ -2,6 +2,7 @@
 import { hash, randomBytes } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { lastsAt } from "../../machines/expiry.ts"
 import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
 import {
   CleanupPending,
@@ -13,23 +14,16 @@ import {
 import { previewLifetimeSeconds } from "../../schemas/Limits.ts"
 import type { Preview } from "../../schemas/Preview.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { awaitState } from "../actor/ActorWait.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
-import { Dependents } from "../sandbox/Dependents.ts"
-import { runningSandbox } from "../sandbox/RunningSandbox.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { sandboxWay } from "../gateway/SandboxWay.ts"
 import { textColumn } from "../store/Columns.ts"
-import type { Journal } from "../store/Journal.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
-import { openPreviewStates, previewDefinition } from "./PreviewDefinition.ts"
+import { previewDefinition } from "./PreviewDefinition.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
 
-type PreviewRecord = ActorRecord<PreviewContext>
-
-const openAnswerMs = 10_000
 const closeAnswerMs = 3000
 /** How long another process may go on serving what it read: see account/KeyLease.ts for the same idea. */
 const leaseMs = 100
@@ -43,11 +37,9 @@ const overStates = taggedStates(previewMachine, "over")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
-  const actors = yield* Actors
   const sql = yield* SqlClient.SqlClient
   const settings = yield* Settings
   const publicPort = yield* PublicPort
-  const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
   const leases = new Map<string, { readonly target: PreviewTarget; readonly until: number }>()
   /** When each preview died in this process: a look that began before is worth nothing. */
   const deaths = new Map<string, number>()
@@ -56,17 +48,7 @@ const make = Effect.gen(function* () {
     if (deaths.size >= leasesMax) deaths.clear()
     deaths.set(actorId, performance.now())
   }
-  yield* host.register(yield* previewDefinition(forget))
-  yield* Effect.flatMap(Dependents, (dependents) =>
-    dependents.register({
-      kind: "preview",
-      openStates: openPreviewStates,
-      event: (reason) => ({ type: "SANDBOX_ENDED", reason })
-    })
-  )
-
-  const wait = (actorId: string, isReached: (status: string) => boolean, timeoutMs: number) =>
-    awaitState(actorId, ({ value }) => isReached(value), timeoutMs).pipe(Effect.provideContext(services))
+  const way = yield* sandboxWay(yield* previewDefinition(forget))
 
   const view = (previewId: string, context: PreviewContext): Preview => {
     const hostname = `${previewId}.${settings.previewDomain}`
@@ -89,10 +71,9 @@ const make = Effect.gen(function* () {
     sandboxId,
     { requestId, port }
   ) {
-    const sandbox = yield* runningSandbox(accountId, sandboxId).pipe(
-      Effect.provideContext(services),
-      Effect.catchTag("NotRunning", () => Effect.fail(new PreviewTransportUnavailable()))
-    )
+    const sandbox = yield* way
+      .running(accountId, sandboxId)
+      .pipe(Effect.catchTag("NotRunning", () => Effect.fail(new PreviewTransportUnavailable())))
     if (!sandbox.networkEnabled) return yield* new NetworkDisabled()
     const at = yield* Clock.currentTimeMillis
     const previewId = randomBytes(16).toString("hex")
@@ -119,17 +100,16 @@ const make = Effect.gen(function* () {
     // Looking and inserting are one step for the Sandbox, in whichever process.
     yield* Effect.gen(function* () {
       yield* sql`select pg_advisory_xact_lock(hashtextextended(${`preview ${sandboxId}`}, 0))`
-      const [other] = yield* sql`
-        select 1 from actors
-        where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(openPreviewStates)}::text[])
-          and (pending <> '[]'::jsonb or due_at is not null)
-          and (snapshot -> 'context' ->> 'expiresAt')::int8 > ${BigInt(at)}`
-      if (other !== undefined) return yield* new PreviewExists()
+      const open = yield* sql<{ readonly context: PreviewContext }>`
+        select snapshot -> 'context' as context from actors
+        where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(way.openStates)}::text[])
+          and (pending <> '[]'::jsonb or due_at is not null)`
+      if (open.some(({ context }) => lastsAt(context, at))) return yield* new PreviewExists()
       yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
     }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die), Effect.uninterruptible)
     yield* host.adopt(inserted)
-    const opened = yield* wait(actorId, (status) => status !== "opening", openAnswerMs)
-    if (opened?.value === "active") return view(previewId, opened.context as PreviewContext)
+    const opened = yield* way.opened(actorId)
+    if (opened?.value === "active") return view(previewId, opened.context)
     if (opened?.value === "opening") {
       yield* host.send("preview", actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(Effect.ignore)
     }
@@ -142,29 +122,17 @@ const make = Effect.gen(function* () {
     previewId,
     { requestId }
   ) {
-    const sandbox = yield* actors.read(sandboxId)
+    yield* way.ownSandbox(accountId, sandboxId)
     const actorId = actorIdOf(sha256(previewId))
-    const record = yield* actors.read(actorId)
-    if (
-      record?.kind !== "preview" ||
-      record.accountId !== accountId ||
-      record.sandboxId !== sandboxId ||
-      sandbox?.kind !== "sandbox" ||
-      sandbox.status === "deleted"
-    ) {
-      return yield* new NotFound()
-    }
-    yield* host.insist("preview", actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(
-      Effect.catchTags({
-        EventRefused: Effect.die,
-        ActorNotFound: () => Effect.fail(new NotFound()),
-        MailboxFull: () => Effect.fail(new CleanupPending())
-      })
-    )
+    const record = yield* way.find(actorId)
+    if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
+    yield* way
+      .end(actorId, { type: "CLOSE" }, requestId)
+      .pipe(Effect.catchTag("MailboxFull", () => Effect.fail(new CleanupPending())))
     forget(actorId)
     if (settings.clusterPort !== 0) yield* Effect.sleep(leaseMs + leaseMarginMs)
     const isOver = (status: string) => overStates.includes(status)
-    const closed = yield* wait(actorId, isOver, closeAnswerMs)
+    const closed = yield* way.wait(actorId, isOver, closeAnswerMs)
     if (closed !== null && !isOver(closed.value)) return yield* new CleanupPending()
   })
 
@@ -172,8 +140,8 @@ const make = Effect.gen(function* () {
 
   const lookUp = Effect.fnUntraced(function* (actorId: string) {
     const began = performance.now()
-    const record = (yield* actors.read(actorId)) as PreviewRecord | null
-    if (record?.kind !== "preview" || record.status !== "active") return null
+    const record = yield* way.find(actorId)
+    if (record === null || !(yield* way.isUsable(record.status, record.context))) return null
     const { accountId, sandboxId, generation, port, expiresAt } = record.context
     const target: PreviewTarget = { actorId, accountId, sandboxId, generation, port, expiresAt }
     if (leases.size >= leasesMax) leases.clear()
@@ -189,7 +157,7 @@ const make = Effect.gen(function* () {
       const actorId = actorIdOf(sha256(previewId))
       const lease = leases.get(actorId)
       const found = lease !== undefined && performance.now() < lease.until ? lease.target : yield* lookUp(actorId)
-      return found !== null && (yield* Clock.currentTimeMillis) < found.expiresAt ? found : null
+      return found !== null && lastsAt(found, yield* Clock.currentTimeMillis) ? found : null
     })
   })
 })

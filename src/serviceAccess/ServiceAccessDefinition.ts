@@ -3,7 +3,6 @@ import { Effect, Schema } from "effect"
 import { type ServiceAccessContext, serviceAccessMachine } from "../../machines/serviceAccess.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
@@ -63,6 +62,3 @@ export const serviceAccessDefinition = Effect.gen(function* () {
   }
   return definition
 })
-
-/** The states in which an access must hear that its Sandbox ended. */
-export const openAccessStates = taggedStates(serviceAccessMachine, "open")

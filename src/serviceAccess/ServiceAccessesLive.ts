@@ -1,7 +1,7 @@
 /** The ServiceAccesses service on actors. The caller's key is in the actor's id, so one key can only ever make one access. */
 import { hash } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import { lastsAt } from "../../machines/expiry.ts"
 import { type ServiceAccessContext, serviceAccessMachine } from "../../machines/serviceAccess.ts"
 import {
   InvalidRequest,
@@ -13,20 +13,16 @@ import {
 import { serviceAccessClockToleranceSeconds, serviceAccessLifetimeSeconds } from "../../schemas/Limits.ts"
 import type { ServiceAccessRequest } from "../../schemas/ServiceAccess.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { awaitState } from "../actor/ActorWait.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
-import { Dependents } from "../sandbox/Dependents.ts"
-import { runningSandbox } from "../sandbox/RunningSandbox.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
-import type { Journal } from "../store/Journal.ts"
+import { sandboxWay } from "../gateway/SandboxWay.ts"
+import type { ActorRecord } from "../store/Actors.ts"
 import { Capability, type Sealing } from "./Capability.ts"
-import { openAccessStates, serviceAccessDefinition } from "./ServiceAccessDefinition.ts"
+import { serviceAccessDefinition } from "./ServiceAccessDefinition.ts"
 import { ServiceAccesses } from "./ServiceAccesses.ts"
 
 type AccessRecord = ActorRecord<ServiceAccessContext, Sealing>
 
-const openAnswerMs = 10_000
 const revokeAnswerMs = 6000
 const lifetimeMs = serviceAccessLifetimeSeconds * 1000
 const toleranceMs = serviceAccessClockToleranceSeconds * 1000
@@ -47,36 +43,17 @@ const overStates = taggedStates(serviceAccessMachine, "over")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
-  const actors = yield* Actors
   const settings = yield* Settings
   const capabilities = yield* Capability
-  const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
-  yield* host.register(yield* serviceAccessDefinition)
-  yield* Effect.flatMap(Dependents, (dependents) =>
-    dependents.register({
-      kind: "serviceAccess",
-      openStates: openAccessStates,
-      event: (reason) => ({ type: "SANDBOX_ENDED", reason })
-    })
-  )
-
-  const wait = (actorId: string, isReached: (status: string) => boolean, timeoutMs: number) =>
-    awaitState(actorId, ({ value }) => isReached(value), timeoutMs).pipe(Effect.provideContext(services))
+  const way = yield* sandboxWay<ServiceAccessContext, Sealing>(yield* serviceAccessDefinition)
 
   /** Whose Sandbox it is comes before whether the feature is on. */
   const findSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
-    const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
-    if (record?.kind !== "sandbox" || record.accountId !== accountId || record.status === "deleted") {
-      return yield* new NotFound()
-    }
+    yield* way.ownSandbox(accountId, sandboxId)
     if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
-    return record
   })
 
-  const find = Effect.fnUntraced(function* (accountId: string, generationId: string) {
-    const record = yield* actors.read(actorIdOf(accountId, generationId))
-    return record?.kind === "serviceAccess" ? (record as AccessRecord) : null
-  })
+  const find = (accountId: string, generationId: string) => way.find(actorIdOf(accountId, generationId))
 
   const known = Effect.fnUntraced(function* (
     accountId: string,
@@ -100,13 +77,12 @@ const make = Effect.gen(function* () {
 
   /** Once it is usable. One that was usable and is over is not handed out again. */
   const answer = Effect.fnUntraced(function* (actorId: string, sealing: Sealing) {
-    const state = yield* wait(actorId, (status) => status !== "opening", openAnswerMs)
+    const state = yield* way.opened(actorId)
     if (state === null || state.value === "opening" || state.value === "refused") {
       return yield* new SandboxUnavailable({ details: { status: null } })
     }
-    const context = state.context as ServiceAccessContext
-    const isLive = state.value === "active" && (yield* Clock.currentTimeMillis) < context.expiresAt
-    return isLive ? yield* envelope(actorId, context, sealing) : yield* new NotFound()
+    const isUsable = yield* way.isUsable(state.value, state.context)
+    return isUsable ? yield* envelope(actorId, state.context, sealing) : yield* new NotFound()
   })
 
   return ServiceAccesses.of({
@@ -121,10 +97,11 @@ const make = Effect.gen(function* () {
           `Expected an instant within ${toleranceMs / 1000} s of the server's clock`
         )
       }
-      const { generation } = yield* runningSandbox(accountId, sandboxId).pipe(
-        Effect.provideContext(services),
-        Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
-      )
+      const { generation } = yield* way
+        .running(accountId, sandboxId)
+        .pipe(
+          Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
+        )
       const actorId = actorIdOf(accountId, generationId)
       const sealing = yield* capabilities.newSealing
       const isNew = yield* host.create("serviceAccess", {
@@ -154,24 +131,20 @@ const make = Effect.gen(function* () {
     lookUp: Effect.fn("ServiceAccesses.lookUp")(function* (accountId, sandboxId, { generationId, request }) {
       yield* findSandbox(accountId, sandboxId)
       const record = yield* known(accountId, sandboxId, generationId, request)
-      const isLive = record?.status === "active" && (yield* Clock.currentTimeMillis) < record.context.expiresAt
-      return isLive ? yield* envelope(record.id, record.context, record.payload) : yield* new NotFound()
+      if (record === null || !(yield* way.isUsable(record.status, record.context))) return yield* new NotFound()
+      return yield* envelope(record.id, record.context, record.payload)
     }),
 
     revoke: Effect.fn("ServiceAccesses.revoke")(function* (accountId, sandboxId, generationId, { requestId }) {
       yield* findSandbox(accountId, sandboxId)
       const record = yield* find(accountId, generationId)
       if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
-      yield* host.insist("serviceAccess", record.id, { type: "REVOKE" }, { cause: "client", requestId }).pipe(
-        Effect.catchTags({
-          EventRefused: Effect.die,
-          ActorNotFound: () => Effect.fail(new NotFound()),
-          MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
-        })
-      )
+      yield* way
+        .end(record.id, { type: "REVOKE" }, requestId)
+        .pipe(Effect.catchTag("MailboxFull", () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))))
       const isOver = (status: string) => overStates.includes(status)
-      const state = yield* wait(record.id, isOver, revokeAnswerMs)
-      const { cleanup } = state!.context as ServiceAccessContext
+      const state = yield* way.wait(record.id, isOver, revokeAnswerMs)
+      const { cleanup } = state!.context
       // One that was refused never let anything in.
       const seen = state!.value === "refused" ? "confirmed" : cleanup
       return { generationId: record.context.generationId, cleanup: seen ?? "unconfirmed" }
@@ -182,7 +155,7 @@ const make = Effect.gen(function* () {
       const claims = yield* capabilities.open(sealed)
       const invalidCapability = () =>
         new Unauthenticated({ message: "The capability is not valid, has expired, or was revoked. Ask for a new one." })
-      if (claims === null || (yield* Clock.currentTimeMillis) >= claims.expiresAt) return yield* invalidCapability()
+      if (claims === null || !lastsAt(claims, yield* Clock.currentTimeMillis)) return yield* invalidCapability()
       const { actorId, accountId, sandboxId, generation } = claims
       if (!claims.ports.includes(port)) {
         return yield* new NotFound({ message: "The capability does not open that port." })

@@ -1,0 +1,16 @@
+/** How long a way into a Sandbox (a preview, a service access, a connection grant) lasts: the one place that compares its end with an instant. */
+
+interface Ending {
+  /** Epoch milliseconds. */
+  readonly expiresAt: number
+}
+
+/** The deadline with which its machine ends it. */
+export const expiry = ({ context }: { readonly context: Ending }) => ({
+  name: "expiry",
+  at: context.expiresAt,
+  event: { type: "EXPIRE" }
+})
+
+/** For whoever reads it at an instant at which that deadline may be due and not have fired yet: false from the deadline's instant on. */
+export const lastsAt = ({ expiresAt }: Ending, at: number): boolean => at < expiresAt

@@ -1,0 +1,81 @@
+/**
+ * What the services of the ways into a Sandbox (previews, service accesses, connection grants) have in common: each way is an actor that
+ * is stored before it is looked at, ends with its Sandbox, at its instant, or when a client ends it.
+ */
+import { Clock, Effect } from "effect"
+import { lastsAt } from "../../machines/expiry.ts"
+import type { SandboxContext } from "../../machines/sandbox.ts"
+import { NotFound } from "../../schemas/Errors.ts"
+import type { ActorDefinition, ActorState, AnyEvent } from "../actor/ActorDefinition.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { awaitState } from "../actor/ActorWait.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
+import type { Settings } from "../Config.ts"
+import { Dependents } from "../sandbox/Dependents.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { type ActorRecord, Actors } from "../store/Actors.ts"
+import type { Journal } from "../store/Journal.ts"
+
+const openAnswerMs = 10_000
+
+/** Makes a kind of way known to the actors and to the Sandboxes that it leads into. */
+export const sandboxWay = Effect.fnUntraced(function* <C extends { readonly expiresAt: number }, P = unknown>(
+  definition: ActorDefinition<C>
+) {
+  const { kind, machine } = definition
+  const host = yield* ActorHost
+  const actors = yield* Actors
+  const dependents = yield* Dependents
+  const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
+  const openStates = taggedStates(machine, "open")
+  const usableStates = taggedStates(machine, "usable")
+  yield* host.register(definition)
+  yield* dependents.register({ kind, openStates, event: (reason) => ({ type: "SANDBOX_ENDED", reason }) })
+
+  const wait = (actorId: string, isReached: (status: string) => boolean, timeoutMs: number) =>
+    awaitState(actorId, ({ value }) => isReached(value), timeoutMs).pipe(
+      Effect.provideContext(services),
+      Effect.map((state) => state as ActorState<C> | null)
+    )
+
+  return {
+    /** The states in which it waits for its end. */
+    openStates,
+
+    /** NotFound: another account's, a deleted one, or none. */
+    ownSandbox: Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
+      const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
+      if (record?.kind !== "sandbox" || record.accountId !== accountId || record.status === "deleted") {
+        return yield* new NotFound()
+      }
+    }),
+
+    /** The Sandbox's present boot; a sleeping one wakes. */
+    running: (accountId: string, sandboxId: string) =>
+      runningSandbox(accountId, sandboxId).pipe(Effect.provideContext(services)),
+
+    /** As committed. Null: no actor, or one of another kind. */
+    find: Effect.fnUntraced(function* (actorId: string) {
+      const record = yield* actors.read(actorId)
+      return record?.kind === kind ? (record as ActorRecord<C, P>) : null
+    }),
+
+    /** Whether it lets anyone in at this moment. */
+    isUsable: (status: string, context: C) =>
+      Effect.map(Clock.currentTimeMillis, (now) => usableStates.includes(status) && lastsAt(context, now)),
+
+    /** Its state once its Sandbox has been looked at, or still `opening` after 10 s. */
+    opened: (actorId: string) => wait(actorId, (status) => status !== "opening", openAnswerMs),
+
+    wait,
+
+    /** Commits a client's end of it, whether or not its owner answers. */
+    end: (actorId: string, event: AnyEvent, requestId: string) =>
+      host.insist(kind, actorId, event, { cause: "client", requestId }).pipe(
+        Effect.catchTags({
+          EventRefused: Effect.die,
+          ActorNotFound: () => Effect.fail(new NotFound())
+        })
+      )
+  }
+})
