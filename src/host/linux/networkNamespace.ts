@@ -1,5 +1,5 @@
 /**
- * A network namespace whose only way out is slirp4netns, and whose routes say what can be reached: nobody in it may change a route.
+ * A network namespace whose only way out is slirp4netns, and whose routes and packet filter say what can be reached: nobody in it may change them.
  *
  * Packets cannot pass before the routes are there: slirp4netns makes its device, and address and routes are set by us, in one step. Names are
  * resolved by slirp4netns' forwarder, the only address below 10.0.2.0 that is let through. Without IPv6: there is no route for it at all.
@@ -14,6 +14,7 @@ import { enterCgroups } from "./cgroups.ts"
 import { FORBIDDEN_RANGES, hostAddresses } from "./forbiddenRanges.ts"
 import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
 import { identify, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
+import { filterCommands } from "./packetFilter.ts"
 
 /** slirp4netns' own forwarder, as the namespace sees it. */
 export const NAMESERVER = "10.0.2.3"
@@ -70,6 +71,8 @@ export const connectNetwork = async (options: NetworkOptions): Promise<ProcessId
       : [["--netns-type=path", path], [`--net=${path}`]]
     const slirp = await startSlirp(slirpWay, options)
     try {
+      // First: with the routes the device comes up.
+      await mustRun(["nsenter", ...way, "tc", "-batch", "-"], filterCommands(DEVICE, NAMESERVER))
       await mustRun(["nsenter", ...way, "ip", "-batch", "-"], routeCommands(hostAddresses()))
     } catch (cause) {
       signal(slirp, "SIGKILL")

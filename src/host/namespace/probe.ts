@@ -23,7 +23,13 @@ export type Probe =
 const PROBE_UID = 1_999_999
 const PROBE_TIMEOUT_MS = 10_000
 
-const WITH_NETWORK = { slirp4netns: "slirp4netns", ip: "iproute2", nsenter: "util-linux", unshare: "util-linux" }
+const WITH_NETWORK = {
+  slirp4netns: "slirp4netns",
+  ip: "iproute2",
+  tc: "iproute2",
+  nsenter: "util-linux",
+  unshare: "util-linux"
+}
 const TUNNEL_DEVICE = "/dev/net/tun"
 const AS_ROOT = { setpriv: "util-linux", "mkfs.ext4": "e2fsprogs", mount: "mount" }
 

@@ -45,7 +45,7 @@ const instanceOf = (root: string): string => `atoll-vm-${createHash("sha256").up
 
 const findNetworkObstacle = (isRoot: boolean): string | null => {
   if (!isRoot) return "the service is not root, and joining a machine's network namespace needs it"
-  const missing = missingPackages({ slirp4netns: "slirp4netns", ip: "iproute2", nsenter: "util-linux" })
+  const missing = missingPackages({ slirp4netns: "slirp4netns", ip: "iproute2", tc: "iproute2", nsenter: "util-linux" })
   return missing.length === 0 ? null : `missing on this host: apt-get install ${missing.join(" ")}`
 }
 

@@ -1,4 +1,6 @@
 /** Attempts to get out of a Sandbox, or to hurt what is beside it. Each must fail, and the Sandbox and its host must be well afterwards. */
+
+import { createSocket } from "node:dgram"
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createServer, type Server } from "node:net"
 import { networkInterfaces, tmpdir } from "node:os"
@@ -441,6 +443,40 @@ os.kill(pid, signal.SIGUSR1)`
           expect((yield* run(guest, shell(change))).exited.exitCode, change).not.toBe(0)
         }
         expect(yield* output(guest, "ip route show default")).toContain("tap0")
+        // A socket that names the device itself is asked no route. The group is one that this host has joined.
+        const heard: Array<string> = []
+        const group = "239.255.77.1"
+        const udp = createSocket({ type: "udp4", reuseAddr: true })
+        const outside = createSocket("udp4")
+        try {
+          udp.on("message", (message) => heard.push(message.toString()))
+          yield* Effect.promise(() => new Promise<void>((resolve) => udp.bind(0, "0.0.0.0", resolve)))
+          udp.addMembership(group)
+          const port = udp.address().port
+          const naming = `import socket, struct
+i = socket.if_nametoindex("tap0")
+ways = [lambda s: s.setsockopt(socket.SOL_SOCKET, 25, b"tap0"), lambda s: s.setsockopt(0, 50, struct.pack("!I", i)),
+  lambda s: s.setsockopt(0, 32, struct.pack("4s4si", bytes(4), bytes(4), i)), lambda s: None]
+for way in ways:
+  for a in ${JSON.stringify([...targets, group])}:
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.setsockopt(0, 33, 8)
+    try:
+      way(s); s.sendmsg([b"guest"], [(0, 8, struct.pack("i4s4s", i, bytes(4), bytes(4)))] if way is ways[3] else [], 0, (a, ${port}))
+    except OSError: pass`
+          expect(yield* python(guest, naming)).toBe("")
+          // Slirp4netns takes packets in order: after the answer to this one, those before it have been sent or dropped.
+          yield* python(
+            guest,
+            `import socket\ns = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.settimeout(5)\ntry:\n  s.sendto(bytes.fromhex("123401000001000000000000076578616d706c6503636f6d0000010001"), ("10.0.2.3", 53)); s.recv(500)\nexcept OSError: pass`
+          )
+          // And this host hears what is sent to that group at all.
+          outside.send("control", port, group)
+          yield* eventually(Effect.sync(() => heard.includes("control")))
+          expect(heard).toEqual(["control"])
+        } finally {
+          udp.close()
+          outside.close()
+        }
         yield* it.destroy("surfer")
       })
   )
