@@ -589,7 +589,7 @@ export class RaceRun {
 
 const expectedErrors: Record<ClientStep["type"], ReadonlyArray<string>> = {
   create: ["IDEMPOTENCY_CONFLICT", "SANDBOX_LIMIT_REACHED", "STORAGE_LIMIT_REACHED"],
-  start: ["NOT_FOUND", "SANDBOX_UNAVAILABLE"],
+  start: ["NOT_FOUND", "SANDBOX_UNAVAILABLE", "SANDBOX_LIMIT_REACHED", "STORAGE_LIMIT_REACHED"],
   stop: ["NOT_FOUND", "SANDBOX_UNAVAILABLE"],
   remove: [],
   sleep: [],

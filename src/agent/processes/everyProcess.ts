@@ -113,7 +113,7 @@ export const listEveryProcess = (
   return { processes, truncated: false }
 }
 
-/** @returns False when that process is not there any more, or is none of the user's. */
+/** @returns False when that process has ended, though nobody may have asked for its outcome yet, or is none of the user's. */
 export const endOneProcess = (
   { pid, startTicks, uid, graceMs }: { pid: number; startTicks: number; uid: number; graceMs: number },
   own: ReadonlySet<number>
@@ -121,7 +121,8 @@ export const endOneProcess = (
   const cgroup = ownCgroup()
   const isIt = (): boolean => {
     try {
-      return isOfUser(pid, uid, cgroup) && readStat(pid).startTicks === startTicks
+      const stat = readStat(pid)
+      return isOfUser(pid, uid, cgroup) && stat.startTicks === startTicks && stat.state !== "zombie"
     } catch {
       return false
     }

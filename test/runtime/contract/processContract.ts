@@ -409,6 +409,21 @@ export const processContract = (
         yield* eventually(Effect.map(named("7322"), (found) => found.length === 0))
       }))
 
+    test("a process that has ended is no more, though its parent never asks for its outcome", (guest) =>
+      Effect.gen(function* () {
+        const { every, endOne } = guest.processes
+        const key = freshKey()
+        const careless =
+          "import os,time\npid=os.fork()\nif pid==0: os._exit(0)\nprint(pid,flush=True)\ntime.sleep(7323)"
+        yield* guest.processes.start(key, commandSpec(["python3", "-c", careless], { timeoutMs: null }))
+        yield* Stream.runHead(guest.processes.attach(key, { stdoutOffset: 0, stderrOffset: 0 }))
+        const zombie = Effect.map(every, ({ processes }) => processes.find(({ state }) => state === "zombie"))
+        yield* eventually(Effect.map(zombie, (found) => found !== undefined))
+        const found = (yield* zombie)!
+        expect(yield* Effect.flip(endOne(found, { graceMs: 0 }))).toMatchObject({ _tag: "ProcessUnknown" })
+        yield* guest.processes.forget(key)
+      }))
+
     test("the agent's own processes are not listed, and cannot be ended that way", (guest) =>
       Effect.gen(function* () {
         const { processes } = yield* guest.processes.every
