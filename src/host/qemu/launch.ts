@@ -3,7 +3,7 @@
  * no network but an empty namespace, no inherited descriptors, a minimal environment. It outlives this service.
  */
 import { spawn } from "node:child_process"
-import { closeSync, openSync, statSync } from "node:fs"
+import { closeSync, openSync, readdirSync, statSync } from "node:fs"
 import { Effect } from "effect"
 import { attempt } from "../linux/attempt.ts"
 import { HOST_ENVIRONMENT, mustRun } from "../linux/hostCommand.ts"
@@ -68,6 +68,28 @@ const limitOpenFiles = (pid: number, uid: number | null, soft: number): Effect.E
   return Effect.ignore(attempt("setting QEMU's limits", () => mustRun([command, ...args])))
 }
 
+/** All that it may ever have, where it cannot be told. */
+const openFiles = (pid: number): number => {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).length
+  } catch {
+    return OPEN_FILES_MAX + OPEN_FILES_MORE
+  }
+}
+
+/**
+ * As low as it goes, and never below what QEMU has open: poll(2) refuses more descriptors than the limit, and a QEMU whose every poll fails serves
+ * nobody until its guest has let go of some.
+ */
+const bindOpenFiles = (pid: number, uid: number | null): Effect.Effect<void> =>
+  Effect.gen(function* () {
+    for (let soft = 0, open = openFiles(pid); soft < open; open = openFiles(pid)) {
+      soft = Math.max(OPEN_FILES_MAX, open)
+      // From here on it opens no more than that; it may have just before.
+      yield* limitOpenFiles(pid, uid, soft)
+    }
+  })
+
 /**
  * QEMU can take the connections that `connect` makes also when its guest has used up every descriptor that it may have. From then on it has some left
  * that only this can give it.
@@ -80,7 +102,7 @@ export const withRoomToConnect = <A, E>(
   Effect.acquireUseRelease(
     limitOpenFiles(pid, uid, OPEN_FILES_MAX + OPEN_FILES_MORE),
     () => connect,
-    () => limitOpenFiles(pid, uid, OPEN_FILES_MAX)
+    () => bindOpenFiles(pid, uid)
   )
 
 /** The same for a QEMU that has just been started, whose limit is high yet. */

@@ -15,6 +15,9 @@ const recordOf = (dataDir: string, sandboxId: string) => {
 
 const alive = (pid: number): boolean => existsSync(`/proc/${pid}/exe`)
 
+const openFilesMaxOf = (pid: number): number =>
+  Number(/^Max open files +(\d+)/m.exec(readFileSync(`/proc/${pid}/limits`, "utf8"))?.[1])
+
 const pidOf = (dataDir: string, sandboxId: string): number => recordOf(dataDir, sandboxId).record.process!.pid
 
 describe.skipIf(unusable !== null)("virtual machines", () => {
@@ -271,6 +274,9 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         // Connected to, so it can be watched, measured and stopped.
         expect((yield* driver.sample("greedy", 1)).cpuSeconds).toBeGreaterThan(0)
         expect(alive(pid)).toBe(true)
+        // Once its guest has no more room to take, either.
+        yield* eventually(Effect.sync(() => openFilesMaxOf(pid) < 8192))
+        expect(yield* output(yield* driver.guest("greedy", 1), "echo served")).toBe("served")
         yield* driver.stop("greedy")
         expect(alive(pid)).toBe(false)
       })
