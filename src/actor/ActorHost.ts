@@ -419,6 +419,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   /** Commits that are being written, those of actors that left included. */
   let writing = 0
+  /** Called when none is left. */
+  let written = () => {}
 
   const commit = (actor: LiveActor, message: Message, change: Change, committed: () => void) => {
     actor.busy = true
@@ -427,7 +429,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     writing++
     const record = { ...recordedChange(actor, change), idempotency: message.idempotency }
     journal.commit(record, (outcome: CommitOutcome) => {
-      writing--
+      if (--writing === 0) written()
       if (outcome !== "committed") {
         const waiting = actor.mailbox.splice(0)
         drop(actor)
@@ -767,7 +769,10 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   })
 
   // What waits here goes to the next owners, after the last transitions that were begun here.
-  const lastCommits = Effect.sleep(5).pipe(Effect.repeat({ while: () => writing > 0 }))
+  const lastCommits = Effect.callback<void>((resume) => {
+    written = () => resume(Effect.void)
+    if (writing === 0) written()
+  })
   yield* Effect.addFinalizer(() =>
     Effect.suspend(() => {
       isClosing = true

@@ -1,7 +1,9 @@
 /** What an actor meets that no machine foresees, and what its host does about it. */
+import { setTimeout } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import { TestClock } from "effect/testing"
 import { setup } from "xstate"
 import { operationMachine } from "../../machines/operation.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
@@ -222,6 +224,34 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
       })
     )
   })
+
+  it.effect("a stop waits for the transition that is being written, and ends with it, whatever the clock says", () =>
+    Effect.gen(function* () {
+      const wire = new Wire()
+      let isWritten = false
+      yield* on({ wire }, ({ host }) =>
+        Effect.gen(function* () {
+          yield* host.create("operation", newOperation("op_last"))
+          const begun = yield* Deferred.make<void>()
+          wire.around = (statement, run) =>
+            statement.includes("update actors")
+              ? Deferred.succeed(begun, undefined).pipe(
+                  Effect.andThen(Effect.promise(() => setTimeout(100))),
+                  Effect.andThen(run),
+                  Effect.tap(() =>
+                    Effect.sync(() => {
+                      isWritten = true
+                    })
+                  )
+                )
+              : run
+          yield* Effect.forkDetach(host.send("operation", "op_last", { type: "CANCEL" }, client))
+          yield* Deferred.await(begun)
+        })
+      ).pipe(Effect.provide(TestClock.layer()))
+      assert.isTrue(isWritten)
+    })
+  )
 
   it.effect("adopting an actor that lives already, or has lived and sleeps, does nothing of it again", () =>
     on({ passivateAfterMs: 100, sweepIntervalMs: 20, answer: () => Effect.succeed(null) }, ({ host, seen, again }) =>
