@@ -108,8 +108,10 @@ export class HostUsers {
     for (const name of readdirSync(this.folder).filter((it) => /^\d+$/.test(it))) {
       const target = this.targetOf(name)
       if (target === null || dirname(target) !== this.root) continue
-      if (existsSync(target)) this.known.set(basename(target), Number(name))
-      else if (now - this.takenAt(name) > SETTLED_MS) await rm(join(this.folder, name), { force: true })
+      if (!existsSync(target) && now - this.takenAt(name) > SETTLED_MS)
+        await rm(join(this.folder, name), { force: true })
+      // Also where there is no folder yet: whoever took it may have been killed just then, and its Sandbox is ours to go on with or to remove.
+      else this.known.set(basename(target), Number(name))
     }
     const shared: Array<string> = []
     for (const { sandboxId, uid } of records) {

@@ -52,6 +52,19 @@ describe("host users", () => {
       expect(await next.take("last")).toBe(kept)
     }))
 
+  it("what a start that was killed had taken, and had no folder for yet, is its Sandbox's at the next start, and goes with it", () =>
+    inFolder(async (folder) => {
+      const place = register(folder)
+      const cut = await new HostUsers(folder, range, place).take("cut")
+      const next = new HostUsers(folder, range, place)
+      await next.settle([])
+      expect(await next.take("cut")).toBe(cut)
+      const another = new HostUsers(folder, range, place)
+      await another.settle([])
+      await another.release(null, "cut")
+      expect(readdirSync(place)).toEqual([])
+    }))
+
   it("two Atolls of one host never give out the same, and what one left that is gone is used last", () =>
     inFolder(async (folder) => {
       const place = register(folder)
