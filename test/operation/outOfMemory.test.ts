@@ -13,7 +13,10 @@ const command = { argv: [...hog], cwd: "/workspace", env: {}, stdin: null, encod
 
 describe.skipIf(skipped(unusable) || !isRoot)("running out of memory", () => {
   layer(
-    namespaceAtoll({ ATOLL_SANDBOX_MEMORY_BYTES: String(128 * 1024 ** 2) }).pipe(Layer.provideMerge(TestDatabase.layer))
+    namespaceAtoll({ ATOLL_SANDBOX_MEMORY_BYTES: String(128 * 1024 ** 2) }).pipe(
+      Layer.provideMerge(TestDatabase.layer)
+    ),
+    { excludeTestServices: true }
   )((it) => {
     it.effect("is the reason that an execute and an operation are told with", () =>
       Effect.gen(function* () {

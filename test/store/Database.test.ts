@@ -6,7 +6,7 @@ import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
-layer(TestDatabase.layer)("the connections of a process", (it) => {
+layer(TestDatabase.layer, { excludeTestServices: true })("the connections of a process", (it) => {
   it.effect("the journal has its own, whose plans are never fitted to an empty table", () =>
     Effect.gen(function* () {
       const journal = yield* JournalDatabase

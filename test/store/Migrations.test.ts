@@ -38,7 +38,7 @@ describe("migrations", () => {
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.effect("go on from where the database is", () =>
+  it.live("go on from where the database is", () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* migrate(one), ["0001_first"])
       assert.deepStrictEqual(yield* migrate(two), ["0002_second"])
@@ -46,7 +46,7 @@ describe("migrations", () => {
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.effect("are all or nothing: a step that fails takes the earlier ones of its start back", () =>
+  it.live("are all or nothing: a step that fails takes the earlier ones of its start back", () =>
     Effect.gen(function* () {
       const broken: MigrationRecord = { ...one, "0002_broken": step("create table first (id int)") }
       assert.strictEqual((yield* Effect.exit(migrate(broken)))._tag, "Failure")
@@ -55,21 +55,21 @@ describe("migrations", () => {
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.effect("refuse a database that newer code has shaped", () =>
+  it.live("refuse a database that newer code has shaped", () =>
     Effect.gen(function* () {
       yield* migrate(two)
       assert.match((yield* Effect.flip(migrate(one))).message, /shaped by a newer Atoll \(its step 2 is unknown here\)/)
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.effect("refuse to leave out a step that comes before those already applied", () =>
+  it.live("refuse to leave out a step that comes before those already applied", () =>
     Effect.gen(function* () {
       yield* migrate({ "0002_second": step("create table second (id int)") })
       assert.match((yield* Effect.flip(migrate(two))).message, /lacks the migration 1, yet has later ones/)
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 
-  it.effect("of this version are on the test database, and have nothing left to do", () =>
+  it.live("of this version are on the test database, and have nothing left to do", () =>
     Effect.gen(function* () {
       const before = yield* tables
       yield* Effect.scoped(Layer.build(Migrations.layer))
