@@ -26,7 +26,7 @@ const resources = [
   "src/serviceAccess/",
   "src/cooperative/",
   "src/gateway/",
-  "src/usage/",
+  "src/wallet/",
   "src/logs/",
   "src/analytics/",
   "src/retention/",

@@ -23,6 +23,7 @@ import leases from "./migrations/0019_leases.ts"
 import sealings from "./migrations/0021_sealings.ts"
 import startKeys from "./migrations/0024_start_keys.ts"
 import sandboxUses from "./migrations/0025_sandbox_uses.ts"
+import money from "./migrations/0030_money.ts"
 
 const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -40,7 +41,8 @@ const migrations: MigrationRecord = {
   "0019_leases": leases,
   "0021_sealings": sealings,
   "0024_start_keys": startKeys,
-  "0025_sandbox_uses": sandboxUses
+  "0025_sandbox_uses": sandboxUses,
+  "0030_money": money
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -1,0 +1,23 @@
+/** Credit that was given to an account: how much, of what kind, and from when to when it may be spent. */
+export const grantKinds = ["promotional", "purchase", "adjustment"] as const
+
+export type GrantKind = (typeof grantKinds)[number]
+
+export interface Grant {
+  readonly id: string
+  readonly kind: GrantKind
+  readonly grantedMicroUsd: bigint
+  /** What can still be spent: granted - allocated - expired. */
+  readonly remainingMicroUsd: bigint
+  /** What nobody spent in time. */
+  readonly expiredMicroUsd: bigint
+  /** Epoch milliseconds. */
+  readonly effectiveAt: number
+  /** Epoch milliseconds: from then on nothing of it can be spent. Null: never. */
+  readonly expiresAt: number | null
+  /** Its effective instant has come, and its entry stands in the ledger. */
+  readonly isPosted: boolean
+  readonly description: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+}

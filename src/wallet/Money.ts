@@ -1,0 +1,26 @@
+/**
+ * Money is whole micro-USD in a bigint, never a float. What people read and write is dollars in decimal, exactly.
+ *
+ * Bounds keep every amount of an account exact as a JSON number too (below 2^53).
+ */
+
+/** One grant: a thousand million dollars. */
+export const grantMaxMicroUsd = 10n ** 15n
+
+/** All grants that an account ever had, together. */
+export const grantedMaxMicroUsd = 9n * 10n ** 15n
+
+const decimal = /^(\d{1,10})(?:\.(\d{1,6}))?$/
+
+/** `12.5` as 12500000n; null where it is not a plain decimal of at most 6 places: no sign, exponent, grouping or space. */
+export const parseUsd = (text: string): bigint | null => {
+  const [, whole, fraction = ""] = decimal.exec(text) ?? []
+  return whole === undefined ? null : BigInt(whole) * 1_000_000n + BigInt(fraction.padEnd(6, "0"))
+}
+
+/** 12500000n as `12.50`: at least two places, and as many as it takes. */
+export const formatUsd = (microUsd: bigint): string => {
+  const size = microUsd < 0n ? -microUsd : microUsd
+  const fraction = String(size % 1_000_000n).padStart(6, "0")
+  return `${microUsd < 0n ? "-" : ""}${size / 1_000_000n}.${fraction.replace(/0{1,4}$/, "")}`
+}

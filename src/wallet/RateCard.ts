@@ -1,0 +1,20 @@
+/** What a second costs from an instant on. A card holds until the next one does, and never changes. */
+export interface RateCard {
+  /** Epoch milliseconds. */
+  readonly effectiveAt: number
+  /** Whole nano-USD for one vCPU and one second. */
+  readonly vcpuSecondNanoUsd: bigint
+  /** Whole nano-USD for one GiB of memory and one second. */
+  readonly memoryGibSecondNanoUsd: bigint
+  /** Whole nano-USD for one GiB of volume and one second. */
+  readonly volumeGibSecondNanoUsd: bigint
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+}
+
+/** A thousand dollars a second. */
+export const rateMaxNanoUsd = 10n ** 12n
+
+/** The card in force at an instant; before the first one nothing costs anything. `cards` ascend by their instants. */
+export const cardAt = (cards: ReadonlyArray<RateCard>, at: number): RateCard | null =>
+  cards.findLast((card) => card.effectiveAt <= at) ?? null
