@@ -1,7 +1,7 @@
 /** Cooperative connection: some seconds in which SSH connections to a running Sandbox may be opened. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, RequiredScope } from "./Access.ts"
+import { Authorized, ReadOnly, RequiredScope } from "./Access.ts"
 import {
   InvalidRequest,
   NotFound,
@@ -77,6 +77,7 @@ export class CooperativeGroup extends HttpApiGroup.make("cooperative")
       error: [...jsonBody, ...reached]
     })
       .annotate(RequiredScope, "sandbox:execute")
+      .annotate(ReadOnly, true)
       .annotateMerge(
         OpenApi.annotations({
           identifier: "regrantConnection",

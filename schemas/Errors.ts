@@ -207,10 +207,22 @@ export class RateLimited extends Schema.TaggedError<RateLimited>()(
   { httpApiStatus: 429 }
 ) {}
 
+/** `unknown`: what was asked for may have been done; look before it is repeated. Null: nothing was. */
+const outcomeDetails = Schema.NullOr(Schema.Struct({ outcome: Schema.Literal("unknown") })).pipe(
+  Schema.withConstructorDefault(nullDefault)
+)
+
 /** Never carries a cause: the log has it, under the request id. */
 export class Internal extends Schema.TaggedError<Internal>()(
   "INTERNAL",
-  plain("Something went wrong on our side. Try again; report it with the requestId."),
+  {
+    message: Schema.String.pipe(
+      Schema.withConstructorDefault(
+        Effect.succeed("Something went wrong on our side. Try again; report it with the requestId.")
+      )
+    ),
+    details: outcomeDetails
+  },
   { httpApiStatus: 500 }
 ) {}
 
@@ -231,7 +243,7 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
   { httpApiStatus: 502 }
 ) {}
 
-/** With `Retry-After`, unless the service stopped while it did what was asked for: then the outcome is unknown. */
+/** With `Retry-After`, unless the outcome is unknown and doing it once more might do it twice. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()(
   "SERVICE_UNAVAILABLE",
   {
@@ -240,10 +252,7 @@ export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()
         Effect.succeed("The service cannot reach its database for now. Send the request again in a few seconds.")
       )
     ),
-    /** `unknown`: what was asked for may have been done; look before it is repeated. */
-    details: Schema.NullOr(Schema.Struct({ outcome: Schema.Literal("unknown") })).pipe(
-      Schema.withConstructorDefault(nullDefault)
-    )
+    details: outcomeDetails
   },
   { httpApiStatus: 503 }
 ) {}
@@ -317,6 +326,7 @@ export const errorStatus = Object.fromEntries(
 /** What `details` holds for a code: its fields, or nothing. */
 const detailsOf = (code: ErrorCode): string => {
   if (code === "EXECUTION_TIMEOUT") return "what ExecutionResult held so far"
+  if (code === "INTERNAL" || code === "SERVICE_UNAVAILABLE") return "null, or outcome: unknown"
   const { details } = errors[code].fields
   return "fields" in details ? Object.keys(details.fields).join(", ") : ""
 }

@@ -8,7 +8,7 @@
  */
 import { Context, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
-import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
+import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
 import { ErrorBody, type ErrorCode, errors } from "./Errors.ts"
 
 type Json = Record<string, unknown>
@@ -37,12 +37,23 @@ const codesOf = (
 
 const requestId = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } }
 
-const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>): Json => ({
-  description: codes.map((code) => `\`${code}\``).join(", "),
+const outcomeUnknown =
+  "With `details.outcome` `unknown` it may have been done: the database, or the service, went away before its end was seen. Look before you repeat it; with the same Idempotency-Key, where there is one, it is not done twice. Retry-After is there only where it may be repeated blindly. Without `details.outcome` nothing was changed."
+
+/** Codes that a change is told which was begun and whose end nobody saw. */
+const tellsOutcome: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "SERVICE_UNAVAILABLE"])
+
+const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>, mayChange: boolean): Json => ({
+  description: [
+    codes.map((code) => `\`${code}\``).join(", "),
+    ...(mayChange && codes.some((code) => tellsOutcome.has(code)) ? [outcomeUnknown] : [])
+  ].join("\n\n"),
   headers: {
     ...requestId,
     ...(status === 401 ? { "WWW-Authenticate": { $ref: "#/components/headers/WwwAuthenticate" } } : {}),
-    ...(codes.includes("RATE_LIMITED") ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } } : {})
+    ...(codes.includes("RATE_LIMITED") || codes.includes("SERVICE_UNAVAILABLE")
+      ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }
+      : {})
   },
   content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } }
 })
@@ -218,7 +229,8 @@ const completed = (
   for (const [status, response] of Object.entries(responses)) {
     responses[status] = successResponse(response)
   }
-  for (const [status, codes] of codesOf(failures)) responses[status] = errorResponse(status, codes)
+  const mayChange = isGuarded && endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
+  for (const [status, codes] of codesOf(failures)) responses[status] = errorResponse(status, codes, mayChange)
   const parameters = (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
     described(parameterOf(parameter, types, required))
   )

@@ -137,7 +137,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
           identifier: "execute",
           summary: "Run a command and wait for its end",
           description:
-            "When the time is over, or the caller goes away, the whole process tree is ended. 408 carries in details what the result held so far. A cwd that does not exist: 400. 502 or 503 with details.outcome unknown: the command may have run; look before you repeat it."
+            "When the time is over, or the caller goes away, the whole process tree is ended. 408 carries in details what the result held so far. A cwd that does not exist: 400. 502 with details.outcome unknown: the command may have run; look before you repeat it."
         })
       ),
     HttpApiEndpoint.post("startOperation", "/sandboxes/:id/operations", {

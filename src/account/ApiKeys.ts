@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { scopes as allScopes, type Scope } from "../../schemas/Access.ts"
 import { newId } from "../identifier/newId.ts"
+import { changeBegins } from "../store/Change.ts"
 import { hintOf, isSecret, newSecret, sha256Of } from "./ApiKeySecret.ts"
 import { awaitLeases } from "./KeyLease.ts"
 
@@ -125,6 +126,7 @@ export class ApiKeys extends Context.Service<
 
       const revoke = Effect.fn("ApiKeys.revoke")(function* (keyId: string) {
         const now = yield* Clock.currentTimeMillis
+        yield* changeBegins
         const rows = yield* sql`
           update api_keys set revoked_at = coalesce(revoked_at, ${BigInt(now)}) where id = ${keyId} returning id`
         if (rows.length === 0) return false

@@ -10,6 +10,7 @@
 import { Cause, Clock, Context, Effect, Exit, Fiber, FiberSet, Layer, Metric, Option, Scope } from "effect"
 import { Sharding } from "effect/cluster"
 import { BoundedMap } from "../store/BoundedMap.ts"
+import { changeBegins } from "../store/Change.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
 import type { ActorCommit, ActorInsert, CommitOutcome, IdempotencyKey, PendingCommand } from "../store/JournalRecord.ts"
@@ -475,6 +476,9 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     fork(carry(definition, id, message, 0))
   }
 
+  /** What the service sends of its own is nobody's change: it would have been sent anyhow, or will be again. */
+  const begins = ({ cause }: Delivery): Effect.Effect<void> => (cause === "client" ? changeBegins : Effect.void)
+
   // --- actors of other processes ------------------------------------------------------------------------------------
 
   /**
@@ -580,6 +584,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const insist = (kind: string, id: string, event: AnyEvent, delivery: Delivery) =>
     Effect.gen(function* () {
       const definition = definitionOf(kind)
+      yield* begins(delivery)
       if (isOurs(id)) return yield* send(kind, id, event, delivery)
       const asked = { ...unawaited(event, delivery.cause), requestId: delivery.requestId ?? null }
       const answer = answered(yield* apart(forwards.get(kind)!.deliver(id, asked, 0), insistAfterMs))
@@ -645,21 +650,24 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     delivery: Delivery,
     idempotency: IdempotencyKey | null
   ) =>
-    watch.patiently<ActorState, ActorError | KeyContended>((resume) => {
-      deliver(definitionOf(kind), id, {
-        event,
-        cause: delivery.cause,
-        requestId: delivery.requestId ?? null,
-        done: null,
-        deadline: null,
-        idempotency,
-        lookingSince: null,
-        succeed: (state) => resume(Effect.succeed(state)),
-        fail: (error) => resume(Effect.fail(error)),
-        die: (defect) => resume(Effect.die(defect)),
-        moved: null
+    Effect.andThen(
+      begins(delivery),
+      watch.patiently<ActorState, ActorError | KeyContended>((resume) => {
+        deliver(definitionOf(kind), id, {
+          event,
+          cause: delivery.cause,
+          requestId: delivery.requestId ?? null,
+          done: null,
+          deadline: null,
+          idempotency,
+          lookingSince: null,
+          succeed: (state) => resume(Effect.succeed(state)),
+          fail: (error) => resume(Effect.fail(error)),
+          die: (defect) => resume(Effect.die(defect)),
+          moved: null
+        })
       })
-    })
+    )
 
   /** Without a key there is nothing to contend for. */
   const send = (kind: string, id: string, event: AnyEvent, delivery: Delivery) =>
@@ -702,6 +710,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   const create = Effect.fnUntraced(function* (kind: string, actor: NewActor) {
     const inserted = prepare(kind, actor)
+    yield* begins(actor)
     const outcome = yield* journal.insert(inserted)
     if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: actor.id }))
     if (outcome === "fenced") return false

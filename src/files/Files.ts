@@ -32,6 +32,7 @@ import { Runtime } from "../runtime/Runtime.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import type { Actors } from "../store/Actors.ts"
+import { changeBegins } from "../store/Change.ts"
 import type { Journal } from "../store/Journal.ts"
 import { serverKey } from "../store/ServerKeys.ts"
 import { type CursorBinding, ListCursor, ReadCursor } from "./FileCursor.ts"
@@ -176,11 +177,13 @@ const make = Effect.gen(function* () {
 
     write: Effect.fn("Files.write")(function* (at, body) {
       const files = yield* filesAt(at)
+      yield* changeBegins
       yield* files.write(at.path, body).pipe(inContract("IS_A_DIRECTORY", "PAYLOAD_TOO_LARGE", "STORAGE_FULL"))
     }, inUse),
 
     edit: Effect.fn("Files.edit")(function* (at, edit) {
       const files = yield* filesAt(at)
+      yield* changeBegins
       const edited = yield* files
         .edit(at.path, edit)
         .pipe(
@@ -214,12 +217,14 @@ const make = Effect.gen(function* () {
 
     createDirectory: Effect.fn("Files.createDirectory")(function* (at, options) {
       const files = yield* filesAt(at)
+      yield* changeBegins
       yield* files.createDirectory(at.path, options).pipe(inContract("ALREADY_EXISTS", "STORAGE_FULL"))
     }, inUse),
 
     rename: Effect.fn("Files.rename")(function* (at, { destination, overwrite }) {
       yield* checked(destination)
       const files = yield* filesAt(at)
+      yield* changeBegins
       yield* files
         .rename(at.path, destination, { overwrite })
         .pipe(inContract("DESTINATION_EXISTS", "DIRECTORY_NOT_EMPTY", "IS_A_DIRECTORY", "STORAGE_FULL"))
@@ -227,6 +232,7 @@ const make = Effect.gen(function* () {
 
     remove: Effect.fn("Files.remove")(function* (at, options) {
       const files = yield* filesAt(at)
+      yield* changeBegins
       yield* files.remove(at.path, options).pipe(inContract("DIRECTORY_NOT_EMPTY"))
     }, inUse)
   })

@@ -15,7 +15,7 @@ import { Settings } from "../Config.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
-import { mayHaveChanged } from "./BegunRequest.ts"
+import { isRepeatable, mayHaveChanged, outcomeUnknown } from "./BegunRequest.ts"
 import { errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
 import { operatorPaths } from "./OperatorRoutes.ts"
@@ -57,9 +57,16 @@ const abandonedStatus = 499
 const isAbandoned = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason.annotations.has(HttpServerError.ClientAbort.key))
 
+const databaseAway = (wasBegun: boolean) =>
+  new ServiceUnavailable(wasBegun ? outcomeUnknown("The service lost its database") : {})
+
 /** Another process has what this is about, and none answered for it. */
-const ownerAway = () =>
-  new ServiceUnavailable({ message: "A part of the service is being taken over. Send the request again." })
+const ownerAway = (wasBegun: boolean) =>
+  new ServiceUnavailable(
+    wasBegun
+      ? outcomeUnknown("A part of the service was being taken over")
+      : { message: "A part of the service is being taken over. Send the request again." }
+  )
 
 /** The log has said which, and why. */
 const unusable = () =>
@@ -111,6 +118,8 @@ const edge =
         )
       }
 
+      const unavailable = (error: ServiceUnavailable) => finish(errorResponse(error, requestId, isRepeatable(source)))
+
       // RFC 9112 section 3.2.
       if (source.headers.host === undefined && source.httpVersion === "1.1") {
         return finish(errorResponse(invalidRequest([{ path: ["Host"], message: "Required" }]), requestId))
@@ -122,24 +131,31 @@ const edge =
         onFailure: (cause) => {
           if (Cause.hasInterruptsOnly(cause)) {
             if (!isAbandoned(cause)) {
-              return finish(errorResponse(mayHaveChanged(source) ? cutShort() : stopping(), requestId))
+              return unavailable(mayHaveChanged(source) ? cutShort() : stopping())
             }
             auditRequest(audit, source, abandonedStatus)
             return Effect.failCause(cause)
           }
           const fault = Cause.squash(cause)
+          const wasBegun = mayHaveChanged(source)
           if (isRouteNotFound(fault)) return finish(answerUnmatched(request, requestId))
           if (isContractError(fault)) return finish(errorResponse(fault, requestId))
           if (isDatabaseFault(fault)) {
-            return Effect.andThen(database.fault(fault), finish(errorResponse(new ServiceUnavailable(), requestId)))
+            return Effect.andThen(database.fault(fault), unavailable(databaseAway(wasBegun)))
           }
-          if (fault instanceof OwnerAway) return finish(errorResponse(ownerAway(), requestId))
+          if (fault instanceof OwnerAway) return unavailable(ownerAway(wasBegun))
           if (fault instanceof StateUnusable) return finish(errorResponse(unusable(), requestId))
           return Effect.flatMap(
             Effect.logError("A request met a defect", cause).pipe(
               Effect.annotateLogs({ requestId, method: request.method, route: routeOf(fiber.context) })
             ),
-            () => finish(errorResponse(new Internal(), requestId))
+            () =>
+              finish(
+                errorResponse(
+                  new Internal(wasBegun ? outcomeUnknown("Something went wrong on our side") : {}),
+                  requestId
+                )
+              )
           )
         }
       })

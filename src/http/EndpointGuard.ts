@@ -6,13 +6,14 @@
  * @source contract-details.md "Order of checks"
  */
 import type { IncomingMessage } from "node:http"
-import { Cause, Context, Effect, Layer } from "effect"
+import { Cause, Context, Effect, Layer, SchemaAST } from "effect"
 import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { Authorized, Caller, Open, OptionalBody, ReadOnly, RequiredScope } from "../../schemas/Access.ts"
 import { type ContractError, ScopeRequired, Unauthenticated, UnsupportedMediaType } from "../../schemas/Errors.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
+import { ChangeWitness } from "../store/Change.ts"
 import { noteBegun } from "./BegunRequest.ts"
 import { errorResponse, fromSchemaError, isContractError } from "./ErrorResponse.ts"
 import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
@@ -85,6 +86,19 @@ const admitBody = (
   return Effect.map(readJsonText(source, kind === "optional-json"), (text) => withText(request, text))
 }
 
+const idempotencyKeyHeader = "idempotency-key"
+
+/** By its method, or by a key that its endpoint takes. @source RFC 9110 section 9.2.2 */
+const repeatable = (endpoint: HttpApiEndpoint.Top): ((request: IncomingMessage) => boolean) => {
+  if (endpoint.method === "PUT" || endpoint.method === "DELETE") return () => true
+  const ast = endpoint.headers === undefined ? undefined : SchemaAST.toEncoded(endpoint.headers.ast)
+  const takesKey =
+    ast !== undefined &&
+    SchemaAST.isObjects(ast) &&
+    ast.propertySignatures.some(({ name }) => String(name) === idempotencyKeyHeader)
+  return takesKey ? ({ headers }) => headers[idempotencyKeyHeader] !== undefined : () => false
+}
+
 const callerOf = (credential: Credential, requestId: string): Caller["Service"] => ({
   accountId: credential.accountId,
   apiKeyId: credential.apiKeyId,
@@ -99,6 +113,13 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
   const isAudited = endpoint.method !== "GET"
   const mayChange = isAudited && !Context.get(endpoint.annotations, ReadOnly)
   const known = knownQuery(endpoint)
+  const isRepeatable = repeatable(endpoint)
+  const surroundings = (caller: Caller["Service"], request: HttpServerRequest.HttpServerRequest) => {
+    const context = Context.make(Caller, caller)
+    if (!mayChange) return context
+    const source = nodeRequest(request)
+    return Context.add(context, ChangeWitness, () => noteBegun(source, isRepeatable(source)))
+  }
   const denied = Effect.fail(new ScopeRequired({ details: { scope } }))
   return Effect.withFiber((fiber) => {
     const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
@@ -111,16 +132,14 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
       if (kind === "none") {
         const refused = refuseQuery(request, known)
         if (refused !== null) return Effect.fail(refused)
-        if (mayChange) noteBegun(nodeRequest(request))
-        return Effect.provideService(handler, Caller, caller)
+        return Effect.provideContext(handler, surroundings(caller, request))
       }
       return Effect.flatMap(admitBody(request, kind), (admitted) => {
         const refused = refuseQuery(request, known)
         if (refused !== null) return Effect.fail(refused)
-        if (mayChange) noteBegun(nodeRequest(request))
         return Effect.provideContext(
           handler,
-          Context.make(Caller, caller).pipe(Context.add(HttpServerRequest.HttpServerRequest, admitted))
+          Context.add(surroundings(caller, request), HttpServerRequest.HttpServerRequest, admitted)
         )
       })
     })

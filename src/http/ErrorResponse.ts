@@ -11,8 +11,8 @@ export const isContractError = (fault: unknown): fault is ContractError =>
 /** A server that was killed is back within a few seconds. */
 const retryAfterSeconds = 2
 
-/** What a status wants beside the body. */
-export const headersOf = (error: ContractError): Record<string, string> | undefined => {
+/** What a status wants beside the body. `isRepeatable`: see `BegunRequest.ts`; only said by who knows of a change that was begun. */
+export const headersOf = (error: ContractError, isRepeatable = true): Record<string, string> | undefined => {
   switch (error._tag) {
     case "UNAUTHENTICATED":
       return { "www-authenticate": "Bearer" }
@@ -22,7 +22,7 @@ export const headersOf = (error: ContractError): Record<string, string> | undefi
       return { "retry-after": String(Math.max(1, Math.ceil(error.details.retryAfterSeconds))) }
     case "SERVICE_UNAVAILABLE":
       // Clients repeat by themselves what has one.
-      return error.details === null ? { "retry-after": String(retryAfterSeconds) } : undefined
+      return isRepeatable ? { "retry-after": String(retryAfterSeconds) } : undefined
     default:
       return undefined
   }
@@ -32,11 +32,15 @@ export const headersOf = (error: ContractError): Record<string, string> | undefi
 export const errorBody = (error: ContractError, requestId: string): string =>
   JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })
 
-export const errorResponse = (error: ContractError, requestId: string): HttpServerResponse.HttpServerResponse =>
+export const errorResponse = (
+  error: ContractError,
+  requestId: string,
+  isRepeatable?: boolean
+): HttpServerResponse.HttpServerResponse =>
   HttpServerResponse.text(errorBody(error, requestId), {
     status: errorStatus[error._tag],
     contentType: "application/json",
-    headers: headersOf(error)
+    headers: headersOf(error, isRepeatable)
   })
 
 const issuesMax = 20

@@ -1,14 +1,10 @@
 /** What is answered by a service that ends: by a handler that was cut, and to a request that came too late for one. */
 import { ServiceUnavailable } from "../../schemas/Errors.ts"
+import { outcomeUnknown } from "./BegunRequest.ts"
 
 /** Nothing was changed. */
 export const stopping = () =>
   new ServiceUnavailable({ message: "The service is stopping. Send the request again.", details: null })
 
 /** It was being done: who simply repeats it may do everything twice. */
-export const cutShort = () =>
-  new ServiceUnavailable({
-    message:
-      "The service stopped while this was being done: its outcome is unknown, and it may have been done. Look before you repeat it; with the same Idempotency-Key, where there is one, it is not done twice.",
-    details: { outcome: "unknown" }
-  })
+export const cutShort = () => new ServiceUnavailable(outcomeUnknown("The service stopped"))

@@ -9,6 +9,7 @@
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { IdempotencyConflict } from "../../schemas/Errors.ts"
+import { changeBegins } from "../store/Change.ts"
 
 export interface IdempotentCall<A, E, R> {
   readonly accountId: string
@@ -39,6 +40,8 @@ export const once = Effect.fn("Idempotency.once")(function* <A, E, R>(call: Idem
       return first.fingerprint === call.fingerprint ? first.response : yield* new IdempotencyConflict()
     }
     const { targetId, response } = yield* call.make
+    // Up to here nothing can have been committed.
+    yield* changeBegins
     yield* Effect.orDie(sql`
       update idempotency_keys set target_id = ${targetId}, response = ${JSON.stringify(response)}::jsonb
       where account_id = ${call.accountId} and kind = ${call.kind} and key = ${call.key}`)

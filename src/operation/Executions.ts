@@ -13,6 +13,7 @@ import { executeStreamMaxBytes } from "../../schemas/Limits.ts"
 import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { EXECUTE_WAIT_MAX_MS, type OutputStream, type SpawnRefused } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
+import { changeBegins } from "../store/Change.ts"
 import { Output, type OutputChunk } from "../store/Output.ts"
 import { ExecutionLog } from "./ExecutionLog.ts"
 import { OutputSplit, openCharacter } from "./OutputSplit.ts"
@@ -86,6 +87,7 @@ export class Executions extends Context.Service<
         const guest = yield* runtime.guest(sandboxId, generation).pipe(Effect.mapError(gone))
         const timeoutMs = millisecondsOf(request.timeoutSeconds)
         const startedAt = yield* Clock.currentTimeMillis
+        yield* changeBegins
         const ended = yield* guest.processes
           .execute(id, {
             argv: request.argv,

@@ -18,6 +18,7 @@ import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
 import { sandboxWay } from "../gateway/SandboxWay.ts"
+import { changeBegins } from "../store/Change.ts"
 import { textColumn } from "../store/Columns.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
@@ -105,6 +106,7 @@ const make = Effect.gen(function* () {
         where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(way.openStates)}::text[])
           and (pending <> '[]'::jsonb or due_at is not null)`
       if (open.some(({ context }) => lastsAt(context, at))) return yield* new PreviewExists()
+      yield* changeBegins
       yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
     }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die), Effect.uninterruptible)
     yield* host.adopt(inserted)

@@ -14,6 +14,7 @@ import type { GuestProcess } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import type { Actors } from "../store/Actors.ts"
+import { changeBegins } from "../store/Change.ts"
 import type { Journal } from "../store/Journal.ts"
 
 const idOf = ({ pid, startTicks }: GuestProcess): string => `${pid}-${startTicks}`
@@ -73,6 +74,7 @@ export class SandboxProcesses extends Context.Service<
         }),
         end: Effect.fn("SandboxProcesses.end")(function* (accountId, sandboxId, processId, { graceSeconds }) {
           const { endOne } = yield* processesOf(accountId, sandboxId)
+          yield* changeBegins
           yield* endOne(named(processId), { graceMs: graceSeconds * 1000 }).pipe(
             Effect.catchTags({
               ProcessUnknown: () => Effect.fail(new NotFound()),

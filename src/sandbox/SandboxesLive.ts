@@ -20,6 +20,7 @@ import { Settings } from "../Config.ts"
 import { newId } from "../identifier/newId.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { changeBegins } from "../store/Change.ts"
 import { textColumn } from "../store/Columns.ts"
 import { Journal } from "../store/Journal.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
@@ -173,6 +174,7 @@ const make = Effect.gen(function* () {
       if (Number(used!.bytes) + settings.volumeBytes > settings.workspaceStorageBytes) {
         return yield* new StorageLimitReached({ details: { limitBytes: settings.workspaceStorageBytes } })
       }
+      yield* changeBegins
       const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
       if (made.size === 0) return yield* new KeyClaimed()
     })

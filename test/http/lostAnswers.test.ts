@@ -1,0 +1,163 @@
+/** The database goes away while something is being changed: who asked is told whether it may have been done. */
+import { randomUUID } from "node:crypto"
+import { assert, describe, layer } from "@effect/vitest"
+import { Context, Effect, Fiber, Layer } from "effect"
+import { HttpApi } from "effect/http-api"
+import { ReadOnly, scopes } from "../../schemas/Access.ts"
+import { Api } from "../../schemas/Api.ts"
+import { CutDatabase } from "../support/CutDatabase.ts"
+import { type Answer, type Ask, TestApi } from "./TestApi.ts"
+
+type Call = readonly [method: string, path: string, ask?: Ask]
+
+const keyed = () => ({ "idempotency-key": randomUUID() })
+const publicKeys = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFamwJMHwchcmLNm7FbRfD7l3ZUX+HUrv6CPjIFB6ckS test"]
+const access = () => ({ requested_at: new Date().toISOString(), ports: [80] })
+
+/** An account of its own, with a running Sandbox. */
+interface Tenant {
+  readonly send: TestApi["Service"]["send"]
+  readonly newKey: () => Promise<string>
+  readonly workspaceId: string
+}
+
+/** Prepares what it needs, and answers with the call that is cut. */
+type Change = (sandbox: string, tenant: Tenant) => Call | Promise<Call>
+
+/** By the operation's id in the OpenAPI description: what the database commits. `false`: it may not be repeated blindly. */
+const committed: Readonly<Record<string, readonly [repeatable: boolean, change: Change]>> = {
+  createWorkspace: [true, () => ["POST", "/workspaces", { body: { name: "new" }, headers: keyed() }]],
+  createSandbox: [
+    true,
+    (_sandbox, { workspaceId }) => ["POST", "/sandboxes", { body: { workspaceId }, headers: keyed() }]
+  ],
+  deleteSandbox: [true, (sandbox) => ["DELETE", sandbox]],
+  stopSandbox: [false, (sandbox) => ["POST", `${sandbox}/stop`]],
+  startSandbox: [
+    false,
+    async (sandbox, { send }) => {
+      await send("POST", `/api/v2${sandbox}/stop`)
+      return ["POST", `${sandbox}/start`]
+    }
+  ],
+  startOperation: [
+    true,
+    (sandbox) => ["POST", `${sandbox}/operations`, { body: { argv: ["hang"] }, headers: keyed() }]
+  ],
+  cancelOperation: [
+    false,
+    async (sandbox, { send }) => {
+      const path = `/api/v2${sandbox}/operations`
+      const { id } = (await send("POST", path, { body: { argv: ["hang"] }, headers: keyed() })).json.operation
+      while ((await send("GET", `${path}/${id}`)).json.operation.status !== "running");
+      return ["POST", `${sandbox}/operations/${id}/cancel`]
+    }
+  ],
+  createPreview: [false, (sandbox) => ["POST", `${sandbox}/previews`, { body: { port: 80 } }]],
+  closePreview: [
+    true,
+    async (sandbox, { send }) => {
+      const { preview } = (await send("POST", `/api/v2${sandbox}/previews`, { body: { port: 80 } })).json
+      return ["DELETE", `${sandbox}/previews/${preview.id}`]
+    }
+  ],
+  createServiceAccess: [true, (sandbox) => ["POST", `${sandbox}/services`, { body: access(), headers: keyed() }]],
+  revokeServiceAccess: [
+    true,
+    async (sandbox, { send }) => {
+      const id = randomUUID()
+      await send("POST", `/api/v2${sandbox}/services`, { body: access(), headers: { "idempotency-key": id } })
+      return ["DELETE", `${sandbox}/services/${id}`]
+    }
+  ],
+  grantConnection: [false, (sandbox) => ["POST", `${sandbox}/cooperative-connection`, { body: { publicKeys } }]],
+  revokeConnection: [
+    true,
+    async (sandbox, { send }) => {
+      const path = `/api/v2${sandbox}/cooperative-connection`
+      const { endpointId } = (await send("POST", path, { body: { publicKeys } })).json
+      return ["DELETE", `${sandbox}/cooperative-connection/${endpointId}`]
+    }
+  ],
+  revokeKey: [true, async (_sandbox, { newKey }) => ["DELETE", "/auth", { key: await newKey() }]]
+}
+
+/** What the guest changes: nothing is asked of the database between that and the answer, or it is waited for. */
+const inGuest = ["execute", "endProcess", "writeFile", "editFile", "createDirectory", "renameFile", "removeFile"]
+
+const service = TestApi.on({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0" }).pipe(
+  Layer.provideMerge(CutDatabase.layer)
+)
+
+const told = ({ status, json, headers }: Answer) => [status, json?.code, json?.details, headers["retry-after"]]
+
+layer(service, { excludeTestServices: true })("a database that goes away in the middle of a change", (it) => {
+  const prepared = (change: Change) =>
+    Effect.flatMap(TestApi, (api) =>
+      Effect.promise(async () => {
+        const account = randomUUID()
+        const newKey = async () => (await api.newKey(scopes, account)).secret
+        const key = await newKey()
+        const send: Tenant["send"] = (method, path, ask) => api.send(method, path, { key, ...ask })
+        const workspaceId = await api.newWorkspace(key)
+        const sandbox = `/sandboxes/${await api.newSandbox(workspaceId, key)}`
+        const [method, path, ask] = await change(sandbox, { send, newKey, workspaceId })
+        return () => send(method, `/api/v2${path}`, ask)
+      })
+    )
+
+  const mended = Effect.gen(function* () {
+    const { send } = yield* TestApi
+    yield* (yield* CutDatabase).mend
+    yield* Effect.repeat(
+      Effect.promise(() => send("GET", "/healthz", { key: null })),
+      { until: ({ status }) => status === 200 }
+    )
+  })
+
+  it("covers every endpoint that changes something", () => {
+    const changing: Array<string> = []
+    HttpApi.reflect(Api, {
+      onGroup: () => {},
+      onEndpoint: ({ endpoint }) => {
+        if (endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly))
+          changing.push(endpoint.identifier)
+      }
+    })
+    assert.sameMembers([...Object.keys(committed), ...inGuest], changing)
+  })
+
+  describe("once it is committed, its outcome is unknown", () => {
+    for (const [name, [isRepeatable, change]] of Object.entries(committed)) {
+      it.effect(name, () =>
+        Effect.gen(function* () {
+          const send = yield* prepared(change)
+          const cut = yield* Effect.forkChild(yield* (yield* CutDatabase).cutAfterCommit, { startImmediately: true })
+          const answer = yield* Effect.promise(send)
+          yield* Fiber.join(cut)
+          yield* mended
+          assert.deepStrictEqual(told(answer), [
+            503,
+            "SERVICE_UNAVAILABLE",
+            { outcome: "unknown" },
+            isRepeatable ? "2" : undefined
+          ])
+          assert.notMatch(answer.json.message, /send the request again/i)
+        })
+      )
+    }
+  })
+
+  it.effect("before anything was sent on, every change may be sent again", () =>
+    Effect.gen(function* () {
+      for (const [name, [, change]] of Object.entries(committed)) {
+        const send = yield* prepared(change)
+        yield* (yield* CutDatabase).cut
+        const answer = yield* Effect.promise(send)
+        yield* mended
+        assert.deepStrictEqual(told(answer), [503, "SERVICE_UNAVAILABLE", null, "2"], name)
+        assert.match(answer.json.message, /send the request again/i)
+      }
+    })
+  )
+})
