@@ -5,7 +5,7 @@
  */
 import { randomBytes } from "node:crypto"
 import { PgClient } from "@effect/sql-pg"
-import { Context, Effect, Layer, Redacted } from "effect"
+import { Clock, Context, Effect, Layer, Redacted } from "effect"
 import { inject } from "vitest"
 import { Database } from "../../src/store/Database.ts"
 import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
@@ -44,6 +44,10 @@ export class TestDatabase extends Context.Service<
 
 function create(template: string) {
   return Effect.gen(function* () {
+    // Whatever waits by a clock that nobody moves would wait for ever, and only where the machine is slow enough for it to wait.
+    if ("adjust" in (yield* Clock.Clock)) {
+      return yield* Effect.die(new Error("A database is used by the real clock: it.live, or excludeTestServices"))
+    }
     const socketFolder = inject("testPostgresSocketFolder")
     const name = `test_${randomBytes(8).toString("hex")}`
     const admin = yield* Layer.build(
