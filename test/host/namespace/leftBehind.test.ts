@@ -9,7 +9,7 @@ import { commandSpec, eventually, output, run, shell } from "../../runtime/contr
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
 import { dataFolder, driverOn, isRoot, skipped, unusable } from "./TestHost.ts"
 import { thicket } from "./thicket.ts"
-import { instanceOf, tracesOf } from "./traces.ts"
+import { instanceOf, lastingTracesOf } from "./traces.ts"
 
 /** A driver and its folder, for one test; nothing of it is left on the host afterwards. */
 const onHost = <A, E>(body: (driver: Runtime["Service"], dataDir: string) => Effect.Effect<A, E>) =>
@@ -21,7 +21,7 @@ const onHost = <A, E>(body: (driver: Runtime["Service"], dataDir: string) => Eff
       for (const { sandboxId } of yield* driver.inventory) yield* driver.destroy(sandboxId)
     })
     yield* Effect.provide(work, driverOn(dataDir))
-    const left = tracesOf(dataDir)
+    const left = yield* Effect.promise(() => lastingTracesOf(dataDir))
     yield* Effect.promise(() => rm(dataDir, { recursive: true, force: true }))
     expect(left).toEqual([])
   })

@@ -11,7 +11,7 @@ import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { commandSpec, eventually, gather, output, shell } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
 import { dataFolder, driverOn, freshDriver, isRoot, networkUnusable, skipped, unusable } from "./TestHost.ts"
-import { instanceOf, processesOf, tracesOf } from "./traces.ts"
+import { instanceOf, lastingTracesOf, processesOf } from "./traces.ts"
 
 const initOf = (dataDir: string, sandboxId: string): number =>
   JSON.parse(readFileSync(join(dataDir, "runtime", "namespace", sandboxId, "runtime.json"), "utf8")).init.pid
@@ -39,7 +39,7 @@ const folder = Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
       }),
       driverOn(path)
     )
-    const left = tracesOf(path)
+    const left = yield* Effect.promise(() => lastingTracesOf(path))
     yield* Effect.promise(() => rm(path, { recursive: true, force: true }))
     expect(left).toEqual([])
   }).pipe(Effect.orDie)
@@ -200,7 +200,7 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
               expect(yield* driver.inventory).toEqual([])
             })
           )
-          expect(tracesOf(path)).toEqual([])
+          expect(yield* Effect.promise(() => lastingTracesOf(path))).toEqual([])
         }
       }).pipe(Effect.scoped),
     120_000

@@ -9,7 +9,7 @@ import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
 import { output } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
 import { dataFolder, isRoot, skipped, unusable } from "./TestHost.ts"
-import { instanceOf, tracesOf } from "./traces.ts"
+import { instanceOf, lastingTracesOf } from "./traces.ts"
 
 const open = (dataDir: string) =>
   NamespaceHost.open({ dataDir, processesMax: 200, parallelStarts: 4, diskReserveBytes: 0, run: Effect.runPromise })
@@ -24,7 +24,7 @@ const onFolders = async (count: number, body: (folders: ReadonlyArray<string>) =
       const host = await open(folder)
       for (const { sandboxId } of host.inventory()) await host.destroy(sandboxId)
       await host.close()
-      expect(tracesOf(folder)).toEqual([])
+      expect(await lastingTracesOf(folder)).toEqual([])
       expect(existsSync(join("/run", instanceOf(folder)))).toBe(false)
       await rm(folder, { recursive: true, force: true })
     }

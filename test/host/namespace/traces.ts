@@ -22,6 +22,8 @@ export const processesOf = (instance: string): ReadonlyArray<number> => {
   })
 }
 
+const PATIENCE_MS = 20_000
+
 /** Where all Atolls of this host write down whose a user is. */
 const USERS = "/var/lib/atoll-users"
 
@@ -42,7 +44,7 @@ const hierarchies = (): ReadonlyArray<string> =>
     .map(([, path]) => path!)
 
 /** Everything of the driver's that exists now, one line each. */
-export const tracesOf = (dataDir: string): ReadonlyArray<string> => {
+const tracesOf = (dataDir: string): ReadonlyArray<string> => {
   const instance = instanceOf(dataDir)
   const mounts = readFileSync("/proc/self/mounts", "latin1")
     .split("\n")
@@ -73,4 +75,18 @@ export const tracesOf = (dataDir: string): ReadonlyArray<string> => {
     ...folders.map((it) => `folder ${it}`),
     ...uids.map((it) => `uid ${it}`)
   ]
+}
+
+/**
+ * The same, but for loop devices that the kernel is still giving up: one is held by each mount namespace that was copied while it was mounted, which
+ * a Sandbox that another test starts does for a moment.
+ */
+export const lastingTracesOf = async (dataDir: string): Promise<ReadonlyArray<string>> => {
+  const patientUntil = Date.now() + PATIENCE_MS
+  let traces = tracesOf(dataDir)
+  while (traces.length > 0 && traces.every((it) => it.startsWith("loop ")) && Date.now() < patientUntil) {
+    await new Promise((resolve) => setTimeout(resolve, 20))
+    traces = tracesOf(dataDir)
+  }
+  return traces
 }
