@@ -137,14 +137,18 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
             new Promise<string>((resolve) => {
               const child = spawn("ssh", [...configured, "-tt", "sandbox"], { env: { ...process.env, TERM: "vt100" } })
               let text = ""
+              // Each is typed when the one before has shown its effect: a ^C takes away what nobody has read yet.
+              const steps: Array<readonly [seen: RegExp, typed: string]> = [
+                [/vt100\r\n/, "typed\r"],
+                [/typed\r\n.*typed\r\n/s, "\x03"],
+                [/\^C/, "exit 5\r"]
+              ]
               child.stdout.on("data", (chunk) => {
                 text += chunk
+                while (steps[0]?.[0].test(text)) child.stdin.write(steps.shift()![1])
               })
               child.on("close", (code) => resolve(`${text}[${code}]`))
               child.stdin.write("tty; echo $TERM; cat\r")
-              child.stdin.write("typed\r")
-              setTimeout(() => child.stdin.write("\x03"), 700)
-              setTimeout(() => child.stdin.write("exit 5\r"), 1200)
             })
         )
         assert.match(output, /\/dev\/pts\/\d+\r\nvt100\r\n/)
