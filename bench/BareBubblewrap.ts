@@ -40,6 +40,7 @@ export class BareBubblewrap {
         generation: 1,
         node: this.#layout.node,
         agent: this.#layout.agent,
+        spawner: this.#layout.spawner,
         etc: this.#layout.etc(false),
         workspace,
         tmp,

@@ -51,3 +51,9 @@ export const isStdinEncoded = Schema.makeFilter<{
     encoding === "utf8" || stdin === null || base64Pattern.test(stdin) || { path: ["stdin"], issue: "Expected base64" },
   { expected: "stdin in its encoding", toJsonSchema: () => ({}) }
 )
+
+/** What ended a command. */
+export const Signal = Schema.NullOr(Schema.String).annotate({
+  description:
+    "The signal that ended it, by POSIX's name: `SIGTERM`. Real-time signals count from the first: `SIGRTMIN`, `SIGRTMIN+3`. Null when it ended by itself."
+})

@@ -1,6 +1,6 @@
 /** A synchronous command. */
 import { Schema } from "effect"
-import { commandFields, Encoding, isStdinEncoded } from "./Command.ts"
+import { commandFields, Encoding, isStdinEncoded, Signal } from "./Command.ts"
 import { executeTimeoutDefaultSeconds, executeTimeoutMaxSeconds } from "./Limits.ts"
 import { withDefault } from "./Optional.ts"
 import { Reason } from "./Sandbox.ts"
@@ -19,7 +19,7 @@ export const ExecutionResult = Schema.Struct({
   exitCode: Schema.NullOr(Schema.Int).annotate({
     description: "Null when a signal ended it. 127: there is no such program; 126: it cannot run."
   }),
-  signal: Schema.NullOr(Schema.String).annotate({ description: "Such as SIGTERM." }),
+  signal: Signal,
   reason: Schema.NullOr(Reason).annotate({
     description: "Why it was killed, where that is known: `OUT_OF_MEMORY`. Null for every other end."
   }),

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
-import { commandFields, isStdinEncoded } from "./Command.ts"
+import { commandFields, isStdinEncoded, Signal } from "./Command.ts"
 import {
   CreditExhausted,
   ExecutionTimeout,
@@ -55,7 +55,7 @@ export const Operation = Schema.Struct({
   argv: Schema.Array(Schema.String),
   cwd: Schema.String,
   exitCode: Schema.NullOr(Schema.Int),
-  signal: Schema.NullOr(Schema.String),
+  signal: Signal,
   reason: Schema.NullOr(Reason).annotate({
     description:
       "Of every failed operation; of a completed one only `OUT_OF_MEMORY`: the command was killed because the Sandbox's memory was used up."

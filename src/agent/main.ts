@@ -59,13 +59,12 @@ const runOwn = async (argv: readonly [string, ...Array<string>]) => {
 
 const pipes = new OutputPipes(runDir, runAs, runOwn)
 const spawner = env["ATOLL_AGENT_SPAWNER"]
-const spawned =
-  spawner === undefined || trees.threadsFile === null
-    ? null
-    : openSpawnerProgram(spawner, trees, (cause) => {
-        console.error("The program that starts commands has ended.", cause)
-        process.exit(1)
-      }).launch
+const ended = (cause: unknown) => {
+  console.error("The program that starts commands has ended.", cause)
+  process.exit(1)
+}
+// Where commands are of the agent's own user, it is kept from them as the agent is.
+const spawned = spawner === undefined ? null : openSpawnerProgram(spawner, trees, ended, runAs === null).launch
 const launch = spawned ?? launchByNode(pipes)
 
 const host: CommandHost = {

@@ -18,6 +18,7 @@ class SlowTree implements ProcessTree {
 
   wrap = (argv: ReadonlyArray<string>) => argv
   enter = <A>(spawn: () => A) => spawn()
+  began = () => {}
   members = () => []
   isEmpty = () => this.left === 0
   terminate = () => {}

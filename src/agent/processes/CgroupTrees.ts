@@ -80,6 +80,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
           enterThread(root)
         }
       },
+      began: () => {},
       members: pids,
       isEmpty: () => !isPopulated(folder),
       terminate: () => {

@@ -7,7 +7,7 @@ import { closeSync, constants, fchownSync, openSync, unlinkSync, writeSync } fro
 import { join } from "node:path"
 import type { Writable } from "node:stream"
 import { Refusal } from "../routes.ts"
-import type { Launch, Launched, LaunchFailure, LaunchRequest } from "./Launch.ts"
+import type { InputFile, Launch, Launched, LaunchFailure, LaunchRequest } from "./Launch.ts"
 import { OutputBuffer, type RetainedBytes } from "./OutputBuffer.ts"
 import type { PipeOwner } from "./outputPipes.ts"
 import type { ProcessTree, ProcessTrees } from "./ProcessTree.ts"
@@ -142,7 +142,7 @@ export class CommandProcess {
       tree.dispose()
       throw refusalOf(cause)
     } finally {
-      if (typeof stdin === "number") closeSync(stdin)
+      if (typeof stdin === "object") unlinkSync(stdin.path)
     }
   }
 
@@ -326,16 +326,18 @@ export class CommandProcess {
 }
 
 /** A file and not a pipe: end of file comes by itself, and `/dev/stdin` can be opened. */
-const stdinFile = (bytes: Uint8Array, host: CommandHost): number => {
+const stdinFile = (bytes: Uint8Array, host: CommandHost): InputFile => {
   const path = join(host.scratchDir, `stdin-${process.pid}-${process.hrtime.bigint()}`)
   const write = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
   try {
     for (let written = 0; written < bytes.length; ) written += writeSync(write, bytes, written)
     if (host.runAs !== null) fchownSync(write, host.runAs.uid, host.runAs.gid)
-    return openSync(path, constants.O_RDONLY)
+    return { path }
+  } catch (cause) {
+    unlinkSync(path)
+    throw cause
   } finally {
     closeSync(write)
-    unlinkSync(path)
   }
 }
 

@@ -1,8 +1,12 @@
-/** How a command's process comes to be and how its output is read: by Node (NodeLaunch.ts), or by a program beside the agent that is quicker at both (SpawnerProgram.ts). */
+/** How a command's process comes to be and how its output is read: by a program beside the agent that tells every end (SpawnerProgram.ts), or, where there is none for the processor, by Node (NodeLaunch.ts). */
 import type { Writable } from "node:stream"
 import type { OutputBuffer } from "./OutputBuffer.ts"
 import type { PipeOwner } from "./outputPipes.ts"
 import type { ProcessTree } from "./ProcessTree.ts"
+
+export interface InputFile {
+  readonly path: string
+}
 
 export interface LaunchRequest {
   readonly argv: ReadonlyArray<string>
@@ -11,8 +15,8 @@ export interface LaunchRequest {
   /** Null: as the agent's own user. */
   readonly runAs: PipeOwner | null
   readonly tree: ProcessTree
-  /** A descriptor of the agent's, which closes it once the process is there. */
-  readonly stdin: number | "ignore" | "pipe"
+  /** A file is opened before `Launch` resolves, and its name not needed any more. */
+  readonly stdin: InputFile | "ignore" | "pipe"
   /** Nobody can do anything with the process before it ends. */
   readonly unwaited: boolean
 }

@@ -39,6 +39,9 @@ export const makeMarkedTrees = (): ProcessTrees | null => {
         root = child.pid ?? null
         return child
       },
+      began: (pid) => {
+        root = pid
+      },
       members: () => [],
       isEmpty: () => pids().length === 0,
       terminate: () => {
@@ -86,7 +89,7 @@ const members = (mark: number, root: number | null, own: ReadonlySet<number>): R
   }
 }
 
-/** `root` is counted by its pid as long as it is our child: between fork and `ulimit` it has no mark yet. */
+/** `root` is counted by its pid as long as it is a child of ours: between fork and `ulimit` it has no mark yet. */
 const select = (
   seen: ReadonlyArray<Seen>,
   mark: number,
@@ -95,7 +98,8 @@ const select = (
 ): ReadonlyArray<number> => {
   const others = seen.filter((it) => !own.has(it.pid))
   const found = new Set<number>()
-  for (const it of others) if (it.mark === mark || (it.pid === root && it.parent === process.pid)) found.add(it.pid)
+  for (const it of others)
+    if (it.mark === mark || (it.pid === root && it.parent !== 1 && own.has(it.parent))) found.add(it.pid)
   for (let grown = true; grown; ) {
     grown = false
     for (const it of others) {

@@ -1,7 +1,7 @@
 /** Commands as child processes of the agent's own, which reads their pipes. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { closeSync, writeFileSync } from "node:fs"
+import { closeSync, openSync, writeFileSync } from "node:fs"
 import { type Launch, ProcessEnd } from "./Launch.ts"
 import { OutputReader } from "./OutputReader.ts"
 import type { OutputPipes } from "./outputPipes.ts"
@@ -41,14 +41,17 @@ export const launchByNode =
         throw cause
       }
     })()
+    let input: number | null = null
     try {
+      const from = typeof stdin === "string" ? stdin : openSync(stdin.path, "r")
+      if (typeof from === "number") input = from
       const [file, ...args] = tree.wrap(argv) as [string, ...Array<string>]
       const child = tree.enter(() =>
         spawn(file, args, {
           cwd,
           env,
           detached: true,
-          stdio: [stdin, out.writeFd, err.writeFd],
+          stdio: [from, out.writeFd, err.writeFd],
           ...(runAs === null ? {} : { uid: runAs.uid, gid: runAs.gid })
         })
       )
@@ -77,7 +80,7 @@ export const launchByNode =
       child.on("exit", (code, signal) => {
         clearTimeout(watching)
         clearTimeout(preference)
-        // A real-time signal is told as an exit with 0: Node has no name for it and says no more of how a child ended.
+        // A real-time signal is told as an exit with 0: Node has no name for it and says no more of how a child ended. SpawnerProgram.ts does.
         end.set(code, signal === null ? null : posixSignal(signal))
         for (const reader of readers) reader.processExited()
       })
@@ -104,5 +107,6 @@ export const launchByNode =
     } finally {
       closeSync(out.writeFd)
       closeSync(err.writeFd)
+      if (input !== null) closeSync(input)
     }
   }

@@ -11,6 +11,8 @@ export interface ProcessTree {
   readonly wrap: (argv: ReadonlyArray<string>) => ReadonlyArray<string>
   /** Runs a synchronous spawn so that its child belongs to this tree before it can fork. */
   readonly enter: <A extends { readonly pid?: number | undefined }>(spawn: () => A) => A
+  /** The tree's first process is there, and it is not this program's own child: `enter` is for those. */
+  readonly began: (pid: number) => void
   /** Who is in the tree now; empty where that cannot be told cheaply. */
   readonly members: () => ReadonlyArray<number>
   /** True when no process of the tree is left; zombies do not count. */

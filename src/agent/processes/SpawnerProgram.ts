@@ -1,7 +1,7 @@
 /**
  * Commands as children of a small program beside the agent, which starts them and reads what they write in a fraction of the time that Node takes.
  *
- * @source src/host/qemu/guest/spawner.c: the form of requests and events
+ * @source src/host/linux/native/spawner.c: the form of requests and events
  */
 import { spawn } from "node:child_process"
 import { constants } from "node:os"
@@ -42,21 +42,20 @@ const encode = (numbers: ReadonlyArray<number>, strings: ReadonlyArray<string>):
 }
 
 const startRequest = (id: number, { argv, cwd, env, runAs, tree, stdin, unwaited }: LaunchRequest): Buffer => {
+  const command = tree.wrap(argv)
   const entries = Object.entries(env).map(([name, value]) => `${name}=${value}`)
   return encode(
     [
       Request.start,
       id,
-      typeof stdin === "number" ? stdin : NONE,
-      process.pid,
       runAs?.uid ?? NONE,
       runAs?.gid ?? NONE,
       CREDIT_BYTES,
       unwaited ? 1 : 0,
-      argv.length,
+      command.length,
       entries.length
     ],
-    [tree.threadsFile ?? "", cwd, ...argv, ...entries]
+    [tree.threadsFile ?? "", typeof stdin === "object" ? stdin.path : "", cwd, ...command, ...entries]
   )
 }
 
@@ -133,6 +132,7 @@ class SpawnerProgram {
     this.commands.set(id, command)
     this.requests.write(bytes)
     const pid = await promise
+    request.tree.began(pid)
     return {
       pid,
       input: null,
@@ -199,15 +199,25 @@ class SpawnerProgram {
 }
 
 /**
+ * A command is to be the kernel's choice before the agent when memory runs out, and says so of itself before it executes its program. While it lives on the
+ * memory of a sealed one, the kernel refuses it that; so it inherits it.
+ */
+const inheritingPreference = (path: string): readonly [string, ...Array<string>] =>
+  [...["/bin/sh", "-c", 'echo 500 > /proc/self/oom_score_adj; exec "$0"'], path] as const
+
+/**
  * Starts the program. `gone` is called when it ends by itself: nothing can be told any more of what it had started, and the agent has to
- * begin anew.
+ * begin anew. `isSealed`: it can be executed and not
+ * read.
  */
 export const openSpawnerProgram = (
   path: string,
   trees: Pick<ProcessTrees, "own" | "threadsFile">,
-  gone: (cause: unknown) => void
+  gone: (cause: unknown) => void,
+  isSealed = false
 ): { readonly launch: Launch; readonly close: () => void } => {
-  const child = spawn(path, [], { stdio: ["pipe", "pipe", "inherit"], detached: true })
+  const [file, ...args] = isSealed ? inheritingPreference(path) : [path]
+  const child = spawn(file, args, { stdio: ["pipe", "pipe", "inherit"], detached: true })
   if (child.pid !== undefined) trees.own.add(child.pid)
   let closed = false
   child.on("error", gone)

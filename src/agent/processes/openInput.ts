@@ -1,5 +1,5 @@
-/** An input that stays open, for a way of launching that takes a descriptor: the command reads a pipe, the agent holds its other end. */
-import { closeSync } from "node:fs"
+/** An input that stays open, for a way of launching that takes a file: the command reads a pipe, the agent holds its other end. */
+import { closeSync, unlinkSync } from "node:fs"
 import { Socket } from "node:net"
 import type { Launch } from "./Launch.ts"
 import type { OutputPipes } from "./outputPipes.ts"
@@ -8,12 +8,12 @@ export const withOpenInput =
   (launch: Launch, pipes: OutputPipes): Launch =>
   async (request, output) => {
     const [path] = await pipes.reserve(1)
-    const { readFd, writeFd } = pipes.open(path!)
+    const { readFd, writeFd } = pipes.openNamed(path!)
     const input = new Socket({ fd: writeFd, readable: false, writable: true })
     // The command may end before it has read everything.
     input.on("error", () => {})
     try {
-      const launched = await launch({ ...request, stdin: readFd }, output)
+      const launched = await launch({ ...request, stdin: { path: path! } }, output)
       return {
         ...launched,
         input,
@@ -27,5 +27,6 @@ export const withOpenInput =
       throw cause
     } finally {
       closeSync(readFd)
+      unlinkSync(path!)
     }
   }

@@ -62,8 +62,17 @@ export class OutputPipes {
     return reserved
   }
 
-  /** Opens one that was reserved. */
+  /** Opens one that was reserved, which has no name from then on. */
   open(path: string): OutputPipe {
+    try {
+      return this.openNamed(path)
+    } finally {
+      unlinkSync(path)
+    }
+  }
+
+  /** For another process to open too; whoever calls this removes the name. */
+  openNamed(path: string): OutputPipe {
     const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {
       const writeFd = openSync(path, constants.O_WRONLY)
@@ -72,8 +81,6 @@ export class OutputPipes {
     } catch (cause) {
       closeSync(readFd)
       throw cause
-    } finally {
-      unlinkSync(path)
     }
   }
 

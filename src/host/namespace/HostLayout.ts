@@ -9,9 +9,10 @@
  *     <cgroup hierarchy>/atoll-<digest>/<sandboxId>
  */
 import { createHash, randomUUID } from "node:crypto"
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, realpathSync, statSync } from "node:fs"
+import { accessSync, chmodSync, constants, existsSync, mkdirSync, readFileSync, realpathSync, statSync } from "node:fs"
 import { copyFile, readdir, rename, rm, rmdir, unlink } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { FileLock } from "../../fileLock/FileLock.ts"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
@@ -22,6 +23,8 @@ import { SandboxState } from "./SandboxState.ts"
 import { writeSystemFiles } from "./systemFiles.ts"
 import { canMountImages, type VolumePlace } from "./volume.ts"
 
+/** @see src/host/linux/native/spawner.c */
+const SPAWNER = fileURLToPath(new URL("../linux/native/spawner.x64", import.meta.url))
 const SHARED_FOLDER = "/var/cache/atoll"
 /** Removing what is shared takes milliseconds. */
 const LOCK_WAIT_SECONDS = 30
@@ -35,6 +38,8 @@ export class HostLayout {
   /** The agent's program and the Node that runs it, where the users of Sandboxes can read them. */
   agent = ""
   node = ""
+  /** What starts commands there; null where there is none for this processor. */
+  spawner: string | null = null
   /** Held shared by every process that uses these folders. */
   private users: FileLock | null = null
   /** Volumes are images of their own size; else plain folders. */
@@ -60,6 +65,7 @@ export class HostLayout {
     layout.volumesEnforced = layout.isRoot && (await canMountImages(layout.runFolder))
     layout.agent = await agentBundle(layout.runFolder)
     layout.node = await layout.sealedNode()
+    layout.spawner = await layout.sealedSpawner()
     const shared = await publicConfiguration()
     for (const networkEnabled of [true, false])
       await writeSystemFiles(layout.etc(networkEnabled), networkEnabled, shared)
@@ -130,15 +136,25 @@ export class HostLayout {
    */
   private async sealedNode(): Promise<string> {
     const folder = this.isRoot ? sharedFolder(this.runFolder) : this.stateFolder
-    const copy = join(folder, `.node-${process.version}`)
-    if (!existsSync(copy)) {
-      const unfinished = `${copy}-${randomUUID()}`
-      await copyFile(realpathSync(process.execPath), unfinished)
-      chmodSync(unfinished, 0o111)
-      await rename(unfinished, copy)
-    }
-    return copy
+    return sealedCopy(realpathSync(process.execPath), join(folder, `.node-${process.version}`))
   }
+
+  /** Kept by the hash of its content, so that running Sandboxes keep the one they began with. */
+  private async sealedSpawner(): Promise<string | null> {
+    if (process.arch !== "x64") return null
+    const digest = createHash("sha256").update(readFileSync(SPAWNER)).digest("hex").slice(0, 16)
+    return sealedCopy(SPAWNER, join(this.runFolder, `spawner-${digest}`))
+  }
+}
+
+const sealedCopy = async (program: string, copy: string): Promise<string> => {
+  if (!existsSync(copy)) {
+    const unfinished = `${copy}-${randomUUID()}`
+    await copyFile(program, unfinished)
+    chmodSync(unfinished, 0o111)
+    await rename(unfinished, copy)
+  }
+  return copy
 }
 
 /** Where the users of Sandboxes can reach what all Atolls of this host share; `otherwise`, where there is no such place. */

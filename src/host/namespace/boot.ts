@@ -104,6 +104,7 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       generation: spec.generation,
       node: layout.node,
       agent: layout.agent,
+      spawner: layout.spawner,
       etc: layout.etc(spec.networkEnabled),
       workspace: workspaceOf(place),
       cgroup: groups.delegated,

@@ -15,6 +15,8 @@ export interface BubblewrapOptions {
   readonly generation: number
   readonly node: string
   readonly agent: string
+  /** Null where there is none for this processor. */
+  readonly spawner: string | null
   readonly etc: string
   readonly workspace: string
   /** The delegated cgroup v2 directory. */
@@ -45,6 +47,7 @@ const environment = (options: BubblewrapOptions): Readonly<Record<string, string
   ATOLL_AGENT_GENERATION: String(options.generation),
   ATOLL_AGENT_RUN_DIR: "/run/atoll-agent",
   ATOLL_AGENT_USER: SANDBOX_USER,
+  ...(options.spawner === null ? {} : { ATOLL_AGENT_SPAWNER: `${OWN}/spawner` }),
   ATOLL_AGENT_VCPUS: String(options.vcpus),
   ...(options.cgroup === null ? {} : { ATOLL_AGENT_CGROUP: `${OWN}/cgroup` })
 })
@@ -81,6 +84,7 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     ...tmpfs("/run", Math.floor(options.memoryBytes / 16), "0755"),
     ...["--bind", options.workspace, "/workspace", "--bind", options.tmp, "/tmp"],
     ...["--ro-bind", options.node, `${OWN}/node`, "--ro-bind", options.agent, `${OWN}/agent.cjs`],
+    ...(options.spawner === null ? [] : ["--ro-bind", options.spawner, `${OWN}/spawner`]),
     ...(options.cgroup === null ? [] : ["--bind", options.cgroup, `${OWN}/cgroup`]),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--cap-drop", "ALL"],

@@ -4,6 +4,7 @@ import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { eventually, freshKey, gather, shell } from "../../runtime/contract/commands.ts"
 import { processContract } from "../../runtime/contract/processContract.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { signalContract } from "../../runtime/contract/signalContract.ts"
 import { freshDriver, TIMEOUT_MS, unusable } from "./TestMachines.ts"
 
 describe.skipIf(unusable !== null)("commands in a VM", () => {
@@ -18,21 +19,7 @@ describe.skipIf(unusable !== null)("commands in a VM", () => {
   )
   afterAll(() => host.dispose(), TIMEOUT_MS)
   processContract("qemu", guest, "/workspace", TIMEOUT_MS)
-
-  it.live(
-    "death by a real-time signal is told by its distance from the first",
-    () =>
-      Effect.gen(function* () {
-        const { processes } = yield* guest
-        const died = shell("kill -40 $$")
-        expect(yield* processes.execute(freshKey(), died)).toMatchObject({ exitCode: null, signal: "SIGRTMIN+6" })
-        expect((yield* gather(processes.run(freshKey(), died))).exited.signal).toBe("SIGRTMIN+6")
-        // As an SSH session runs it.
-        const channel = yield* processes.open({ argv: died.argv, cwd: "/workspace", env: {}, terminal: null })
-        expect((yield* gather(channel.frames)).exited).toMatchObject({ exitCode: null, signal: "SIGRTMIN+6" })
-      }).pipe(Effect.scoped),
-    TIMEOUT_MS
-  )
+  signalContract("qemu", guest, "/workspace", TIMEOUT_MS)
 
   it.live(
     "a command that the kernel killed for want of memory is told apart from one that was killed",

@@ -2,10 +2,11 @@
 import { execFileSync, spawn } from "node:child_process"
 import { randomBytes, randomUUID } from "node:crypto"
 import { once } from "node:events"
-import { appendFileSync, closeSync, mkdtempSync, openSync, writeFileSync } from "node:fs"
+import { appendFileSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { afterAll, describe, expect, it } from "@effect/vitest"
 import type { Launch, Launched, LaunchRequest } from "../../../src/agent/processes/Launch.ts"
 import { OutputBuffer } from "../../../src/agent/processes/OutputBuffer.ts"
@@ -63,7 +64,7 @@ describe.skipIf(image === null)("spawner", () => {
       ? null
       : openSpawnerProgram(program("spawner"), { own: new Set(), threadsFile: null }, (cause) => gone.push(cause))
   afterAll(() => opened?.close())
-  const tree = { threadsFile: null } as ProcessTree
+  const tree = { threadsFile: null, wrap: (argv) => argv, began: () => {} } as Partial<ProcessTree> as ProcessTree
   const retained = { total: 0, max: 2 ** 30 }
 
   interface Running {
@@ -120,6 +121,11 @@ describe.skipIf(image === null)("spawner", () => {
     launched.dispose()
     return { code, signal, stdout: text(stdout), stderr: text(stderr) }
   }
+
+  it("is, byte for byte, the program that namespace Sandboxes get", () => {
+    const shipped = fileURLToPath(new URL("../../../src/host/linux/native/spawner.x64", import.meta.url))
+    expect(readFileSync(shipped).equals(readFileSync(program("spawner")))).toBe(true)
+  })
 
   it("runs a program found by the command's own PATH, with its environment, folder and output", async () => {
     const script = 'echo "$GREETING $1"; pwd; echo wrong >&2; exit 7'
@@ -192,14 +198,12 @@ describe.skipIf(image === null)("spawner", () => {
     )
   })
 
-  it("reads input from a descriptor, from its start, and opens /dev/stdout", async () => {
-    const descriptor = openSync(file("some input"), "r")
+  it("reads input from a file and opens /dev/stdout", async () => {
     expect(
       await run(["sh", "-c", "cat; echo again > /dev/stdout; tee /dev/stderr < /dev/stdin > /dev/null"], {
-        stdin: descriptor
+        stdin: { path: file("some input") }
       })
     ).toMatchObject({ stdout: "some inputagain\n", stderr: "some input" })
-    closeSync(descriptor)
   })
 
   it("tells everything that was written, and no more than there is room for", async () => {

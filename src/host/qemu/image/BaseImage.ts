@@ -1,5 +1,5 @@
 /**
- * A base image: kernel, root disk and initramfs parts, made from Debian packages and the C programs of `../guest` by `build.ts`. It carries
+ * A base image: kernel, root disk and initramfs parts, made from Debian packages and the C programs of `../guest` and `../../linux/native` by `build.ts`. It carries
  * no agent, so a new one needs no new image; `initramfs.ts` adds it at start.
  */
 import { createHash } from "node:crypto"
@@ -20,9 +20,12 @@ export const imagesFolder = (vmFolder: string): string => `${vmFolder}/images`
 export const prepareScript = fileURLToPath(new URL("./prepare.sh", import.meta.url))
 
 /** The guest's own programs, each one C file, and what they share. */
-export const programSources: ReadonlyArray<string> = ["relay.c", "settime.c", "spawner.c", "system.h"].map((name) =>
-  fileURLToPath(new URL(`../guest/${name}`, import.meta.url))
-)
+export const programSources: ReadonlyArray<string> = [
+  "../guest/relay.c",
+  "../guest/settime.c",
+  "../../linux/native/spawner.c",
+  "../../linux/native/system.h"
+].map((name) => fileURLToPath(new URL(name, import.meta.url)))
 
 const digest = (parts: ReadonlyArray<string | Buffer>): string => {
   const hash = createHash("sha256")

@@ -1,13 +1,18 @@
 /*
- * Starts the agent's commands and reads what they write. Node forks: it copies its page tables for each child and takes a fault for every page
- * that it touches afterwards. This lends its few pages to the child until that executes its program (vfork). Under TCG both the forking and
+ * Starts the agent's commands, reads what they write and tells how they end.
+ *
+ * Node tells a death by a real-time signal as an exit with 0. And Node forks: it copies its page tables for each child and takes a fault for every
+ * page that it touches afterwards. This lends its few pages to the child until that executes its program (vfork). Under TCG both the forking and
  * what Node does for every pipe cost more than the command itself.
+ *
+ * `spawner.x64` beside this file is what the build of the VMs' image makes of it (`npm run vm:image`; then it is `programs/spawner` in the
+ * image). A test holds the two equal.
  *
  * The first line of standard input is the file `cgroup.threads` of its own cgroup, empty if there is none. Then come requests: a size (of what
  * follows it), a kind, an id, all 32-bit numbers, as is what follows:
- *   1 start     descriptor of input (in the agent; -1: none), pid of the agent, uid, gid (-1: the agent's own), credit of each stream, 1 if nobody waits
- *               for `started`, number of arguments, number of environment entries; then strings that each end with a zero byte, filled up to a
- *               multiple of four: the command's `cgroup.threads` (empty: none), working directory, arguments, environment
+ *   1 start     uid, gid (-1: the agent's own), credit of each stream, 1 if nobody waits for `started`, number of arguments, number of environment
+ *               entries; then strings that each end with a zero byte, filled up to a multiple of four: the command's `cgroup.threads` (empty: none),
+ *               a file to read its input from (empty: none), working directory, arguments, environment
  *   2 credit    stream (0: output, 1: errors), bytes: may be told that much more of the stream
  *   3 forget    the pipes are closed, nothing more is told
  * Standard output is events of four 32-bit numbers each:
@@ -36,7 +41,7 @@ struct head {
 };
 
 struct start {
-  int input, agent, uid, gid;
+  int uid, gid;
   u32 credit, unwaited, arguments, entries;
 };
 
@@ -114,14 +119,6 @@ static char *append(char *to, const char *text) {
   return to;
 }
 
-static char *append_number(char *to, u32 value) {
-  char reversed[12];
-  int n = 0;
-  do reversed[n++] = '0' + value % 10; while (value /= 10);
-  while (n) *to++ = reversed[--n];
-  return to;
-}
-
 /* --- one command ------------------------------------------------------------------------------------------------------------------- */
 
 static long write_to(const char *path, const char *text) {
@@ -132,13 +129,8 @@ static long write_to(const char *path, const char *text) {
   return put < 0 ? put : 0;
 }
 
-/* Opened again rather than passed on: it may be at any offset in the agent. */
-static long take_input(int agent, int descriptor) {
-  char path[64];
-  char *end = descriptor < 0 ? append(path, "/dev/null")
-                             : append_number(append(append_number(append(path, "/proc/"), agent), "/fd/"), descriptor);
-  *end = 0;
-  long fd = call2(open, path, O_RDONLY);
+static long take_input(const char *path) {
+  long fd = call2(open, *path ? path : "/dev/null", O_RDONLY);
   if (fd < 0) return fd;
   long result = call2(dup2, fd, 0);
   call1(close, fd);
@@ -187,11 +179,11 @@ static long execute_found(char **arguments, char **environment) {
 }
 
 /* In the child, on the parent's memory. Returns only an error. */
-static long become(struct start *how, int output, int errors, char *folder, char **arguments, char **environment, volatile int *stage) {
+static long become(struct start *how, int output, int errors, char *input, char *folder, char **arguments, char **environment, volatile int *stage) {
   long error;
   call4(rt_sigprocmask, 2 /* SIG_SETMASK */, "\0\0\0\0\0\0\0", NULL, 8);
   call1(setsid, 0);
-  if ((error = take_input(how->agent, how->input)) < 0) return error;
+  if ((error = take_input(input)) < 0) return error;
   if ((error = call2(dup2, output, 1)) < 0 || (error = call2(dup2, errors, 2)) < 0) return error;
   /* In thousandths of all memory: the kernel's choice before the agent when memory runs out. */
   write_to("/proc/self/oom_score_adj", "500");
@@ -243,7 +235,8 @@ static long open_stream(struct stream *stream, struct start *how) {
   return ends[1];
 }
 
-static long spawn(struct command *command, struct start *how, char *cgroup, char *folder, char **arguments, char **environment, volatile int *stage) {
+static long spawn(struct command *command, struct start *how, char *cgroup, char *input, char *folder, char **arguments, char **environment,
+                  volatile int *stage) {
   volatile long error = 0;
   volatile long pid;
   long output = open_stream(&command->streams[0], how);
@@ -254,7 +247,7 @@ static long spawn(struct command *command, struct start *how, char *cgroup, char
     /* In this function, whose frame the child does not leave: what it writes here, the parent finds. */
     __asm__ volatile("syscall" : "=a"(pid) : "a"((long)SYS_vfork) : "rcx", "r11", "memory");
     if (pid == 0) {
-      error = become(how, output, errors, folder, arguments, environment, stage);
+      error = become(how, output, errors, input, folder, arguments, environment, stage);
       call1(exit, 127);
     }
     if (*cgroup && *own_cgroup) write_to(own_cgroup, "0");
@@ -299,7 +292,7 @@ static int is_alone(struct command *command) {
   return 0;
 }
 
-static void start(u32 id, struct start *how, char *cgroup, char *folder, char **arguments, char **environment) {
+static void start(u32 id, struct start *how, char *cgroup, char *input, char *folder, char **arguments, char **environment) {
   struct command *command = free_place();
   volatile int stage = ELSEWHERE;
   if (!command) return tell(FAILED, id, EAGAIN, 0);
@@ -307,7 +300,7 @@ static void start(u32 id, struct start *how, char *cgroup, char *folder, char **
   command->exited = command->drained = 0;
   command->is_new = 1;
   name_events_file(command, cgroup);
-  long pid = spawn(command, how, cgroup, folder, arguments, environment, &stage);
+  long pid = spawn(command, how, cgroup, input, folder, arguments, environment, &stage);
   if (pid < 0) {
     release(command);
     return tell(FAILED, id, -pid, stage);
@@ -374,21 +367,21 @@ static void reap(void) {
 /* Cuts the strings apart. */
 static void serve_start(u32 id, struct start *how, char *end) {
   char *text = (char *)(how + 1);
-  u32 count = 2 + how->arguments + how->entries;
+  u32 count = 3 + how->arguments + how->entries;
   if (how->arguments < 1 || how->arguments > STRINGS_MAX || how->entries > STRINGS_MAX || count > STRINGS_MAX)
     return tell(FAILED, id, E2BIG, 0);
-  /* cgroup, folder, a free place, arguments, NULL, entries, NULL */
+  /* cgroup, input, folder, a free place, arguments, NULL, entries, NULL */
   u32 at = 0;
   for (u32 n = 0; n < count; n++) {
-    if (n == 2) at++;
-    if (n == 2 + how->arguments) strings[at++] = NULL;
+    if (n == 3) at++;
+    if (n == 3 + how->arguments) strings[at++] = NULL;
     strings[at++] = text;
     while (text < end && *text) text++;
     if (text++ == end) return tell(FAILED, id, E2BIG, 0);
   }
   if (how->entries == 0) strings[at++] = NULL;
   strings[at] = NULL;
-  start(id, how, strings[0], strings[1], strings + 3, strings + 4 + how->arguments);
+  start(id, how, strings[0], strings[1], strings[2], strings + 4, strings + 5 + how->arguments);
 }
 
 static int serve(struct head *head) {

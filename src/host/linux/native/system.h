@@ -1,5 +1,5 @@
 /*
- * What the guest's small programs have instead of a C library: x86-64 Linux system calls, and an entry point.
+ * What the small programs inside Sandboxes have instead of a C library: x86-64 Linux system calls, and an entry point.
  *
  * Static and tiny, because in a guest that was just restored under TCG a dynamically linked program costs a hundred times as much to start,
  * and one that is forked often pays for every page it has.
