@@ -6,7 +6,7 @@
  * @source contract.md "Cooperative connection", contract-details.md "Shapes" (CooperativeEnvelope)
  */
 import { assign, setup } from "xstate"
-import { expiry } from "./expiry.ts"
+import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 import type { Reason } from "./sandbox.ts"
 
@@ -71,6 +71,7 @@ export const connectionGrantMachine = setup({
     meta: {} as StateMeta,
     tags: {} as "open" | "usable"
   },
+  guards: { isOver },
   actions: {
     /** Command: look at the Sandbox after this grant is stored. Answers SANDBOX_CONFIRMED or SANDBOX_REFUSED. */
     confirmSandbox: () => {},
@@ -119,7 +120,10 @@ export const connectionGrantMachine = setup({
       meta: { unchanged: [], refuses: { CONNECT: "GRANT_NOT_OPEN", CONNECTIONS_OVER: "GRANT_NOT_ELAPSED" } },
       entry: [{ type: "confirmSandbox" }, { type: "schedule", params: expiry }],
       on: {
-        SANDBOX_CONFIRMED: { target: "granted", description: "Connections may be opened from now on." },
+        SANDBOX_CONFIRMED: [
+          { guard: "isOver", target: "elapsed", description: "Its seconds were over before it was usable." },
+          { target: "granted", description: "Connections may be opened from now on." }
+        ],
         SANDBOX_REFUSED: {
           target: "refused",
           actions: ["noteReason", "noteEnd"],
@@ -143,7 +147,10 @@ export const connectionGrantMachine = setup({
       tags: ["open", "usable"],
       meta: { unchanged: [], refuses: open },
       on: {
-        CONNECT: { actions: ["noteConnected"], description: "A client is let in." },
+        CONNECT: [
+          { guard: "isOver", target: "elapsed", description: "The seconds are over: nobody is let in any more." },
+          { actions: ["noteConnected"], description: "A client is let in." }
+        ],
         EXPIRE: { target: "elapsed", description: "The seconds are over; connections that were opened go on." },
         REVOKE: {
           target: "revoked",

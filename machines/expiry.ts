@@ -14,3 +14,15 @@ export const expiry = ({ context }: { readonly context: Ending }) => ({
 
 /** For whoever reads it at an instant at which that deadline may be due and not have fired yet: false from the deadline's instant on. */
 export const lastsAt = ({ expiresAt }: Ending, at: number): boolean => at < expiresAt
+
+/**
+ * Guard: at the event's own time its end has come, whether or not its deadline has fired: timers are late, and a process that was frozen
+ * hears first what was asked of it. Such an event ends it as the deadline would have.
+ */
+export const isOver = ({
+  context,
+  event
+}: {
+  readonly context: Ending
+  readonly event: { readonly at: number }
+}): boolean => !lastsAt(context, event.at)

@@ -9,7 +9,7 @@
  * @source contract.md "Previews", contract-details.md "Shapes" (Preview)
  */
 import { assign, setup } from "xstate"
-import { expiry } from "./expiry.ts"
+import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 import type { Reason } from "./sandbox.ts"
 
@@ -73,6 +73,7 @@ export const previewMachine = setup({
     meta: {} as StateMeta,
     tags: {} as "open" | "usable" | "over"
   },
+  guards: { isOver },
   actions: {
     /** Command: make sure that the Sandbox runs and answers, after this preview is stored. Answers TUNNEL_OPEN or TUNNEL_REFUSED. */
     openTunnel: () => {},
@@ -117,7 +118,15 @@ export const previewMachine = setup({
       meta: { unchanged: [], refuses: { TUNNEL_CLOSED: "TUNNEL_NOT_CLOSING" } },
       entry: [{ type: "openTunnel" }, { type: "schedule", params: expiry }],
       on: {
-        TUNNEL_OPEN: { target: "active", description: "Served from now on." },
+        TUNNEL_OPEN: [
+          {
+            guard: "isOver",
+            target: "expiring",
+            actions: ["noteEnd"],
+            description: "Its hour was over before it was served."
+          },
+          { target: "active", description: "Served from now on." }
+        ],
         TUNNEL_REFUSED: {
           target: "refused",
           actions: ["noteReason", "noteEnd"],

@@ -6,7 +6,7 @@
  * @source contract.md "TCP service access", contract-details.md "Shapes" (ServiceAccessRequest)
  */
 import { assign, setup } from "xstate"
-import { expiry } from "./expiry.ts"
+import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 import type { Reason } from "./sandbox.ts"
 
@@ -83,6 +83,7 @@ export const serviceAccessMachine = setup({
     tags: {} as "open" | "usable" | "over"
   },
   guards: {
+    isOver,
     isAnotherClient: ({ context, event }) => event.type === "ATTACH" && event.client !== context.client
   },
   actions: {
@@ -136,7 +137,15 @@ export const serviceAccessMachine = setup({
       meta: { unchanged: [], refuses: { ATTACH: "ACCESS_NOT_ACTIVE", CONNECTIONS_CUT: "ACCESS_NOT_ENDING" } },
       entry: [{ type: "confirmSandbox" }, { type: "schedule", params: expiry }],
       on: {
-        SANDBOX_CONFIRMED: { target: "active", description: "The capability opens connections from now on." },
+        SANDBOX_CONFIRMED: [
+          {
+            guard: "isOver",
+            target: "expiring",
+            actions: ["noteEnd"],
+            description: "Its time was over before it was usable."
+          },
+          { target: "active", description: "The capability opens connections from now on." }
+        ],
         SANDBOX_REFUSED: {
           target: "refused",
           actions: ["noteReason", "noteEnd"],
@@ -160,11 +169,19 @@ export const serviceAccessMachine = setup({
       tags: ["open", "usable"],
       meta: { unchanged: ["ATTACH"], refuses: { ...looked, CONNECTIONS_CUT: "ACCESS_NOT_ENDING" } },
       on: {
-        ATTACH: {
-          guard: "isAnotherClient",
-          actions: ["noteClient", { type: "cutOtherClients" }],
-          description: "A newer client takes the place of the older."
-        },
+        ATTACH: [
+          {
+            guard: "isOver",
+            target: "expiring",
+            actions: ["noteEnd"],
+            description: "Its time is over: nobody is let in any more."
+          },
+          {
+            guard: "isAnotherClient",
+            actions: ["noteClient", { type: "cutOtherClients" }],
+            description: "A newer client takes the place of the older."
+          }
+        ],
         REVOKE: {
           target: "revoking",
           actions: ["noteEnd"],

@@ -1,9 +1,10 @@
 /** The ConnectionGrants service on actors; the endpoint id is the actor's. */
 import { Clock, Effect, Layer } from "effect"
-import type { ConnectionGrantContext } from "../../machines/connectionGrant.ts"
+import { type ConnectionGrantContext, connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import { cooperativeGrantSeconds } from "../../schemas/Limits.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { sandboxWay } from "../gateway/SandboxWay.ts"
 import { newId } from "../identifier/newId.ts"
@@ -13,6 +14,8 @@ import { canonicalKey, isSameSet } from "./publicKeys.ts"
 import { SshEndpoint } from "./SshEndpoint.ts"
 
 const grantMs = cooperativeGrantSeconds * 1000
+
+const usableStates = taggedStates(connectionGrantMachine, "usable")
 
 const invalid = (path: ReadonlyArray<string | number>, message: string) =>
   new InvalidRequest({ details: { issues: [{ path, message }] } })
@@ -120,7 +123,9 @@ const make = Effect.gen(function* () {
       if (context === null) return null
       const { accountId, sandboxId, generation } = context
       return yield* host.send("connectionGrant", endpointId, { type: "CONNECT" }, { cause: "client" }).pipe(
-        Effect.as({ actorId: endpointId, accountId, sandboxId, generation }),
+        Effect.map(({ value }) =>
+          usableStates.includes(value) ? { actorId: endpointId, accountId, sandboxId, generation } : null
+        ),
         Effect.catch(() => Effect.succeed(null))
       )
     })

@@ -40,6 +40,7 @@ const isSame = ({ context }: AccessRecord, sandboxId: string, { requested_at, po
   context.ports.every((port, at) => port === ports[at])
 
 const overStates = taggedStates(serviceAccessMachine, "over")
+const usableStates = taggedStates(serviceAccessMachine, "usable")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -160,13 +161,14 @@ const make = Effect.gen(function* () {
       if (!claims.ports.includes(port)) {
         return yield* new NotFound({ message: "The capability does not open that port." })
       }
-      yield* host.send("serviceAccess", actorId, { type: "ATTACH", client }, { cause: "client" }).pipe(
+      const attached = yield* host.send("serviceAccess", actorId, { type: "ATTACH", client }, { cause: "client" }).pipe(
         Effect.catchTags({
           EventRefused: () => Effect.fail(invalidCapability()),
           ActorNotFound: () => Effect.fail(invalidCapability()),
           MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
         })
       )
+      if (!usableStates.includes(attached.value)) return yield* invalidCapability()
       return { actorId, accountId, sandboxId, generation, port, client }
     })
   })

@@ -1,7 +1,7 @@
 /**
  * Every state that a machine can reach, context included, and what it says of every event there.
  *
- * The verdicts are the host's own (`src/actor/Transition.ts`). Events carry one instant, so contexts stay finite; the one thing
+ * The verdicts are the host's own (`src/actor/Transition.ts`). Events carry one instant, or the end of what they are sent to, so contexts stay finite; the one thing
  * that grows, a generation, is followed to its third boot.
  */
 import type { AnyMachineSnapshot } from "xstate"
@@ -40,16 +40,23 @@ const keyOf = (snapshot: AnyMachineSnapshot, deadlines: Deadlines) => JSON.strin
 
 const deadlinesOf = (key: string): Deadlines => JSON.parse(key).deadlines
 
-/** Events of every type with every sample of their fields; generations before, at and after the present one. */
+/**
+ * Events of every type with every sample of their fields; generations before, at and after the present one; at a way's end too, at which
+ * its deadline may not have fired.
+ */
 export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot): ReadonlyArray<AnyEvent> => {
-  const present = (snapshot.context as { readonly generation?: number }).generation ?? 1
-  return events.flatMap(({ type, fields }) =>
+  const { generation: present = 1, expiresAt } = snapshot.context as {
+    readonly generation?: number
+    readonly expiresAt?: number
+  }
+  const sampled = events.flatMap(({ type, fields }) =>
     combinations(fields).flatMap((event) =>
       "generation" in event
         ? [present - 1, present, present + 1].map((generation) => ({ ...event, type, generation }))
         : [{ ...event, type }]
     )
   )
+  return expiresAt === undefined ? sampled : [...sampled, ...sampled.map((event) => ({ ...event, at: expiresAt }))]
 }
 
 export const inputsOf = ({ input }: MachineSource) => variations(input).map((value) => ({ ...value, at }))
