@@ -54,7 +54,10 @@ export const Operation = Schema.Struct({
   }),
   argv: Schema.Array(Schema.String),
   cwd: Schema.String,
-  exitCode: Schema.NullOr(Schema.Int),
+  exitCode: Schema.NullOr(Schema.Int).annotate({
+    description:
+      "Only of a completed operation, and null where a signal ended it. Always null of a cancelled or failed one, also when its program handled the signal and ended by itself afterwards: its result was final before that."
+  }),
   signal: Signal,
   reason: Schema.NullOr(Reason).annotate({
     description:
@@ -216,7 +219,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
           identifier: "cancelOperation",
           summary: "Cancel an operation",
           description:
-            "Cancelled or, when completion won the race, the completed result; repeated: the existing terminal result. A body is not read."
+            "Cancelled or, when completion won the race, the completed result; repeated: the existing terminal result. Final with this answer, before the command has ended: its processes get TERM, then KILL after 2 s, and what they print meanwhile is stored, but exitCode and signal stay null. A body is not read."
         })
       ),
     HttpApiEndpoint.get("listOperationTransitions", "/sandboxes/:id/operations/:operationId/transitions", {

@@ -24,7 +24,7 @@ interface Operation {
   readonly requestBody?: { readonly required: boolean }
   readonly responses: Record<
     string,
-    { readonly headers?: object; readonly content?: Record<string, { schema: object }> }
+    { readonly description?: string; readonly headers?: object; readonly content?: Record<string, { schema: object }> }
   >
 }
 
@@ -129,6 +129,22 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
           assert.deepStrictEqual(response.content, {
             "application/json": { schema: { $ref: "#/components/schemas/Error" } }
           })
+        }
+      }
+    })
+  )
+
+  it.effect("what changes something says of its 500 and 503 when the outcome is unknown, and nothing else does", () =>
+    withApi(async (api) => {
+      const reads = ["waitOperation", "lookUpServiceAccess", "regrantConnection"]
+      for (const { path, method, operation } of operationsOf(await fetched(api))) {
+        const mayChange = method !== "get" && !reads.includes(operation.operationId)
+        for (const status of ["500", "503"]) {
+          const response = operation.responses[status]
+          if (response === undefined) continue
+          const said = response.description ?? ""
+          assert.strictEqual(said.includes("details.outcome"), mayChange, `${method} ${path} ${status}`)
+          assert.strictEqual("Retry-After" in (response.headers ?? {}), status === "503", `${method} ${path} ${status}`)
         }
       }
     })

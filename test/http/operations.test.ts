@@ -225,6 +225,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
       const cancel = (operationId: string) => send("POST", `/operations/${operationId}/cancel`)
       const cancelled = await cancel(operation.id)
       assert.deepStrictEqual([cancelled.status, cancelled.json.operation.status], [200, "cancelled"])
+      assert.deepInclude(cancelled.json.operation, { exitCode: null, signal: null, reason: null })
       const again = await cancel(operation.id)
       assert.deepStrictEqual(
         [again.status, again.json.operation.status, again.json.operation.finishedAt],
