@@ -8,12 +8,35 @@ import { type IncomingMessage, ServerResponse } from "node:http"
 import { isDiscarded } from "../gateway/discardRest.ts"
 import { endSoon } from "../gateway/socketEnd.ts"
 
-/** What node:http's own listener for the end of an answer goes by: whether it is the connection's last. */
+/** node:http's own state of an answer. */
 interface Internals {
+  /** Whether it is the connection's last: its listener for the end of an answer goes by it. */
   _last: boolean
+  /** Whether the head was handed to the connection; until then no byte of the body was either. */
+  readonly _headerSent: boolean
+  /** As the head has it. */
+  readonly _contentLength: number | null
 }
 
 export class PatientResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
+  /**
+   * Effect's server has node:http count what is written, and what is counted goes out in two pieces, of which the last is empty: a third of
+   * what sending costs. A text that is the whole body is as long as the head says or not; that is looked at here.
+   */
+  override end(...given: ReadonlyArray<unknown>): this {
+    const [text] = given
+    const answer = this as unknown as Internals
+    if (
+      typeof text === "string" &&
+      given.length === 1 &&
+      !answer._headerSent &&
+      answer._contentLength === Buffer.byteLength(text)
+    ) {
+      this.strictContentLength = false
+    }
+    return super.end(...(given as Parameters<ServerResponse["end"]>))
+  }
+
   /** The listener that Effect's server puts before node's own. */
   override prependListener(event: string | symbol, listener: (...args: Array<never>) => void): this {
     if (event !== "finish") return super.prependListener(event, listener as () => void)
