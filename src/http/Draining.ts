@@ -18,8 +18,13 @@ const idleMs = 200
 const serveMs = 500
 const lookEveryMs = 25
 
-/** When the last request of each open connection was answered; null while one is being answered. */
-type Connections = Map<Socket, number | null>
+/** Arrays, and no `Set` of answers, for what Gathering.ts says. */
+interface Connection {
+  /** Being answered, in the order of the requests: more than one where a client does not wait. */
+  readonly answering: Array<ServerResponse>
+  /** When its last request was answered, or it was opened. */
+  lastAt: number
+}
 
 /** What is sent must not say that the connection stays, if that is not yet said. */
 const closeAfter = (response: ServerResponse): void => {
@@ -44,27 +49,32 @@ const refuse = (request: IncomingMessage, response: ServerResponse): void => {
  * @param begin Told once, when `close` is called.
  */
 export const drainOnClose = (server: Server, withinMs: number, begin: () => void): void => {
-  const connections: Connections = new Map()
-  const answering = new Set<ServerResponse>()
+  const connections = new Map<Socket, Connection>()
+  const connectionOf = (socket: Socket): Connection => {
+    const known = connections.get(socket)
+    if (known !== undefined) return known
+    const connection: Connection = { answering: [], lastAt: Date.now() }
+    connections.set(socket, connection)
+    socket.once("close", () => connections.delete(socket))
+    return connection
+  }
   let closedAt: number | null = null
 
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
   server.emit = (event: string, ...args: Array<unknown>): boolean => {
     if (event === "connection") {
-      const socket = args[0] as Socket
-      connections.set(socket, Date.now())
-      socket.once("close", () => connections.delete(socket))
+      connectionOf(args[0] as Socket)
       return passOn(event, ...args)
     }
     if (event !== "request" && event !== "checkContinue" && event !== "checkExpectation") return passOn(event, ...args)
     const [request, response] = args as [IncomingMessage, ServerResponse]
-    const { socket } = request
-    if (!answering.has(response)) {
-      answering.add(response)
-      connections.set(socket, null)
+    const connection = connectionOf(request.socket)
+    const { answering } = connection
+    if (!answering.includes(response)) {
+      answering.push(response)
       response.once("close", () => {
-        answering.delete(response)
-        if (connections.has(socket)) connections.set(socket, Date.now())
+        answering.splice(answering.indexOf(response), 1)
+        connection.lastAt = Date.now()
       })
     }
     if (closedAt !== null) {
@@ -82,11 +92,11 @@ export const drainOnClose = (server: Server, withinMs: number, begin: () => void
     const began = Date.now()
     closedAt = began
     NetServer.prototype.close.call(server)
-    for (const response of answering) closeAfter(response)
+    for (const { answering } of connections.values()) answering.forEach(closeAfter)
     begin()
     const look = setInterval(() => {
-      for (const [socket, answeredAt] of connections) {
-        if (answeredAt !== null && Date.now() - Math.max(answeredAt, began) > idleMs) socket.destroySoon()
+      for (const [socket, { answering, lastAt }] of connections) {
+        if (answering.length === 0 && Date.now() - Math.max(lastAt, began) > idleMs) socket.destroySoon()
       }
       if (connections.size > 0 && Date.now() - began < withinMs) return
       clearInterval(look)

@@ -2,6 +2,8 @@
 export class BoundedMap<K, V> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
+  /** Set last: it stands where it belongs, and a `Map` from which nothing is deleted makes no new table (see Gathering.ts). */
+  #last: K | null = null
 
   constructor(max: number) {
     this.#max = max
@@ -12,7 +14,10 @@ export class BoundedMap<K, V> {
   }
 
   set(key: K, value: V): void {
-    this.#entries.delete(key)
+    if (key !== this.#last) {
+      this.#entries.delete(key)
+      this.#last = key
+    }
     this.#entries.set(key, value)
     if (this.#entries.size <= this.#max) return
     for (const first of this.#entries.keys()) {

@@ -8,6 +8,7 @@ import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
 import { isTransient, reasonOf, untilServed, wasAnswered } from "./DatabaseFault.ts"
 import type { DatabaseSockets } from "./DatabaseSockets.ts"
+import { Gathering, type Member } from "./Gathering.ts"
 
 const lookEveryMs = 1000
 /** Patience is counted in these, not in time: a process that was itself held up has not waited. */
@@ -23,7 +24,7 @@ const unserved = (): SqlError =>
     reason: new ConnectionError({ cause: new Error("the database does not serve"), operation: "wait" })
   })
 
-interface Caller {
+interface Caller extends Member {
   readonly since: number
   readonly giveUp: () => void
 }
@@ -62,7 +63,7 @@ export class DatabaseWatch extends Context.Service<
  */
 export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: DatabaseSockets, patienceMs: number) =>
   Effect.map(Clock.Clock, (clock) => {
-    const callers = new Set<Caller>()
+    const callers = new Gathering<Caller>()
     let answers = true
     let outage: Outage | null = null
 
@@ -123,8 +124,8 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
       if (outage === null) return
       const before = clock.currentTimeMillisUnsafe() - patienceMs
       if (outage.since > before) return
-      for (const caller of callers) {
-        if (caller.since > before) return
+      for (const caller of callers.all()) {
+        if (caller.since > before) continue
         callers.delete(caller)
         caller.giveUp()
       }
@@ -140,7 +141,8 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
         ),
       patiently: <A, E>(register: (resume: (outcome: Effect.Effect<A, E>) => void) => void) =>
         Effect.callback<A, E>((resume) => {
-          const caller = { since: clock.currentTimeMillisUnsafe(), giveUp: () => resume(Effect.die(unserved())) }
+          const since = clock.currentTimeMillisUnsafe()
+          const caller: Caller = { place: -1, since, giveUp: () => resume(Effect.die(unserved())) }
           callers.add(caller)
           register((outcome) => {
             callers.delete(caller)
