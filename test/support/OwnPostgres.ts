@@ -73,14 +73,14 @@ export class OwnPostgres extends Context.Service<
           const takeAll = Effect.flip(Effect.forever(take))
           const client = yield* Layer.build(PgClient.layer({ ...connect, maxConnections: 1 }))
           yield* Context.get(client, PgClient.PgClient)`select 1`
-          // Those that the service had are taken as soon as they are free.
-          for (let round = 0; round < 3; round++) {
-            yield* takeAll
-            yield* Context.get(client, PgClient.PgClient)`
+          // Those that the service had are taken as soon as they are free, unless it is faster: then again.
+          while (true) {
+            const refused = yield* takeAll
+            const ended = yield* Context.get(client, PgClient.PgClient)`
               select pg_terminate_backend(pid) from pg_stat_activity
               where application_name like 'atoll%' and application_name <> 'atoll-watch'`
+            if (ended.length === 0) return refused
           }
-          return yield* takeAll
         }).pipe(Effect.orDie)
       })
     })
