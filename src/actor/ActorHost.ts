@@ -410,8 +410,10 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   const recordedChange = (actor: LiveActor, change: Change): ActorCommit => ({
     actorId: actor.id,
+    kind: actor.definition.kind,
     revision: change.transition === null ? actor.revision : actor.revision + 1,
     snapshot: store(change.transition?.snapshot ?? actor.snapshot),
+    replaces: actor.stored,
     pending: change.pending === actor.pending ? null : change.pending,
     deadlines: change.deadlines === actor.deadlines ? null : change.deadlines,
     dueAt: earliest(change.deadlines),
@@ -445,6 +447,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         return redeliver(actor, waiting)
       }
       actor.snapshot = snapshot
+      actor.stored = record.snapshot
       actor.pending = change.pending
       if (change.deadlines !== actor.deadlines) {
         actor.deadlines = change.deadlines

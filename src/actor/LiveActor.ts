@@ -2,7 +2,7 @@
 import { type Fiber, Schema } from "effect"
 import type { ShardId } from "effect/cluster"
 import type { AnyMachineSnapshot } from "xstate"
-import type { ActorRow, Deadlines, PendingCommand } from "../store/JournalRecord.ts"
+import type { ActorRow, Deadlines, PendingCommand, StoredSnapshot } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
 import { StateUnusable } from "./ActorError.ts"
 import type { Message } from "./Message.ts"
@@ -22,6 +22,8 @@ export class LiveActor {
   sandboxId = ""
   revision = 0
   snapshot!: AnyMachineSnapshot
+  /** As the row has it: of an older machine's version until the first commit. */
+  stored!: StoredSnapshot
   pending: ReadonlyArray<PendingCommand> = []
   deadlines: Deadlines = {}
 
@@ -53,6 +55,7 @@ export class LiveActor {
     this.accountId = row.accountId
     this.sandboxId = row.sandboxId
     this.revision = row.revision
+    this.stored = row.snapshot
     this.snapshot = restore(definition.machine, stored)
     this.pending = row.pending
     this.deadlines = row.deadlines

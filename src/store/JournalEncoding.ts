@@ -2,14 +2,27 @@
  * Records as the journal's statements take them. Done one by one before a record joins a batch, so that one that cannot be encoded
  * (an instant that is no integer, a value that JSON cannot carry) is refused alone.
  */
+import { areSameColumns, type DerivedColumns, derivedColumns } from "./DerivedColumns.ts"
 import type { ActorCommit, ActorInsert } from "./JournalRecord.ts"
 
 const json = (value: unknown): string => JSON.stringify(value ?? null)
 const instant = (value: number | null): bigint | null => (value === null ? null : BigInt(value))
 
+/** `labels: null`: as they were, or none. */
+const encodeColumns = (columns: DerivedColumns, before: DerivedColumns | null) => ({
+  endedAt: instant(columns.endedAt),
+  outcome: columns.outcome,
+  durationMs: instant(columns.durationMs),
+  generation: columns.generation,
+  sandboxStatus: columns.sandboxStatus,
+  labels: columns.labels === null || columns.labels === before?.labels ? null : json(columns.labels)
+})
+
 /** Throws what makes it no record. */
 export const encodeCommit = (commit: ActorCommit) => {
   const { transition } = commit
+  const columns = derivedColumns(commit.kind, commit.snapshot)
+  const before = derivedColumns(commit.kind, commit.replaces)
   return {
     id: commit.actorId,
     revision: BigInt(commit.revision),
@@ -25,7 +38,9 @@ export const encodeCommit = (commit: ActorCommit) => {
     commands: transition?.commands.length ? json(transition.commands) : null,
     cause: transition?.cause ?? null,
     requestId: transition?.requestId ?? null,
-    idempotency: commit.idempotency ?? null
+    idempotency: commit.idempotency ?? null,
+    columns: encodeColumns(columns, before),
+    hasNewColumns: !areSameColumns(columns, before)
   }
 }
 
@@ -50,7 +65,8 @@ export const encodeInsert = ({ row, input, payload, dueAt, createdAt, transition
   requestId: transition.requestId,
   keyKind: idempotency?.kind ?? null,
   key: idempotency?.key ?? null,
-  fingerprint: idempotency?.fingerprint ?? null
+  fingerprint: idempotency?.fingerprint ?? null,
+  columns: encodeColumns(derivedColumns(row.kind, row.snapshot), null)
 })
 
 export type EncodedCommit = ReturnType<typeof encodeCommit>

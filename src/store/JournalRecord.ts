@@ -43,8 +43,11 @@ export interface TransitionRecord {
 /** One actor's next revision; `transition: null` only tidies pending commands and deadlines and keeps the revision. */
 export interface ActorCommit {
   readonly actorId: string
+  readonly kind: string
   readonly revision: number
   readonly snapshot: StoredSnapshot
+  /** The one that the row has: what is derived from it is written only where it differs. */
+  readonly replaces: StoredSnapshot
   /** Null: as they were. */
   readonly pending: ReadonlyArray<PendingCommand> | null
   /** Null: as they were. */

@@ -27,54 +27,64 @@ export const updateActors = Effect.fnUntraced(function* (
     textColumn(items.map((item) => item.requestId)),
     textColumn(tokensOf)
   ]
+  const hasColumns = items.some((item) => item.hasNewColumns)
   const hasKeys = items.some((item) => item.idempotency !== null)
-  const rows = yield* sql.unsafe<{ readonly id: string }>(
-    hasKeys ? updateWithKeysStatement : updateStatement,
-    hasKeys
-      ? [
-          ...columns,
-          textColumn(items.map((item) => item.idempotency?.kind ?? null)),
-          textColumn(items.map((item) => item.idempotency?.key ?? null)),
-          textColumn(items.map((item) => item.idempotency?.fingerprint ?? null))
-        ]
-      : columns
-  )
+  if (hasColumns) columns.push(...derivedOf(items))
+  if (hasKeys) {
+    columns.push(
+      textColumn(items.map((item) => item.idempotency?.kind ?? null)),
+      textColumn(items.map((item) => item.idempotency?.key ?? null)),
+      textColumn(items.map((item) => item.idempotency?.fingerprint ?? null))
+    )
+  }
+  const rows = yield* sql.unsafe<{ readonly id: string }>(updateStatement(hasColumns, hasKeys), columns)
   return new Set(rows.map((row) => row.id))
 })
 
-const updateOf = (keyed: {
-  readonly types: string
-  readonly names: string
-  readonly keys: string
-  readonly condition: string
-}) => `
-  with input as (
-    select * from unnest(
-      $1::text[], $2::int8[], $3::int8[], $4::text[], $5::text[], $6::text[], $7::int8[], $8::int8[],
-      $9::text[], $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[]${keyed.types}
-    ) as i (id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token${keyed.names})
-  )${keyed.keys}, updated as (
-    update actors a
-    set revision = i.revision, snapshot = i.snapshot::jsonb, pending = coalesce(i.pending::jsonb, a.pending),
-        deadlines = coalesce(i.deadlines::jsonb, a.deadlines), due_at = i.due_at
-    from input i
-    where a.id = i.id and a.revision = i.expected${keyed.condition}
-    returning a.id
-  ), logged as (
-    insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token)
-    select i.id, i.revision, i.at, i.event::jsonb, i.from_state, i.to_state, coalesce(i.commands::jsonb, '[]'), i.cause, i.request_id, i.token
-    from input i join updated u on u.id = i.id
-    where i.to_state is not null
-  )
-  select id from updated`
+/** As `derivedTypes` and `derivedNames` have them. */
+const derivedOf = (items: ReadonlyArray<Pick<EncodedCommit, "columns">>) => [
+  int8Column(items.map(({ columns }) => columns.endedAt)),
+  textColumn(items.map(({ columns }) => columns.outcome)),
+  int8Column(items.map(({ columns }) => columns.durationMs)),
+  int4Column(items.map(({ columns }) => columns.generation)),
+  textColumn(items.map(({ columns }) => columns.sandboxStatus)),
+  textColumn(items.map(({ columns }) => columns.labels))
+]
+const derivedTypes = ["int8", "text", "int8", "int4", "text", "text"]
+const derivedNames = "ended_at, outcome, duration_ms, generation, sandbox_status, labels"
 
-/** Nearly every batch. */
-const updateStatement = updateOf({ types: "", names: "", keys: "", condition: "" })
+/** The arrays of a statement: `$1::text[], $2::int8[]`. */
+const arraysOf = (types: ReadonlyArray<string>) => types.map((type, at) => `$${at + 1}::${type}[]`).join(", ")
+
+const labelsOf = (accountId: string) => `jsonb_build_object(${accountId}, i.labels::jsonb)`
+
+interface UpdatePart {
+  readonly types: ReadonlyArray<string>
+  readonly names: string
+  readonly sets?: string
+  readonly keys?: string
+  readonly condition?: string
+}
+
+const bare: UpdatePart = {
+  types: "text int8 int8 text text text int8 int8 text text text text text text text".split(" "),
+  names:
+    "id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token"
+}
+
+/** Something began or ended, or a Sandbox took a step. */
+const withColumns: UpdatePart = {
+  types: derivedTypes,
+  names: derivedNames,
+  sets: `,
+        ended_at = i.ended_at, outcome = i.outcome, duration_ms = i.duration_ms, generation = i.generation, sandbox_status = i.sandbox_status,
+        labels = case when i.labels is null then a.labels else ${labelsOf("a.account_id")} end`
+}
 
 /** The row is locked at its revision before its key is taken: a key never stays of a commit that another owner fenced. */
-const updateWithKeysStatement = updateOf({
-  types: ", $16::text[], $17::text[], $18::text[]",
-  names: ", key_kind, key, fingerprint",
+const withKeys: UpdatePart = {
+  types: ["text", "text", "text"],
+  names: "key_kind, key, fingerprint",
   keys: `, locked as (
     select a.id, a.account_id, i.key_kind, i.key, i.fingerprint from actors a join input i on a.id = i.id
     where i.key is not null and a.revision = i.expected
@@ -86,23 +96,56 @@ const updateWithKeysStatement = updateOf({
     returning target_id
   )`,
   condition: " and (i.key is null or exists (select 1 from keys k where k.target_id = i.id))"
-})
+}
+
+const updateOf = (parts: ReadonlyArray<UpdatePart>) => {
+  const all = (text: (part: UpdatePart) => string | undefined) => parts.map((part) => text(part) ?? "").join("")
+  return `
+  with input as (
+    select * from unnest(${arraysOf(parts.flatMap(({ types }) => types))})
+      as i (${parts.map(({ names }) => names).join(", ")})
+  )${all(({ keys }) => keys)}, updated as (
+    update actors a
+    set revision = i.revision, snapshot = i.snapshot::jsonb, pending = coalesce(i.pending::jsonb, a.pending),
+        deadlines = coalesce(i.deadlines::jsonb, a.deadlines), due_at = i.due_at${all(({ sets }) => sets)}
+    from input i
+    where a.id = i.id and a.revision = i.expected${all(({ condition }) => condition)}
+    returning a.id
+  ), logged as (
+    insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token)
+    select i.id, i.revision, i.at, i.event::jsonb, i.from_state, i.to_state, coalesce(i.commands::jsonb, '[]'), i.cause, i.request_id, i.token
+    from input i join updated u on u.id = i.id
+    where i.to_state is not null
+  )
+  select id from updated`
+}
+
+const updateBare = updateOf([bare])
+const updateColumns = updateOf([bare, withColumns])
+const updateKeys = updateOf([bare, withKeys])
+const updateBoth = updateOf([bare, withColumns, withKeys])
+
+/** A transition pays only for what its batch needs. */
+const updateStatement = (hasColumns: boolean, hasKeys: boolean): string =>
+  hasColumns ? (hasKeys ? updateBoth : updateColumns) : hasKeys ? updateKeys : updateBare
+
+const insertTypes =
+  "text text text text int4 text text text text text int8 int8 text text text text text text text text text".split(" ")
 
 const insertStatement = `
   with input as (
-    select * from unnest(
-      $1::text[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[],
-      $11::int8[], $12::int8[], $13::text[], $14::text[], $15::text[], $16::text[], $17::text[], $18::text[], $19::text[], $20::text[], $21::text[]
-    ) as i (id, kind, account_id, sandbox_id, machine_version, input, payload, snapshot, pending, deadlines,
-            due_at, created_at, event, to_state, commands, cause, request_id, token, key_kind, key, fingerprint)
+    select * from unnest(${arraysOf([...insertTypes, ...derivedTypes])}) as i (id, kind, account_id, sandbox_id, machine_version, input, payload, snapshot, pending, deadlines,
+            due_at, created_at, event, to_state, commands, cause, request_id, token, key_kind, key, fingerprint, ${derivedNames})
   ), keys as (
     insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
     select account_id, key_kind, key, fingerprint, id, created_at from input where key is not null
     on conflict do nothing
     returning target_id
   ), inserted as (
-    insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, payload, snapshot, pending, deadlines, due_at, created_at)
-    select id, kind, account_id, sandbox_id, machine_version, 1, input::jsonb, payload::jsonb, snapshot::jsonb, pending::jsonb, deadlines::jsonb, due_at, created_at
+    insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, payload, snapshot, pending, deadlines, due_at, created_at,
+      ${derivedNames})
+    select id, kind, account_id, sandbox_id, machine_version, 1, input::jsonb, payload::jsonb, snapshot::jsonb, pending::jsonb, deadlines::jsonb, due_at, created_at,
+      ended_at, outcome, duration_ms, generation, sandbox_status, case when labels is not null then ${labelsOf("account_id")} end
     from input i
     where i.key is null or exists (select 1 from keys k where k.target_id = i.id)
     on conflict do nothing
@@ -141,7 +184,8 @@ export const insertActors = Effect.fnUntraced(function* (
     textColumn(tokensOf),
     textColumn(items.map((item) => item.keyKind)),
     textColumn(items.map((item) => item.key)),
-    textColumn(items.map((item) => item.fingerprint))
+    textColumn(items.map((item) => item.fingerprint)),
+    ...derivedOf(items)
   ])
   return new Set(rows.map((row) => row.id))
 })

@@ -23,9 +23,10 @@ import leases from "./migrations/0019_leases.ts"
 import sealings from "./migrations/0021_sealings.ts"
 import startKeys from "./migrations/0024_start_keys.ts"
 import sandboxUses from "./migrations/0025_sandbox_uses.ts"
+import plainColumns from "./migrations/0026_plain_columns.ts"
 import money from "./migrations/0030_money.ts"
 
-const migrations: MigrationRecord = {
+export const migrations: MigrationRecord = {
   "0001_actors": actors,
   "0002_accounts": accounts,
   "0003_output": output,
@@ -42,6 +43,7 @@ const migrations: MigrationRecord = {
   "0021_sealings": sealings,
   "0024_start_keys": startKeys,
   "0025_sandbox_uses": sandboxUses,
+  "0026_plain_columns": plainColumns,
   "0030_money": money
 }
 

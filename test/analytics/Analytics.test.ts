@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { Analytics } from "../../src/analytics/Analytics.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { fillColumns } from "../support/derivedColumns.ts"
 import { rowsRead, settle } from "../support/rowsRead.ts"
 import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -188,6 +189,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       yield* insert("open", 4, "running", 1, begin + 5, null)
       yield* insert("queued", 4, "queued", 1, null, null)
       yield* insert("second", 6, "completed", 2, begin + 1, begin + 2)
+      yield* fillColumns
       yield* settle("actors")
       const read = (generation: number | null) =>
         rowsRead("actors", analytics.read(accountId, id, { from: begin, to, resolutionSeconds: 60, generation }))
@@ -224,6 +226,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
           jsonb_build_object('generation', 1, 'startedAt', ${begin}::float8, 'finishedAt', ${begin}::float8 + n * n % 37)),
           case when n % 2 = 0 then 9000000000000000 end, 1
         from generate_series(1, 61) n`
+      yield* fillColumns
       yield* sql`
         insert into executions (id, account_id, sandbox_id, generation, started_at, finished_at, timed_out)
         select ${id} || n, ${accountId}, ${id}, 1, ${BigInt(begin)}::int8, ${BigInt(begin)}::int8 + n * 7, false from generate_series(1, 21) n`

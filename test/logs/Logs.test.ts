@@ -8,6 +8,7 @@ import { OutputSplit, openCharacter } from "../../src/operation/OutputSplit.ts"
 import { prune } from "../../src/retention/Pruner.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { Output, type OutputSource, type OutputStreamName } from "../../src/store/Output.ts"
+import { fillColumns } from "../support/derivedColumns.ts"
 import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
@@ -127,6 +128,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       yield* prune().pipe(Effect.provide(testSettings()))
       assert.isTrue((yield* counts)[0]!.count > 0)
       yield* sql`update actors set snapshot = jsonb_set(snapshot, '{context,deletedAt}', '1') where id = ${sandboxId}`
+      yield* fillColumns
       yield* prune().pipe(Effect.provide(testSettings()))
       assert.strictEqual((yield* counts)[0]!.count, 0)
     })

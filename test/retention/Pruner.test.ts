@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { newOperationId } from "../../src/identifier/newId.ts"
 import { prune } from "../../src/retention/Pruner.ts"
 import { Output } from "../../src/store/Output.ts"
+import { fillColumns } from "../support/derivedColumns.ts"
 import { rowsRead, settle } from "../support/rowsRead.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
@@ -28,6 +29,7 @@ const insert = Effect.fnUntraced(function* (id: string, { kind, value, sandboxId
     insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, pending, created_at)
     values (${id}, ${kind ?? "operation"}, 'acc', ${sandboxId ?? "sbx_alive"}, 1, 1, '{}'::jsonb,
       ${JSON.stringify({ value: value ?? "completed", context })}::jsonb, ${JSON.stringify(pending ?? [])}::jsonb, 1)`
+  yield* fillColumns
   yield* sql`
     insert into transitions (actor_id, revision, at, event, to_state, commands, cause, commit_token)
     values (${id}, 1, 1, '{}'::jsonb, 'queued', '[]'::jsonb, 'client', 't')`
@@ -154,6 +156,7 @@ layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDa
         select 'op_kept' || n, 'operation', 'acc', 'sbx_alive', 1, 1, '{}',
           jsonb_build_object('value', 'completed', 'context', jsonb_build_object('finishedAt', ${now}::int8 - n)), n
         from generate_series(1, ${kept}::int4) n`
+      yield* fillColumns
       yield* sql`
         insert into outputs (owner_id, stream, sandbox_id, source, next_offset)
         select 'op_kept' || n, 'stdout', 'sbx_alive', 'process', 1 from generate_series(1, ${kept}::int4) n`

@@ -2,6 +2,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { type ActorFilter, Actors } from "../../src/store/Actors.ts"
+import { fillColumns } from "../support/derivedColumns.ts"
 import { rowsRead, settle } from "../support/rowsRead.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
@@ -77,6 +78,7 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
         from generate_series(1, ${count}::int4) n`
       yield* many("acc_many", 4000)
       yield* many("acc_other", 4000)
+      yield* fillColumns
       yield* settle("actors")
       const list = (filter: Partial<ActorFilter>) =>
         rowsRead("actors", actors.list({ kind: "sandbox", accountId: "acc_many", before: null, limit: 100, ...filter }))
@@ -96,30 +98,6 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
       for (const metadata of [{ n: "4000" }, { n: "0", more: "x" }, { N: "0" }, { n: "" }]) {
         assert.deepStrictEqual((yield* list({ metadata })).result, [])
       }
-    })
-  )
-
-  it.effect("a transition that leaves a thing open, and asks for nothing, changes no index", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      for (const kind of ["operation", "preview", "serviceAccess", "connectionGrant"]) {
-        const id = `hot_${kind}`
-        yield* insert(id, kind, { finishedAt: null, endedAt: null, startedAt: null })
-        const hot = sql<{ readonly updates: number }>`
-          select pg_stat_get_xact_tuples_hot_updated('actors'::regclass)::int4 as updates`
-        const [[before], , [after]] = yield* sql.withTransaction(
-          Effect.all([hot, commit(id, "running", { finishedAt: null, endedAt: null, startedAt: 5 }), hot])
-        )
-        assert.strictEqual(after!.updates - before!.updates, 1, kind)
-      }
-    })
-  )
-
-  it.effect("a time with a fraction does not make its row impossible to write", () =>
-    Effect.gen(function* () {
-      const actors = yield* Actors
-      yield* insert("op_fraction", "operation", { finishedAt: 2000.5, startedAt: 1000.5, generation: 1 })
-      assert.strictEqual((yield* actors.read("op_fraction"))?.id, "op_fraction")
     })
   )
 })

@@ -35,8 +35,10 @@ const insertOf = (id: string): ActorInsert => ({
 
 const commitOf = (actorId: string, context: unknown, change: Partial<ActorCommit> = {}): ActorCommit => ({
   actorId,
+  kind: "test",
   revision: 2,
   snapshot: { value: "closed", context },
+  replaces: { value: "open", context: {} },
   pending: null,
   deadlines: null,
   dueAt: null,

@@ -4,7 +4,8 @@ import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { type MigrationRecord, Migrations, migrate } from "../../src/store/Migrations.ts"
+import { type MigrationRecord, Migrations, migrate, migrations } from "../../src/store/Migrations.ts"
+import { columnFaults } from "../support/derivedColumns.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const run = promisify(execFile)
@@ -66,6 +67,34 @@ describe("migrations", () => {
     Effect.gen(function* () {
       yield* migrate({ "0002_second": step("create table second (id int)") })
       assert.match((yield* Effect.flip(migrate(two))).message, /lacks the migration 1, yet has later ones/)
+    }).pipe(Effect.provide(TestDatabase.layerEmpty))
+  )
+
+  it.live("make plain columns of generated ones without a look at a row: values and indexes stay", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const until = (last: string) => Object.fromEntries(Object.entries(migrations).filter(([name]) => name <= last))
+      yield* migrate(until("0025_sandbox_uses"))
+      yield* sql`
+        insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
+        select kind || n, kind, 'acc', 'sbx', 1, 1, '{}', jsonb_build_object('value', case n % 3 when 0 then 'open' else 'over' end, 'context',
+          jsonb_build_object('generation', n % 5, 'metadata', jsonb_build_object('n', n::text), 'startedAt', n + 0.5, what, case when n % 3 > 0 then n * 2.5 end)), n
+        from (values ('operation', 'finishedAt'), ('preview', 'endedAt'), ('sandbox', 'deletedAt')) as kinds (kind, what), generate_series(1, 2000) n`
+      const state = Effect.all([
+        sql`select id, ended_at, outcome, duration_ms, generation, sandbox_status, labels, ctid::text from actors order by id`,
+        sql`select indexname, indexdef from pg_indexes where tablename = 'actors' order by 1`,
+        sql`select pg_relation_filenode('actors') as file`
+      ])
+      const before = yield* state
+      assert.deepStrictEqual(yield* migrate(until("0026_plain_columns")), ["0026_plain_columns"])
+      assert.deepStrictEqual(yield* state, before)
+      assert.deepStrictEqual(yield* columnFaults, [])
+      const generated = yield* sql<{ readonly name: string }>`
+        select attname::text as name from pg_attribute where attrelid = 'actors'::regclass and attgenerated <> '' order by 1`
+      assert.deepStrictEqual(
+        generated.map(({ name }) => name),
+        ["status", "workspace_id"]
+      )
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 

@@ -11,6 +11,7 @@ import type { AnyStateMachine } from "xstate"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { begin, decide, store } from "../../src/actor/Transition.ts"
 import type { Deadlines, PendingCommand, StoredSnapshot } from "../../src/store/JournalRecord.ts"
+import { columnFaults } from "./derivedColumns.ts"
 
 const folder = join(import.meta.dirname, "../../machines")
 
@@ -75,7 +76,7 @@ const faultOf = (actor: Actor, log: ReadonlyArray<Logged>): string | null => {
     : `replayed ${canonical(store(snapshot))}, stored ${canonical(actor.snapshot)}`
 }
 
-/** What is wrong with any log of the database: gaps, impossible transitions, a fold that is not the stored snapshot. */
+/** What is wrong with any log of the database: gaps, impossible transitions, a fold that is not the stored snapshot, columns that differ from it. */
 export const logFaults = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const actors = yield* sql<Actor>`select id, kind, revision, input, snapshot from actors order by id`
@@ -84,6 +85,7 @@ export const logFaults = Effect.gen(function* () {
   const logs = Map.groupBy(logged, ({ actor_id }) => actor_id)
   const orphans = [...logs.keys()].filter((id) => !actors.some((actor) => actor.id === id))
   return [
+    ...(yield* columnFaults),
     ...orphans.map((id) => `${id}: a log without an actor`),
     ...actors.flatMap((actor) => {
       const fault = faultOf(actor, logs.get(actor.id) ?? [])
