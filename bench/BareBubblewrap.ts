@@ -50,7 +50,8 @@ export class BareBubblewrap {
         memoryBytes: 512 * 1024 ** 2,
         seccomp: false,
         networkEnabled: false,
-        inNetwork: false
+        inNetwork: false,
+        hasTerminals: false
       })
     )
     const socketPath = join(folder, "socket")

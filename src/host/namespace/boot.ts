@@ -14,7 +14,7 @@ import { networkObstacle } from "./probe.ts"
 import type { RuntimeRecord, SandboxState } from "./SandboxState.ts"
 import { connectSandbox } from "./sandboxNetwork.ts"
 import { seccompProgram } from "./seccomp.ts"
-import { boundTerminals } from "./terminals.ts"
+import { boundTerminals, canMountTerminals } from "./terminals.ts"
 import { freshTemporary, openVolume, temporaryOf, workspaceOf } from "./volume.ts"
 
 export interface BootOptions {
@@ -114,7 +114,8 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       memoryBytes: spec.memoryBytes,
       seccomp: seccomp !== null,
       networkEnabled: spec.networkEnabled,
-      inNetwork: spec.networkEnabled && uid === null
+      inNetwork: spec.networkEnabled && uid === null,
+      hasTerminals: uid === null && canMountTerminals()
     }
   })
   return { launched, serves: groups.serves }

@@ -32,6 +32,8 @@ export interface BubblewrapOptions {
   readonly networkEnabled: boolean
   /** bwrap is started in the Sandbox's network namespace already. */
   readonly inNetwork: boolean
+  /** bwrap is started where /dev/pts is the Sandbox's. */
+  readonly hasTerminals: boolean
 }
 
 const OWN = "/opt/atoll"
@@ -79,6 +81,7 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     ...systemArguments(options.etc),
     ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"],
     ...["--proc", "/proc", "--dev", "/dev"],
+    ...(options.hasTerminals ? ["--dev-bind", "/dev/pts", "/dev/pts"] : []),
     ...options.views.flatMap(({ from, to }) => ["--ro-bind", from, to]),
     ...tmpfs("/dev/shm", Math.floor(options.memoryBytes / 4), "1777"),
     ...tmpfs("/run", Math.floor(options.memoryBytes / 16), "0755"),

@@ -10,6 +10,7 @@ import { listeningSocket } from "../linux/listeningSocket.ts"
 import { agentCommand, type BubblewrapOptions, bubblewrapArguments, Descriptor } from "./bubblewrap.ts"
 import { MARKER } from "./markedProcesses.ts"
 import type { SandboxState } from "./SandboxState.ts"
+import { MOUNT_TERMINALS } from "./terminals.ts"
 
 export interface LaunchOptions {
   readonly state: SandboxState
@@ -56,22 +57,31 @@ const argvOf = (options: LaunchOptions): readonly [string, ...Array<string>] => 
     options.uid === null
       ? []
       : ["setpriv", `--reuid=${options.uid}`, `--regid=${options.uid}`, "--clear-groups", "--inh-caps=-all", "--"]
+  const { inNetwork, hasTerminals } = options.bubblewrap
+  const own = [...(inNetwork ? ["--net"] : []), ...(hasTerminals ? ["--mount"] : [])]
   const steps = [
     ...options.cgroups.map((path) => `echo 0 > ${quote(path)} || exit 97`),
     `read -r go <&${GO} || exit 98`,
     `exec >> ${quote(options.console)} 2>&1`,
     "ulimit -c 0",
     ...(options.processesMax === null ? [] : [`ulimit -p ${options.processesMax}`]),
-    options.bubblewrap.inNetwork
-      ? `exec unshare --user --map-root-user --net -- /bin/sh -c ${quote(insideNetwork())} sh "$@"`
-      : `exec ${GO}<&- ${MADE}>&- "$@"`
+    own.length === 0
+      ? last
+      : `exec unshare --user --map-root-user ${own.join(" ")} -- /bin/sh -c ${quote(inside(options.bubblewrap))} sh "$@"`
   ]
   return ["/bin/sh", "-c", steps.join("\n"), "sh", ...drop, ...bwrap]
 }
 
-/** In a user namespace of its own, whose root it is; the Sandbox's lies below and has no power over this network. */
-const insideNetwork = (): string =>
-  [`echo made >&${MADE} || exit 96`, `read -r go <&${GO} || exit 98`, `exec ${GO}<&- ${MADE}>&- "$@"`].join("\n")
+const last = `exec ${GO}<&- ${MADE}>&- "$@"`
+
+/** In a user namespace of its own, whose root it is; the Sandbox's lies below and has no power over this network and these mounts. */
+const inside = ({ inNetwork, hasTerminals }: BubblewrapOptions): string =>
+  [
+    // Or it ends here: bwrap would show the Sandbox the terminals of the host.
+    ...(hasTerminals ? [`${MOUNT_TERMINALS} || exit 95`] : []),
+    ...(inNetwork ? [`echo made >&${MADE} || exit 96`, `read -r go <&${GO} || exit 98`] : []),
+    last
+  ].join("\n")
 
 export const launch = async (options: LaunchOptions): Promise<Launched> => {
   const { state } = options

@@ -40,6 +40,8 @@ describe.skipIf(skipped(reason))("namespace driver without root", () => {
       expect(told.routesAgain).toBe(told.routes)
       if (told.networkEnabled) expect(told.routes).toContain("prohibit 169.254.0.0/16")
       expect(told.sealed).toMatch(/^cat: \/proc\/\d+\/maps: Permission denied$/)
+      // ENOSPC
+      expect(told.terminals).toBe("64 28")
       expect(told.change).toContain("Operation not permitted")
       expect(processesOf(instanceOf(folder))).toEqual([])
     } finally {

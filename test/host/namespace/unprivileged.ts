@@ -27,6 +27,14 @@ const told = {
   interfaces: await tell("tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' ' | sort"),
   routes: await tell("ip route"),
   sealed: await tell("for p in /proc/[0-9]*; do grep -aq ^/opt/atoll/node $p/cmdline && cat $p/maps 2>&1; done; true"),
+  terminals: await tell(
+    `python3 -c "
+import os
+held = []
+try:
+  while len(held) < 1000: held.append(os.open('/dev/ptmx', os.O_RDWR))
+except OSError as e: print(len(held), e.errno)"`
+  ),
   change: await tell("ip route del default 2>&1; ip link set lo down 2>&1; true")
 }
 const slirp = host.layout.state("plain").runtime()!.network ?? null
