@@ -25,6 +25,9 @@ export const OptionalBody = Context.Reference<boolean>("atoll/schemas/OptionalBo
 /** Endpoint annotation: it changes nothing though its method is not GET, so it can always be sent again. */
 export const ReadOnly = Context.Reference<boolean>("atoll/schemas/ReadOnly", { defaultValue: () => false })
 
+/** Endpoint annotation: it changes nothing, and yet stands in the audit log, for it gives out the content of a Sandbox or what opens it. */
+export const ReadsContent = Context.Reference<boolean>("atoll/schemas/ReadsContent", { defaultValue: () => false })
+
 /** Endpoint annotation: beside its named query parameters it takes any whose name begins with this. */
 export const QueryPrefix = Context.Reference<string | null>("atoll/schemas/QueryPrefix", { defaultValue: () => null })
 

@@ -3,20 +3,85 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest } from "./Errors.ts"
-import { ApiKeyId } from "./Identifiers.ts"
-import { NextCursor, page } from "./Query.ts"
+import { ApiKeyId, SandboxId } from "./Identifiers.ts"
+import { instant, NextCursor, page } from "./Query.ts"
 import { Timestamp } from "./Text.ts"
+
+/** Ways into the service that leave events. */
+export const auditSources = ["api", "console", "mcp", "operator"] as const
+export type AuditSource = (typeof auditSources)[number]
+
+/** Kinds of things that calls are about. */
+export const auditTargets = [
+  "account",
+  "apiKey",
+  "workspace",
+  "sandbox",
+  "operation",
+  "process",
+  "preview",
+  "serviceAccess",
+  "connectionGrant",
+  "grant"
+] as const
+export type AuditTarget = (typeof auditTargets)[number]
+
+/** What opens a way into a Sandbox without an API key: the raw routes, which no endpoint describes. */
+export const gatewayActions = ["openTunnel", "openSshSession"] as const
+export type GatewayAction = (typeof gatewayActions)[number]
+
+/** What the operator does to an account, and the words of the command line that do it. */
+export const operatorCommands = {
+  createAccount: "atoll accounts create",
+  suspendAccount: "atoll accounts suspend",
+  resumeAccount: "atoll accounts resume",
+  setAccountLimits: "atoll accounts limits",
+  createKey: "atoll keys create",
+  revokeKey: "atoll keys revoke",
+  grantCredit: "atoll credit grant"
+} as const
+export type OperatorAction = keyof typeof operatorCommands
+
+/** The action of an event that was written before actions were, by a call that is no more. */
+export const unknownAction = "unknown"
+
+export const userAgentMaxCharacters = 256
 
 export const AuditEvent = Schema.Struct({
   id: Schema.String,
-  at: Timestamp,
-  apiKeyId: ApiKeyId,
-  keyHint: Schema.String.annotate({ description: "The last 4 characters of the key's secret." }),
-  method: Schema.String,
-  path: Schema.String.annotate({ description: "Without the query." }),
-  status: Schema.Int,
+  at: Timestamp.annotate({ description: "When it was answered." }),
+  source: Schema.Literals(auditSources),
+  action: Schema.String.annotate({
+    description:
+      "The endpoint's operationId; openTunnel or openSshSession for a way into a Sandbox; what the operator did: createAccount, suspendAccount, resumeAccount, setAccountLimits, createKey, revokeKey, grantCredit.",
+    examples: ["createSandbox"]
+  }),
+  apiKeyId: Schema.NullOr(ApiKeyId).annotate({ description: "null where no API key was used." }),
+  keyHint: Schema.NullOr(Schema.String).annotate({ description: "The last 4 characters of the key's secret." }),
+  keyName: Schema.NullOr(Schema.String),
+  method: Schema.String.annotate({
+    description: "The HTTP method; SSH for an SSH session, CLI for the operator's command line."
+  }),
+  path: Schema.String.annotate({
+    description:
+      "Without the query. What is a capability (a preview id), or no id of its place, is shown as the OpenAPI writes it: {previewId}. Of a command line: the command without its arguments."
+  }),
+  targetType: Schema.NullOr(Schema.Literals(auditTargets)).annotate({ description: "What the call was about." }),
+  targetId: Schema.NullOr(Schema.String).annotate({
+    description: "Its id, also of what was made; null where there is none (refused), or where it is a capability."
+  }),
+  status: Schema.Int.annotate({
+    description:
+      "The answer's. 499: the caller went away before it. 101: a tunnel was opened. An operation's own outcome is not in it."
+  }),
+  errorCode: Schema.NullOr(Schema.String).annotate({ description: "`code` of the Error body." }),
   requestId: Schema.String,
-  sourceIp: Schema.String.annotate({ description: "The address that the connection came from." })
+  sourceIp: Schema.String.annotate({
+    description: "The address that the connection came from; of the operator's command line, the loopback."
+  }),
+  userAgent: Schema.NullOr(Schema.String).annotate({
+    description: `The first ${userAgentMaxCharacters} characters that the client says of itself; ? for what is not printable ASCII.`
+  })
 }).annotate({ identifier: "AuditEvent" })
 export interface AuditEvent extends Schema.Schema.Type<typeof AuditEvent> {}
 
@@ -25,16 +90,40 @@ export const AuditLog = Schema.Struct({ events: Schema.Array(AuditEvent), nextCu
   description: "Newest first."
 })
 
+const auditQuery = {
+  ...page,
+  from: Schema.optionalKey(instant("Only events at this instant or later.")),
+  to: Schema.optionalKey(instant("Only events before this instant.")),
+  action: Schema.optionalKey(
+    Schema.String.annotate({ description: "Only these: an operationId, or another of the actions that events have." })
+  ),
+  sandboxId: Schema.optionalKey(
+    SandboxId.annotate({ description: "Only calls about this Sandbox and what is in it, its creation included." })
+  )
+}
+
 export class AuditGroup extends HttpApiGroup.make("audit")
   .add(
-    HttpApiEndpoint.get("listAuditEvents", "/usage/audit", { query: page, success: AuditLog, error: InvalidRequest })
+    HttpApiEndpoint.get("listAuditEvents", "/usage/audit", {
+      query: auditQuery,
+      success: AuditLog,
+      error: InvalidRequest
+    })
       .annotate(RequiredScope, "usage:read")
       .annotateMerge(
         OpenApi.annotations({
           identifier: "listAuditEvents",
           summary: "The account's API audit log",
-          description:
-            "Every authenticated call with a method other than GET and HEAD, whatever its outcome. An event appears within about a second of its answer, and is kept for 90 days (a setting)."
+          description: [
+            "Every call that changes something, or that reads the content of a Sandbox or what opens it, whatever its outcome: refused ones (400, 402, 403, 404, 409, 429, …) and those whose outcome is unknown too.",
+            "",
+            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, readOperationOutput, readLogs. lookUpServiceAccess, since it hands a capability out. Lists, states and metadata leave no event.",
+            "- Each tunnel (openTunnel) and each SSH connection (openSshSession) that a capability or a grant opened, or that was refused after it was recognised. What goes through them, and visits of previews, leave none.",
+            "- What the operator did to the account on the command line.",
+            "- Not what cannot be told whose it is: 401, and paths and methods that do not exist.",
+            "",
+            "Bodies, queries and secrets never stand in it. An event appears within about a second of its answer, stays when the thing it was about is gone, and is kept for 90 days (a setting). An action that is not known is 400."
+          ].join("\n")
         })
       )
   )

@@ -1,7 +1,7 @@
 /** Files under /workspace of a running Sandbox. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, OptionalBody, RequiredScope } from "./Access.ts"
+import { Authorized, OptionalBody, ReadsContent, RequiredScope } from "./Access.ts"
 import {
   AlreadyExists,
   CreditExhausted,
@@ -173,6 +173,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
       error: [...reached, CursorStale, IsADirectory]
     })
       .annotate(RequiredScope, "sandbox:read")
+      .annotate(ReadsContent, true)
       .annotateMerge(
         OpenApi.annotations({
           identifier: "readFile",

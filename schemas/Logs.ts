@@ -1,7 +1,7 @@
 /** The retained log of a Sandbox: its console, its synchronous commands and its operations. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Authorized, RequiredScope } from "./Access.ts"
+import { Authorized, ReadsContent, RequiredScope } from "./Access.ts"
 import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
 import { SandboxId } from "./Identifiers.ts"
 import { logEntriesDefault, logEntriesMax } from "./Limits.ts"
@@ -52,6 +52,7 @@ export class LogsGroup extends HttpApiGroup.make("logs")
       error: [InvalidRequest, NotFound, UnsupportedByRuntime, SandboxUnavailable]
     })
       .annotate(RequiredScope, "sandbox:read")
+      .annotate(ReadsContent, true)
       .annotateMerge(
         OpenApi.annotations({
           identifier: "readLogs",

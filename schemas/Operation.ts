@@ -1,7 +1,7 @@
 /** Commands and operations: a command that is observed on its own, with readable output. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
+import { Authorized, OptionalBody, ReadOnly, ReadsContent, RequiredScope } from "./Access.ts"
 import { commandFields, isStdinEncoded, Signal } from "./Command.ts"
 import {
   CreditExhausted,
@@ -183,6 +183,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
       error: [InvalidRequest, ...reached]
     })
       .annotate(RequiredScope, "sandbox:execute")
+      .annotate(ReadsContent, true)
       .annotateMerge(
         OpenApi.annotations({
           identifier: "readOperationOutput",

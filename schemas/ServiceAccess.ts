@@ -1,7 +1,7 @@
 /** TCP service access: a sealed capability that opens some ports of a running Sandbox for an hour. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, ReadOnly, RequiredScope } from "./Access.ts"
+import { Authorized, ReadOnly, ReadsContent, RequiredScope } from "./Access.ts"
 import {
   InvalidRequest,
   NotFound,
@@ -80,6 +80,7 @@ export class ServiceAccessGroup extends HttpApiGroup.make("serviceAccess")
       error: [...jsonBody, ...reached]
     })
       .annotate(RequiredScope, "sandbox:execute")
+      .annotate(ReadsContent, true)
       .annotate(ReadOnly, true)
       .annotateMerge(
         OpenApi.annotations({

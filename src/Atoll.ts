@@ -3,6 +3,7 @@
  * tests and benches give it others.
  */
 import { Effect, Layer } from "effect"
+import { Audit } from "./account/Audit.ts"
 import { ActorHost, type ActorHostOptions } from "./actor/ActorHost.ts"
 import { Analytics } from "./analytics/Analytics.ts"
 import { TelemetrySampler } from "./analytics/TelemetrySampler.ts"
@@ -63,7 +64,7 @@ export const Atoll = {
       Layer.provideMerge(SandboxesLive),
       Layer.provideMerge(ActorHost.layer(options)),
       Layer.provideMerge(
-        Layer.mergeAll(Journal.layer, Actors.layer, Output.layer, ExecutionLog.layer, SandboxUse.layer)
+        Layer.mergeAll(Journal.layer, Actors.layer, Output.layer, ExecutionLog.layer, SandboxUse.layer, Audit.layer)
       )
     )
 }

@@ -29,3 +29,8 @@ const whole = new RegExp(`^${prefix}[0-9A-Za-z]{${randomCharacters}}$`)
 
 /** Exactly as `newSecret` makes them. Nothing else is a key of ours, and nothing else is looked for in the database. */
 export const isSecret = (text: string): boolean => whole.test(text)
+
+const anySecret = new RegExp(`${prefix}[0-9A-Za-z]+`, "g")
+
+/** For text that a caller chose freely and that is kept: what looks like a secret of ours is not kept with it. */
+export const withoutSecrets = (text: string): string => text.replace(anySecret, `${prefix}***`)

@@ -13,6 +13,7 @@ export interface Credential {
   readonly apiKeyId: string
   readonly accountId: string
   readonly hint: string
+  readonly name: string
   readonly scopes: ReadonlySet<string>
 }
 
@@ -29,6 +30,7 @@ interface Row {
   readonly id: string
   readonly account_id: string
   readonly hint: string
+  readonly name: string
   readonly scopes: ReadonlyArray<string>
 }
 
@@ -51,14 +53,20 @@ export class Authentication extends Context.Service<
       const read = Effect.fnUntraced(function* (hashes: ReadonlyArray<string>) {
         const since = leaseClock()
         const rows = yield* sql.unsafe<Row>(
-          `select secret_sha256, id, account_id, hint, scopes from api_keys
+          `select secret_sha256, id, account_id, hint, name, scopes from api_keys
            where secret_sha256 = any($1::text[]) and revoked_at is null`,
           [hashes as Array<string>]
         )
         const found = new Map(
           rows.map((row): [string, Credential] => [
             row.secret_sha256,
-            { apiKeyId: row.id, accountId: row.account_id, hint: row.hint, scopes: new Set(row.scopes) }
+            {
+              apiKeyId: row.id,
+              accountId: row.account_id,
+              hint: row.hint,
+              name: row.name,
+              scopes: new Set(row.scopes)
+            }
           ])
         )
         for (const sha256 of hashes) {

@@ -7,10 +7,15 @@
 import type { AddressInfo, Socket } from "node:net"
 import { Data, Effect, FiberSet, Layer, Schema } from "effect"
 import ssh2, { type AuthContext, type Connection, type ServerChannel, type TcpipRequestInfo } from "ssh2"
+import type { GatewayAction } from "../../schemas/Audit.ts"
+import { type ErrorCode, errorStatus } from "../../schemas/Errors.ts"
+import { Audit } from "../account/Audit.ts"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
+import { plainAddress } from "../gateway/peerAddress.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import { whenClosed } from "../gateway/socketEnd.ts"
+import { newRequestId } from "../identifier/newId.ts"
 import { ConnectionGrants, type SshAdmission } from "./ConnectionGrants.ts"
 import { SshEndpoint } from "./SshEndpoint.ts"
 import { type Ends, serveSession } from "./sshSession.ts"
@@ -24,14 +29,14 @@ const strangersMax = 128
 /** The SSH port cannot be listened on. `message` is a sentence for the operator. */
 export class SshUnusable extends Schema.TaggedError<SshUnusable>()("SshUnusable", { message: Schema.String }) {}
 
+const action: GatewayAction = "openSshSession"
+
 const loopbacks = new Set(["localhost", "127.0.0.1", "::1", "sandbox"])
 
 /** No such channel: SSH tells no more. */
 class Refused extends Data.TaggedError("Refused") {}
 
 const mayGoOn = ({ status }: { readonly status: string }): boolean => status === "granted" || status === "elapsed"
-
-const plainAddress = (address: string | undefined): string => (address ?? "").replace(/^::ffff:/, "")
 
 /** Both sides have closed it: ssh2's channels tell it by their event alone. */
 const closed = (channel: ServerChannel): Effect.Effect<void> =>
@@ -47,6 +52,7 @@ const make = Effect.gen(function* () {
   const grants = yield* ConnectionGrants
   const connections = yield* LiveConnections
   const reach = yield* SandboxReach
+  const audit = yield* Audit
   const endpoint = yield* SshEndpoint
   const fork = yield* FiberSet.makeRuntimePromise()
   const run = yield* FiberSet.makeRuntime()
@@ -131,19 +137,49 @@ const make = Effect.gen(function* () {
     })
   }, Effect.scoped)
 
-  const serve = (client: Connection, admission: SshAdmission, socket: Socket): void => {
+  /** @param client What its first line says of it, as SSH-2.0-OpenSSH_9.2. */
+  const note = ({ accountId, sandboxId, actorId }: SshAdmission, ends: Ends, client: string, refusal?: ErrorCode) =>
+    audit.note({
+      accountId,
+      source: "api",
+      action,
+      apiKeyId: null,
+      keyHint: null,
+      keyName: null,
+      method: "SSH",
+      path: `/api/v2/sandboxes/${sandboxId}/cooperative-connection/${actorId}`,
+      sandboxId,
+      targetType: "connectionGrant",
+      targetId: actorId,
+      status: refusal === undefined ? 200 : errorStatus[refusal],
+      errorCode: refusal ?? null,
+      requestId: newRequestId(),
+      sourceIp: ends.client.address,
+      userAgent: client
+    })
+
+  const serve = (client: Connection, admission: SshAdmission, socket: Socket, ident: string): void => {
     const ends: Ends = {
       client: { address: plainAddress(socket.remoteAddress), port: socket.remotePort ?? 0 },
       server: { address: plainAddress(socket.localAddress), port: socket.localPort ?? 0 }
     }
     run(
       connections
-        .carry({ ...admission, mayGoOn }, served(client, admission, ends))
-        .pipe(Effect.ignore, Effect.ensuring(Effect.sync(() => socket.destroy())))
+        .carry(
+          { ...admission, mayGoOn },
+          Effect.suspend(() => {
+            note(admission, ends, ident)
+            return served(client, admission, ends)
+          })
+        )
+        .pipe(
+          Effect.catchTag("TooManyConnections", () => Effect.sync(() => note(admission, ends, ident, "RATE_LIMITED"))),
+          Effect.ensuring(Effect.sync(() => socket.destroy()))
+        )
     )
   }
 
-  const server = new ssh2.Server({ hostKeys: [endpoint.hostKey.privateKey], ident: "Atoll" }, (client) => {
+  const server = new ssh2.Server({ hostKeys: [endpoint.hostKey.privateKey], ident: "Atoll" }, (client, { header }) => {
     let admission: SshAdmission | null = null
     let attempts = 0
     const { _sock: socket } = client as unknown as { readonly _sock: Socket }
@@ -172,7 +208,7 @@ const make = Effect.gen(function* () {
     client.once("ready", () => {
       noStranger()
       if (admission === null) close()
-      else serve(client, admission, socket)
+      else serve(client, admission, socket, header.identRaw)
     })
   })
 

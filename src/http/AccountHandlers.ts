@@ -6,6 +6,7 @@ import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
 import { KeyUse } from "../account/KeyUse.ts"
 import { Settings } from "../Config.ts"
+import { noteTarget } from "./AuditedRequest.ts"
 import { leanGroup } from "./LeanContext.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
@@ -41,9 +42,15 @@ export const AccountHandlers = {
             }
           })
         )
-        .handle("revokeKey", () => Effect.flatMap(Caller, ({ apiKeyId }) => Effect.asVoid(keys.revoke(apiKeyId))), {
-          uninterruptible: true
-        })
+        .handle(
+          "revokeKey",
+          ({ request }) =>
+            Effect.flatMap(Caller, ({ apiKeyId }) => {
+              noteTarget(request, apiKeyId)
+              return Effect.asVoid(keys.revoke(apiKeyId))
+            }),
+          { uninterruptible: true }
+        )
     })
   )
 }

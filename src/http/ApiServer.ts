@@ -3,7 +3,6 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
-import { Audit } from "../account/Audit.ts"
 import { Authentication } from "../account/Authentication.ts"
 import { BootstrapKey } from "../account/BootstrapKey.ts"
 import { KeyUse } from "../account/KeyUse.ts"
@@ -11,13 +10,9 @@ import { Workspaces } from "../workspace/Workspaces.ts"
 import { ApiRoutes, routerConfig } from "./ApiRoutes.ts"
 import { withoutServices } from "./LeanContext.ts"
 
-const accounts = Layer.mergeAll(
-  Accounts.layer,
-  ApiKeys.layer,
-  Audit.layer,
-  Authentication.layer,
-  Workspaces.layer
-).pipe(Layer.provideMerge(KeyUse.layer))
+const accounts = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Authentication.layer, Workspaces.layer).pipe(
+  Layer.provideMerge(KeyUse.layer)
+)
 
 const router = HttpRouter.layer.pipe(Layer.provide(Layer.succeed(HttpRouter.RouterConfig, routerConfig)))
 
@@ -31,7 +26,7 @@ const serving = Layer.effectDiscard(
 )
 
 export const ApiServer = {
-  /** Needs Settings, SqlClient, Sandboxes, Operations and an HttpServer. */
+  /** Needs Settings, SqlClient, Audit, Sandboxes, Operations and an HttpServer. */
   layer: serving.pipe(
     Layer.provide(ApiRoutes.layer),
     Layer.provide(router),

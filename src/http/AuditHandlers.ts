@@ -2,10 +2,31 @@ import { Effect } from "effect"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { Audit } from "../account/Audit.ts"
+import type { AuditPosition } from "../account/AuditRows.ts"
 import { openCursor, pageOf } from "../actor/Paging.ts"
+import { knownActions } from "./AuditedEndpoint.ts"
+import { invalidRequest } from "./ErrorResponse.ts"
 import { leanGroup } from "./LeanContext.ts"
+import { unknownName } from "./UnknownName.ts"
 
-const eventId = /^aud_[0-9a-z]{26}$/
+const position = /^\d{1,15}:aud_[0-9a-z]{26}$/
+
+const positionOf = ({ at, id }: AuditPosition): string => `${at}:${id}`
+
+const openPosition = (cursor: string | null) =>
+  Effect.map(openCursor(cursor, position), (opened): AuditPosition | null => {
+    if (opened === null) return null
+    const colon = opened.indexOf(":")
+    return { at: Number(opened.slice(0, colon)), id: opened.slice(colon + 1) }
+  })
+
+const known = new Set(knownActions)
+
+/** A misspelt action would look like one that nobody ever did. */
+const knownAction = (action: string | null) =>
+  action === null || known.has(action)
+    ? Effect.succeed(action)
+    : Effect.fail(invalidRequest([{ path: ["action"], message: unknownName(action, knownActions) }]))
 
 export const AuditHandlers = {
   layer: leanGroup(
@@ -17,10 +38,22 @@ export const AuditHandlers = {
         "listAuditEvents",
         Effect.fnUntraced(function* ({ query }) {
           const { accountId } = yield* Caller
-          const before = yield* openCursor(query.cursor ?? null, eventId)
-          const found = yield* audit.list(accountId, { limit: query.limit + 1, before })
-          const { entries, nextCursor } = pageOf(found, query.limit, ({ id }) => id)
-          return { events: entries.map((event) => ({ ...event, at: new Date(event.at).toISOString() })), nextCursor }
+          const filter = {
+            from: query.from ?? null,
+            to: query.to ?? null,
+            action: yield* knownAction(query.action ?? null),
+            sandboxId: query.sandboxId ?? null
+          }
+          const before = yield* openPosition(query.cursor ?? null)
+          const found = yield* audit.list(accountId, filter, { limit: query.limit + 1, before })
+          const { entries, nextCursor } = pageOf(found, query.limit, positionOf)
+          return {
+            events: entries.map(({ accountId: _, sandboxId: __, ...event }) => ({
+              ...event,
+              at: new Date(event.at).toISOString()
+            })),
+            nextCursor
+          }
         })
       )
     })

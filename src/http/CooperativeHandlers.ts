@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { ConnectionGrants } from "../cooperative/ConnectionGrants.ts"
+import { noteTarget } from "./AuditedRequest.ts"
 
 export const CooperativeHandlers = {
   layer: HttpApiBuilder.group(
@@ -13,9 +14,15 @@ export const CooperativeHandlers = {
       return handlers
         .handle(
           "grantConnection",
-          ({ params, payload }) =>
+          ({ params, payload, request }) =>
             Effect.flatMap(Caller, ({ accountId, requestId }) =>
-              grants.grant(accountId, params.id, { requestId, publicKeys: payload.publicKeys })
+              Effect.map(
+                grants.grant(accountId, params.id, { requestId, publicKeys: payload.publicKeys }),
+                (envelope) => {
+                  noteTarget(request, envelope.endpointId)
+                  return envelope
+                }
+              )
             ),
           { uninterruptible: true }
         )

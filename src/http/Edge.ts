@@ -15,11 +15,11 @@ import { Settings } from "../Config.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { auditRequest } from "./AuditedRequest.ts"
 import { isRepeatable, mayHaveChanged, outcomeUnknown } from "./BegunRequest.ts"
-import { errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
+import { errorCodeOf, errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
 import { operatorPaths } from "./OperatorRoutes.ts"
-import { auditRequest } from "./RequestCaller.ts"
 import { identify } from "./RequestId.ts"
 import { observeRequest } from "./RequestMetrics.ts"
 import { pathOf } from "./RequestTarget.ts"
@@ -100,7 +100,7 @@ const edge =
         const durationMs = performance.now() - began
         const route = routeOf(fiber.context)
         observeRequest(fiber.context, { method: request.method, route, status: response.status, durationMs })
-        if (request.method !== "GET") auditRequest(audit, source, response.status)
+        auditRequest(audit, source, response.status, errorCodeOf(response))
         discardRest(source)
         const answer = HttpServerResponse.setHeader(response, "x-request-id", requestId)
         if (!logsRequests) return Effect.succeed(answer)
@@ -133,7 +133,7 @@ const edge =
             if (!isAbandoned(cause)) {
               return unavailable(mayHaveChanged(source) ? cutShort() : stopping())
             }
-            auditRequest(audit, source, abandonedStatus)
+            auditRequest(audit, source, abandonedStatus, null)
             return Effect.failCause(cause)
           }
           const fault = Cause.squash(cause)

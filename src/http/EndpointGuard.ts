@@ -14,11 +14,12 @@ import { type ContractError, ScopeRequired, Unauthenticated, UnsupportedMediaTyp
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
 import { ChangeWitness } from "../store/Change.ts"
+import { auditedEndpoint } from "./AuditedEndpoint.ts"
+import { noteCaller } from "./AuditedRequest.ts"
 import { noteBegun } from "./BegunRequest.ts"
 import { errorResponse, fromSchemaError, isContractError } from "./ErrorResponse.ts"
 import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
 import { knownQuery, refuseQuery } from "./KnownQuery.ts"
-import { noteCaller } from "./RequestCaller.ts"
 import { requestIdOf } from "./RequestId.ts"
 
 type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
@@ -110,8 +111,8 @@ const callerOf = (credential: Credential, requestId: string): Caller["Service"] 
 const guard = (authentication: Authentication["Service"], handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
   const scope = Context.get(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
   const kind = bodyKindOf(endpoint)
-  const isAudited = endpoint.method !== "GET"
-  const mayChange = isAudited && !Context.get(endpoint.annotations, ReadOnly)
+  const audited = auditedEndpoint(endpoint)
+  const mayChange = endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
   const known = knownQuery(endpoint)
   const isRepeatable = repeatable(endpoint)
   const surroundings = (caller: Caller["Service"], request: HttpServerRequest.HttpServerRequest) => {
@@ -126,7 +127,7 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
     const secret = bearer.exec(request.headers["authorization"] ?? "")?.[1]
     if (secret === undefined) return Effect.fail(new Unauthenticated())
     return Effect.flatMap(authentication.authenticate(secret), (credential) => {
-      if (isAudited) noteCaller(nodeRequest(request), credential)
+      if (audited !== null) noteCaller(nodeRequest(request), credential, audited)
       if (!credential.scopes.has(scope)) return denied
       const caller = callerOf(credential, requestIdOf(nodeRequest(request)))
       if (kind === "none") {

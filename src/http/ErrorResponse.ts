@@ -2,7 +2,15 @@
 import { SchemaAST, SchemaIssue } from "effect"
 import { HttpServerResponse } from "effect/http"
 import type { HttpApiError } from "effect/http-api"
-import { type ContractError, errorStatus, errors, InvalidRequest, type Issue, NotFound } from "../../schemas/Errors.ts"
+import {
+  type ContractError,
+  type ErrorCode,
+  errorStatus,
+  errors,
+  InvalidRequest,
+  type Issue,
+  NotFound
+} from "../../schemas/Errors.ts"
 import { unknownName } from "./UnknownName.ts"
 
 export const isContractError = (fault: unknown): fault is ContractError =>
@@ -32,16 +40,26 @@ export const headersOf = (error: ContractError, isRepeatable = true): Record<str
 export const errorBody = (error: ContractError, requestId: string): string =>
   JSON.stringify({ code: error._tag, message: error.message, requestId, details: error.details ?? null })
 
+/** Beside the response, whose body is bytes by then. */
+const codes = new WeakMap<HttpServerResponse.HttpServerResponse, ErrorCode>()
+
 export const errorResponse = (
   error: ContractError,
   requestId: string,
   isRepeatable?: boolean
-): HttpServerResponse.HttpServerResponse =>
-  HttpServerResponse.text(errorBody(error, requestId), {
+): HttpServerResponse.HttpServerResponse => {
+  const response = HttpServerResponse.text(errorBody(error, requestId), {
     status: errorStatus[error._tag],
     contentType: "application/json",
     headers: headersOf(error, isRepeatable)
   })
+  codes.set(response, error._tag)
+  return response
+}
+
+/** Null for what `errorResponse` did not make. */
+export const errorCodeOf = (response: HttpServerResponse.HttpServerResponse): ErrorCode | null =>
+  codes.get(response) ?? null
 
 const issuesMax = 20
 

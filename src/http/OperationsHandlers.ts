@@ -4,6 +4,7 @@ import { Api } from "../../schemas/Api.ts"
 import type { ExecutionResult } from "../../schemas/Execute.ts"
 import type { OperationOutputChunk, OperationResponse } from "../../schemas/Operation.ts"
 import { Operations } from "../operation/Operations.ts"
+import { noteTarget } from "./AuditedRequest.ts"
 import { base64Answer, jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
@@ -32,6 +33,7 @@ export const OperationsHandlers = {
               fingerprint: yield* fingerprintOf(request),
               request: payload
             })
+            noteTarget(request, operation.id)
             return { operation }
           }),
           { uninterruptible: true }

@@ -4,6 +4,7 @@ import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import type { Sandbox, SandboxResponse } from "../../schemas/Sandbox.ts"
 import { Sandboxes } from "../sandbox/Sandboxes.ts"
+import { noteTarget } from "./AuditedRequest.ts"
 import { jsonAnswer, jsonTextAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { metadataFilter } from "./MetadataFilter.ts"
@@ -52,6 +53,7 @@ export const SandboxesHandlers = {
               fingerprint: yield* fingerprintOf(request),
               request: payload
             })
+            noteTarget(request, sandbox.id)
             return jsonAnswer<SandboxResponse>({ sandbox }, replayStatus)
           }),
           { uninterruptible: true }

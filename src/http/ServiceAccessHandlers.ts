@@ -3,6 +3,7 @@ import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { ServiceAccesses } from "../serviceAccess/ServiceAccesses.ts"
+import { noteTarget } from "./AuditedRequest.ts"
 
 export const ServiceAccessHandlers = {
   layer: HttpApiBuilder.group(
@@ -13,24 +14,26 @@ export const ServiceAccessHandlers = {
       return handlers
         .handle(
           "createServiceAccess",
-          ({ params, headers, payload }) =>
-            Effect.flatMap(Caller, ({ accountId, requestId }) =>
-              accesses.create(accountId, params.id, {
+          ({ params, headers, payload, request }) =>
+            Effect.flatMap(Caller, ({ accountId, requestId }) => {
+              noteTarget(request, headers["idempotency-key"])
+              return accesses.create(accountId, params.id, {
                 requestId,
                 generationId: headers["idempotency-key"],
                 request: payload
               })
-            ),
+            }),
           { uninterruptible: true }
         )
-        .handle("lookUpServiceAccess", ({ params, headers, payload }) =>
-          Effect.flatMap(Caller, ({ accountId, requestId }) =>
-            accesses.lookUp(accountId, params.id, {
+        .handle("lookUpServiceAccess", ({ params, headers, payload, request }) =>
+          Effect.flatMap(Caller, ({ accountId, requestId }) => {
+            noteTarget(request, headers["idempotency-key"])
+            return accesses.lookUp(accountId, params.id, {
               requestId,
               generationId: headers["idempotency-key"],
               request: payload
             })
-          )
+          })
         )
         .handle(
           "revokeServiceAccess",

@@ -21,6 +21,7 @@ import {
   ServiceUnavailable,
   Unauthenticated
 } from "../../schemas/Errors.ts"
+import { Audit } from "../account/Audit.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
@@ -30,22 +31,19 @@ import { type Admission, ServiceAccesses } from "../serviceAccess/ServiceAccesse
 import { bridge, tunnelMessageMaxBytes, tunnelProtocol } from "../serviceAccess/tunnelBridge.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { auditedTunnels } from "./AuditedTunnel.ts"
 import { errorBody, headersOf, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { refuseQuery } from "./KnownQuery.ts"
 import { rawAnswer } from "./RawAnswer.ts"
-import { requestIdFrom } from "./RequestId.ts"
+import { identify, requestIdOf } from "./RequestId.ts"
 import { pathOf, queryOf } from "./RequestTarget.ts"
 
 const path = "/api/v2/tunnel"
 const tunnelQuery = { names: ["port", "client"], prefix: null }
 
-const requestIdOf = ({ headers }: IncomingMessage): string => requestIdFrom(headers["x-request-id"]?.toString())
-
-const refuse = (socket: Duplex, error: ContractError, requestId: string): void => {
-  const body = errorBody(error, requestId)
-  const status = errorStatus[error._tag]
-  endSoon(socket, rawAnswer(status, body, requestId, headersOf(error)))
-}
+/** Nobody reads it; it only stands in the audit log. */
+const abandonedStatus = 499
+const upgradedStatus = 101
 
 /** From Authorization, or the subprotocol after `atoll.tunnel`: browsers cannot set headers. */
 const capabilityOf = ({ headers }: IncomingMessage): string | null => {
@@ -80,6 +78,15 @@ const make = Effect.gen(function* () {
   const reach = yield* SandboxReach
   const database = yield* DatabaseWatch
   const fork = yield* FiberSet.makeRuntime()
+  const audited = auditedTunnels(yield* Audit, path)
+
+  const refuse = (socket: Duplex, error: ContractError, request: IncomingMessage): void => {
+    const requestId = requestIdOf(request)
+    const status = errorStatus[error._tag]
+    audited.answered(request, status, error._tag)
+    endSoon(socket, rawAnswer(status, errorBody(error, requestId), requestId, headersOf(error)))
+  }
+
   const sockets = new WebSocketServer({
     noServer: true,
     clientTracking: false,
@@ -89,7 +96,7 @@ const make = Effect.gen(function* () {
   })
   // By default the answer would be a page.
   sockets.on("wsClientError", (fault, socket, request) =>
-    refuse(socket, invalidRequest([{ path: [], message: fault.message }]), requestIdOf(request))
+    refuse(socket, invalidRequest([{ path: [], message: fault.message }]), request)
   )
 
   const dial = (admission: Admission) =>
@@ -114,7 +121,10 @@ const make = Effect.gen(function* () {
     head: Buffer
   ) {
     const stream = yield* dial(admission)
-    sockets.handleUpgrade(request, socket, head, (webSocket) => bridge(webSocket, stream))
+    sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      audited.answered(request, upgradedStatus, null)
+      bridge(webSocket, stream)
+    })
     yield* whenClosed(socket)
   }, Effect.scoped)
 
@@ -126,7 +136,10 @@ const make = Effect.gen(function* () {
     if (capability === null) {
       return yield* new Unauthenticated({ message: "Send the capability as Authorization: Bearer CAPABILITY." })
     }
-    const admission = yield* accesses.admit(capability, wanted.port, wanted.client)
+    const claims = yield* accesses.recognise(capability)
+    audited.recognised(request, claims)
+    const admission = yield* accesses.admit(claims, wanted.port, wanted.client)
+    audited.admitted(request, admission.generationId)
     const connection = {
       ...admission,
       mayGoOn: ({ status, context }: { readonly status: string; readonly context: unknown }) =>
@@ -142,7 +155,7 @@ const make = Effect.gen(function* () {
   const gateway: RawGateway = {
     takes: (request) => pathOf(request) === path,
     request: (request, response) => {
-      const requestId = requestIdOf(request)
+      const requestId = identify(request)
       const error =
         request.method === "GET" || request.method === "HEAD"
           ? invalidRequest([{ path: [], message: "Expected a WebSocket handshake" }])
@@ -157,6 +170,7 @@ const make = Effect.gen(function* () {
     },
     upgrade: (request, socket, head) => {
       socket.on("error", () => {})
+      identify(request)
       fork(
         open(request, socket, head).pipe(
           Effect.catchDefect(
@@ -165,10 +179,11 @@ const make = Effect.gen(function* () {
                 ? Effect.andThen(database.fault(defect), Effect.fail(new ServiceUnavailable()))
                 : Effect.andThen(Effect.logError("A tunnel met a defect", defect), Effect.fail(new Internal()))
           ),
-          Effect.catch((error) => Effect.sync(() => refuse(socket, error, requestIdOf(request)))),
+          Effect.catch((error) => Effect.sync(() => refuse(socket, error, request))),
           // A client that is gone is waited for by nobody: whatever was held for it is given back.
           Effect.raceFirst(whenClosed(socket)),
-          Effect.onInterrupt(() => Effect.sync(() => socket.destroy()))
+          Effect.onInterrupt(() => Effect.sync(() => socket.destroy())),
+          Effect.ensuring(Effect.sync(() => audited.answered(request, abandonedStatus, null)))
         )
       )
     }

@@ -2,6 +2,7 @@ import { Effect } from "effect"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
+import { noteTarget } from "./AuditedRequest.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
@@ -27,6 +28,7 @@ export const WorkspacesHandlers = {
               fingerprint: yield* fingerprintOf(request),
               request: payload
             })
+            noteTarget(request, workspace.id)
             return { workspace }
           }),
           { uninterruptible: true }

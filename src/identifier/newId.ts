@@ -49,6 +49,10 @@ export const newId = <P extends IdPrefix>(prefix: P): `${P}${string}` => {
   return `${prefix}${base32(high, low)}`
 }
 
+/** For a call that comes in without HTTP: `req_` and 32 lowercase hexadecimal characters from 128 random bits. */
+export const newRequestId = (): `req_${string}` =>
+  `req_${randomBytes8().toString("hex")}${randomBytes8().toString("hex")}`
+
 /** `op_` and 32 lowercase hexadecimal characters from 128 random bits. */
 export const newOperationId = (): `op_${string}` =>
   `op_${randomBytes8().toString("hex")}${randomBytes8().toString("hex")}`

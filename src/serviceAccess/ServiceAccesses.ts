@@ -13,6 +13,7 @@ import type {
 } from "../../schemas/Errors.ts"
 import type { ServiceAccessEnvelope, ServiceAccessRequest, ServiceAccessRevoke } from "../../schemas/ServiceAccess.ts"
 import type { Boot } from "../gateway/SandboxReach.ts"
+import type { Claims } from "./Capability.ts"
 
 type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
 
@@ -26,6 +27,8 @@ interface Asked {
 /** One TCP connection that a capability lets in. */
 export interface Admission extends Boot {
   readonly actorId: string
+  /** The caller's, in lower case. */
+  readonly generationId: string
   readonly port: number
   readonly client: string
 }
@@ -49,11 +52,13 @@ export class ServiceAccesses extends Context.Service<
       generationId: string,
       options: { readonly requestId: string }
     ) => Effect.Effect<ServiceAccessRevoke, Unreachable>
-    /** Retains `client`. Unauthenticated: no capability of ours, expired, or revoked. NotFound: it does not open that port. */
+    /** What a capability says. Unauthenticated: it is none of ours, or has expired. */
+    readonly recognise: (capability: string) => Effect.Effect<Claims, Unauthenticated | UnsupportedByRuntime>
+    /** Retains `client`. Unauthenticated: it was revoked. NotFound: it does not open that port. */
     readonly admit: (
-      capability: string,
+      claims: Claims,
       port: number,
       client: string
-    ) => Effect.Effect<Admission, Unauthenticated | NotFound | UnsupportedByRuntime | SandboxUnavailable>
+    ) => Effect.Effect<Admission, Unauthenticated | NotFound | SandboxUnavailable>
   }
 >()("atoll/serviceAccess/ServiceAccesses") {}

@@ -39,6 +39,9 @@ const isSame = ({ context }: AccessRecord, sandboxId: string, { requested_at, po
   context.ports.length === ports.length &&
   context.ports.every((port, at) => port === ports[at])
 
+const invalidCapability = () =>
+  new Unauthenticated({ message: "The capability is not valid, has expired, or was revoked. Ask for a new one." })
+
 const overStates = taggedStates(serviceAccessMachine, "over")
 const usableStates = taggedStates(serviceAccessMachine, "usable")
 
@@ -151,12 +154,14 @@ const make = Effect.gen(function* () {
       return { generationId: record.context.generationId, cleanup: seen ?? "unconfirmed" }
     }),
 
-    admit: Effect.fn("ServiceAccesses.admit")(function* (sealed, port, client) {
+    recognise: Effect.fn("ServiceAccesses.recognise")(function* (sealed) {
       if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
       const claims = yield* capabilities.open(sealed)
-      const invalidCapability = () =>
-        new Unauthenticated({ message: "The capability is not valid, has expired, or was revoked. Ask for a new one." })
       if (claims === null || !lastsAt(claims, yield* Clock.currentTimeMillis)) return yield* invalidCapability()
+      return claims
+    }),
+
+    admit: Effect.fn("ServiceAccesses.admit")(function* (claims, port, client) {
       const { actorId, accountId, sandboxId, generation } = claims
       if (!claims.ports.includes(port)) {
         return yield* new NotFound({ message: "The capability does not open that port." })
@@ -169,7 +174,8 @@ const make = Effect.gen(function* () {
         })
       )
       if (!usableStates.includes(attached.value)) return yield* invalidCapability()
-      return { actorId, accountId, sandboxId, generation, port, client }
+      const { generationId } = attached.context as ServiceAccessContext
+      return { actorId, generationId, accountId, sandboxId, generation, port, client }
     })
   })
 })

@@ -25,6 +25,7 @@ import startKeys from "./migrations/0024_start_keys.ts"
 import sandboxUses from "./migrations/0025_sandbox_uses.ts"
 import plainColumns from "./migrations/0026_plain_columns.ts"
 import money from "./migrations/0030_money.ts"
+import auditFields from "./migrations/0031_audit_fields.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -44,7 +45,8 @@ export const migrations: MigrationRecord = {
   "0024_start_keys": startKeys,
   "0025_sandbox_uses": sandboxUses,
   "0026_plain_columns": plainColumns,
-  "0030_money": money
+  "0030_money": money,
+  "0031_audit_fields": auditFields
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -60,7 +60,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
       )
       for (const event of found) {
         assert.strictEqual(event.sourceIp, "127.0.0.1")
-        assert.strictEqual(event.keyHint.length, 4)
+        assert.strictEqual(event.keyHint?.length, 4)
         assert.isBelow(Math.abs(Date.now() - Date.parse(event.at)), 10_000)
       }
     })
@@ -90,7 +90,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
       const { secret, id } = yield* Effect.promise(() => newKey(["usage:read"], randomUUID()))
       const ids = Array.from({ length: 250 }, (_, at) => `aud_${String(at).padStart(26, "0")}`)
       yield* sql`
-        insert into audit_events
+        insert into audit_events (id, account_id, at, api_key_id, key_hint, method, path, status, request_id, source_ip)
         select e, k.account_id, 1, k.id, k.hint, 'POST', '/x', 200, 'r', '::1'
         from api_keys k, unnest(${ids}::text[]) as e where k.id = ${id}`
       yield* Effect.promise(async () => {

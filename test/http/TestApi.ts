@@ -15,6 +15,7 @@ import type { Scope } from "../../schemas/Access.ts"
 import { Atoll } from "../../src/Atoll.ts"
 import { Accounts } from "../../src/account/Accounts.ts"
 import { ApiKeys } from "../../src/account/ApiKeys.ts"
+import { Audit } from "../../src/account/Audit.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
@@ -60,6 +61,8 @@ export class TestApi extends Context.Service<
     readonly newWorkspace: (key?: string) => Promise<string>
     /** A Sandbox that runs. */
     readonly newSandbox: (workspaceId: string, key?: string) => Promise<string>
+    /** Events of the audit log are written in groups: after this, those of all answers so far can be read. */
+    readonly auditWritten: () => Promise<void>
     /** A second process would look like this: its own leases, the same database. */
     readonly second: { readonly port: number }
   }
@@ -174,6 +177,7 @@ const make = (key: string, world: SimulatedWorld) =>
   Effect.gen(function* () {
     const { port } = portOf(yield* HttpServer.HttpServer)
     const second = yield* Second
+    const audit = yield* Audit
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
     const send = sendTo(port, key)
@@ -194,6 +198,7 @@ const make = (key: string, world: SimulatedWorld) =>
       send,
       raw: rawTo(port),
       second,
+      auditWritten: () => Effect.runPromise(audit.write),
       newKey: (scopes, name) =>
         Effect.runPromise(
           Effect.gen(function* () {

@@ -56,7 +56,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
         const accesses = yield* ServiceAccesses
         const grants = yield* ConnectionGrants
         const grant = grants.connect(made.endpointId)
-        const access = accesses.admit(made.capability, 5432, "client")
+        const access = Effect.flatMap(accesses.recognise(made.capability), (claims) =>
+          accesses.admit(claims, 5432, "client")
+        )
         const preview = previews.find(made.preview.id)
 
         clock.frozenAt = start + 30_000 - 1

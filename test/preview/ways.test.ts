@@ -274,7 +274,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
               await soon(() => found(life.previews.find(way.id)), isLive(way), `preview after ${step}`)
             }
             for (const way of model.accesses) {
-              const admitted = () => found(life.accesses.admit(way.id, 5432, "same"))
+              const admit = Effect.flatMap(life.accesses.recognise(way.id), (claims) =>
+                life.accesses.admit(claims, 5432, "same")
+              )
+              const admitted = () => found(admit)
               await soon(admitted, isLive(way), `access after ${step}`)
             }
             for (const way of model.grants) {

@@ -184,8 +184,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
           const claims = (yield* capabilities.open(live))!
           const sealing = yield* capabilities.newSealing
           const over = yield* capabilities.seal({ ...claims, expiresAt: Date.now() - 1 }, sealing)
-          assert.strictEqual((yield* Effect.flip(accesses.admit(over, 5432, "c")))._tag, "UNAUTHENTICATED")
-          assert.deepInclude(yield* accesses.admit(live, 5432, "c"), { sandboxId, port: 5432 })
+          assert.strictEqual((yield* Effect.flip(accesses.recognise(over)))._tag, "UNAUTHENTICATED")
+          const recognised = yield* accesses.recognise(live)
+          assert.deepInclude(yield* accesses.admit(recognised, 5432, "c"), { sandboxId, port: 5432 })
         }).pipe(Effect.provide(Capability.layer))
     )
   )

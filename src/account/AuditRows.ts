@@ -1,0 +1,151 @@
+/** Events of the audit log as rows: written in groups, read in pages. */
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { AuditSource, AuditTarget } from "../../schemas/Audit.ts"
+import { int4Column, int8Column, textColumn } from "../store/Columns.ts"
+
+export interface AuditEvent {
+  readonly id: string
+  readonly accountId: string
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly source: AuditSource
+  readonly action: string
+  readonly apiKeyId: string | null
+  /** Last 4 characters of the secret. */
+  readonly keyHint: string | null
+  readonly keyName: string | null
+  readonly method: string
+  /** Without the query, and without capabilities. */
+  readonly path: string
+  /** The Sandbox that it is about, or in which that is. */
+  readonly sandboxId: string | null
+  readonly targetType: AuditTarget | null
+  readonly targetId: string | null
+  readonly status: number
+  readonly errorCode: string | null
+  readonly requestId: string
+  /** The peer's address as the socket knows it. */
+  readonly sourceIp: string
+  readonly userAgent: string | null
+}
+
+/** Those that match all that is not null; `from` inclusive, `to` exclusive, both epoch milliseconds. */
+export interface AuditFilter {
+  readonly from: number | null
+  readonly to: number | null
+  readonly action: string | null
+  readonly sandboxId: string | null
+}
+
+/** The last event of the page before. */
+export interface AuditPosition {
+  readonly at: number
+  readonly id: string
+}
+
+interface Row {
+  readonly id: string
+  readonly account_id: string
+  readonly at: bigint
+  readonly source: AuditSource
+  readonly action: string
+  readonly api_key_id: string | null
+  readonly key_hint: string | null
+  readonly key_name: string | null
+  readonly method: string
+  readonly path: string
+  readonly sandbox_id: string | null
+  readonly target_type: AuditTarget | null
+  readonly target_id: string | null
+  readonly status: number
+  readonly error_code: string | null
+  readonly request_id: string
+  readonly source_ip: string
+  readonly user_agent: string | null
+}
+
+type Events = ReadonlyArray<AuditEvent>
+
+const text = (of: (event: AuditEvent) => string | null) => (events: Events) => textColumn(events.map(of))
+
+/** Each column: its type, and what events have in it. */
+const columns: ReadonlyArray<readonly [name: keyof Row, type: string, of: (events: Events) => unknown]> = [
+  ["id", "text", text(({ id }) => id)],
+  ["account_id", "text", text(({ accountId }) => accountId)],
+  ["at", "int8", (events) => int8Column(events.map(({ at }) => BigInt(at)))],
+  ["source", "text", text(({ source }) => source)],
+  ["action", "text", text(({ action }) => action)],
+  ["api_key_id", "text", text(({ apiKeyId }) => apiKeyId)],
+  ["key_hint", "text", text(({ keyHint }) => keyHint)],
+  ["key_name", "text", text(({ keyName }) => keyName)],
+  ["method", "text", text(({ method }) => method)],
+  ["path", "text", text(({ path }) => path)],
+  ["sandbox_id", "text", text(({ sandboxId }) => sandboxId)],
+  ["target_type", "text", text(({ targetType }) => targetType)],
+  ["target_id", "text", text(({ targetId }) => targetId)],
+  ["status", "int4", (events) => int4Column(events.map(({ status }) => status))],
+  ["error_code", "text", text(({ errorCode }) => errorCode)],
+  ["request_id", "text", text(({ requestId }) => requestId)],
+  ["source_ip", "text", text(({ sourceIp }) => sourceIp)],
+  ["user_agent", "text", text(({ userAgent }) => userAgent)]
+]
+
+const names = columns.map(([name]) => name).join(", ")
+
+const insertion = `insert into audit_events (${names})
+  select * from unnest(${columns.map(([, type], at) => `$${at + 1}::${type}[]`).join(", ")})
+  on conflict do nothing`
+
+/** An event that is there already stays as it is. */
+export const insertEvents = (sql: SqlClient.SqlClient, events: Events) =>
+  sql.unsafe(
+    insertion,
+    columns.map(([, , of]) => of(events))
+  )
+
+const eventOf = (row: Row): AuditEvent => ({
+  id: row.id,
+  accountId: row.account_id,
+  at: Number(row.at),
+  source: row.source,
+  action: row.action,
+  apiKeyId: row.api_key_id,
+  keyHint: row.key_hint,
+  keyName: row.key_name,
+  method: row.method,
+  path: row.path,
+  sandboxId: row.sandbox_id,
+  targetType: row.target_type,
+  targetId: row.target_id,
+  status: row.status,
+  errorCode: row.error_code,
+  requestId: row.request_id,
+  sourceIp: row.source_ip,
+  userAgent: row.user_agent
+})
+
+/**
+ * Newest first. Only conditions that are asked for are in the statement: each is then a bound of an index that has the rows in this order.
+ */
+export const selectEvents = (
+  sql: SqlClient.SqlClient,
+  accountId: string,
+  { from, to, action, sandboxId }: AuditFilter,
+  { limit, before }: { readonly limit: number; readonly before: AuditPosition | null }
+) => {
+  const parameters: Array<string | bigint> = []
+  const given = (value: string | bigint) => `$${parameters.push(value)}`
+  const conditions = [`account_id = ${given(accountId)}`]
+  if (action !== null) conditions.push(`action = ${given(action)}`)
+  if (sandboxId !== null) conditions.push(`sandbox_id = ${given(sandboxId)}`)
+  if (from !== null) conditions.push(`at >= ${given(BigInt(from))}::int8`)
+  if (to !== null) conditions.push(`at < ${given(BigInt(to))}::int8`)
+  if (before !== null) conditions.push(`(at, id) < (${given(BigInt(before.at))}::int8, ${given(before.id)}::text)`)
+  const rows = sql.unsafe<Row>(
+    `select ${names} from audit_events where ${conditions.join(" and ")}
+     order by at desc, id desc limit ${given(BigInt(limit))}::int8`,
+    parameters
+  )
+  return Effect.map(rows, (found) => found.map(eventOf))
+}

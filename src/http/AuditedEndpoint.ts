@@ -1,0 +1,84 @@
+/**
+ * What the audit log says of the calls of an endpoint: the action, what they are about, and their path with nothing secret in it.
+ *
+ * Worked out from the endpoint's own path, once for each endpoint. A segment of a request's path is shown only where an id of that form
+ * belongs; anything else (a capability, a key that was pasted into a URL) is shown as its name in braces.
+ */
+import { Context, Schema } from "effect"
+import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
+import { ReadOnly, ReadsContent } from "../../schemas/Access.ts"
+import { Api } from "../../schemas/Api.ts"
+import { type AuditTarget, gatewayActions, operatorCommands, unknownAction } from "../../schemas/Audit.ts"
+import { EndpointId, OperationId, SandboxId, ServiceAccessId, WorkspaceId } from "../../schemas/Identifiers.ts"
+import { ProcessId } from "../../schemas/Process.ts"
+
+interface Collection {
+  readonly type: AuditTarget
+  /** Null: what follows it is never shown. */
+  readonly isId: ((segment: string) => boolean) | null
+}
+
+/** By the segment that stands before an id, or that something is posted to. */
+const collections: Readonly<Record<string, Collection>> = {
+  auth: { type: "apiKey", isId: null },
+  workspaces: { type: "workspace", isId: Schema.is(WorkspaceId) },
+  sandboxes: { type: "sandbox", isId: Schema.is(SandboxId) },
+  operations: { type: "operation", isId: Schema.is(OperationId) },
+  processes: { type: "process", isId: Schema.is(ProcessId) },
+  // A preview's id is a capability.
+  previews: { type: "preview", isId: null },
+  services: { type: "serviceAccess", isId: Schema.is(ServiceAccessId) },
+  "cooperative-connection": { type: "connectionGrant", isId: Schema.is(EndpointId) }
+}
+
+export interface AuditedPath {
+  readonly path: string
+  readonly sandboxId: string | null
+  readonly targetType: AuditTarget | null
+  readonly targetId: string | null
+}
+
+export interface AuditedEndpoint {
+  readonly action: string
+  /** @param path A path that this endpoint was found by. */
+  readonly read: (path: string) => AuditedPath
+}
+
+/** It changes something; or it gives out content, or what opens a Sandbox. */
+const isAudited = (endpoint: HttpApiEndpoint.Top): boolean =>
+  Context.get(endpoint.annotations, ReadsContent) ||
+  (endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly))
+
+/** Null for one whose calls leave no event. */
+export const auditedEndpoint = (endpoint: HttpApiEndpoint.Top): AuditedEndpoint | null => {
+  if (!isAudited(endpoint)) return null
+  const template = endpoint.path.split("/")
+  const collectionAt = (at: number): Collection | undefined => collections[template[at] ?? ""]
+  const targetAt = template.findLastIndex((_, at) => collectionAt(at) !== undefined)
+  const target = collectionAt(targetAt)?.type ?? null
+  return {
+    action: endpoint.identifier,
+    read: (path) => {
+      const given = path.split("/")
+      const idAt = (at: number): string | null => {
+        const segment = template[at]?.startsWith(":") ? given[at] : undefined
+        return segment !== undefined && collectionAt(at - 1)?.isId?.(segment) ? segment : null
+      }
+      const shown = template.map((word, at) => (word.startsWith(":") ? (idAt(at) ?? `{${word.slice(1)}}`) : word))
+      return {
+        path: shown.join("/"),
+        sandboxId: idAt(template.indexOf("sandboxes") + 1),
+        targetType: target,
+        targetId: idAt(targetAt + 1)
+      }
+    }
+  }
+}
+
+const endpointNames: Array<string> = []
+HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => void endpointNames.push(endpoint.identifier) })
+
+/** All that an event's action can be, and the endpoints that leave none: to ask for those is no mistake of spelling. */
+export const knownActions: ReadonlyArray<string> = [
+  ...new Set([...endpointNames, ...gatewayActions, ...Object.keys(operatorCommands), unknownAction])
+]

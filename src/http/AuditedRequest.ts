@@ -1,0 +1,61 @@
+/** Whose request it is and what it is about, for the audit log, which is written from outside of its handler. Only calls that it wants are kept. */
+import type { IncomingMessage } from "node:http"
+import type { HttpServerRequest } from "effect/http"
+import type { Audit } from "../account/Audit.ts"
+import type { Credential } from "../account/Authentication.ts"
+import { plainAddress } from "../gateway/peerAddress.ts"
+import type { AuditedEndpoint } from "./AuditedEndpoint.ts"
+import { requestIdOf } from "./RequestId.ts"
+import { pathOf } from "./RequestTarget.ts"
+
+interface Noted {
+  readonly credential: Credential
+  readonly endpoint: AuditedEndpoint
+  /** What its path does not say. */
+  targetId: string | null
+}
+
+const noted = new WeakMap<IncomingMessage, Noted>()
+
+/** Before anything refuses the call. */
+export const noteCaller = (request: IncomingMessage, credential: Credential, endpoint: AuditedEndpoint): void => {
+  noted.set(request, { credential, endpoint, targetId: null })
+}
+
+/** For a handler whose call makes something, or whose target is not in its path: the id, which must be no capability. */
+export const noteTarget = (request: HttpServerRequest.HttpServerRequest, targetId: string): void => {
+  const known = noted.get(request.source as IncomingMessage)
+  if (known !== undefined) known.targetId = targetId
+}
+
+/** Into the audit log, if the request has a caller that was noted. `errorCode`: of the Error body that answers it. */
+export const auditRequest = (
+  audit: Audit["Service"],
+  request: IncomingMessage,
+  status: number,
+  errorCode: string | null
+): void => {
+  const known = noted.get(request)
+  if (known === undefined) return
+  const { credential, endpoint } = known
+  const { path, sandboxId, targetType, targetId } = endpoint.read(pathOf(request) ?? "")
+  const target = targetId ?? known.targetId
+  audit.note({
+    accountId: credential.accountId,
+    source: "api",
+    action: endpoint.action,
+    apiKeyId: credential.apiKeyId,
+    keyHint: credential.hint,
+    keyName: credential.name,
+    method: request.method ?? "",
+    path,
+    sandboxId: sandboxId ?? (targetType === "sandbox" ? target : null),
+    targetType,
+    targetId: target,
+    status,
+    errorCode,
+    requestId: requestIdOf(request),
+    sourceIp: plainAddress(request.socket.remoteAddress),
+    userAgent: request.headers["user-agent"] ?? null
+  })
+}
