@@ -97,9 +97,7 @@ const auditQuery = {
   action: Schema.optionalKey(
     Schema.String.annotate({ description: "Only these: an operationId, or another of the actions that events have." })
   ),
-  sandboxId: Schema.optionalKey(
-    SandboxId.annotate({ description: "Only calls about this Sandbox and what is in it, its creation included." })
-  )
+  sandboxId: Schema.optionalKey(SandboxId)
 }
 
 export class AuditGroup extends HttpApiGroup.make("audit")
@@ -117,12 +115,12 @@ export class AuditGroup extends HttpApiGroup.make("audit")
           description: [
             "Every call that changes something, or that reads the content of a Sandbox or what opens it, whatever its outcome: refused ones (400, 402, 403, 404, 409, 429, …) and those whose outcome is unknown too.",
             "",
-            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, readOperationOutput, readLogs. lookUpServiceAccess, since it hands a capability out. Lists, states and metadata leave no event.",
+            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, readOperationOutput, readLogs. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
             "- Each tunnel (openTunnel) and each SSH connection (openSshSession) that a capability or a grant opened, or that was refused after it was recognised. What goes through them, and visits of previews, leave none.",
             "- What the operator did to the account on the command line.",
             "- Not what cannot be told whose it is: 401, and paths and methods that do not exist.",
             "",
-            "Bodies, queries and secrets never stand in it. An event appears within about a second of its answer, stays when the thing it was about is gone, and is kept for 90 days (a setting). An action that is not known is 400."
+            "Filters are optional and all must match; sandboxId: calls about that Sandbox and what is in it, its creation included. Bodies, queries and secrets never stand in it. An event appears within about a second of its answer, stays when the thing it was about is gone, and is kept for 90 days (a setting). An action that is not known is 400."
           ].join("\n")
         })
       )

@@ -1,7 +1,7 @@
 /** Cooperative connection: some seconds in which SSH connections to a running Sandbox may be opened. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, ReadOnly, RequiredScope } from "./Access.ts"
+import { Authorized, ReadOnly, ReadsContent, RequiredScope } from "./Access.ts"
 import {
   InvalidRequest,
   NotFound,
@@ -78,6 +78,7 @@ export class CooperativeGroup extends HttpApiGroup.make("cooperative")
     })
       .annotate(RequiredScope, "sandbox:execute")
       .annotate(ReadOnly, true)
+      .annotate(ReadsContent, true)
       .annotateMerge(
         OpenApi.annotations({
           identifier: "regrantConnection",
