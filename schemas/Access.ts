@@ -1,7 +1,14 @@
 /** Who may call an endpoint, and what it reads of a body. The HTTP layer does these checks before it decodes anything. */
 import { Context, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
-import { Internal, InvalidRequest, ScopeRequired, ServiceUnavailable, Unauthenticated } from "./Errors.ts"
+import {
+  AccountSuspended,
+  Internal,
+  InvalidRequest,
+  ScopeRequired,
+  ServiceUnavailable,
+  Unauthenticated
+} from "./Errors.ts"
 
 /** @source contract.md "Authentication" */
 export const scopes = [
@@ -40,6 +47,8 @@ export class Caller extends Context.Service<
     /** Last 4 characters of the secret. */
     readonly keyHint: string
     readonly scopes: ReadonlySet<string>
+    /** The instant (epoch milliseconds) from which the account has no credit left, by present knowledge; null: none is in sight. */
+    readonly exhaustedAt: number | null
     /** As in X-Request-Id. */
     readonly requestId: string
   }
@@ -48,7 +57,7 @@ export class Caller extends Context.Service<
 /** Authenticates, checks scope, media type and size, and answers every failure with the Error body. */
 export class Authorized extends HttpApiMiddleware.Service<Authorized, { provides: Caller }>()(
   "atoll/schemas/Authorized",
-  { error: [InvalidRequest, Unauthenticated, ScopeRequired, Internal, ServiceUnavailable] }
+  { error: [InvalidRequest, Unauthenticated, ScopeRequired, AccountSuspended, Internal, ServiceUnavailable] }
 ) {}
 
 /** The same without a key: for the one endpoint that needs none. */

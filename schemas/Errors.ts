@@ -64,6 +64,13 @@ export class ScopeRequired extends Schema.TaggedError<ScopeRequired>()(
   { httpApiStatus: 403 }
 ) {}
 
+/** Of every endpoint, whatever the key may. */
+export class AccountSuspended extends Schema.TaggedError<AccountSuspended>()(
+  "ACCOUNT_SUSPENDED",
+  plain("The account is suspended. Nothing of it is lost; ask the operator of this service to resume it."),
+  { httpApiStatus: 403 }
+) {}
+
 export class NotFound extends Schema.TaggedError<NotFound>()(
   "NOT_FOUND",
   plain("There is no such resource in this account."),
@@ -283,6 +290,7 @@ export const errors = {
   UNAUTHENTICATED: Unauthenticated,
   CREDIT_EXHAUSTED: CreditExhausted,
   SCOPE_REQUIRED: ScopeRequired,
+  ACCOUNT_SUSPENDED: AccountSuspended,
   NOT_FOUND: NotFound,
   METHOD_NOT_ALLOWED: MethodNotAllowed,
   EXECUTION_TIMEOUT: ExecutionTimeout,

@@ -125,7 +125,6 @@ const pathQuery = { path: FilePath }
 const reached = [
   InvalidRequest,
   InvalidPath,
-  CreditExhausted,
   NotFound,
   NotADirectory,
   PayloadTooLarge,
@@ -133,6 +132,9 @@ const reached = [
   SandboxUnavailable,
   RuntimeUnavailable
 ] as const
+
+/** What any call that writes may meet. */
+const written = [...reached, CreditExhausted] as const
 
 const octetStream = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" }))
 
@@ -187,7 +189,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
       query: pathQuery,
       payload: octetStream,
       success: HttpApiSchema.NoContent,
-      error: [...reached, IsADirectory, StorageFull, UnsupportedMediaType]
+      error: [...written, IsADirectory, StorageFull, UnsupportedMediaType]
     })
       .annotate(RequiredScope, "sandbox:execute")
       .annotateMerge(
@@ -204,7 +206,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
       payload: EditFileRequest,
       success: EditFileResponse,
       error: [
-        ...reached,
+        ...written,
         IsADirectory,
         TextNotFound,
         TextAmbiguous,
@@ -250,7 +252,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
       query: pathQuery,
       payload: CreateDirectoryRequest,
       success: HttpApiSchema.NoContent,
-      error: [...reached, AlreadyExists, StorageFull, UnsupportedMediaType]
+      error: [...written, AlreadyExists, StorageFull, UnsupportedMediaType]
     })
       .annotate(RequiredScope, "sandbox:execute")
       .annotate(OptionalBody, true)
@@ -260,7 +262,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
       query: pathQuery,
       payload: RenameFileRequest,
       success: HttpApiSchema.NoContent,
-      error: [...reached, DestinationExists, DirectoryNotEmpty, IsADirectory, StorageFull, UnsupportedMediaType]
+      error: [...written, DestinationExists, DirectoryNotEmpty, IsADirectory, StorageFull, UnsupportedMediaType]
     })
       .annotate(RequiredScope, "sandbox:execute")
       .annotateMerge(

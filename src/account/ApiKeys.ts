@@ -18,9 +18,11 @@ export interface ApiKey {
   /** Last 4 characters of the secret. */
   readonly hint: string
   readonly scopes: ReadonlyArray<Scope>
-  /** Epoch milliseconds, as are the other two. */
+  /** Epoch milliseconds, as are the other three. */
   readonly createdAt: number
   readonly lastUsedAt: number | null
+  /** It is refused from then on. */
+  readonly expiresAt: number | null
   readonly revokedAt: number | null
 }
 
@@ -32,6 +34,7 @@ export interface KeyRow {
   readonly scopes: ReadonlyArray<Scope>
   readonly created_at: bigint
   readonly last_used_at: bigint | null
+  readonly expires_at: bigint | null
   readonly revoked_at: bigint | null
 }
 
@@ -45,6 +48,7 @@ export const keyOf = (row: KeyRow): ApiKey => ({
   scopes: row.scopes,
   createdAt: Number(row.created_at),
   lastUsedAt: instant(row.last_used_at),
+  expiresAt: instant(row.expires_at),
   revokedAt: instant(row.revoked_at)
 })
 
@@ -52,18 +56,22 @@ export class SecretUnusable extends Schema.TaggedError<SecretUnusable>()("Secret
   message: Schema.String
 }) {}
 
-const columns = "id, account_id, name, hint, scopes, created_at, last_used_at, revoked_at"
+const columns = "id, account_id, name, hint, scopes, created_at, last_used_at, expires_at, revoked_at"
 const bootstrapAccount = "default"
+
+interface NewKey {
+  readonly accountId: string
+  readonly name: string
+  readonly scopes: ReadonlyArray<Scope>
+  /** Epoch milliseconds; absent: never. */
+  readonly expiresAt?: number | null
+}
 
 export class ApiKeys extends Context.Service<
   ApiKeys,
   {
     /** `secret` is known here and never again. */
-    readonly create: (options: {
-      readonly accountId: string
-      readonly name: string
-      readonly scopes: ReadonlyArray<Scope>
-    }) => Effect.Effect<{ readonly key: ApiKey; readonly secret: string }>
+    readonly create: (options: NewKey) => Effect.Effect<{ readonly key: ApiKey; readonly secret: string }>
     /** Oldest first, revoked ones included. */
     readonly list: (accountId: string | null) => Effect.Effect<ReadonlyArray<ApiKey>>
     readonly get: (keyId: string) => Effect.Effect<ApiKey | null>
@@ -78,14 +86,11 @@ export class ApiKeys extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const insert = Effect.fnUntraced(function* (
-        secret: string,
-        options: { readonly accountId: string; readonly name: string; readonly scopes: ReadonlyArray<Scope> }
-      ) {
+      const insert = Effect.fnUntraced(function* (secret: string, options: NewKey) {
         const now = yield* Clock.currentTimeMillis
         const rows = yield* sql.unsafe<KeyRow>(
-          `insert into api_keys (id, account_id, name, secret_sha256, hint, scopes, created_at)
-           values ($1, $2, $3, $4, $5, $6, $7)
+          `insert into api_keys (id, account_id, name, secret_sha256, hint, scopes, created_at, expires_at)
+           values ($1, $2, $3, $4, $5, $6, $7, $8)
            on conflict (secret_sha256) do nothing
            returning ${columns}`,
           [
@@ -95,17 +100,14 @@ export class ApiKeys extends Context.Service<
             sha256Of(secret),
             hintOf(secret),
             [...options.scopes],
-            BigInt(now)
+            BigInt(now),
+            options.expiresAt === undefined || options.expiresAt === null ? null : BigInt(options.expiresAt)
           ]
         )
         return rows[0] === undefined ? null : keyOf(rows[0])
       })
 
-      const create = Effect.fn("ApiKeys.create")(function* (options: {
-        readonly accountId: string
-        readonly name: string
-        readonly scopes: ReadonlyArray<Scope>
-      }) {
+      const create = Effect.fn("ApiKeys.create")(function* (options: NewKey) {
         const secret = newSecret()
         const key = yield* insert(secret, options)
         return key === null ? yield* Effect.die("two equal secrets of 256 random bits") : { key, secret }

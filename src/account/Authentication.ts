@@ -1,5 +1,5 @@
-/** Who asks: from the secret of a request to its key, at the cost of one query per key and lease. */
-import { Context, Effect, Layer } from "effect"
+/** Who asks: from the secret of a request to its key and its account, at the cost of one query per key and lease. */
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Unauthenticated } from "../../schemas/Errors.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
@@ -8,13 +8,17 @@ import { leaseClock, leaseMs } from "./KeyLease.ts"
 import { keyLookUps } from "./KeyLookUps.ts"
 import { KeyUse } from "./KeyUse.ts"
 
-/** What a request needs to know of its key. */
+/** What a request needs to know of its key, and of the key's account. Instants are epoch milliseconds. */
 export interface Credential {
   readonly apiKeyId: string
   readonly accountId: string
   readonly hint: string
   readonly name: string
   readonly scopes: ReadonlySet<string>
+  readonly expiresAt: number | null
+  readonly isSuspended: boolean
+  /** From then on the account has no credit, by present knowledge; null: no end of it is in sight. */
+  readonly exhaustedAt: number | null
 }
 
 interface Lease {
@@ -32,12 +36,31 @@ interface Row {
   readonly hint: string
   readonly name: string
   readonly scopes: ReadonlyArray<string>
+  readonly expires_at: bigint | null
+  readonly is_suspended: boolean
+  readonly exhausted_at: bigint | null
 }
+
+const instant = (value: bigint | null): number | null => (value === null ? null : Number(value))
+
+const credentialOf = (row: Row): Credential => ({
+  apiKeyId: row.id,
+  accountId: row.account_id,
+  hint: row.hint,
+  name: row.name,
+  scopes: new Set(row.scopes),
+  expiresAt: instant(row.expires_at),
+  isSuspended: row.is_suspended,
+  exhaustedAt: instant(row.exhausted_at)
+})
+
+const expired = () =>
+  new Unauthenticated({ message: "This API key has expired. Use another one, or ask for a new one." })
 
 export class Authentication extends Context.Service<
   Authentication,
   {
-    /** The live key with this secret. */
+    /** The live key with this secret, whatever the state of its account. */
     readonly authenticate: (secret: string) => Effect.Effect<Credential, Unauthenticated>
   }
 >()("atoll/account/Authentication") {
@@ -53,22 +76,13 @@ export class Authentication extends Context.Service<
       const read = Effect.fnUntraced(function* (hashes: ReadonlyArray<string>) {
         const since = leaseClock()
         const rows = yield* sql.unsafe<Row>(
-          `select secret_sha256, id, account_id, hint, name, scopes from api_keys
-           where secret_sha256 = any($1::text[]) and revoked_at is null`,
+          `select k.secret_sha256, k.id, k.account_id, k.hint, k.name, k.scopes, k.expires_at,
+                  a.suspended_at is not null as is_suspended, a.exhausted_at
+           from api_keys k join accounts a on a.id = k.account_id
+           where k.secret_sha256 = any($1::text[]) and k.revoked_at is null`,
           [hashes as Array<string>]
         )
-        const found = new Map(
-          rows.map((row): [string, Credential] => [
-            row.secret_sha256,
-            {
-              apiKeyId: row.id,
-              accountId: row.account_id,
-              hint: row.hint,
-              name: row.name,
-              scopes: new Set(row.scopes)
-            }
-          ])
-        )
+        const found = new Map(rows.map((row): [string, Credential] => [row.secret_sha256, credentialOf(row)]))
         for (const sha256 of hashes) {
           const credential = found.get(sha256)
           if (credential === undefined) leases.delete(sha256)
@@ -81,20 +95,30 @@ export class Authentication extends Context.Service<
       const ofKnown = yield* keyLookUps(read)
       const ofUnknown = yield* keyLookUps(read)
 
+      const used = (credential: Credential): Effect.Effect<Credential> => {
+        use.note(credential.apiKeyId)
+        return Effect.succeed(credential)
+      }
+
+      /** An expiry holds from its instant on, however fresh the lease. */
+      const unexpired = (credential: Credential): Effect.Effect<Credential, Unauthenticated> => {
+        const { expiresAt } = credential
+        return expiresAt === null
+          ? used(credential)
+          : Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              now < expiresAt ? used(credential) : Effect.fail(expired())
+            )
+      }
+
       const authenticate = (secret: string): Effect.Effect<Credential, Unauthenticated> => {
         if (!isSecret(secret)) return Effect.fail(new Unauthenticated())
         const sha256 = sha256Of(secret)
         const lease = leases.get(sha256)
-        if (lease !== undefined && leaseClock() - lease.since < leaseMs) {
-          use.note(lease.credential.apiKeyId)
-          return Effect.succeed(lease.credential)
-        }
+        if (lease !== undefined && leaseClock() - lease.since < leaseMs) return unexpired(lease.credential)
         const lookUp = lease === undefined ? ofUnknown : ofKnown
-        return Effect.flatMap(lookUp(sha256), (credential): Effect.Effect<Credential, Unauthenticated> => {
-          if (credential === undefined) return Effect.fail(new Unauthenticated())
-          use.note(credential.apiKeyId)
-          return Effect.succeed(credential)
-        })
+        return Effect.flatMap(lookUp(sha256), (credential) =>
+          credential === undefined ? Effect.fail(new Unauthenticated()) : unexpired(credential)
+        )
       }
 
       return { authenticate }

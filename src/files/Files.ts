@@ -7,6 +7,7 @@ import type { Readable } from "node:stream"
 import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import {
   type AlreadyExists,
+  type CreditExhausted,
   type CursorStale,
   type DestinationExists,
   type DirectoryNotEmpty,
@@ -25,6 +26,7 @@ import {
 } from "../../schemas/Errors.ts"
 import type { EditFileRequest, EditFileResponse, FileList, FileStat, FileStatResponse } from "../../schemas/Files.ts"
 import { WorkspacePath } from "../../schemas/WorkspacePath.ts"
+import { requireCredit } from "../account/Credit.ts"
 import type { ActorHost } from "../actor/ActorHost.ts"
 import type { Settings } from "../Config.ts"
 import type * as Guest from "../runtime/Guest.ts"
@@ -41,6 +43,8 @@ import { inContract, unavailable } from "./FileErrors.ts"
 /** One path in one Sandbox, as its account asks for it. */
 export interface FileAddress {
   readonly accountId: string
+  /** From then on (epoch milliseconds) the account has no credit, and writes are refused; null: no end of it is in sight. */
+  readonly exhaustedAt: number | null
   readonly sandboxId: string
   /** As the client sent it, not checked yet. */
   readonly path: string
@@ -59,6 +63,9 @@ export interface FileRange {
 /** What any call may answer. */
 type Common = InvalidPath | NotFound | NotADirectory | SandboxUnavailable | RuntimeUnavailable
 
+/** What any call that writes may answer; removing is none of them. */
+type Write = Common | CreditExhausted
+
 export class Files extends Context.Service<
   Files,
   {
@@ -71,13 +78,13 @@ export class Files extends Context.Service<
     readonly write: <E>(
       at: FileAddress,
       body: Guest.FileUpload<E>
-    ) => Effect.Effect<void, E | Common | IsADirectory | PayloadTooLarge | StorageFull>
+    ) => Effect.Effect<void, E | Write | IsADirectory | PayloadTooLarge | StorageFull>
     readonly edit: (
       at: FileAddress,
       edit: EditFileRequest
     ) => Effect.Effect<
       EditFileResponse,
-      | Common
+      | Write
       | InvalidRequest
       | IsADirectory
       | PayloadTooLarge
@@ -93,11 +100,11 @@ export class Files extends Context.Service<
     readonly createDirectory: (
       at: FileAddress,
       options: { readonly recursive: boolean }
-    ) => Effect.Effect<void, Common | AlreadyExists | StorageFull>
+    ) => Effect.Effect<void, Write | AlreadyExists | StorageFull>
     readonly rename: (
       at: FileAddress,
       to: { readonly destination: string; readonly overwrite: boolean }
-    ) => Effect.Effect<void, Common | DestinationExists | DirectoryNotEmpty | IsADirectory | StorageFull>
+    ) => Effect.Effect<void, Write | DestinationExists | DirectoryNotEmpty | IsADirectory | StorageFull>
     readonly remove: (
       at: FileAddress,
       options: { readonly recursive: boolean }
@@ -137,11 +144,11 @@ const make = Effect.gen(function* () {
   const key = yield* serverKey("file-cursor")
   const running = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
-  /** The files of the Sandbox that `at` names, once it is known to be the caller's and to run. */
-  const filesAt = Effect.fnUntraced(
-    function* ({ accountId, sandboxId, path }: FileAddress) {
+  /** The files of the Sandbox that `at` names, to write there, once it is known to be the caller's, to be paid for, and to run. */
+  const writableAt = Effect.fnUntraced(
+    function* ({ accountId, exhaustedAt, sandboxId, path }: FileAddress) {
       yield* checked(path)
-      const { generation } = yield* runningSandbox(accountId, sandboxId)
+      const { generation } = yield* runningSandbox(accountId, sandboxId, requireCredit(exhaustedAt))
       return (yield* runtime.guest(sandboxId, generation)).files
     },
     Effect.provideContext(running),
@@ -151,9 +158,18 @@ const make = Effect.gen(function* () {
     })
   )
 
+  /** The same to read or to remove, which is never refused for want of credit. */
+  const filesAt = (at: FileAddress) =>
+    Effect.catchTag(writableAt({ ...at, exhaustedAt: null }), "CREDIT_EXHAUSTED", Effect.die)
+
   const inUse = <A, E, R>(effect: Effect.Effect<A, E, R>, { sandboxId }: FileAddress) => uses.during(sandboxId)(effect)
 
-  const bindingOf = (kind: CursorBinding["kind"], at: FileAddress): CursorBinding => ({ kind, ...at })
+  const bindingOf = (kind: CursorBinding["kind"], { accountId, sandboxId, path }: FileAddress): CursorBinding => ({
+    kind,
+    accountId,
+    sandboxId,
+    path
+  })
 
   return Files.of({
     stat: Effect.fn("Files.stat")(function* (at) {
@@ -176,13 +192,13 @@ const make = Effect.gen(function* () {
     }),
 
     write: Effect.fn("Files.write")(function* (at, body) {
-      const files = yield* filesAt(at)
+      const files = yield* writableAt(at)
       yield* changeBegins
       yield* files.write(at.path, body).pipe(inContract("IS_A_DIRECTORY", "PAYLOAD_TOO_LARGE", "STORAGE_FULL"))
     }, inUse),
 
     edit: Effect.fn("Files.edit")(function* (at, edit) {
-      const files = yield* filesAt(at)
+      const files = yield* writableAt(at)
       yield* changeBegins
       const edited = yield* files
         .edit(at.path, edit)
@@ -216,14 +232,14 @@ const make = Effect.gen(function* () {
     }, inUse),
 
     createDirectory: Effect.fn("Files.createDirectory")(function* (at, options) {
-      const files = yield* filesAt(at)
+      const files = yield* writableAt(at)
       yield* changeBegins
       yield* files.createDirectory(at.path, options).pipe(inContract("ALREADY_EXISTS", "STORAGE_FULL"))
     }, inUse),
 
     rename: Effect.fn("Files.rename")(function* (at, { destination, overwrite }) {
       yield* checked(destination)
-      const files = yield* filesAt(at)
+      const files = yield* writableAt(at)
       yield* changeBegins
       yield* files
         .rename(at.path, destination, { overwrite })

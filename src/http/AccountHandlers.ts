@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
-import { workspacesPerAccount } from "../../schemas/Limits.ts"
+import { accountLimits } from "../account/AccountLimits.ts"
 import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
 import { KeyUse } from "../account/KeyUse.ts"
@@ -19,7 +19,7 @@ export const AccountHandlers = {
       const accounts = yield* Accounts
       const keys = yield* ApiKeys
       const use = yield* KeyUse
-      const { sandboxesPerAccount, workspaceStorageBytes } = yield* Settings
+      const settings = yield* Settings
       return handlers
         .handle(
           "getMe",
@@ -29,7 +29,12 @@ export const AccountHandlers = {
             if (account === null || key === null) return yield* Effect.die("an authenticated key has no account")
             const lastUsedAt = use.unwritten(apiKeyId) ?? key.lastUsedAt
             return {
-              account: { ...account, createdAt: timestamp(account.createdAt) },
+              account: {
+                id: account.id,
+                name: account.name,
+                email: account.email,
+                createdAt: timestamp(account.createdAt)
+              },
               apiKey: {
                 id: key.id,
                 name: key.name,
@@ -38,7 +43,7 @@ export const AccountHandlers = {
                 createdAt: timestamp(key.createdAt),
                 lastUsedAt: lastUsedAt === null ? null : timestamp(lastUsedAt)
               },
-              limits: { workspaces: workspacesPerAccount, sandboxes: sandboxesPerAccount, workspaceStorageBytes }
+              limits: accountLimits(account.limits, settings)
             }
           })
         )

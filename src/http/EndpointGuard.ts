@@ -10,7 +10,13 @@ import { Cause, Context, Effect, Layer, SchemaAST } from "effect"
 import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { Authorized, Caller, Open, OptionalBody, ReadOnly, RequiredScope } from "../../schemas/Access.ts"
-import { type ContractError, ScopeRequired, Unauthenticated, UnsupportedMediaType } from "../../schemas/Errors.ts"
+import {
+  AccountSuspended,
+  type ContractError,
+  ScopeRequired,
+  Unauthenticated,
+  UnsupportedMediaType
+} from "../../schemas/Errors.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
 import { ChangeWitness } from "../store/Change.ts"
@@ -105,8 +111,11 @@ const callerOf = (credential: Credential, requestId: string): Caller["Service"] 
   apiKeyId: credential.apiKeyId,
   keyHint: credential.hint,
   scopes: credential.scopes,
+  exhaustedAt: credential.exhaustedAt,
   requestId
 })
+
+const suspended = Effect.fail(new AccountSuspended())
 
 const guard = (authentication: Authentication["Service"], handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
   const scope = Context.get(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
@@ -128,6 +137,7 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
     if (secret === undefined) return Effect.fail(new Unauthenticated())
     return Effect.flatMap(authentication.authenticate(secret), (credential) => {
       if (audited !== null) noteCaller(nodeRequest(request), credential, audited)
+      if (credential.isSuspended) return suspended
       if (!credential.scopes.has(scope)) return denied
       const caller = callerOf(credential, requestIdOf(nodeRequest(request)))
       if (kind === "none") {

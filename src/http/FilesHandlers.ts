@@ -28,9 +28,9 @@ const isEncoded = (url: string): boolean => {
 }
 
 const addressOf = ({ params, query, request }: FileRequest): Effect.Effect<FileAddress, InvalidPath, Caller> =>
-  Effect.flatMap(Caller, ({ accountId }) =>
+  Effect.flatMap(Caller, ({ accountId, exhaustedAt }) =>
     isEncoded(request.url)
-      ? Effect.succeed({ accountId, sandboxId: params.id, path: query.path })
+      ? Effect.succeed({ accountId, exhaustedAt, sandboxId: params.id, path: query.path })
       : Effect.fail(
           new InvalidPath({
             message: "The query is not percent-encoded UTF-8. A name's other bytes are U+10FE00 + byte."

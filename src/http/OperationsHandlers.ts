@@ -17,8 +17,8 @@ export const OperationsHandlers = {
       const operations = yield* Operations
       return handlers
         .handle("execute", ({ params, payload }) =>
-          Effect.flatMap(Caller, ({ accountId, requestId }) =>
-            Effect.map(operations.execute(accountId, params.id, payload, { requestId }), (result) =>
+          Effect.flatMap(Caller, ({ accountId, requestId, exhaustedAt }) =>
+            Effect.map(operations.execute(accountId, params.id, payload, { requestId, exhaustedAt }), (result) =>
               jsonAnswer<{ readonly result: ExecutionResult }>({ result })
             )
           )
@@ -26,9 +26,10 @@ export const OperationsHandlers = {
         .handle(
           "startOperation",
           Effect.fnUntraced(function* ({ params, headers, payload, request }) {
-            const { accountId, requestId } = yield* Caller
+            const { accountId, requestId, exhaustedAt } = yield* Caller
             const operation = yield* operations.start(accountId, params.id, {
               requestId,
+              exhaustedAt,
               idempotencyKey: headers["idempotency-key"],
               fingerprint: yield* fingerprintOf(request),
               request: payload

@@ -72,10 +72,11 @@ export const SandboxesHandlers = {
         .handle(
           "startSandbox",
           ({ params, headers }) =>
-            Effect.flatMap(Caller, ({ accountId, requestId }) =>
+            Effect.flatMap(Caller, ({ accountId, requestId, exhaustedAt }) =>
               Effect.map(
                 sandboxes.start(accountId, params.id, {
                   requestId,
+                  exhaustedAt,
                   idempotencyKey: headers["idempotency-key"] ?? null
                 }),
                 (sandbox) => ({ sandbox })

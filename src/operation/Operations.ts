@@ -1,6 +1,7 @@
 /**
  * The commands and operations of an account's Sandboxes: what the HTTP handlers ask for, and nothing of HTTP.
  *
+ * `exhaustedAt` is the instant (epoch milliseconds) from which the account has no credit; null: no end of it is in sight.
  * A Sandbox or operation of another account is NOT_FOUND; a malformed cursor is INVALID_REQUEST with the path `["cursor"]`.
  *
  * @source contract.md "Commands and operations", contract-details.md "Shapes", "Fine print"
@@ -37,7 +38,7 @@ export class Operations extends Context.Service<
       accountId: string,
       sandboxId: string,
       request: ExecuteRequest,
-      options: { readonly requestId: string }
+      options: { readonly requestId: string; readonly exhaustedAt: number | null }
     ) => Effect.Effect<ExecutionResult, Unreachable | CreditExhausted | ExecutionTimeout | InvalidRequest>
     /** `fingerprint` is the SHA-256 of method, path and canonical JSON body. */
     readonly start: (
@@ -45,6 +46,7 @@ export class Operations extends Context.Service<
       sandboxId: string,
       options: {
         readonly requestId: string
+        readonly exhaustedAt: number | null
         readonly idempotencyKey: string
         readonly fingerprint: string
         readonly request: StartOperationRequest

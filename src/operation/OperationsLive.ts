@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import { IdempotencyConflict, NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
 import { millisecondsOf } from "../../schemas/Seconds.ts"
+import { requireCredit } from "../account/Credit.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
@@ -45,8 +46,8 @@ const make = Effect.gen(function* () {
     })
   )
 
-  const findRunning = (accountId: string, sandboxId: string) =>
-    runningSandbox(accountId, sandboxId).pipe(
+  const findRunning = (accountId: string, sandboxId: string, exhaustedAt: number | null) =>
+    runningSandbox(accountId, sandboxId, requireCredit(exhaustedAt)).pipe(
       Effect.provideService(ActorHost, host),
       Effect.provideService(Actors, actors),
       Effect.provideService(Journal, journal),
@@ -82,10 +83,10 @@ const make = Effect.gen(function* () {
   })
 
   const start: Operations["Service"]["start"] = Effect.fn("Operations.start")(
-    function* (accountId, sandboxId, { requestId, idempotencyKey, fingerprint, request }) {
+    function* (accountId, sandboxId, { requestId, exhaustedAt, idempotencyKey, fingerprint, request }) {
       const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
       if (replayed !== null) return replayed
-      const { generation } = yield* findRunning(accountId, sandboxId)
+      const { generation } = yield* findRunning(accountId, sandboxId, exhaustedAt)
       const operationId = newOperationId()
       const at = yield* Clock.currentTimeMillis
       const payload: OperationPayload = {
@@ -149,8 +150,8 @@ const make = Effect.gen(function* () {
 
   return Operations.of({
     execute: Effect.fn("Operations.execute")(
-      function* (accountId, sandboxId, request) {
-        const { generation } = yield* findRunning(accountId, sandboxId)
+      function* (accountId, sandboxId, request, { exhaustedAt }) {
+        const { generation } = yield* findRunning(accountId, sandboxId, exhaustedAt)
         return yield* executions.run({ accountId, sandboxId, generation, request })
       },
       (effect, _, sandboxId) => uses.during(sandboxId)(effect)

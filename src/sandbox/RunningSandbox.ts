@@ -18,18 +18,29 @@ export class NotRunning extends Schema.TaggedError<NotRunning>()("NotRunning", {
 
 const bootAnswerMs = 20_000
 
-/** NotFound also for a deleted one. */
-export const runningSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
+/**
+ * NotFound also for a deleted one.
+ *
+ * @param admit Asked once the Sandbox is known to be the account's, before its state is looked at and before it is woken.
+ */
+export const runningSandbox = Effect.fnUntraced(function* <E = never>(
+  accountId: string,
+  sandboxId: string,
+  admit: Effect.Effect<void, E> = Effect.void
+) {
   const host = yield* ActorHost
   // The guest of this generation decides what still runs, so what its owner remembers will do.
   const known = host.peek(sandboxId)
-  if (known?.kind === "sandbox" && known.accountId === accountId && known.value === "running")
+  if (known?.kind === "sandbox" && known.accountId === accountId && known.value === "running") {
+    yield* admit
     return known.context as SandboxContext
+  }
   const actors = yield* Actors
   const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
   if (record === null || record.kind !== "sandbox" || record.accountId !== accountId || record.status === "deleted") {
     return yield* new NotFound()
   }
+  yield* admit
   if (record.status === "running") {
     host.awaken("sandbox", sandboxId)
     return record.context

@@ -8,6 +8,7 @@
  */
 import { Context, type Effect } from "effect"
 import type {
+  AccountSuspended,
   CreditExhausted,
   IdempotencyConflict,
   InvalidRequest,
@@ -50,14 +51,19 @@ export class Sandboxes extends Context.Service<
       readonly request: CreateSandboxRequest
     }) => Effect.Effect<
       { readonly sandbox: Sandbox; readonly replayStatus: 201 | 202 },
-      Unreachable | Limit | IdempotencyConflict | InvalidRequest
+      Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest
     >
     readonly list: (accountId: string, filter: SandboxFilter) => Effect.Effect<SandboxList, InvalidRequest>
     readonly get: (accountId: string, sandboxId: string) => Effect.Effect<Sandbox, Unreachable>
     readonly start: (
       accountId: string,
       sandboxId: string,
-      options: { readonly requestId: string; readonly idempotencyKey: string | null }
+      options: {
+        readonly requestId: string
+        readonly idempotencyKey: string | null
+        /** From then on (epoch milliseconds) the account has no credit; null: no end of it is in sight. */
+        readonly exhaustedAt: number | null
+      }
     ) => Effect.Effect<Sandbox, Unreachable | Limit>
     readonly stop: (
       accountId: string,

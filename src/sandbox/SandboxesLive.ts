@@ -3,6 +3,8 @@ import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import {
+  AccountSuspended,
+  type CreditExhausted,
   IdempotencyConflict,
   NotFound,
   SandboxLimitReached,
@@ -11,6 +13,8 @@ import {
 } from "../../schemas/Errors.ts"
 import { pageDefault } from "../../schemas/Limits.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
+import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
+import { requireCredit } from "../account/Credit.ts"
 import type { ActorError, EventRefused, KeyContended } from "../actor/ActorError.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
@@ -39,6 +43,11 @@ const deleteAnswerMs = 10_000
 const dependentsAnswerMs = 2_000
 const dependentsAskEveryMs = 5
 const keyKind = "sandbox.create"
+
+interface AccountRow extends LimitsRow {
+  readonly is_suspended: boolean
+  readonly exhausted_at: bigint | null
+}
 
 /** The key was claimed by another request between our look and our insert. */
 class KeyClaimed extends Schema.TaggedError<KeyClaimed>()("KeyClaimed", {}) {}
@@ -149,9 +158,12 @@ const make = Effect.gen(function* () {
       idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
     })
 
-    // Counting and inserting are one step for the whole account: its row is locked meanwhile, by whichever process.
+    // Counting and inserting are one step for the whole account: its row is locked meanwhile, by whichever process. So what it says of
+    // credit and limits is true at the commit, whatever the request's key brought along.
     const claim = Effect.gen(function* () {
-      yield* sql`select 1 from accounts where id = ${accountId} for no key update`
+      const [account] = yield* sql<AccountRow>`
+        select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
+        from accounts where id = ${accountId} for no key update`
       const [workspace] =
         yield* sql`select 1 from workspaces where id = ${request.workspaceId} and account_id = ${accountId}`
       if (workspace === undefined) {
@@ -168,11 +180,14 @@ const make = Effect.gen(function* () {
         from actors
         where account_id = ${accountId} and kind = 'sandbox' and status = any(${textColumn(countedStates)}::text[])`
       if (used!.key_taken) return yield* new KeyClaimed()
-      if (used!.count >= settings.sandboxesPerAccount) {
-        return yield* new SandboxLimitReached({ details: { limit: settings.sandboxesPerAccount } })
+      if (account!.is_suspended) return yield* new AccountSuspended()
+      yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
+      const limits = accountLimits(ownLimitsOf(account!), settings)
+      if (used!.count >= limits.sandboxes) {
+        return yield* new SandboxLimitReached({ details: { limit: limits.sandboxes } })
       }
-      if (Number(used!.bytes) + settings.volumeBytes > settings.workspaceStorageBytes) {
-        return yield* new StorageLimitReached({ details: { limitBytes: settings.workspaceStorageBytes } })
+      if (Number(used!.bytes) + settings.volumeBytes > limits.workspaceStorageBytes) {
+        return yield* new StorageLimitReached({ details: { limitBytes: limits.workspaceStorageBytes } })
       }
       yield* changeBegins
       const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
@@ -213,12 +228,13 @@ const make = Effect.gen(function* () {
   const start: Sandboxes["Service"]["start"] = Effect.fn("Sandboxes.start")(function* (
     accountId,
     sandboxId,
-    { requestId, idempotencyKey }
+    { requestId, idempotencyKey, exhaustedAt }
   ) {
     const record = yield* find(accountId, sandboxId)
     if (record.status === "deleted") return yield* new NotFound()
     const answer = wait(sandboxId, ["running", "failed", "stopped", "deleting", "deleted", "expired"], startAnswerMs)
     if (idempotencyKey === null) {
+      yield* requireCredit(exhaustedAt)
       const state = yield* send(sandboxId, "START", requestId)
       return state.value === "running"
         ? sandboxView(state.value, state.context as SandboxContext)
@@ -232,10 +248,17 @@ const make = Effect.gen(function* () {
       Effect.orDie
     )
     // A key is taken by the commit of its START: one that is taken has nothing left to do.
-    const startOnce: Effect.Effect<void, ActorError | KeyContended> = Effect.flatMap(isTaken, (taken) =>
-      taken
-        ? Effect.void
-        : Effect.asVoid(host.sendOnce("sandbox", sandboxId, { type: "START" }, { cause: "client", requestId }, key))
+    const startOnce: Effect.Effect<void, CreditExhausted | ActorError | KeyContended> = Effect.flatMap(
+      isTaken,
+      (taken) =>
+        taken
+          ? Effect.void
+          : requireCredit(exhaustedAt).pipe(
+              Effect.andThen(
+                host.sendOnce("sandbox", sandboxId, { type: "START" }, { cause: "client", requestId }, key)
+              ),
+              Effect.asVoid
+            )
     )
     yield* startOnce.pipe(
       Effect.retry({ while: ({ _tag }) => _tag === "KeyContended" }),

@@ -26,6 +26,7 @@ import sandboxUses from "./migrations/0025_sandbox_uses.ts"
 import plainColumns from "./migrations/0026_plain_columns.ts"
 import money from "./migrations/0030_money.ts"
 import auditFields from "./migrations/0031_audit_fields.ts"
+import keyExpiry from "./migrations/0032_key_expiry.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -46,7 +47,8 @@ export const migrations: MigrationRecord = {
   "0025_sandbox_uses": sandboxUses,
   "0026_plain_columns": plainColumns,
   "0030_money": money,
-  "0031_audit_fields": auditFields
+  "0031_audit_fields": auditFields,
+  "0032_key_expiry": keyExpiry
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -6,15 +6,15 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { type IdempotencyConflict, WorkspaceQuotaExceeded } from "../../schemas/Errors.ts"
-import { workspacesPerAccount } from "../../schemas/Limits.ts"
 import type { CreateWorkspaceRequest, Workspace } from "../../schemas/Workspace.ts"
+import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
 import { Settings } from "../Config.ts"
 import { once } from "../idempotency/Idempotency.ts"
 import { newId } from "../identifier/newId.ts"
 import { countedStates } from "../sandbox/sandboxStates.ts"
 import { textColumn } from "../store/Columns.ts"
 
-interface Row {
+interface Row extends LimitsRow {
   readonly id: string
   readonly name: string
   readonly created_at: bigint
@@ -40,7 +40,7 @@ export class Workspaces extends Context.Service<
     Workspaces,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const { workspaceStorageBytes } = yield* Settings
+      const settings = yield* Settings
 
       const workspaceOf = (row: Row): Workspace => ({
         id: row.id,
@@ -48,24 +48,27 @@ export class Workspaces extends Context.Service<
         createdAt: new Date(Number(row.created_at)).toISOString(),
         sandboxCount: row.sandbox_count,
         storageBytes: Number(row.storage_bytes),
-        storageLimitBytes: workspaceStorageBytes
+        storageLimitBytes: accountLimits(ownLimitsOf(row), settings).workspaceStorageBytes
       })
 
       /** The account's row is the lock: creates of one account come one after the other, in all processes. */
       const insert = Effect.fnUntraced(
         function* (accountId: string, name: string) {
           const now = yield* Clock.currentTimeMillis
-          yield* sql`select id from accounts where id = ${accountId} for update`
+          const [account] = yield* sql<LimitsRow>`
+            select sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
+            from accounts where id = ${accountId} for update`
+          const { workspaces } = accountLimits(ownLimitsOf(account!), settings)
           const [found] = yield* sql<{ count: number }>`
           select count(*)::int4 as count from workspaces where account_id = ${accountId}`
-          if (found!.count >= workspacesPerAccount) {
-            return yield* new WorkspaceQuotaExceeded({ details: { limit: workspacesPerAccount } })
+          if (found!.count >= workspaces) {
+            return yield* new WorkspaceQuotaExceeded({ details: { limit: workspaces } })
           }
-          const [row] = yield* sql<Row>`
+          const [row] = yield* sql<Omit<Row, keyof LimitsRow>>`
           insert into workspaces (id, account_id, name, created_at)
           values (${newId("wsp_")}, ${accountId}, ${name}, ${BigInt(now)})
           returning id, name, created_at, 0 as sandbox_count, 0::int8 as storage_bytes`
-          return workspaceOf(row!)
+          return workspaceOf({ ...row!, ...account! })
         },
         Effect.catchTag("SqlError", (error) => Effect.die(error))
       )
@@ -90,13 +93,15 @@ export class Workspaces extends Context.Service<
 
       const list = Effect.fn("Workspaces.list")(function* (accountId: string) {
         const rows = yield* sql<Row>`
-          select w.id, w.name, w.created_at, count(s.id)::int4 as sandbox_count,
+          select w.id, w.name, w.created_at, a.sandboxes_limit, a.workspaces_limit, a.workspace_storage_bytes_limit,
+                 count(s.id)::int4 as sandbox_count,
                  coalesce(sum((s.snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8), 0)::int8 as storage_bytes
           from workspaces w
+          join accounts a on a.id = w.account_id
           left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id
                             and s.status = any(${textColumn(countedStates)}::text[])
           where w.account_id = ${accountId}
-          group by w.id
+          group by w.id, a.id
           order by w.id desc`
         return rows.map(workspaceOf)
       }, Effect.orDie)

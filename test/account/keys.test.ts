@@ -137,6 +137,36 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
       })
   )
 
+  it.effect(
+    "a key that expires is refused from that instant on, and says why; a lease does not lengthen its life",
+    () =>
+      Effect.gen(function* () {
+        const { send, accountId } = yield* TestApi
+        const keys = yield* ApiKeys
+        const make = (expiresAt: number | null) =>
+          keys.create({ accountId, name: "expires", scopes: ["sandbox:read"], expiresAt })
+        const ask = (key: string) => Effect.promise(() => send("GET", "/api/v2/me", { key }))
+        const late = yield* make(Date.now() - 1)
+        const refused = yield* ask(late.secret)
+        assert.deepStrictEqual([refused.status, refused.json.code], [401, "UNAUTHENTICATED"])
+        assert.match(refused.json.message, /expired/)
+
+        const expiresAt = Date.now() + 1000
+        const { secret, key } = yield* make(expiresAt)
+        assert.strictEqual(key.expiresAt, expiresAt)
+        let accepted = 0
+        while (Date.now() < expiresAt + 150) {
+          const began = Date.now()
+          const { status } = yield* ask(secret)
+          if (Date.now() < expiresAt) assert.strictEqual(status, 200)
+          if (began >= expiresAt) assert.strictEqual(status, 401)
+          accepted += status === 200 ? 1 : 0
+        }
+        assert.isAbove(accepted, 0)
+        assert.strictEqual((yield* ask((yield* make(null)).secret)).status, 200)
+      }).pipe(Effect.provide(ApiKeys.layer))
+  )
+
   it.effect("revoking leaves workspaces and other keys; a revoked key stays listed", () =>
     Effect.gen(function* () {
       const { newKey, newWorkspace, send } = yield* TestApi

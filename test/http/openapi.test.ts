@@ -150,6 +150,28 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
+  it.effect("402 is an answer of what the contract names, and of nothing else; 403 of all that needs a key", () =>
+    withApi(async (api) => {
+      const operations = operationsOf(await fetched(api)).map(({ operation }) => operation)
+      const having = (status: string) =>
+        operations.filter(({ responses }) => status in responses).map(({ operationId }) => operationId)
+      assert.sameMembers(having("402"), [
+        "createSandbox",
+        "startSandbox",
+        "execute",
+        "startOperation",
+        "writeFile",
+        "editFile",
+        "createDirectory",
+        "renameFile"
+      ])
+      assert.sameMembers(
+        having("403"),
+        operations.filter(({ security }) => security.length > 0).map(({ operationId }) => operationId)
+      )
+    })
+  )
+
   it.effect(
     "schemas bear the contract's names, and no others for the same; answers stay open to fields of later versions, requests are closed",
     () =>

@@ -28,7 +28,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
           encoding: "utf8",
           timeoutSeconds: 60
         },
-        { requestId: "req_test" }
+        { requestId: "req_test", exhaustedAt: null }
       )
       // Each of them is 50,320 bytes, 1,258 ms of the rate.
       let left = 0

@@ -26,12 +26,13 @@ describe.skipIf(skipped(unusable) || !isRoot)("running out of memory", () => {
           accountId,
           sandboxId,
           { ...command, timeoutSeconds: 60 },
-          { requestId: "req_test" }
+          { requestId: "req_test", exhaustedAt: null }
         )
         assert.strictEqual(result.signal, "SIGKILL")
         assert.strictEqual(result.reason?.code, "OUT_OF_MEMORY")
         const started = yield* operations.start(accountId, sandboxId, {
           requestId: "req_test",
+          exhaustedAt: null,
           idempotencyKey: "k",
           fingerprint: "f",
           request: { ...command, timeoutSeconds: null }

@@ -24,7 +24,7 @@ const settleWithinMs = 150_000
 const stuckAfterMs = 60_000
 const accountId = "acc_race"
 const workspaces = ["wsp_race0", "wsp_race1"]
-const request = { requestId: "req_race" }
+const request = { requestId: "req_race", exhaustedAt: null }
 const runtimeEvents = ["RUNTIME_UP", "RUNTIME_REFUSED", "RUNTIME_FAILED", "RUNTIME_DOWN", "RUNTIME_STOPPED"]
 
 const lateOutcomes: ReadonlyArray<AnyEvent> = [
@@ -335,9 +335,13 @@ export class RaceRun {
           const sandboxes = yield* Sandboxes
           if (step.type === "start") {
             const idempotencyKey = step.key === null ? null : `s${step.sandbox}.${step.key}`
-            const { requestId } = request
+            const { requestId, exhaustedAt } = request
             witness.sandbox(
-              yield* sandboxes.start(accountId, sandboxId, { requestId: idempotencyKey ?? requestId, idempotencyKey })
+              yield* sandboxes.start(accountId, sandboxId, {
+                requestId: idempotencyKey ?? requestId,
+                idempotencyKey,
+                exhaustedAt
+              })
             )
           } else if (step.type === "stop") {
             witness.sandbox(yield* sandboxes.stop(accountId, sandboxId, request))

@@ -6,7 +6,7 @@ import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
-const request = { requestId: "req_test" }
+const request = { requestId: "req_test", exhaustedAt: null }
 
 /** A Sandbox that runs. */
 const running = Effect.gen(function* () {

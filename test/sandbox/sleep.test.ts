@@ -1,7 +1,9 @@
 /** Sandboxes that nobody uses are frozen to disk with their processes, and woken by whoever needs them. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
+import { CreditExhausted } from "../../schemas/Errors.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
+import { Files } from "../../src/files/Files.ts"
 import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
@@ -10,6 +12,7 @@ import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { command, createIn, request, untilStatus } from "../support/TestSandboxes.ts"
+import { upload } from "../support/upload.ts"
 
 const sleepy = { ATOLL_SLEEP_AFTER_SECONDS: "1" }
 
@@ -71,6 +74,36 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
         yield* untilStatus(accountId, id, "sleeping")
         const started = yield* (yield* Sandboxes).start(accountId, id, { ...request, idempotencyKey: null })
         assert.deepInclude(started, { status: "running", generation: 1 })
+      }).pipe(Effect.provide(testAtoll(world, sleepy)))
+    })
+  )
+
+  it.effect("does not end for work that the account has no credit for", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const { accountId, id, events, get } = yield* runningSandbox
+        yield* untilStatus(accountId, id, "sleeping")
+        const broke = { requestId: "req_test", exhaustedAt: Date.now() }
+        const operations = yield* Operations
+        const sandboxes = yield* Sandboxes
+        const files = yield* Files
+        const at = { accountId, sandboxId: id, path: "/workspace/a", exhaustedAt: broke.exhaustedAt }
+        const once = { ...broke, idempotencyKey: "once", fingerprint: "f" }
+        const seen = yield* events
+        const work: ReadonlyArray<Effect.Effect<unknown, unknown>> = [
+          operations.execute(accountId, id, { ...command, argv: ["echo"], timeoutSeconds: 20 }, broke),
+          operations.start(accountId, id, { ...once, request: { ...command, argv: ["echo"], timeoutSeconds: null } }),
+          sandboxes.start(accountId, id, { ...broke, idempotencyKey: null }),
+          sandboxes.start(accountId, id, once),
+          files.write(at, upload([Buffer.from("text")])),
+          files.edit(at, { expectedSha256: "0".repeat(64), oldText: "a", newText: "b", replaceAll: false }),
+          files.createDirectory(at, { recursive: false }),
+          files.rename(at, { destination: "/workspace/b", overwrite: false })
+        ]
+        for (const refused of work) assert.instanceOf(yield* Effect.flip(refused), CreditExhausted)
+        assert.strictEqual((yield* get).status, "sleeping")
+        assert.deepStrictEqual(yield* events, seen)
       }).pipe(Effect.provide(testAtoll(world, sleepy)))
     })
   )

@@ -8,7 +8,7 @@ import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "./TestAtoll.ts"
 
-export const requestIdentity = { requestId: "req_test" }
+export const requestIdentity = { requestId: "req_test", exhaustedAt: null }
 
 /** What the API would answer: a test sees by it that a request was not taken by a gateway. */
 export const apiAnswer = "this is the API"

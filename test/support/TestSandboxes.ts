@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 
-export const request = { requestId: "req_test" }
+export const request = { requestId: "req_test", exhaustedAt: null }
 
 export const createIn = Effect.fnUntraced(function* (
   { accountId, workspaceId }: { accountId: string; workspaceId: string },

@@ -18,7 +18,7 @@ import { testSettings } from "../../support/TestSettings.ts"
 import { HostileAgent } from "./HostileAgent.ts"
 import { bytes, type Script } from "./script.ts"
 
-const request = { requestId: "req_test" }
+const request = { requestId: "req_test", exhaustedAt: null }
 const command = { cwd: "/workspace", env: {}, stdin: null, encoding: "utf8" as const }
 
 /** The second Sandbox of the world and all after it are honest. */

@@ -1,0 +1,39 @@
+/** How much an account may have: its own limits, and the settings where it has none of its own. */
+import { workspacesPerAccount } from "../../schemas/Limits.ts"
+import type { Settings } from "../Config.ts"
+
+/** Null: as the settings say. */
+export interface OwnLimits {
+  readonly workspaces: number | null
+  readonly sandboxes: number | null
+  /** Sum of the volume sizes of one workspace. */
+  readonly workspaceStorageBytes: number | null
+}
+
+export interface AccountLimits {
+  readonly workspaces: number
+  readonly sandboxes: number
+  readonly workspaceStorageBytes: number
+}
+
+/** Columns of `accounts`. */
+export interface LimitsRow {
+  readonly sandboxes_limit: number | null
+  readonly workspaces_limit: number | null
+  readonly workspace_storage_bytes_limit: bigint | null
+}
+
+export const ownLimitsOf = (row: LimitsRow): OwnLimits => ({
+  workspaces: row.workspaces_limit,
+  sandboxes: row.sandboxes_limit,
+  workspaceStorageBytes: row.workspace_storage_bytes_limit === null ? null : Number(row.workspace_storage_bytes_limit)
+})
+
+export const accountLimits = (
+  own: OwnLimits,
+  settings: Pick<Settings["Service"], "sandboxesPerAccount" | "workspaceStorageBytes">
+): AccountLimits => ({
+  workspaces: own.workspaces ?? workspacesPerAccount,
+  sandboxes: own.sandboxes ?? settings.sandboxesPerAccount,
+  workspaceStorageBytes: own.workspaceStorageBytes ?? settings.workspaceStorageBytes
+})
