@@ -408,7 +408,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     } | null
   }
 
-  const recordedChange = (actor: LiveActor, change: Change): ActorCommit => ({
+  const recordedChange = (actor: LiveActor, change: Change, idempotency: IdempotencyKey | null): ActorCommit => ({
     actorId: actor.id,
     kind: actor.definition.kind,
     revision: change.transition === null ? actor.revision : actor.revision + 1,
@@ -417,7 +417,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     pending: change.pending === actor.pending ? null : change.pending,
     deadlines: change.deadlines === actor.deadlines ? null : change.deadlines,
     dueAt: earliest(change.deadlines),
-    transition: change.transition?.record ?? null
+    transition: change.transition?.record ?? null,
+    idempotency
   })
 
   /** Commits that are being written, those of actors that left included. */
@@ -430,7 +431,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     const snapshot = change.transition?.snapshot ?? actor.snapshot
     const dueAt = earliest(change.deadlines)
     writing++
-    const record = { ...recordedChange(actor, change), idempotency: message.idempotency }
+    const record = recordedChange(actor, change, message.idempotency)
     journal.commit(record, (outcome: CommitOutcome) => {
       if (--writing === 0) written()
       if (outcome !== "committed") {
@@ -623,7 +624,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
           }
         }
         const outcome = yield* Effect.callback<CommitOutcome>((resume) =>
-          journal.commit(recordedChange(actor, change), (outcome) => resume(Effect.succeed(outcome)))
+          journal.commit(recordedChange(actor, change, null), (outcome) => resume(Effect.succeed(outcome)))
         )
         if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: id }))
         if (outcome === "fenced") continue

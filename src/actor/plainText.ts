@@ -8,6 +8,9 @@ const replacement = "\u{fffd}"
 const plain = (text: string): string =>
   text.includes("\0") || !text.isWellFormed() ? text.toWellFormed().replaceAll("\0", replacement) : text
 
+const copyOf = <A extends object>(value: A): A =>
+  Object.fromEntries(Object.entries(value).map(([key, part]) => [plain(key), plainText(part)])) as A
+
 /** The same value if there is nothing to replace in it, keys included; else a copy with U+FFFD in its place. */
 export const plainText = <A>(value: A): A => {
   if (typeof value === "string") return plain(value) as A
@@ -16,13 +19,8 @@ export const plainText = <A>(value: A): A => {
     const parts = value.map(plainText)
     return (parts.every((part, at) => part === value[at]) ? value : parts) as A
   }
-  let isSame = true
-  const copy: Record<string, unknown> = {}
-  for (const [key, part] of Object.entries(value)) {
-    const plainKey = plain(key)
-    const plainPart = plainText(part)
-    if (plainKey !== key || plainPart !== part) isSame = false
-    copy[plainKey] = plainPart
+  for (const key in value) {
+    if (plain(key) !== key || plainText(value[key]) !== value[key]) return copyOf(value)
   }
-  return isSame ? value : (copy as A)
+  return value
 }

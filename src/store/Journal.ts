@@ -101,15 +101,17 @@ export class Journal extends Context.Service<
         jobs: ReadonlyArray<Job<A, R>>,
         outcomeOf: (job: Job<A, R>) => R
       ) =>
-        Effect.forEach(
-          jobs,
-          (job) =>
-            Effect.catchDefect(
-              Effect.sync(() => job.done(outcomeOf(job))),
-              (defect) => Effect.logError(`Whoever waited for the journal to write ${job.item.id} failed`, defect)
-            ),
-          { discard: true }
-        )
+        Effect.suspend(() => {
+          const faults: Array<Effect.Effect<void>> = []
+          for (const job of jobs) {
+            try {
+              job.done(outcomeOf(job))
+            } catch (defect) {
+              faults.push(Effect.logError(`Whoever waited for the journal to write ${job.item.id} failed`, defect))
+            }
+          }
+          return faults.length === 0 ? Effect.void : Effect.all(faults, { discard: true })
+        })
 
       // A batch is retried until the database serves; what an earlier try wrote is recognised by its token.
       // A record that the database refuses for good must not hold up its neighbours: the batch is split to find it.
