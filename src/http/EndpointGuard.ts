@@ -124,12 +124,14 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
   const mayChange = endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
   const known = knownQuery(endpoint)
   const isRepeatable = repeatable(endpoint)
-  const surroundings = (caller: Caller["Service"], request: HttpServerRequest.HttpServerRequest) => {
-    const context = Context.make(Caller, caller)
-    if (!mayChange) return context
-    const source = nodeRequest(request)
-    return Context.add(context, ChangeWitness, () => noteBegun(source, isRepeatable(source)))
-  }
+  /** Added one by one to the request's context, which shares what is in it; to merge another into it would copy all. */
+  const surrounded = (caller: Caller["Service"], request: HttpServerRequest.HttpServerRequest): Handler =>
+    Effect.updateContext(handler, (context: Context.Context<never>) => {
+      const withCaller = Context.add(context, Caller, caller)
+      if (!mayChange) return withCaller
+      const source = nodeRequest(request)
+      return Context.add(withCaller, ChangeWitness, () => noteBegun(source, isRepeatable(source)))
+    })
   const denied = Effect.fail(new ScopeRequired({ details: { scope } }))
   return Effect.withFiber((fiber) => {
     const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
@@ -143,15 +145,12 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
       if (kind === "none") {
         const refused = refuseQuery(request, known)
         if (refused !== null) return Effect.fail(refused)
-        return Effect.provideContext(handler, surroundings(caller, request))
+        return surrounded(caller, request)
       }
       return Effect.flatMap(admitBody(request, kind), (admitted) => {
         const refused = refuseQuery(request, known)
         if (refused !== null) return Effect.fail(refused)
-        return Effect.provideContext(
-          handler,
-          Context.add(surroundings(caller, request), HttpServerRequest.HttpServerRequest, admitted)
-        )
+        return Effect.provideService(surrounded(caller, request), HttpServerRequest.HttpServerRequest, admitted)
       })
     })
   })
