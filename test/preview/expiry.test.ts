@@ -83,6 +83,43 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the ways into a Sandbo
     })
   )
 
+  it.effect("for whoever looked in time and came too late, before any deadline has fired", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const clock = new ShiftedClock()
+      clock.frozenAt = start
+      yield* Effect.gen(function* () {
+        const { accountId, sandboxId } = yield* runningSandboxOf()
+        const grants = yield* ConnectionGrants
+        const accesses = yield* ServiceAccesses
+        const { endpointId } = yield* grants.grant(accountId, sandboxId, {
+          ...requestIdentity,
+          publicKeys: [publicKey]
+        })
+        const { capability } = yield* accesses.create(accountId, sandboxId, {
+          ...requestIdentity,
+          generationId: randomUUID(),
+          request: { requested_at: start, ports: [5432] }
+        })
+        const looked = new ShiftedClock()
+        const grant = Effect.provideService(grants.connect(endpointId), Clock.Clock, looked)
+        const claims = yield* accesses.recognise(capability)
+        const access = accesses.admit(claims, 5432, "client")
+
+        looked.frozenAt = start + 30_000 - 1
+        clock.frozenAt = looked.frozenAt
+        assert.isTrue(yield* isThere(grant))
+        clock.frozenAt = start + 30_000
+        assert.isFalse(yield* isThere(grant))
+
+        clock.frozenAt = start + 3_600_000 - 1
+        assert.isTrue(yield* isThere(access))
+        clock.frozenAt = start + 3_600_000
+        assert.isFalse(yield* isThere(access))
+      }).pipe(Effect.provide(life(world, clock)))
+    })
+  )
+
   it.effect("for a preview: DELETE says so while the guest does not confirm, with the name dead", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
