@@ -110,6 +110,7 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
         assert.strictEqual(stdout.split(" ")[0], digest(bytes))
         // As ssh reports a command that a signal ended.
         assert.strictEqual((yield* ssh(["kill -TERM $$"])).code, 255)
+        assert.strictEqual((yield* ssh(["kill -40 $$"])).code, 255)
         assert.strictEqual((yield* ssh(["no-such-program"])).code, 127)
         const { stdout: told } = yield* ssh(['echo "$SSH_CONNECTION/$SSH_CLIENT"'])
         assert.match(told, /^127\.0\.0\.1 (\d+) 127\.0\.0\.1 (\d+)\/127\.0\.0\.1 \1 \2\n$/)
