@@ -6,10 +6,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Stream } from "effect"
-import { FrameType, frameHead, jsonFrame } from "../../src/agent/processes/processFrames.ts"
+import { FrameType, frameHead } from "../../src/agent/processes/processFrames.ts"
 import { agentHealth } from "../../src/runtime/agentClient/AgentGuest.ts"
 import { makeAgentProcesses } from "../../src/runtime/agentClient/AgentProcesses.ts"
 import { type AgentSession, makeAgentSession } from "../../src/runtime/agentClient/AgentSession.ts"
+import { exitedFrame, settledFrame as settled } from "./hostile/endFrames.ts"
 
 type Answer = (stream: ServerHttp2Stream) => void
 
@@ -69,17 +70,6 @@ const frames =
 
 const attach = (session: AgentSession) =>
   Stream.runDrain(makeAgentProcesses(session).attach("key", { stdoutOffset: 0, stderrOffset: 0 }))
-
-const exited = {
-  exitCode: 0,
-  signal: null,
-  timedOut: false,
-  startedAt: 1,
-  finishedAt: 2,
-  stdoutBytes: 0,
-  stderrBytes: 0
-}
-const settled = jsonFrame(FrameType.settled, { processTree: "gone" })
 
 describe("a hostile agent", () => {
   breaches(
@@ -141,27 +131,15 @@ describe("a hostile agent", () => {
   breaches("that announces a frame of a gigabyte is cut off", frames(frameHead(FrameType.stdout, 0, 2 ** 30)), attach)
   breaches("that sends a negative offset is cut off", frames(frameHead(FrameType.stdout, -1, 1), Buffer.of(0)), attach)
   const piece = (offset: number) => Buffer.concat([frameHead(FrameType.stdout, offset, 2), Buffer.from("hi")])
-  const end = jsonFrame(FrameType.exited, { ...exited, stdoutBytes: 100 })
+  const end = exitedFrame({ stdoutBytes: 100 })
   breaches("that repeats an offset is cut off", frames(piece(0), piece(0), end, settled), attach)
   breaches("that leaves out bytes is cut off", frames(piece(0), piece(4), end, settled), attach)
   breaches("that sends output after exited is cut off", frames(end, piece(0), settled), attach)
-  breaches(
-    "that counts fewer bytes than it sent is cut off",
-    frames(piece(0), jsonFrame(FrameType.exited, exited), settled),
-    attach
-  )
-  breaches("that ends before settled is noticed", frames(jsonFrame(FrameType.exited, exited)), attach)
-  breaches("that says more after settled is cut off", frames(settled, jsonFrame(FrameType.exited, exited)), attach)
-  breaches(
-    "that invents an exit code is not believed",
-    frames(jsonFrame(FrameType.exited, { ...exited, exitCode: "0" }), settled),
-    attach
-  )
-  breaches(
-    "that invents a signal is not believed",
-    frames(jsonFrame(FrameType.exited, { ...exited, signal: "<script>" }), settled),
-    attach
-  )
+  breaches("that counts fewer bytes than it sent is cut off", frames(piece(0), exitedFrame(), settled), attach)
+  breaches("that ends before settled is noticed", frames(exitedFrame()), attach)
+  breaches("that says more after settled is cut off", frames(settled, exitedFrame()), attach)
+  breaches("that invents an exit code is not believed", frames(exitedFrame({ exitCode: "0" }), settled), attach)
+  breaches("that invents a signal is not believed", frames(exitedFrame({ signal: "<script>" }), settled), attach)
   breaches(
     "that ends in the middle of a frame is noticed",
     frames(frameHead(FrameType.stdout, 0, 10), Buffer.alloc(5)),
@@ -171,12 +149,7 @@ describe("a hostile agent", () => {
   it.live("that answers properly is believed, after all that", () =>
     Effect.gen(function* () {
       const session = yield* against(
-        frames(
-          frameHead(FrameType.stdout, 0, 2),
-          Buffer.from("hi"),
-          jsonFrame(FrameType.exited, { ...exited, stdoutBytes: 2 }),
-          settled
-        )
+        frames(frameHead(FrameType.stdout, 0, 2), Buffer.from("hi"), exitedFrame({ stdoutBytes: 2 }), settled)
       )
       const all = yield* Stream.runCollect(
         makeAgentProcesses(session).attach("key", { stdoutOffset: 0, stderrOffset: 0 })

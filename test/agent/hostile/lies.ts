@@ -6,6 +6,7 @@
  */
 import { FrameType, frameHead, jsonFrame } from "../../../src/agent/processes/processFrames.ts"
 import { exitedShape, OUTPUT_END_MAX, refusalShape, type Shape, settledShape } from "../../../src/agent/wire.ts"
+import { exited, exitedFrame, settledFrame as settled } from "./endFrames.ts"
 import { bytes, type Piece, type Script } from "./script.ts"
 
 /**
@@ -182,17 +183,7 @@ export const lies = (refusals: ReadonlyArray<string>): ReadonlyArray<Lie> => [
 const piece = (offset: number, text: string, type: 1 | 2 = 1) =>
   Buffer.concat([frameHead(type, offset, Buffer.byteLength(text)), Buffer.from(text)])
 
-const exited = {
-  exitCode: 0,
-  signal: null,
-  timedOut: false,
-  startedAt: 1,
-  finishedAt: 2,
-  stdoutBytes: 0,
-  stderrBytes: 0
-}
-const end = (stdoutBytes: number) => jsonFrame(FrameType.exited, { ...exited, stdoutBytes })
-const settled = jsonFrame(FrameType.settled, { processTree: "gone" })
+const end = (stdoutBytes: number) => exitedFrame({ stdoutBytes })
 const raw = (type: number, length: number, offset: number) => {
   const head = frameHead(FrameType.stdout, offset, length)
   head.writeUInt8(type, 0)
@@ -212,8 +203,8 @@ export const frameLies = (headBytes: number | null): ReadonlyArray<Lie> => {
     ...breachesOf(settledShape, "settled").map(([name, value]) =>
       broken(name, end(0), jsonFrame(FrameType.settled, value ?? null))
     ),
-    broken("exited by both", jsonFrame(FrameType.exited, { ...exited, signal: "SIGTERM" }), settled),
-    broken("exited by neither", jsonFrame(FrameType.exited, { ...exited, exitCode: null }), settled),
+    broken("exited by both", exitedFrame({ signal: "SIGTERM" }), settled),
+    broken("exited by neither", exitedFrame({ exitCode: null }), settled),
     broken(
       "exited twice in one object",
       (() => {
@@ -269,6 +260,6 @@ export const oneByteFrames = (count: number): ReadonlyArray<Piece> => {
 }
 
 export const honestEnd = (stdoutBytes: number, stderrBytes: number): ReadonlyArray<Piece> => [
-  bytes(jsonFrame(FrameType.exited, { ...exited, stdoutBytes, stderrBytes })),
+  bytes(exitedFrame({ stdoutBytes, stderrBytes })),
   bytes(settled)
 ]

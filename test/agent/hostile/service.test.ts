@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../../src/Atoll.ts"
 import { ActorCluster } from "../../../src/actor/ActorCluster.ts"
-import { FrameType, frameHead, jsonFrame } from "../../../src/agent/processes/processFrames.ts"
+import { FrameType, frameHead } from "../../../src/agent/processes/processFrames.ts"
 import { OUTPUT_END_MAX, routes } from "../../../src/agent/wire.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
@@ -15,6 +15,7 @@ import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "../../support/TestAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
+import { exitedFrame, settledFrame } from "./endFrames.ts"
 import { HostileAgent } from "./HostileAgent.ts"
 import { bytes, type Script } from "./script.ts"
 
@@ -57,18 +58,9 @@ const running = Effect.gen(function* () {
   return { accountId, sandboxId: sandbox.id }
 })
 
-const exited = {
-  exitCode: 0,
-  signal: null,
-  timedOut: false,
-  startedAt: 1,
-  finishedAt: 2,
-  stdoutBytes: 0,
-  stderrBytes: 0
-}
-const settled = bytes(jsonFrame(FrameType.settled, { processTree: "gone" }))
+const settled = bytes(settledFrame)
 const frames = (...body: NonNullable<Script["body"]>): Script => ({ as: "http", status: 200, body })
-const exit = (changes: object) => frames(bytes(jsonFrame(FrameType.exited, { ...exited, ...changes })), settled)
+const exit = (changes: object) => frames(bytes(exitedFrame(changes)), settled)
 
 /** What no column and no row may get. */
 const poison: ReadonlyArray<readonly [string, Script]> = [
