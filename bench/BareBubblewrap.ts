@@ -25,7 +25,9 @@ export class BareBubblewrap {
   static async prepare(): Promise<BareBubblewrap> {
     const folder = await mkdtemp(join(tmpdir(), "atoll-bare-"))
     await chmod(folder, 0o755)
-    return new BareBubblewrap(folder, await HostLayout.prepare(folder))
+    const layout = await HostLayout.prepare(folder)
+    await layout.systemFiles
+    return new BareBubblewrap(folder, layout)
   }
 
   /** From nothing to the end of a first `true`. */

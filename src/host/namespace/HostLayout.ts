@@ -38,6 +38,8 @@ export class HostLayout {
   /** The agent's program and the Node that runs it, where the users of Sandboxes can read them. */
   agent = ""
   node = ""
+  /** Reading the host's own takes a while, which a start need not wait for. */
+  systemFiles: Promise<void> = Promise.resolve()
   /** What starts commands there; null where there is none for this processor. */
   spawner: string | null = null
   /** Held shared by every process that uses these folders. */
@@ -66,10 +68,15 @@ export class HostLayout {
     layout.agent = await agentBundle(layout.runFolder)
     layout.node = await layout.sealedNode()
     layout.spawner = await layout.sealedSpawner()
-    const shared = await publicConfiguration()
-    for (const networkEnabled of [true, false])
-      await writeSystemFiles(layout.etc(networkEnabled), networkEnabled, shared)
+    layout.systemFiles = layout.writeSystemFiles()
+    // Told to whoever waits for it.
+    layout.systemFiles.catch(() => {})
     return layout
+  }
+
+  private async writeSystemFiles(): Promise<void> {
+    const shared = await publicConfiguration()
+    for (const networkEnabled of [true, false]) await writeSystemFiles(this.etc(networkEnabled), networkEnabled, shared)
   }
 
   /**
@@ -78,6 +85,8 @@ export class HostLayout {
    * Only what was put there goes: a folder with anything else in it, a volume above all, stays.
    */
   async release(isOver: () => boolean, also: () => Promise<void> = async () => {}): Promise<void> {
+    // Nothing is written any more by the time that another may remove it.
+    await this.systemFiles.catch(() => {})
     try {
       if (!isOver() || !(await this.users?.exclusive(0)) || !isOver()) return
       await this.remove()
@@ -119,6 +128,7 @@ export class HostLayout {
     return join(this.volume(state).folder, `console-${generation}`)
   }
 
+  /** Is there once `systemFiles` has resolved. */
   etc(networkEnabled: boolean): string {
     return join(this.runFolder, networkEnabled ? "etc-online" : "etc-offline")
   }
