@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { detectCgroups } from "../../../src/host/linux/cgroups.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { eventually } from "../../runtime/contract/commands.ts"
@@ -18,9 +18,24 @@ const cgroupsOf = (pid: number): ReadonlyArray<string> =>
     .split("\n")
     .filter((line) => /:(cpu|memory|pids|cpu,cpuacct|):/.test(line))
 
-describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
+/** What runs for a Sandbox, as the driver on that folder has written it down. */
+const recordOf = (folder: string, sandboxId: string) =>
+  JSON.parse(readFileSync(`${folder}/runtime/qemu/${sandboxId}/record.json`, "utf8")) as {
+    process: { pid: number }
+    network: { pid: number }
+    uuid: string
+  }
+
+/** With a running machine that has a network. */
+const testNetted = (
+  title: string,
+  body: (netted: {
+    readonly driver: Runtime["Service"]
+    readonly folder: string
+  }) => Effect.Effect<unknown, unknown, Scope.Scope>
+) =>
   it.live(
-    "QEMU and slirp4netns are in one cgroup of the machine's own, which goes with it",
+    title,
     () =>
       Effect.scoped(
         Effect.flatMap(scopedFolder, (folder) =>
@@ -28,33 +43,9 @@ describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
             Effect.gen(function* () {
               const driver = yield* Runtime
               if (!driver.capabilities.networkFiltered) return
-              yield* driver.provision(sandboxSpec("bounded", { networkEnabled: true }))
-              const {
-                process: qemu,
-                network,
-                uuid
-              } = JSON.parse(readFileSync(`${folder}/runtime/qemu/bounded/record.json`, "utf8")) as {
-                process: { pid: number }
-                network: { pid: number }
-                uuid: string
-              }
-              const groups = cgroupsOf(qemu.pid)
-              expect(groups.length).toBeGreaterThan(0)
-              for (const line of groups) expect(line.endsWith(`/${uuid}`)).toBe(true)
-              yield* eventually(Effect.sync(() => String(cgroupsOf(network.pid)) === String(groups)))
-              expect(readFileSync(`/proc/${network.pid}/limits`, "utf8")).toMatch(/Max open files\s+8192\s+8192/)
-              // Another slirp4netns is bounded as the first one.
-              process.kill(network.pid, "SIGKILL")
-              const next = () =>
-                (
-                  JSON.parse(readFileSync(`${folder}/runtime/qemu/bounded/record.json`, "utf8")) as {
-                    network: { pid: number }
-                  }
-                ).network.pid
-              yield* eventually(Effect.sync(() => next() !== network.pid))
-              yield* eventually(Effect.sync(() => String(cgroupsOf(next())) === String(groups)))
-              yield* driver.destroy("bounded")
-              yield* eventually(Effect.sync(() => leftOf(uuid).length === 0))
+              yield* driver.provision(sandboxSpec("netted", { networkEnabled: true }))
+              yield* body({ driver, folder })
+              yield* driver.destroy("netted")
             }),
             driverOn(folder)
           )
@@ -62,38 +53,41 @@ describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
       ),
     TIMEOUT_MS
   )
+
+describe.skipIf(unusable !== null || !hasCpu)("what carries a machine", () => {
+  testNetted("QEMU and slirp4netns are in one cgroup of the machine's own, which goes with it", ({ driver, folder }) =>
+    Effect.gen(function* () {
+      const { process: qemu, network, uuid } = recordOf(folder, "netted")
+      const groups = cgroupsOf(qemu.pid)
+      expect(groups.length).toBeGreaterThan(0)
+      for (const line of groups) expect(line.endsWith(`/${uuid}`)).toBe(true)
+      yield* eventually(Effect.sync(() => String(cgroupsOf(network.pid)) === String(groups)))
+      expect(readFileSync(`/proc/${network.pid}/limits`, "utf8")).toMatch(/Max open files\s+8192\s+8192/)
+      // Another slirp4netns is bounded as the first one.
+      process.kill(network.pid, "SIGKILL")
+      const next = () => recordOf(folder, "netted").network.pid
+      yield* eventually(Effect.sync(() => next() !== network.pid))
+      yield* eventually(Effect.sync(() => String(cgroupsOf(next())) === String(groups)))
+      yield* driver.destroy("netted")
+      yield* eventually(Effect.sync(() => leftOf(uuid).length === 0))
+    })
+  )
 })
 
 describe.skipIf(unusable !== null || !isRoot)("a machine's network", () => {
-  it.live(
-    "is kept from an address that the host gets later",
-    () =>
-      Effect.scoped(
-        Effect.flatMap(scopedFolder, (folder) =>
-          Effect.provide(
-            Effect.gen(function* () {
-              const driver = yield* Runtime
-              if (!driver.capabilities.networkFiltered) return
-              yield* driver.provision(sandboxSpec("fenced", { networkEnabled: true }))
-              const { process: qemu } = JSON.parse(
-                readFileSync(`${folder}/runtime/qemu/fenced/record.json`, "utf8")
-              ) as { process: { pid: number } }
-              const routes = () => execFileSync("nsenter", [`--net=/proc/${qemu.pid}/ns/net`, "ip", "route"]).toString()
-              // Of a range that nobody has (RFC 5737).
-              const late = "198.51.100.77"
-              expect(routes()).not.toContain(late)
-              yield* Effect.acquireRelease(
-                Effect.sync(() => execFileSync("ip", ["address", "add", `${late}/32`, "dev", "lo"])),
-                () => Effect.sync(() => execFileSync("ip", ["address", "del", `${late}/32`, "dev", "lo"]))
-              )
-              yield* eventually(Effect.sync(() => routes().includes(`prohibit ${late}`)))
-              yield* driver.destroy("fenced")
-            }),
-            driverOn(folder)
-          )
-        )
-      ),
-    TIMEOUT_MS
+  testNetted("is kept from an address that the host gets later", ({ folder }) =>
+    Effect.gen(function* () {
+      const { process: qemu } = recordOf(folder, "netted")
+      const routes = () => execFileSync("nsenter", [`--net=/proc/${qemu.pid}/ns/net`, "ip", "route"]).toString()
+      // Of a range that nobody has (RFC 5737).
+      const late = "198.51.100.77"
+      expect(routes()).not.toContain(late)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => execFileSync("ip", ["address", "add", `${late}/32`, "dev", "lo"])),
+        () => Effect.sync(() => execFileSync("ip", ["address", "del", `${late}/32`, "dev", "lo"]))
+      )
+      yield* eventually(Effect.sync(() => routes().includes(`prohibit ${late}`)))
+    })
   )
 })
 
