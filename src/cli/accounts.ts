@@ -1,10 +1,26 @@
-/** `atoll accounts list|create` */
+/** `atoll accounts create|list|show|suspend|resume|limits` */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
-import { Accounts } from "../account/Accounts.ts"
-import { answer } from "./answer.ts"
+import type { OwnLimits } from "../account/AccountLimits.ts"
+import { type Account, Accounts, billings } from "../account/Accounts.ts"
+import { noteOperator } from "../account/OperatorAudit.ts"
+import { accountDocument, accountRows, knownAccount, limitRows } from "./account.ts"
+import { answer, WrongUsage } from "./answer.ts"
 import { Name } from "./Name.ts"
-import { shownTime, table } from "./table.ts"
+import { list as rowsOf, shownTime, table } from "./table.ts"
+import { whole } from "./values.ts"
+
+const named = Argument.String("account").pipe(Argument.withDescription("Its name or id"))
+
+const noted = (account: Account, action: "createAccount" | "suspendAccount" | "resumeAccount" | "setAccountLimits") =>
+  noteOperator({
+    accountId: account.id,
+    action,
+    targetType: "account",
+    targetId: account.id,
+    status: action === "createAccount" ? 201 : 200,
+    errorCode: null
+  })
 
 const list = Command.make(
   "list",
@@ -13,26 +29,142 @@ const list = Command.make(
     const accounts = yield* (yield* Accounts).list
     yield* answer(
       table(
-        ["ID", "NAME", "EMAIL", "CREATED"],
-        accounts.map((account) => [account.id, account.name, account.email ?? "-", shownTime(account.createdAt)])
-      )
+        ["ID", "NAME", "EMAIL", "BILLING", "CREATED", "SUSPENDED"],
+        accounts.map((account) => [
+          account.id,
+          account.name,
+          account.email ?? "-",
+          account.billing,
+          shownTime(account.createdAt),
+          shownTime(account.suspendedAt)
+        ])
+      ),
+      { accounts: yield* Effect.forEach(accounts, accountDocument) }
     )
   })
 ).pipe(Command.withDescription("List the accounts, oldest first"))
 
+/** The name stands by itself or behind `--name`. */
+const oneName = (argument: Option.Option<string>, flag: Option.Option<string>): Effect.Effect<string, WrongUsage> => {
+  const names = [argument, flag].flatMap(Option.toArray)
+  return names.length === 1
+    ? Effect.succeed(names[0]!)
+    : Effect.fail(new WrongUsage({ message: "Give the account one name: atoll accounts create --name NAME." }))
+}
+
 const create = Command.make(
   "create",
   {
-    name: Argument.String("name").pipe(Argument.withDescription("A name of its own"), Argument.withSchema(Name)),
-    email: Flag.String("email").pipe(Flag.withDescription("For people to see"), Flag.optional)
+    argument: Argument.String("name").pipe(
+      Argument.withDescription("The same as --name"),
+      Argument.withSchema(Name),
+      Argument.optional
+    ),
+    flag: Flag.String("name").pipe(Flag.withDescription("A name of its own"), Flag.withSchema(Name), Flag.optional),
+    email: Flag.String("email").pipe(Flag.withDescription("For people to see"), Flag.optional),
+    billing: Flag.Literals("billing", billings).pipe(
+      Flag.withDescription("unlimited: what it uses is recorded. prepaid: it can use what it has credit for"),
+      Flag.withDefault("unlimited")
+    )
   },
-  Effect.fnUntraced(function* ({ name, email }) {
-    const account = yield* (yield* Accounts).create({ name, email: Option.getOrNull(email) })
-    yield* answer(account.id)
+  Effect.fnUntraced(function* ({ argument, flag, email, billing }) {
+    const name = yield* oneName(argument, flag)
+    const account = yield* (yield* Accounts).create({ name, email: Option.getOrNull(email), billing })
+    yield* noted(account, "createAccount")
+    yield* answer(account.id, { account: yield* accountDocument(account) })
   })
-).pipe(Command.withDescription("Create an account and print its id"))
+).pipe(
+  Command.withDescription(
+    "Create an account and print its id. A prepaid one has no credit until it is given some: atoll credit grant. (The promotional credit comes with invitations.)"
+  )
+)
+
+const show = Command.make(
+  "show",
+  { account: named },
+  Effect.fnUntraced(function* ({ account: nameOrId }) {
+    const account = yield* knownAccount(nameOrId)
+    const document = yield* accountDocument(account)
+    yield* answer(rowsOf([...accountRows(account), ...limitRows(document)]), { account: document })
+  })
+).pipe(Command.withDescription("Show an account"))
+
+const suspend = Command.make(
+  "suspend",
+  { account: named },
+  Effect.fnUntraced(function* ({ account: nameOrId }) {
+    const { id } = yield* knownAccount(nameOrId)
+    const account = (yield* (yield* Accounts).suspend(id))!
+    yield* noted(account, "suspendAccount")
+    yield* answer(
+      `${account.name} is suspended: each of its keys is refused from now on. The service stops its Sandboxes and keeps their volumes.`,
+      { account: yield* accountDocument(account) }
+    )
+  })
+).pipe(Command.withDescription("Refuse the keys of an account and stop its Sandboxes; nothing of it is lost"))
+
+const resume = Command.make(
+  "resume",
+  { account: named },
+  Effect.fnUntraced(function* ({ account: nameOrId }) {
+    const { id } = yield* knownAccount(nameOrId)
+    const account = (yield* (yield* Accounts).resume(id))!
+    yield* noted(account, "resumeAccount")
+    yield* answer(
+      `${account.name} is not suspended any more: its keys work again. Its Sandboxes are started by whoever needs them.`,
+      { account: yield* accountDocument(account) }
+    )
+  })
+).pipe(Command.withDescription("Accept the keys of a suspended account again"))
+
+const int4Max = 2n ** 31n - 1n
+
+const limitFlag = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(`${description}; or setting: as the settings say`), Flag.optional)
+
+/** Absent stays as it is; `setting` takes the account's own limit away. */
+const limitOf = <K extends keyof OwnLimits>(key: K, flag: string, text: Option.Option<string>, maximum: bigint) =>
+  Option.match(text, {
+    onNone: () => Effect.succeed({}),
+    onSome: (value) =>
+      value === "setting"
+        ? Effect.succeed({ [key]: null })
+        : Effect.map(whole(flag, value, maximum), (limit) => ({ [key]: Number(limit) }))
+  }) as Effect.Effect<Partial<OwnLimits>, WrongUsage>
+
+const limits = Command.make(
+  "limits",
+  {
+    account: named,
+    sandboxes: limitFlag("sandboxes", "Sandboxes, stopped ones included"),
+    workspaces: limitFlag("workspaces", "Workspaces"),
+    workspaceStorageBytes: limitFlag("workspace-storage-bytes", "Sum of the volume sizes of one workspace")
+  },
+  Effect.fnUntraced(function* ({ account: nameOrId, sandboxes, workspaces, workspaceStorageBytes }) {
+    const wanted: Partial<OwnLimits> = {
+      ...(yield* limitOf("sandboxes", "--sandboxes", sandboxes, int4Max)),
+      ...(yield* limitOf("workspaces", "--workspaces", workspaces, int4Max)),
+      ...(yield* limitOf(
+        "workspaceStorageBytes",
+        "--workspace-storage-bytes",
+        workspaceStorageBytes,
+        BigInt(Number.MAX_SAFE_INTEGER)
+      ))
+    }
+    const before = yield* knownAccount(nameOrId)
+    const isChange = Object.keys(wanted).length > 0
+    const account = isChange ? (yield* (yield* Accounts).setLimits(before.id, wanted))! : before
+    if (isChange) yield* noted(account, "setAccountLimits")
+    const document = yield* accountDocument(account)
+    yield* answer(rowsOf(limitRows(document)), { account: document })
+  })
+).pipe(
+  Command.withDescription(
+    "Set limits of an account that go over the settings, and show them. What it already has beyond a limit stays"
+  )
+)
 
 export const accounts = Command.make("accounts").pipe(
-  Command.withDescription("List and create accounts"),
-  Command.withSubcommands([list, create])
+  Command.withDescription("Create accounts, show them, suspend and resume them, and set their limits"),
+  Command.withSubcommands([create, list, show, suspend, resume, limits])
 )

@@ -2,6 +2,8 @@
  * The command line: for the operator, on the service's own database, whether the service runs or not; and `tunnel`, for customers.
  *
  *     npm run --silent atoll -- keys create --account acme --scopes sandbox:read,sandbox:execute
+ *
+ * Exit codes: 0 done, 1 refused or failed (one sentence on stderr says why), 2 wrong usage.
  */
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
@@ -13,6 +15,7 @@ import { Settings } from "../Config.ts"
 import { Database } from "../store/Database.ts"
 import { Migrations } from "../store/Migrations.ts"
 import { accounts } from "./accounts.ts"
+import { exitCodes, Json, WrongUsage } from "./answer.ts"
 import { keys } from "./keys.ts"
 import { tunnel } from "./tunnel.ts"
 
@@ -20,14 +23,15 @@ const version = "0.1.0"
 
 /** Built only when a command runs: help needs no database. */
 const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(
-  Layer.provide(Migrations.layer.pipe(Layer.provideMerge(Database.layer))),
-  Layer.provide(Settings.layer),
+  Layer.provideMerge(Migrations.layer.pipe(Layer.provideMerge(Database.layer))),
+  Layer.provideMerge(Settings.layer),
   Layer.orDie
 )
 
 const atoll = Command.make("atoll").pipe(
   Command.withDescription("Accounts and API keys of this Atoll, and tunnels into its Sandboxes"),
-  Command.withSubcommands([accounts.pipe(Command.provide(services)), keys.pipe(Command.provide(services)), tunnel])
+  Command.withSubcommands([accounts.pipe(Command.provide(services)), keys.pipe(Command.provide(services)), tunnel]),
+  Command.withGlobalFlags([Json])
 )
 
 /** What the command line says by itself is an answer when it was asked for; the help beside an error is not. */
@@ -53,9 +57,11 @@ atoll.pipe(
   Effect.provide(Layer.merge(NodeServices.layer, quiet)),
   Effect.catchCause((cause) =>
     Effect.sync(() => {
+      const fault = Cause.squash(cause)
       // The command line's own errors were shown with the help.
-      if (!CliError.isCliError(Cause.squash(cause))) process.stderr.write(`atoll: ${sentenceOf(cause)}\n`)
-      process.exitCode = 1
+      const isShown = CliError.isCliError(fault)
+      if (!isShown) process.stderr.write(`atoll: ${sentenceOf(cause)}\n`)
+      process.exitCode = isShown || fault instanceof WrongUsage ? exitCodes.wrongUsage : exitCodes.refused
     })
   ),
   runMain({ disableErrorReporting: true })

@@ -15,3 +15,12 @@ export const table = (header: ReadonlyArray<string>, rows: ReadonlyArray<Readonl
 /** To the second. */
 export const shownTime = (ms: number | null): string =>
   ms === null ? "-" : new Date(ms).toISOString().replace(/\.\d+Z$/, "Z")
+
+/** As JSON documents have it. */
+export const time = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString())
+
+/** Names and their values, one a line, without a header. */
+export const list = (rows: ReadonlyArray<readonly [string, string]>): string => {
+  const width = Math.max(...rows.map(([name]) => name.length))
+  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}`).join("\n")
+}

@@ -45,7 +45,10 @@ export const tunnel = Command.make(
       server.once("error", (error) => resume(new NotListening({ message: `Cannot listen: ${error.message}` })))
       server.listen(local, "127.0.0.1", () => resume(Effect.void))
     })
-    yield* answer(`127.0.0.1:${local} is port ${port} of the Sandbox, until Ctrl-C.`)
+    yield* answer(`127.0.0.1:${local} is port ${port} of the Sandbox, until Ctrl-C.`, {
+      listens: { host: "127.0.0.1", port: local },
+      port
+    })
     yield* Effect.never
   })
 ).pipe(Command.withDescription("Bridge a local TCP port to a port of a Sandbox"))

@@ -1,0 +1,24 @@
+/** What stands behind the flags: numbers and instants, exactly as they are written or not at all. */
+import { Clock, Effect } from "effect"
+import { parseInstant } from "../../schemas/Query.ts"
+import { WrongUsage } from "./answer.ts"
+
+const wrong = (message: string) => Effect.fail(new WrongUsage({ message }))
+
+/** Decimal digits; at most 16 of them. */
+export const whole = (flag: string, text: string, maximum: bigint): Effect.Effect<bigint, WrongUsage> =>
+  /^\d{1,16}$/.test(text) && BigInt(text) <= maximum
+    ? Effect.succeed(BigInt(text))
+    : wrong(`${flag} takes a whole number from 0 to ${maximum}, and not ${JSON.stringify(text)}.`)
+
+/** Epoch milliseconds of an instant that is still to come. */
+export const future = Effect.fnUntraced(function* (flag: string, text: string) {
+  const at = parseInstant(text)
+  if (at === null) {
+    return yield* wrong(
+      `${flag} takes an instant with a zone, such as 2027-01-31T12:00:00Z, and not ${JSON.stringify(text)}.`
+    )
+  }
+  if (at <= (yield* Clock.currentTimeMillis)) return yield* wrong(`${flag} is past: ${new Date(at).toISOString()}.`)
+  return at
+})
