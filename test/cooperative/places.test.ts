@@ -3,6 +3,7 @@ import { once } from "node:events"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schedule } from "effect"
 import ssh2, { type Client, type ClientChannel } from "ssh2"
+import { Audit } from "../../src/account/Audit.ts"
 import { ConnectionGrants } from "../../src/cooperative/ConnectionGrants.ts"
 import { SshEndpoint } from "../../src/cooperative/SshEndpoint.ts"
 import { SshGateway } from "../../src/cooperative/SshGateway.ts"
@@ -35,7 +36,7 @@ const connected = Effect.fnUntraced(function* (world: SimulatedWorld) {
     }),
     (client) => Effect.sync(() => void client.destroy())
   )
-  return { client, sandboxId }
+  return { client, accountId, sandboxId, connect: { port, username, privateKey } }
 })
 
 /** Null: it was refused. */
@@ -85,4 +86,51 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
       })
     )
   }
+
+  it.effect("leave no event in the audit log; the connection leaves one, let in or not", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const audit = yield* Audit
+        const { client, accountId, sandboxId, connect } = yield* connected(world)
+        assert.isNotNull(yield* Effect.promise(() => forward(client)))
+        // The second place is the channel's.
+        const refused = (options: ssh2.ConnectConfig) =>
+          Effect.promise(
+            () =>
+              new Promise<void>((resolve) => {
+                const refusedClient = new ssh2.Client()
+                refusedClient.on("error", () => {})
+                refusedClient.once("close", () => resolve())
+                refusedClient.connect({ host: "127.0.0.1", ...connect, ...options })
+              })
+          )
+        yield* refused({ ident: "second" })
+        // Nobody knows whose a connection is that proves nothing.
+        yield* refused({ privateKey: ssh2.utils.generateKeyPairSync("ed25519").private })
+        yield* audit.write
+        const all = { from: null, to: null, action: null, sandboxId }
+        const events = (yield* audit.list(accountId, all, { limit: 100, before: null })).toReversed()
+        assert.deepStrictEqual(
+          events.map(({ status, errorCode }) => [status, errorCode]),
+          [
+            [200, null],
+            [429, "RATE_LIMITED"]
+          ]
+        )
+        for (const event of events) {
+          assert.deepInclude(event, {
+            action: "openSshSession",
+            method: "SSH",
+            path: `/api/v2/sandboxes/${sandboxId}/cooperative-connection/${connect.username}`,
+            targetType: "connectionGrant",
+            targetId: connect.username,
+            sourceIp: "127.0.0.1"
+          })
+        }
+        assert.match(events[0]!.userAgent!, /^SSH-2.0-ssh2js/)
+        assert.strictEqual(events[1]!.userAgent, "SSH-2.0-second")
+      }).pipe(Effect.scoped, Effect.provide(service(world, { ATOLL_CONNECTIONS_PER_SANDBOX: "2" })))
+    })
+  )
 })

@@ -9,6 +9,7 @@ import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
 import { WebSocket } from "ws"
+import { Audit } from "../../src/account/Audit.ts"
 import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { TunnelGateway } from "../../src/http/TunnelGateway.ts"
@@ -131,6 +132,79 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
           assert.strictEqual((yield* Effect.flip(accesses.create(accountId, sandboxId, asked)))._tag, "NOT_FOUND")
         })
     )
+  )
+
+  it.effect(
+    "leaves one event in the audit log for each tunnel of a capability that was recognised, opened or refused",
+    () =>
+      withAccess(
+        (stream) => void stream.pipe(stream),
+        ({ port, capability, generationId, accountId, sandboxId }) =>
+          Effect.gen(function* () {
+            const audit = yield* Audit
+            const accesses = yield* ServiceAccesses
+            const socket = yield* opened(port, capability, "port=5432&client=a")
+            yield* refusal(port, capability, "port=6379&client=a")
+            yield* refusal(port, capability, "port=80")
+            yield* refusal(port, capability, "port=0")
+            yield* refusal(port, "nonsense", "port=5432")
+            socket.terminate()
+            // A WebSocket of a version that there is not, and a request that is no handshake.
+            const asked = (headers: Record<string, string>) =>
+              Effect.promise(
+                () =>
+                  new Promise<number>((resolve) => {
+                    const sent = request({
+                      port,
+                      host: "127.0.0.1",
+                      path: "/api/v2/tunnel?port=5432&client=a",
+                      headers: { authorization: `Bearer ${capability}`, ...headers }
+                    })
+                    sent.on("response", (answer) => {
+                      answer.resume()
+                      resolve(answer.statusCode!)
+                    })
+                    sent.end()
+                  })
+              )
+            const upgrade = {
+              connection: "Upgrade",
+              upgrade: "websocket",
+              "sec-websocket-key": "x",
+              "x-request-id": "bad"
+            }
+            assert.strictEqual(yield* asked(upgrade), 400)
+            assert.strictEqual(yield* asked({}), 400)
+            yield* accesses.revoke(accountId, sandboxId, generationId, requestIdentity)
+            yield* refusal(port, capability, "port=5432")
+            yield* audit.write
+            const all = { from: null, to: null, action: null, sandboxId }
+            const events = (yield* audit.list(accountId, all, { limit: 100, before: null })).toReversed()
+            assert.deepStrictEqual(
+              events.map(({ status, errorCode, targetId }) => [status, errorCode, targetId]),
+              [
+                [101, null, generationId],
+                [502, "SANDBOX_UNAVAILABLE", generationId],
+                [404, "NOT_FOUND", null],
+                [400, "INVALID_REQUEST", generationId],
+                [401, "UNAUTHENTICATED", null]
+              ]
+            )
+            for (const event of events) {
+              assert.deepInclude(event, {
+                action: "openTunnel",
+                method: "GET",
+                path: "/api/v2/tunnel",
+                targetType: "serviceAccess",
+                apiKeyId: null,
+                sourceIp: "127.0.0.1"
+              })
+              assert.notInclude(JSON.stringify(event), capability.slice(-20))
+            }
+            assert.strictEqual(events[3]!.requestId, "bad")
+            assert.strictEqual(new Set(events.map(({ requestId }) => requestId)).size, 5)
+          })
+      )
   )
 
   it.effect("stores no capability anywhere, nor what opens one", () =>
