@@ -7,6 +7,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditEvent, type AuditFilter, insertEvents, selectEvents } from "../src/account/AuditRows.ts"
 import { newId } from "../src/identifier/newId.ts"
+import { MaintenanceDatabase } from "../src/store/Database.ts"
 import auditTable from "../src/store/migrations/0011_audit.ts"
 import auditFields from "../src/store/migrations/0031_audit_fields.ts"
 import { benchDatabase } from "./BenchDatabase.ts"
@@ -20,7 +21,7 @@ const start = Date.parse("2026-01-01T00:00:00Z")
 const spacingMs = 1000
 
 const program = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
+  const sql = yield* MaintenanceDatabase
 
   yield* sql`drop table audit_events`
   yield* auditTable
@@ -34,7 +35,7 @@ const program = Effect.gen(function* () {
       200, 'req_' || n, '127.0.0.1'
     from generate_series(1, ${events}::int) n`
   const began = performance.now()
-  yield* auditFields
+  yield* Effect.provideService(auditFields, SqlClient.SqlClient, sql)
   console.log(`new fields for ${events} events: ${((performance.now() - began) / 1000).toFixed(1)} s`)
   yield* sql`vacuum analyze audit_events`
 

@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql"
 import { userAgentMaxCharacters } from "../../schemas/Audit.ts"
 import { Settings } from "../Config.ts"
 import { newId } from "../identifier/newId.ts"
+import { MaintenanceDatabase } from "../store/Database.ts"
 import { groupedNotes } from "../store/GroupedNotes.ts"
 import { worker } from "../worker/Worker.ts"
 import { withoutSecrets } from "./ApiKeySecret.ts"
@@ -47,6 +48,7 @@ export class Audit extends Context.Service<
     Audit,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const maintenance = yield* MaintenanceDatabase
       const { auditRetentionDays } = yield* Settings
 
       const { note, write } = yield* groupedNotes({
@@ -57,7 +59,7 @@ export class Audit extends Context.Service<
 
       const prune = Effect.gen(function* () {
         const cutoff = BigInt((yield* Clock.currentTimeMillis) - auditRetentionDays * dayMs)
-        yield* sql`delete from audit_events where at < ${cutoff}`
+        yield* maintenance`delete from audit_events where at < ${cutoff}`
       }).pipe(Effect.catch((error) => Effect.logWarning("The audit log could not be pruned", error)))
 
       yield* worker("audit pruner", prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery))))

@@ -6,7 +6,7 @@
  */
 import { Effect, Layer } from "effect"
 import { Migrator, SqlClient } from "effect/sql"
-import { DatabaseUnusable } from "./Database.ts"
+import { DatabaseUnusable, MaintenanceDatabase } from "./Database.ts"
 import actors from "./migrations/0001_actors.ts"
 import accounts from "./migrations/0002_accounts.ts"
 import output from "./migrations/0003_output.ts"
@@ -108,7 +108,10 @@ const unusable = (message: string) => new DatabaseUnusable({ message: `The datab
 export const Migrations = {
   /** Brings the database up to date before anything that depends on it. */
   layer: Layer.effectDiscard(
-    migrate(migrations).pipe(
+    Effect.flatMap(MaintenanceDatabase, (sql) =>
+      // A step may take minutes in one statement.
+      Effect.provideService(migrate(migrations), SqlClient.SqlClient, sql)
+    ).pipe(
       Effect.tap((applied) => (applied.length === 0 ? Effect.void : Effect.log(`Migrated: ${applied.join(", ")}`))),
       Effect.catchTag(["SqlError", "MigrationError"], (error) => Effect.fail(unusable(error.message))),
       Effect.catchDefect((defect) =>
