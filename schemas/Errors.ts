@@ -250,7 +250,7 @@ export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()
   { httpApiStatus: 502 }
 ) {}
 
-/** With `Retry-After`, unless the outcome is unknown and doing it once more might do it twice. */
+/** With `Retry-After`: when to ask again, which is not to say that a change whose outcome is unknown may be repeated. */
 export class ServiceUnavailable extends Schema.TaggedError<ServiceUnavailable>()(
   "SERVICE_UNAVAILABLE",
   {

@@ -5,16 +5,11 @@
  */
 import type { IncomingMessage } from "node:http"
 
-/** Whether each may be repeated blindly. */
-const begun = new WeakMap<IncomingMessage, boolean>()
+const begun = new WeakSet<IncomingMessage>()
 
-/** @param isRepeatable Sent twice, it is done once, or comes to the same (RFC 9110 section 9.2.2). */
-export const noteBegun = (request: IncomingMessage, isRepeatable: boolean): void =>
-  void begun.set(request, isRepeatable)
+export const noteBegun = (request: IncomingMessage): void => void begun.add(request)
 
 export const mayHaveChanged = (request: IncomingMessage): boolean => begun.has(request)
-
-export const isRepeatable = (request: IncomingMessage): boolean => begun.get(request) ?? true
 
 /**
  * What is said of a change that was begun and whose end nobody saw.

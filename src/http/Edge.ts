@@ -16,7 +16,7 @@ import { discardRest } from "../gateway/discardRest.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { auditRequest } from "./AuditedRequest.ts"
-import { isRepeatable, mayHaveChanged, outcomeUnknown } from "./BegunRequest.ts"
+import { mayHaveChanged, outcomeUnknown } from "./BegunRequest.ts"
 import { errorCodeOf, errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
 import { operatorPaths } from "./OperatorRoutes.ts"
@@ -118,7 +118,7 @@ const edge =
         )
       }
 
-      const unavailable = (error: ServiceUnavailable) => finish(errorResponse(error, requestId, isRepeatable(source)))
+      const unavailable = (error: ServiceUnavailable) => finish(errorResponse(error, requestId))
 
       // RFC 9112 section 3.2.
       if (source.headers.host === undefined && source.httpVersion === "1.1") {

@@ -6,7 +6,7 @@
  * @source contract-details.md "Order of checks"
  */
 import type { IncomingMessage } from "node:http"
-import { Cause, Context, Effect, Layer, SchemaAST } from "effect"
+import { Cause, Context, Effect, Layer } from "effect"
 import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
 import { Authorized, Caller, Open, OptionalBody, ReadOnly, RequiredScope } from "../../schemas/Access.ts"
@@ -93,19 +93,6 @@ const admitBody = (
   return Effect.map(readJsonText(source, kind === "optional-json"), (text) => withText(request, text))
 }
 
-const idempotencyKeyHeader = "idempotency-key"
-
-/** By its method, or by a key that its endpoint takes. @source RFC 9110 section 9.2.2 */
-const repeatable = (endpoint: HttpApiEndpoint.Top): ((request: IncomingMessage) => boolean) => {
-  if (endpoint.method === "PUT" || endpoint.method === "DELETE") return () => true
-  const ast = endpoint.headers === undefined ? undefined : SchemaAST.toEncoded(endpoint.headers.ast)
-  const takesKey =
-    ast !== undefined &&
-    SchemaAST.isObjects(ast) &&
-    ast.propertySignatures.some(({ name }) => String(name) === idempotencyKeyHeader)
-  return takesKey ? ({ headers }) => headers[idempotencyKeyHeader] !== undefined : () => false
-}
-
 const callerOf = (credential: Credential, requestId: string): Caller["Service"] => ({
   accountId: credential.accountId,
   apiKeyId: credential.apiKeyId,
@@ -123,14 +110,13 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
   const audited = auditedEndpoint(endpoint)
   const mayChange = endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
   const known = knownQuery(endpoint)
-  const isRepeatable = repeatable(endpoint)
   /** Added one by one to the request's context, which shares what is in it; to merge another into it would copy all. */
   const surrounded = (caller: Caller["Service"], request: HttpServerRequest.HttpServerRequest): Handler =>
     Effect.updateContext(handler, (context: Context.Context<never>) => {
       const withCaller = Context.add(context, Caller, caller)
       if (!mayChange) return withCaller
       const source = nodeRequest(request)
-      return Context.add(withCaller, ChangeWitness, () => noteBegun(source, isRepeatable(source)))
+      return Context.add(withCaller, ChangeWitness, () => noteBegun(source))
     })
   const denied = Effect.fail(new ScopeRequired({ details: { scope } }))
   return Effect.withFiber((fiber) => {

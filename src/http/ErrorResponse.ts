@@ -19,8 +19,8 @@ export const isContractError = (fault: unknown): fault is ContractError =>
 /** A server that was killed is back within a few seconds. */
 const retryAfterSeconds = 2
 
-/** What a status wants beside the body. `isRepeatable`: see `BegunRequest.ts`; only said by who knows of a change that was begun. */
-export const headersOf = (error: ContractError, isRepeatable = true): Record<string, string> | undefined => {
+/** What a status wants beside the body. */
+export const headersOf = (error: ContractError): Record<string, string> | undefined => {
   switch (error._tag) {
     case "UNAUTHENTICATED":
       return { "www-authenticate": "Bearer" }
@@ -29,8 +29,7 @@ export const headersOf = (error: ContractError, isRepeatable = true): Record<str
     case "RATE_LIMITED":
       return { "retry-after": String(Math.max(1, Math.ceil(error.details.retryAfterSeconds))) }
     case "SERVICE_UNAVAILABLE":
-      // Clients repeat by themselves what has one.
-      return isRepeatable ? { "retry-after": String(retryAfterSeconds) } : undefined
+      return { "retry-after": String(retryAfterSeconds) }
     default:
       return undefined
   }
@@ -43,15 +42,11 @@ export const errorBody = (error: ContractError, requestId: string): string =>
 /** Beside the response, whose body is bytes by then. */
 const codes = new WeakMap<HttpServerResponse.HttpServerResponse, ErrorCode>()
 
-export const errorResponse = (
-  error: ContractError,
-  requestId: string,
-  isRepeatable?: boolean
-): HttpServerResponse.HttpServerResponse => {
+export const errorResponse = (error: ContractError, requestId: string): HttpServerResponse.HttpServerResponse => {
   const response = HttpServerResponse.text(errorBody(error, requestId), {
     status: errorStatus[error._tag],
     contentType: "application/json",
-    headers: headersOf(error, isRepeatable)
+    headers: headersOf(error)
   })
   codes.set(response, error._tag)
   return response

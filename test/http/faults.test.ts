@@ -66,7 +66,7 @@ it.live(
       const begun = yield* Effect.promise(() => cut.begun)
       assert.deepStrictEqual(
         [begun.status, begun.json.code, begun.json.details, begun.headers["retry-after"]],
-        [503, "SERVICE_UNAVAILABLE", { outcome: "unknown" }, undefined]
+        [503, "SERVICE_UNAVAILABLE", { outcome: "unknown" }, "2"]
       )
       assert.notMatch(begun.json.message, /send the request again/i)
       const unread = yield* Effect.promise(() => cut.unread)
