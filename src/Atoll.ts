@@ -30,6 +30,7 @@ import { ServiceAccessesLive } from "./serviceAccess/ServiceAccessesLive.ts"
 import { Actors } from "./store/Actors.ts"
 import { Journal } from "./store/Journal.ts"
 import { Output } from "./store/Output.ts"
+import { Ledger } from "./wallet/Ledger.ts"
 
 /** Once every kind is registered, whatever waits for its owner is woken. */
 const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.recover))
@@ -64,7 +65,15 @@ export const Atoll = {
       Layer.provideMerge(SandboxesLive),
       Layer.provideMerge(ActorHost.layer(options)),
       Layer.provideMerge(
-        Layer.mergeAll(Journal.layer, Actors.layer, Output.layer, ExecutionLog.layer, SandboxUse.layer, Audit.layer)
+        Layer.mergeAll(
+          Journal.layer,
+          Actors.layer,
+          Output.layer,
+          ExecutionLog.layer,
+          SandboxUse.layer,
+          Audit.layer,
+          Ledger.layer
+        )
       )
     )
 }

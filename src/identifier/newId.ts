@@ -23,7 +23,7 @@ const randomBytes8 = (): Buffer => {
 }
 
 /** 128 bits as 26 characters: the first holds 3 bits, each other one 5. */
-const base32 = (high: bigint, low: bigint): string => {
+export const base32 = (high: bigint, low: bigint): string => {
   let value = (high << 64n) | low
   let text = ""
   for (let i = 0; i < 26; i++) {
@@ -33,7 +33,7 @@ const base32 = (high: bigint, low: bigint): string => {
   return text
 }
 
-export type IdPrefix = "acc_" | "wsp_" | "sbx_" | "vol_" | "key_" | "ep_" | "aud_"
+export type IdPrefix = "acc_" | "wsp_" | "sbx_" | "vol_" | "key_" | "ep_" | "aud_" | "grt_"
 
 export const newId = <P extends IdPrefix>(prefix: P): `${P}${string}` => {
   const now = Date.now()

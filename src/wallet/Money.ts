@@ -10,6 +10,10 @@ export const grantMaxMicroUsd = 10n ** 15n
 /** All grants that an account ever had, together. */
 export const grantedMaxMicroUsd = 9n * 10n ** 15n
 
+export const least = (a: bigint, b: bigint): bigint => (a < b ? a : b)
+
+export const most = (a: bigint, b: bigint): bigint => (a > b ? a : b)
+
 const decimal = /^(\d{1,10})(?:\.(\d{1,6}))?$/
 
 /** `12.5` as 12500000n; null where it is not a plain decimal of at most 6 places: no sign, exponent, grouping or space. */

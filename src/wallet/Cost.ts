@@ -1,0 +1,87 @@
+/**
+ * What running costs, exactly. A component grows by rate × size each millisecond; the sum over a Sandbox's whole life is kept as an integer, and
+ * what it costs is the whole micro-USD in it, rounded down. A piece of that life costs what the rounded sum grew in it: so no cutting changes a
+ * total, and parts always add up.
+ *
+ * @source contract-details.md "Usage and credit"; design.md "Money"
+ */
+import type { RateCard } from "./RateCard.ts"
+
+export interface PerComponent<A> {
+  readonly vcpu: A
+  readonly memory: A
+  readonly volume: A
+}
+
+/** Of a sum: ms × nano-USD per second × vCPUs or bytes. Of a rate: the same for one millisecond. Of a cost: micro-USD. */
+export type Amounts = PerComponent<bigint>
+
+/** How much of a sum makes one micro-USD: nano to micro and ms to s, and for bytes also bytes to GiB. */
+export const divisors: Amounts = { vcpu: 10n ** 6n, memory: 10n ** 6n * 2n ** 30n, volume: 10n ** 6n * 2n ** 30n }
+
+export const nothing: Amounts = { vcpu: 0n, memory: 0n, volume: 0n }
+
+export const eachComponent = (value: (component: keyof Amounts) => bigint): Amounts => ({
+  vcpu: value("vcpu"),
+  memory: value("memory"),
+  volume: value("volume")
+})
+
+export const total = ({ vcpu, memory, volume }: Amounts): bigint => vcpu + memory + volume
+
+/** What a Sandbox is, as far as it costs. */
+export interface Burning {
+  readonly vcpus: number
+  readonly memoryBytes: number
+  readonly volumeBytes: number
+  readonly isRunning: boolean
+  readonly hasVolume: boolean
+}
+
+/** Growth of the sums in one millisecond. */
+export const ratesOf = (card: RateCard | null, burning: Burning): Amounts => ({
+  vcpu: card !== null && burning.isRunning ? card.vcpuSecondNanoUsd * BigInt(burning.vcpus) : 0n,
+  memory: card !== null && burning.isRunning ? card.memoryGibSecondNanoUsd * BigInt(burning.memoryBytes) : 0n,
+  volume: card !== null && burning.hasVolume ? card.volumeGibSecondNanoUsd * BigInt(burning.volumeBytes) : 0n
+})
+
+/** The sums so many milliseconds later. */
+export const sumsAfter = (sums: Amounts, rates: Amounts, ms: number): Amounts => {
+  const by = BigInt(ms)
+  return {
+    vcpu: sums.vcpu + rates.vcpu * by,
+    memory: sums.memory + rates.memory * by,
+    volume: sums.volume + rates.volume * by
+  }
+}
+
+/** Micro-USD between two states of the same sums. */
+export const costBetween = (before: Amounts, after: Amounts): Amounts => ({
+  vcpu: after.vcpu / divisors.vcpu - before.vcpu / divisors.vcpu,
+  memory: after.memory / divisors.memory - before.memory / divisors.memory,
+  volume: after.volume / divisors.volume - before.volume / divisors.volume
+})
+
+/** A piece of a Sandbox's life in which its rates did not change. */
+export interface Piece {
+  /** Epoch milliseconds; `to` is exclusive. */
+  readonly from: number
+  readonly to: number
+  /** -1: takes back what was posted of a run that had ended before. */
+  readonly sign: 1 | -1
+  /** At `from`. */
+  readonly sums: Amounts
+  readonly rates: Amounts
+}
+
+/** Micro-USD, signed, of what lies in a window; the costs of adjacent windows add up. */
+export const costWithin = (piece: Piece, from: number, to: number): Amounts => {
+  const start = Math.max(piece.from, from)
+  const end = Math.min(piece.to, to)
+  if (start >= end) return nothing
+  const cost = costBetween(
+    sumsAfter(piece.sums, piece.rates, start - piece.from),
+    sumsAfter(piece.sums, piece.rates, end - piece.from)
+  )
+  return piece.sign === 1 ? cost : { vcpu: -cost.vcpu, memory: -cost.memory, volume: -cost.volume }
+}

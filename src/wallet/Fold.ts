@@ -1,0 +1,208 @@
+/**
+ * A Sandbox's transitions, folded into its meter and into closed segments: pure.
+ *
+ * vCPUs and memory cost while it is `running`; its volume from the first `running` to `deleted`. A segment ends where that changes, at each UTC
+ * midnight, at each rate card, and at each of the instants that the caller names.
+ *
+ * The meter may be ahead of the log: a run that seemed to go on was posted up to now, and then its end comes with an earlier instant (a commit in
+ * flight, or `seenAt`: the last moment at which a runtime that was found dead was seen alive). What was posted since is taken back by segments of
+ * the sign -1, latest first, and posted again as it was.
+ *
+ * An instant that lies before an earlier one of the same log counts as that one: hosts clamp their clocks before they commit, and logs from
+ * before they did are read the same way by everybody.
+ *
+ * @source contract-details.md "Usage and credit"
+ */
+import { type Amounts, type Burning, costBetween, nothing, type Piece, ratesOf, sumsAfter } from "./Cost.ts"
+import { cardAt, type RateCard } from "./RateCard.ts"
+
+export const dayMs = 24 * 60 * 60 * 1000
+
+export interface MeteredSandbox {
+  readonly sandboxId: string
+  readonly accountId: string
+  readonly workspaceId: string
+  readonly name: string | null
+  readonly vcpus: number
+  readonly memoryBytes: number
+  readonly volumeBytes: number
+}
+
+/** Times are epoch milliseconds. */
+export interface Meter extends MeteredSandbox, Burning {
+  /** The last revision of the log that was folded. */
+  readonly revision: number
+  /** Closed segments reach up to here. */
+  readonly at: number
+  /** The latest instant in the log so far. */
+  readonly changedAt: number
+  readonly runSince: number | null
+  /** The number of the next segment. */
+  readonly segments: number
+  /** At `at`. */
+  readonly sums: Amounts
+  /** When it was deleted. */
+  readonly closedAt: number | null
+}
+
+export interface Segment extends Piece {
+  readonly sandboxId: string
+  readonly number: number
+  readonly isRunning: boolean
+  readonly hasVolume: boolean
+  /** Micro-USD, signed. */
+  readonly cost: Amounts
+  /** Of a segment with the sign -1: the number of the one that it takes a part of back. */
+  readonly takesBack: number | null
+}
+
+export interface FoldedTransition {
+  readonly revision: number
+  readonly at: number
+  readonly from: string | null
+  readonly to: string
+  /** Of the event: the last moment at which the runtime was seen alive. */
+  readonly seenAt: number | null
+}
+
+export interface FoldRules {
+  /** Ascending. */
+  readonly cards: ReadonlyArray<RateCard>
+  /** More instants at which segments end, ascending. */
+  readonly cuts: ReadonlyArray<number>
+}
+
+/** Of a Sandbox that never ran. */
+export const newMeter = (sandbox: MeteredSandbox): Meter => ({
+  ...sandbox,
+  isRunning: false,
+  hasVolume: false,
+  revision: 0,
+  at: 0,
+  changedAt: 0,
+  runSince: null,
+  segments: 0,
+  sums: nothing,
+  closedAt: null
+})
+
+/** One that never ran costs nothing, and needs no meter. */
+export const everRan = (meter: Meter): boolean => meter.hasVolume || meter.closedAt !== null
+
+/** An instant to which these transitions may lead back at most, if that is before what is closed: segments after it are needed. */
+export const leadsBackTo = (meter: Meter, transitions: ReadonlyArray<FoldedTransition>): number | null => {
+  let earliest = Number.POSITIVE_INFINITY
+  for (const { at, from, to, seenAt } of transitions) {
+    if (from === to) continue
+    earliest = Math.min(earliest, Math.max(at, meter.changedAt))
+    if (seenAt !== null) earliest = Math.min(earliest, Math.max(Math.floor(seenAt), meter.runSince ?? meter.changedAt))
+  }
+  return meter.hasVolume && earliest < meter.at ? earliest : null
+}
+
+/** What stands of segments once those that take back have been done: no two overlap. In the order of their numbers. */
+export const standing = (segments: ReadonlyArray<Segment>): Array<Segment> => {
+  const stack: Array<Segment> = []
+  for (const segment of segments) {
+    if (segment.sign === 1) {
+      stack.push(segment)
+      continue
+    }
+    const taken = stack.pop()
+    if (taken !== undefined && taken.from < segment.from) stack.push({ ...taken, to: segment.from })
+  }
+  return stack
+}
+
+/**
+ * @param transitions After the meter's revision, ascending.
+ * @param until Segments are closed up to here, if the Sandbox still costs anything then; null: up to its last change.
+ * @param tail The segments after `leadsBackTo`, as they stand.
+ */
+export const fold = (
+  meter: Meter,
+  transitions: ReadonlyArray<FoldedTransition>,
+  until: number | null,
+  tail: ReadonlyArray<Segment>,
+  rules: FoldRules
+): { readonly meter: Meter; readonly segments: ReadonlyArray<Segment> } => {
+  let now: Meter = meter
+  const closed: Array<Segment> = []
+  const stack = [...tail]
+
+  const nextCut = (from: number): number => {
+    let next = (Math.floor(from / dayMs) + 1) * dayMs
+    for (const { effectiveAt } of rules.cards) if (effectiveAt > from && effectiveAt < next) next = effectiveAt
+    for (const cut of rules.cuts) if (cut > from && cut < next) next = cut
+    return next
+  }
+
+  const add = (segment: Omit<Segment, "number" | "sandboxId">): Segment => {
+    const numbered = { ...segment, sandboxId: now.sandboxId, number: now.segments }
+    closed.push(numbered)
+    now = { ...now, segments: now.segments + 1 }
+    return numbered
+  }
+
+  const closeUpTo = (at: number): void => {
+    if (!now.hasVolume) {
+      if (at > now.at) now = { ...now, at }
+      return
+    }
+    while (now.at < at) {
+      const { at: from, sums, isRunning, hasVolume } = now
+      const to = Math.min(at, nextCut(from))
+      const rates = ratesOf(cardAt(rules.cards, from), now)
+      const after = sumsAfter(sums, rates, to - from)
+      const cost = costBetween(sums, after)
+      stack.push(add({ from, to, sign: 1, sums, rates, isRunning, hasVolume, cost, takesBack: null }))
+      now = { ...now, at: to, sums: after }
+    }
+  }
+
+  const takeBackTo = (at: number): void => {
+    while (now.hasVolume && now.at > at) {
+      const last = stack.pop()
+      if (last === undefined || last.to !== now.at) {
+        throw new Error(`The segments of ${now.sandboxId} before ${now.at} are missing.`)
+      }
+      const from = Math.max(last.from, at)
+      const sums = sumsAfter(last.sums, last.rates, from - last.from)
+      const { vcpu, memory, volume } = costBetween(sums, sumsAfter(sums, last.rates, last.to - from))
+      const cost = { vcpu: -vcpu, memory: -memory, volume: -volume }
+      add({ ...last, from, sign: -1, sums, cost, takesBack: last.number })
+      if (last.from < from) stack.push({ ...last, to: from })
+      now = { ...now, at: from, sums }
+    }
+  }
+
+  /** Whatever was closed after this instant is opened again. */
+  const goTo = (at: number): void => {
+    takeBackTo(at)
+    closeUpTo(at)
+  }
+
+  let through = meter.at
+  for (const { revision, at, from, to, seenAt } of transitions) {
+    const instant = Math.max(at, now.changedAt)
+    now = { ...now, revision, changedAt: instant }
+    if (from === to || now.closedAt !== null) continue
+    if (now.isRunning && to !== "running") {
+      const seen = seenAt === null ? instant : Math.min(Math.max(Math.floor(seenAt), now.runSince ?? instant), instant)
+      goTo(seen)
+      now = { ...now, isRunning: false, runSince: null }
+      through = Math.max(through, instant)
+    }
+    if (!now.isRunning && to === "running") {
+      goTo(instant)
+      now = { ...now, isRunning: true, hasVolume: true, runSince: instant }
+      through = Math.max(through, instant)
+    }
+    if (now.hasVolume && to === "deleted") {
+      goTo(instant)
+      now = { ...now, hasVolume: false, closedAt: instant }
+    }
+  }
+  if (now.hasVolume) closeUpTo(Math.max(through, until ?? through))
+  return { meter: now, segments: closed }
+}

@@ -1,0 +1,488 @@
+/** What a posting has to know, read under the account's lock; and what a balance shows, read in one statement. */
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { int8Column, textColumn } from "../store/Columns.ts"
+import type { Spent, Wallet } from "./Allocation.ts"
+import { type Amounts, divisors } from "./Cost.ts"
+import { type FoldedTransition, type Meter, newMeter, type Segment, standing } from "./Fold.ts"
+import type { Grant, GrantKind } from "./Grant.ts"
+import type { Load } from "./Plan.ts"
+import { grantCuts } from "./Posting.ts"
+import type { RateCard } from "./RateCard.ts"
+
+export interface Account {
+  readonly accountId: string
+  readonly billing: "unlimited" | "prepaid"
+  readonly suspendedAt: number | null
+  readonly exhaustedAt: number | null
+}
+
+interface AccountRow {
+  readonly id: string
+  readonly billing: "unlimited" | "prepaid"
+  readonly suspended_at: bigint | null
+  readonly exhausted_at: bigint | null
+}
+
+interface CardRow {
+  readonly effective_at: bigint | string
+  readonly vcpu_second_nano_usd: bigint | string
+  readonly memory_gib_second_nano_usd: bigint | string
+  readonly volume_gib_second_nano_usd: bigint | string
+  readonly created_at: bigint | string
+}
+
+interface GrantRow {
+  readonly id: string
+  readonly kind: GrantKind
+  readonly granted_micro_usd: bigint | string
+  readonly remaining_micro_usd: bigint | string
+  readonly expired_micro_usd: bigint | string
+  readonly effective_at: bigint | string
+  readonly expires_at: bigint | string | null
+  readonly is_posted: boolean
+  readonly description: string
+  readonly created_at: bigint | string
+}
+
+const instantOf = (value: bigint | string | null): number | null => (value === null ? null : Number(value))
+
+const accountOf = (row: AccountRow): Account => ({
+  accountId: row.id,
+  billing: row.billing,
+  suspendedAt: instantOf(row.suspended_at),
+  exhaustedAt: instantOf(row.exhausted_at)
+})
+
+const cardOf = (row: CardRow): RateCard => ({
+  effectiveAt: Number(row.effective_at),
+  vcpuSecondNanoUsd: BigInt(row.vcpu_second_nano_usd),
+  memoryGibSecondNanoUsd: BigInt(row.memory_gib_second_nano_usd),
+  volumeGibSecondNanoUsd: BigInt(row.volume_gib_second_nano_usd),
+  createdAt: Number(row.created_at)
+})
+
+const grantOf = (row: GrantRow): Grant => ({
+  id: row.id,
+  kind: row.kind,
+  grantedMicroUsd: BigInt(row.granted_micro_usd),
+  remainingMicroUsd: BigInt(row.remaining_micro_usd),
+  expiredMicroUsd: BigInt(row.expired_micro_usd),
+  effectiveAt: Number(row.effective_at),
+  expiresAt: instantOf(row.expires_at),
+  isPosted: row.is_posted,
+  description: row.description,
+  createdAt: Number(row.created_at)
+})
+
+interface SumsRow {
+  readonly vcpu_sum: string
+  readonly memory_sum: string
+  readonly volume_sum: string
+}
+
+const sumsOf = (row: SumsRow): Amounts => ({
+  vcpu: BigInt(row.vcpu_sum),
+  memory: BigInt(row.memory_sum),
+  volume: BigInt(row.volume_sum)
+})
+
+interface MeterRow extends SumsRow {
+  readonly sandbox_id: string
+  readonly account_id: string
+  readonly workspace_id: string
+  readonly name: string | null
+  readonly vcpus: number
+  readonly memory_bytes: bigint
+  readonly volume_bytes: bigint
+  readonly revision: bigint
+  readonly at: bigint
+  readonly changed_at: bigint
+  readonly run_since: bigint | null
+  readonly is_running: boolean
+  readonly has_volume: boolean
+  readonly segments: number
+  readonly closed_at: bigint | null
+}
+
+const meterOf = (row: MeterRow): Meter => ({
+  sandboxId: row.sandbox_id,
+  accountId: row.account_id,
+  workspaceId: row.workspace_id,
+  name: row.name,
+  vcpus: row.vcpus,
+  memoryBytes: Number(row.memory_bytes),
+  volumeBytes: Number(row.volume_bytes),
+  revision: Number(row.revision),
+  at: Number(row.at),
+  changedAt: Number(row.changed_at),
+  runSince: instantOf(row.run_since),
+  isRunning: row.is_running,
+  hasVolume: row.has_volume,
+  segments: row.segments,
+  sums: sumsOf(row),
+  closedAt: instantOf(row.closed_at)
+})
+
+const meterColumns = `sandbox_id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+  is_running, has_volume, segments, vcpu_sum::text, memory_sum::text, volume_sum::text, closed_at`
+
+/** Locks the rates for as long as the transaction lasts: shared by postings. Any number that nothing else locks: "rates" in ASCII. */
+const ratesKey = "491260470643"
+
+export const shareRates = (sql: SqlClient.SqlClient) => sql`select pg_advisory_xact_lock_shared(${ratesKey}::bigint)`
+
+/** The same for whoever changes them: no posting is under way. */
+export const lockRates = (sql: SqlClient.SqlClient) => sql`select pg_advisory_xact_lock(${ratesKey}::bigint)`
+
+/** Makes the wallet if it is missing, and locks it. Null: there is no such account. */
+export const lockWallet = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string, now: number) {
+  yield* sql`
+    insert into wallets (account_id, balance_micro_usd, debt_micro_usd, entries, posted_at)
+    select id, 0, 0, 0, ${BigInt(now)} from accounts where id = ${accountId}
+    on conflict do nothing`
+  const [row] = yield* sql<
+    AccountRow & { readonly balance_micro_usd: bigint; readonly debt_micro_usd: bigint; readonly entries: bigint }
+  >`
+    select a.id, a.billing, a.suspended_at, a.exhausted_at, w.balance_micro_usd, w.debt_micro_usd, w.entries
+    from wallets w join accounts a on a.id = w.account_id
+    where w.account_id = ${accountId}
+    for update of w`
+  if (row === undefined) return null
+  const wallet: Wallet = {
+    accountId,
+    balanceMicroUsd: row.balance_micro_usd,
+    debtMicroUsd: row.debt_micro_usd,
+    entries: row.entries
+  }
+  return { wallet, account: accountOf(row) }
+})
+
+export const readCards = (sql: SqlClient.SqlClient) =>
+  Effect.map(sql<CardRow>`select * from rate_cards order by effective_at`, (rows) => rows.map(cardOf))
+
+/** Those that have something left, posted or not. */
+export const readOpenGrants = (sql: SqlClient.SqlClient, accountId: string) =>
+  Effect.map(sql<GrantRow>`select * from grants where account_id = ${accountId} and remaining_micro_usd > 0`, (rows) =>
+    rows.map(grantOf)
+  )
+
+/** Oldest first. */
+export const readAllGrants = (sql: SqlClient.SqlClient, accountId: string) =>
+  Effect.map(sql<GrantRow>`select * from grants where account_id = ${accountId} order by id`, (rows) =>
+    rows.map(grantOf)
+  )
+
+/** Where segments after an instant have to end, because credit began or ended there. Ascending. */
+export const readGrantCuts = (sql: SqlClient.SqlClient, accountId: string, after: number) =>
+  Effect.map(
+    sql<GrantRow>`
+      select * from grants where account_id = ${accountId} and (effective_at > ${BigInt(after)} or expires_at > ${BigInt(after)})`,
+    (rows) => grantCuts(rows.map(grantOf))
+  )
+
+const readGrants = (sql: SqlClient.SqlClient, ids: ReadonlyArray<string>) =>
+  Effect.map(sql<GrantRow>`select * from grants where id = any(${textColumn(ids)}::text[])`, (rows) =>
+    rows.map(grantOf)
+  )
+
+export const readOpenMeters = (sql: SqlClient.SqlClient, accountId: string) =>
+  Effect.map(
+    sql.unsafe<MeterRow>(`select ${meterColumns} from meters where account_id = $1 and closed_at is null`, [accountId]),
+    (rows) => rows.map(meterOf)
+  )
+
+/** States in which a Sandbox may have run; one that never did is looked at in vain. The deleted ones are too many: their last fold is owed. */
+const mayHaveRun = ["pending", "running", "sleeping", "stopping", "stopped", "deleting"]
+
+/** Sandboxes of an account whose logs go on after what was folded of them. */
+export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) =>
+  Effect.map(
+    sql<{ readonly id: string }>`
+      select a.id from meters m join actors a on a.id = m.sandbox_id
+      where m.account_id = ${accountId} and m.closed_at is null and a.revision > m.revision
+      union all
+      select a.id from actors a
+      where a.account_id = ${accountId} and a.kind = 'sandbox' and a.sandbox_status = any(${textColumn(mayHaveRun)}::text[])
+        and not exists (select 1 from meters m where m.sandbox_id = a.id)`,
+    (rows) => rows.map(({ id }) => id)
+  )
+
+/** Their meters, or new ones. */
+export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sandboxIds: ReadonlyArray<string>) {
+  const known = yield* sql.unsafe<MeterRow>(`select ${meterColumns} from meters where sandbox_id = any($1::text[])`, [
+    textColumn(sandboxIds)
+  ])
+  const meters = new Map(known.map((row) => [row.sandbox_id, meterOf(row)]))
+  const others = sandboxIds.filter((id) => !meters.has(id))
+  if (others.length === 0) return meters
+  const made = yield* sql<{
+    readonly id: string
+    readonly account_id: string
+    readonly workspace_id: string
+    readonly name: string | null
+    readonly vcpus: string
+    readonly memory_bytes: string
+    readonly volume_bytes: string
+  }>`
+    select id, account_id, workspace_id, input ->> 'name' as name, input -> 'profile' ->> 'vcpus' as vcpus,
+           input -> 'profile' ->> 'memoryBytes' as memory_bytes, input -> 'profile' ->> 'diskBytes' as volume_bytes
+    from actors where id = any(${textColumn(others)}::text[]) and kind = 'sandbox'`
+  for (const row of made) {
+    meters.set(
+      row.id,
+      newMeter({
+        sandboxId: row.id,
+        accountId: row.account_id,
+        workspaceId: row.workspace_id,
+        name: row.name,
+        vcpus: Number(row.vcpus),
+        memoryBytes: Number(row.memory_bytes),
+        volumeBytes: Number(row.volume_bytes)
+      })
+    )
+  }
+  return meters
+})
+
+/** What their logs say after their meters, by Sandbox. */
+export const readTransitions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, meters: ReadonlyArray<Meter>) {
+  const rows = yield* sql<{
+    readonly actor_id: string
+    readonly revision: bigint
+    readonly at: bigint
+    readonly from_state: string | null
+    readonly to_state: string
+    readonly seen_at: string | null
+  }>`
+    select t.actor_id, t.revision, t.at, t.from_state, t.to_state,
+           case when jsonb_typeof(t.event -> 'seenAt') = 'number' then t.event ->> 'seenAt' end as seen_at
+    from unnest(${textColumn(meters.map(({ sandboxId }) => sandboxId))}::text[],
+                ${int8Column(meters.map(({ revision }) => BigInt(revision)))}::int8[]) as m (id, revision)
+    join transitions t on t.actor_id = m.id and t.revision > m.revision
+    order by t.actor_id, t.revision`
+  const logs = new Map<string, Array<FoldedTransition>>()
+  for (const row of rows) {
+    const log = logs.get(row.actor_id) ?? []
+    log.push({
+      revision: Number(row.revision),
+      at: Number(row.at),
+      from: row.from_state,
+      to: row.to_state,
+      seenAt: row.seen_at === null ? null : Number(row.seen_at)
+    })
+    logs.set(row.actor_id, log)
+  }
+  return logs
+})
+
+/** What stands of each Sandbox's segments after an instant, by Sandbox. */
+export const readTails = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  after: ReadonlyArray<{ readonly sandboxId: string; readonly at: number }>
+) {
+  const rows = yield* sql<
+    SumsRow & {
+      readonly sandbox_id: string
+      readonly number: number
+      readonly from_at: bigint
+      readonly to_at: bigint
+      readonly sign: 1 | -1
+      readonly takes_back: number | null
+      readonly is_running: boolean
+      readonly has_volume: boolean
+      readonly vcpu_rate: string
+      readonly memory_rate: string
+      readonly volume_rate: string
+      readonly vcpu_micro_usd: bigint
+      readonly memory_micro_usd: bigint
+      readonly volume_micro_usd: bigint
+    }
+  >`
+    select s.sandbox_id, s.number, s.from_at, s.to_at, s.sign, s.takes_back, s.is_running, s.has_volume,
+           s.vcpu_sum::text, s.memory_sum::text, s.volume_sum::text,
+           s.vcpu_rate::text, s.memory_rate::text, s.volume_rate::text,
+           s.vcpu_micro_usd, s.memory_micro_usd, s.volume_micro_usd
+    from unnest(${textColumn(after.map(({ sandboxId }) => sandboxId))}::text[],
+                ${int8Column(after.map(({ at }) => BigInt(at)))}::int8[]) as a (id, at)
+    join segments s on s.sandbox_id = a.id and s.to_at > a.at
+    order by s.sandbox_id, s.number`
+  const segments = Map.groupBy(
+    rows.map(
+      (row): Segment => ({
+        sandboxId: row.sandbox_id,
+        number: row.number,
+        from: Number(row.from_at),
+        to: Number(row.to_at),
+        sign: row.sign,
+        takesBack: row.takes_back,
+        isRunning: row.is_running,
+        hasVolume: row.has_volume,
+        sums: sumsOf(row),
+        rates: { vcpu: BigInt(row.vcpu_rate), memory: BigInt(row.memory_rate), volume: BigInt(row.volume_rate) },
+        cost: { vcpu: row.vcpu_micro_usd, memory: row.memory_micro_usd, volume: row.volume_micro_usd }
+      })
+    ),
+    ({ sandboxId }) => sandboxId
+  )
+  return new Map([...segments].map(([sandboxId, all]) => [sandboxId, standing(all)]))
+})
+
+const spentOf = (
+  rows: ReadonlyArray<{ readonly spent_by: string; readonly grant_id: string; readonly left: string }>
+) => rows.map((row): Spent => ({ spentBy: row.spent_by, grantId: row.grant_id, microUsd: BigInt(row.left) }))
+
+/**
+ * What entries took and have not given back, latest first, with the grants that it came from. Where that is less than what is asked for (a
+ * later grant paid what they had left as debt), everything that the account took.
+ */
+export const readSpent = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  accountId: string,
+  needed: { readonly entryIds: ReadonlyArray<string>; readonly microUsd: bigint }
+) {
+  if (needed.entryIds.length === 0) return { spent: [], grants: [] }
+  const rows = yield* sql<{ readonly spent_by: string; readonly grant_id: string; readonly left: string }>`
+    select spent_by, grant_id, sum(micro_usd)::text as left from allocations
+    where spent_by = any(${textColumn(needed.entryIds)}::text[])
+    group by spent_by, grant_id having sum(micro_usd) > 0
+    order by max(at) desc, spent_by, max(number) desc`
+  let spent = spentOf(rows)
+  if (spent.reduce((sum, { microUsd }) => sum + microUsd, 0n) < needed.microUsd) {
+    const all = yield* sql<{ readonly spent_by: string; readonly grant_id: string; readonly left: string }>`
+      select a.spent_by, a.grant_id, sum(a.micro_usd)::text as left
+      from ledger_entries e join allocations a on a.entry_id = e.id
+      where e.account_id = ${accountId}
+      group by a.spent_by, a.grant_id having sum(a.micro_usd) > 0
+      order by max(e.number) desc, max(a.number) desc`
+    spent = spentOf(all)
+  }
+  return { spent, grants: yield* readGrants(sql, [...new Set(spent.map(({ grantId }) => grantId))]) }
+})
+
+interface LoadRow {
+  /** The instant of it all: as asked for, or that of the meter that is ahead. */
+  readonly at: bigint
+  /** The instant of the meter that is behind. */
+  readonly since: bigint | null
+  readonly grown: string
+  readonly vcpu_rest: string
+  readonly memory_rest: string
+  readonly volume_rest: string
+  readonly vcpus: string
+  readonly memory_bytes: string
+  readonly volume_bytes: string
+  readonly running: number
+  readonly volumes: number
+}
+
+/** $1: the account; $2: the instant. As `loadOf`, of meters that are all under the card that is in force then. */
+const loadStatement = `
+  open as materialized (
+    select at, is_running, has_volume, vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
+    from meters where account_id = $1 and closed_at is null
+  ), instant as (select greatest($2::int8, coalesce(max(at), 0)) as at, min(at) as since from open
+  ), card as (select c.* from rate_cards c where c.effective_at <= (select at from instant) order by c.effective_at desc limit 1
+  ), sums as (
+    select o.*, i.at - o.at as ms,
+      case when o.is_running then mod(o.vcpu_sum, ${divisors.vcpu}) + o.vcpus * c.vcpu_second_nano_usd::numeric * (i.at - o.at) end as vcpu,
+      case when o.is_running then mod(o.memory_sum, ${divisors.memory}) + o.memory_bytes * c.memory_gib_second_nano_usd::numeric * (i.at - o.at) end as memory,
+      case when o.has_volume then mod(o.volume_sum, ${divisors.volume}) + o.volume_bytes * c.volume_gib_second_nano_usd::numeric * (i.at - o.at) end as volume
+    from open o cross join instant i cross join card c
+  ), load as (
+    select coalesce(sum(coalesce(div(vcpu, ${divisors.vcpu}), 0) + coalesce(div(memory, ${divisors.memory}), 0)
+                        + coalesce(div(volume, ${divisors.volume}), 0)), 0)::text as grown,
+           coalesce(sum(mod(vcpu, ${divisors.vcpu})), 0)::text as vcpu_rest,
+           coalesce(sum(mod(memory, ${divisors.memory})), 0)::text as memory_rest,
+           coalesce(sum(mod(volume, ${divisors.volume})), 0)::text as volume_rest,
+           coalesce(sum(vcpus) filter (where is_running), 0)::text as vcpus,
+           coalesce(sum(memory_bytes) filter (where is_running), 0)::text as memory_bytes,
+           coalesce(sum(volume_bytes) filter (where has_volume), 0)::text as volume_bytes,
+           count(*) filter (where is_running)::int4 as running,
+           count(*) filter (where has_volume)::int4 as volumes
+    from sums
+  )`
+
+const loadOf = (row: LoadRow): Load => ({
+  grownMicroUsd: BigInt(row.grown),
+  rests: { vcpu: BigInt(row.vcpu_rest), memory: BigInt(row.memory_rest), volume: BigInt(row.volume_rest) },
+  sizes: { vcpu: BigInt(row.vcpus), memory: BigInt(row.memory_bytes), volume: BigInt(row.volume_bytes) },
+  terms: 2 * row.running + row.volumes,
+  each: null
+})
+
+export interface LoadRead {
+  readonly at: number
+  readonly since: number | null
+  readonly load: Load
+}
+
+const loadReadOf = (row: LoadRow): LoadRead => ({ at: Number(row.at), since: instantOf(row.since), load: loadOf(row) })
+
+/** The sums of all open meters of an account. */
+export const readLoad = (sql: SqlClient.SqlClient, accountId: string, at: number) =>
+  Effect.map(
+    sql.unsafe<LoadRow>(`with ${loadStatement} select instant.*, load.* from instant cross join load`, [
+      accountId,
+      BigInt(at)
+    ]),
+    ([row]) => loadReadOf(row!)
+  )
+
+export interface Overview extends LoadRead {
+  readonly account: Account
+  /** Null: nothing was ever posted or planned. */
+  readonly wallet: {
+    readonly balanceMicroUsd: bigint
+    readonly lowAt: number | null
+    readonly nextAt: number | null
+  } | null
+  readonly cards: ReadonlyArray<RateCard>
+  /** Oldest first. */
+  readonly grants: ReadonlyArray<Grant>
+}
+
+interface OverviewRow extends AccountRow, LoadRow {
+  readonly balance_micro_usd: bigint | null
+  readonly low_at: bigint | null
+  readonly next_at: bigint | null
+  readonly cards: ReadonlyArray<CardRow>
+  readonly grants: ReadonlyArray<GrantRow>
+}
+
+/** Whole numbers as text: JSON's are not exact. */
+const overviewStatement = `
+  with ${loadStatement}
+  select a.id, a.billing, a.suspended_at, a.exhausted_at, w.balance_micro_usd, w.low_at, w.next_at, instant.*, load.*,
+    (select coalesce(json_agg(json_build_object('effective_at', effective_at::text, 'vcpu_second_nano_usd', vcpu_second_nano_usd::text,
+       'memory_gib_second_nano_usd', memory_gib_second_nano_usd::text, 'volume_gib_second_nano_usd', volume_gib_second_nano_usd::text,
+       'created_at', created_at::text) order by effective_at), '[]') from rate_cards) as cards,
+    (select coalesce(json_agg(json_build_object('id', id, 'kind', kind, 'granted_micro_usd', granted_micro_usd::text,
+       'remaining_micro_usd', remaining_micro_usd::text, 'expired_micro_usd', expired_micro_usd::text, 'effective_at', effective_at::text,
+       'expires_at', expires_at::text, 'is_posted', is_posted, 'description', description, 'created_at', created_at::text) order by id), '[]')
+     from grants g where g.account_id = $1 and ($3 or g.remaining_micro_usd > 0)) as grants
+  from accounts a left join wallets w on w.account_id = a.id cross join instant cross join load
+  where a.id = $1`
+
+/** An account's money as it stands, in one snapshot. Null: there is no such account. */
+export const readOverview = (sql: SqlClient.SqlClient, accountId: string, at: number, withUsedGrants: boolean) =>
+  Effect.map(
+    sql.unsafe<OverviewRow>(overviewStatement, [accountId, BigInt(at), withUsedGrants]),
+    ([row]): Overview | null =>
+      row === undefined
+        ? null
+        : {
+            ...loadReadOf(row),
+            account: accountOf(row),
+            wallet:
+              row.balance_micro_usd === null
+                ? null
+                : {
+                    balanceMicroUsd: row.balance_micro_usd,
+                    lowAt: instantOf(row.low_at),
+                    nextAt: instantOf(row.next_at)
+                  },
+            cards: row.cards.map(cardOf),
+            grants: row.grants.map(grantOf)
+          }
+  )

@@ -1,0 +1,241 @@
+/** Writes what a posting made, inside its transaction: whole batches over `unnest`. */
+import { randomUUID } from "node:crypto"
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { boolColumn, int4Column, int8Column, textColumn } from "../store/Columns.ts"
+import type { Allocation, Entry, Wallet } from "./Allocation.ts"
+import type { Amounts } from "./Cost.ts"
+import type { Meter, Segment } from "./Fold.ts"
+import type { Grant } from "./Grant.ts"
+import type { Planned } from "./Plan.ts"
+
+const instantColumn = (values: ReadonlyArray<number | null>) =>
+  int8Column(values.map((value) => (value === null ? null : BigInt(value))))
+
+/** Sums and rates are too large for int8. */
+const wideColumns = (amounts: ReadonlyArray<Amounts>) => [
+  textColumn(amounts.map(({ vcpu }) => String(vcpu))),
+  textColumn(amounts.map(({ memory }) => String(memory))),
+  textColumn(amounts.map(({ volume }) => String(volume)))
+]
+
+export interface MeterChange {
+  readonly before: Meter
+  readonly after: Meter
+}
+
+/** A meter that is not what it was read as would mean that two posted at once, which the wallet's lock excludes. */
+const postedTwice = (ids: ReadonlyArray<string>) =>
+  Effect.die(new Error(`Somebody else has posted what these Sandboxes cost: ${ids.join(", ")}.`))
+
+const insertMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, meters: ReadonlyArray<Meter>) {
+  const rows = yield* sql.unsafe<{ readonly sandbox_id: string }>(
+    `insert into meters (sandbox_id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+       is_running, has_volume, segments, vcpu_sum, memory_sum, volume_sum, closed_at)
+     select i.id, i.account_id, i.workspace_id, i.name, i.vcpus, i.memory_bytes, i.volume_bytes, i.revision, i.at, i.changed_at, i.run_since,
+       i.is_running, i.has_volume, i.segments, i.vcpu::numeric, i.memory::numeric, i.volume::numeric, i.closed_at
+     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int4[], $6::int8[], $7::int8[], $8::int8[], $9::int8[], $10::int8[],
+       $11::int8[], $12::bool[], $13::bool[], $14::int4[], $15::text[], $16::text[], $17::text[], $18::int8[])
+       as i (id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
+             is_running, has_volume, segments, vcpu, memory, volume, closed_at)
+     on conflict do nothing returning sandbox_id`,
+    [
+      textColumn(meters.map(({ sandboxId }) => sandboxId)),
+      textColumn(meters.map(({ accountId }) => accountId)),
+      textColumn(meters.map(({ workspaceId }) => workspaceId)),
+      textColumn(meters.map(({ name }) => name)),
+      int4Column(meters.map(({ vcpus }) => vcpus)),
+      int8Column(meters.map(({ memoryBytes }) => BigInt(memoryBytes))),
+      int8Column(meters.map(({ volumeBytes }) => BigInt(volumeBytes))),
+      instantColumn(meters.map(({ revision }) => revision)),
+      instantColumn(meters.map(({ at }) => at)),
+      instantColumn(meters.map(({ changedAt }) => changedAt)),
+      instantColumn(meters.map(({ runSince }) => runSince)),
+      boolColumn(meters.map(({ isRunning }) => isRunning)),
+      boolColumn(meters.map(({ hasVolume }) => hasVolume)),
+      int4Column(meters.map(({ segments }) => segments)),
+      ...wideColumns(meters.map(({ sums }) => sums)),
+      instantColumn(meters.map(({ closedAt }) => closedAt))
+    ]
+  )
+  if (rows.length < meters.length) yield* postedTwice(meters.map(({ sandboxId }) => sandboxId))
+})
+
+const updateMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, changes: ReadonlyArray<MeterChange>) {
+  const after = changes.map((change) => change.after)
+  const rows = yield* sql.unsafe<{ readonly sandbox_id: string }>(
+    `update meters m
+     set revision = i.revision, at = i.at, changed_at = i.changed_at, run_since = i.run_since, is_running = i.is_running,
+         has_volume = i.has_volume, segments = i.segments, vcpu_sum = i.vcpu::numeric, memory_sum = i.memory::numeric,
+         volume_sum = i.volume::numeric, closed_at = i.closed_at
+     from unnest($1::text[], $2::int8[], $3::int4[], $4::int8[], $5::int8[], $6::int8[], $7::int8[], $8::bool[], $9::bool[], $10::int4[],
+       $11::text[], $12::text[], $13::text[], $14::int8[])
+       as i (id, expected_revision, expected_segments, revision, at, changed_at, run_since, is_running, has_volume, segments,
+             vcpu, memory, volume, closed_at)
+     where m.sandbox_id = i.id and m.revision = i.expected_revision and m.segments = i.expected_segments
+     returning m.sandbox_id`,
+    [
+      textColumn(after.map(({ sandboxId }) => sandboxId)),
+      instantColumn(changes.map(({ before }) => before.revision)),
+      int4Column(changes.map(({ before }) => before.segments)),
+      instantColumn(after.map(({ revision }) => revision)),
+      instantColumn(after.map(({ at }) => at)),
+      instantColumn(after.map(({ changedAt }) => changedAt)),
+      instantColumn(after.map(({ runSince }) => runSince)),
+      boolColumn(after.map(({ isRunning }) => isRunning)),
+      boolColumn(after.map(({ hasVolume }) => hasVolume)),
+      int4Column(after.map(({ segments }) => segments)),
+      ...wideColumns(after.map(({ sums }) => sums)),
+      instantColumn(after.map(({ closedAt }) => closedAt))
+    ]
+  )
+  if (rows.length < changes.length) yield* postedTwice(after.map(({ sandboxId }) => sandboxId))
+})
+
+export const writeMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, changes: ReadonlyArray<MeterChange>) {
+  const isNew = ({ before }: MeterChange) => before.revision === 0
+  const made = changes.filter(isNew).map(({ after }) => after)
+  const changed = changes.filter((change) => !isNew(change))
+  if (made.length > 0) yield* insertMeters(sql, made)
+  if (changed.length > 0) yield* updateMeters(sql, changed)
+})
+
+export const writeSegments = (
+  sql: SqlClient.SqlClient,
+  accountId: string,
+  segments: ReadonlyArray<Segment>,
+  workspaceOf: (sandboxId: string) => string
+) =>
+  segments.length === 0
+    ? Effect.void
+    : sql.unsafe(
+        `insert into segments (sandbox_id, number, account_id, workspace_id, from_at, to_at, sign, takes_back, is_running, has_volume,
+           vcpu_sum, memory_sum, volume_sum, vcpu_rate, memory_rate, volume_rate, vcpu_micro_usd, memory_micro_usd, volume_micro_usd)
+         select i.id, i.number, $2, i.workspace_id, i.from_at, i.to_at, i.sign, i.takes_back, i.is_running, i.has_volume,
+           i.vcpu::numeric, i.memory::numeric, i.volume::numeric, i.vcpu_rate::numeric, i.memory_rate::numeric, i.volume_rate::numeric,
+           i.vcpu_cost, i.memory_cost, i.volume_cost
+         from unnest($1::text[], $3::int4[], $4::text[], $5::int8[], $6::int8[], $7::int4[], $8::int4[], $9::bool[], $10::bool[],
+           $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::int8[], $18::int8[], $19::int8[])
+           as i (id, number, workspace_id, from_at, to_at, sign, takes_back, is_running, has_volume, vcpu, memory, volume,
+                 vcpu_rate, memory_rate, volume_rate, vcpu_cost, memory_cost, volume_cost)`,
+        [
+          textColumn(segments.map(({ sandboxId }) => sandboxId)),
+          accountId,
+          int4Column(segments.map(({ number }) => number)),
+          textColumn(segments.map(({ sandboxId }) => workspaceOf(sandboxId))),
+          instantColumn(segments.map(({ from }) => from)),
+          instantColumn(segments.map(({ to }) => to)),
+          int4Column(segments.map(({ sign }) => sign)),
+          int4Column(segments.map(({ takesBack }) => takesBack)),
+          boolColumn(segments.map(({ isRunning }) => isRunning)),
+          boolColumn(segments.map(({ hasVolume }) => hasVolume)),
+          ...wideColumns(segments.map(({ sums }) => sums)),
+          ...wideColumns(segments.map(({ rates }) => rates)),
+          int8Column(segments.map(({ cost }) => cost.vcpu)),
+          int8Column(segments.map(({ cost }) => cost.memory)),
+          int8Column(segments.map(({ cost }) => cost.volume))
+        ]
+      )
+
+export const writeEntries = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  accountId: string,
+  postedAt: number,
+  entries: ReadonlyArray<Entry>,
+  allocations: ReadonlyArray<Allocation>
+) {
+  if (entries.length > 0) {
+    yield* sql.unsafe(
+      `insert into ledger_entries (id, account_id, number, at, posted_at, kind, micro_usd, balance_micro_usd, sandbox_id, segment,
+         period_from, period_to, description, grant_id, reverses_id)
+       select i.id, $2, i.number, i.at, $3, i.kind, i.micro_usd, i.balance, i.sandbox_id, i.segment, i.period_from, i.period_to,
+         i.description, i.grant_id, i.reverses_id
+       from unnest($1::text[], $4::int8[], $5::int8[], $6::text[], $7::int8[], $8::int8[], $9::text[], $10::int4[], $11::int8[], $12::int8[],
+         $13::text[], $14::text[], $15::text[])
+         as i (id, number, at, kind, micro_usd, balance, sandbox_id, segment, period_from, period_to, description, grant_id, reverses_id)`,
+      [
+        textColumn(entries.map(({ id }) => id)),
+        accountId,
+        BigInt(postedAt),
+        int8Column(entries.map(({ number }) => number)),
+        instantColumn(entries.map(({ at }) => at)),
+        textColumn(entries.map(({ kind }) => kind)),
+        int8Column(entries.map(({ microUsd }) => microUsd)),
+        int8Column(entries.map(({ balanceMicroUsd }) => balanceMicroUsd)),
+        textColumn(entries.map(({ sandboxId }) => sandboxId)),
+        int4Column(entries.map(({ segment }) => segment)),
+        instantColumn(entries.map(({ period }) => period?.from ?? null)),
+        instantColumn(entries.map(({ period }) => period?.to ?? null)),
+        textColumn(entries.map(({ description }) => description)),
+        textColumn(entries.map(({ grantId }) => grantId)),
+        textColumn(entries.map(({ reversesId }) => reversesId))
+      ]
+    )
+  }
+  if (allocations.length > 0) {
+    yield* sql.unsafe(
+      `insert into allocations (entry_id, number, account_id, grant_id, micro_usd, spent_by, at)
+       select i.entry_id, i.number, $2, i.grant_id, i.micro_usd, i.spent_by, $3
+       from unnest($1::text[], $4::int4[], $5::text[], $6::int8[], $7::text[]) as i (entry_id, number, grant_id, micro_usd, spent_by)`,
+      [
+        textColumn(allocations.map(({ entryId }) => entryId)),
+        accountId,
+        BigInt(postedAt),
+        int4Column(allocations.map(({ number }) => number)),
+        textColumn(allocations.map(({ grantId }) => grantId)),
+        int8Column(allocations.map(({ microUsd }) => microUsd)),
+        textColumn(allocations.map(({ spentBy }) => spentBy))
+      ]
+    )
+  }
+})
+
+/** A new grant, before anything is done with it. */
+export const insertGrant = (sql: SqlClient.SqlClient, accountId: string, grant: Grant) => sql`
+  insert into grants (id, account_id, kind, granted_micro_usd, remaining_micro_usd, expired_micro_usd, effective_at, expires_at, is_posted,
+    description, created_at)
+  values (${grant.id}, ${accountId}, ${grant.kind}, ${grant.grantedMicroUsd}, ${grant.remainingMicroUsd}, ${grant.expiredMicroUsd},
+    ${BigInt(grant.effectiveAt)}, ${grant.expiresAt === null ? null : BigInt(grant.expiresAt)}, ${grant.isPosted}, ${grant.description},
+    ${BigInt(grant.createdAt)})`
+
+export const writeGrants = (sql: SqlClient.SqlClient, grants: ReadonlyArray<Grant>) =>
+  grants.length === 0
+    ? Effect.void
+    : sql`
+        update grants g set remaining_micro_usd = i.remaining, expired_micro_usd = i.expired, is_posted = i.is_posted
+        from unnest(${textColumn(grants.map(({ id }) => id))}::text[],
+                    ${int8Column(grants.map(({ remainingMicroUsd }) => remainingMicroUsd))}::int8[],
+                    ${int8Column(grants.map(({ expiredMicroUsd }) => expiredMicroUsd))}::int8[],
+                    ${boolColumn(grants.map(({ isPosted }) => isPosted))}::bool[]) as i (id, remaining, expired, is_posted)
+        where g.id = i.id`
+
+/** The wallet after a posting, and what is planned from there. */
+export const writeWallet = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  wallet: Wallet,
+  postedAt: number,
+  { exhaustedAt, lowAt, nextAt }: Planned
+) {
+  const instant = (value: number | null) => (value === null ? null : BigInt(value))
+  yield* sql`
+    update wallets set balance_micro_usd = ${wallet.balanceMicroUsd}, debt_micro_usd = ${wallet.debtMicroUsd}, entries = ${wallet.entries},
+      posted_at = ${BigInt(postedAt)}, low_at = ${instant(lowAt)}, next_at = ${instant(nextAt)}
+    where account_id = ${wallet.accountId}`
+  yield* sql`
+    update accounts set exhausted_at = ${instant(exhaustedAt)}
+    where id = ${wallet.accountId} and exhausted_at is distinct from ${instant(exhaustedAt)}::int8`
+})
+
+/** Tells the running service of accounts whose money changed. `notify` passes over what is not listened to; the rows stay. */
+export const nudge = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  accountIds: ReadonlyArray<string>,
+  now: number
+) {
+  if (accountIds.length === 0) return
+  yield* sql`
+    insert into wallet_nudges (account_id, at, token)
+    select id, ${BigInt(now)}, ${randomUUID()} from unnest(${textColumn(accountIds)}::text[]) as i (id) order by id
+    on conflict (account_id) do update set at = excluded.at, token = excluded.token`
+  yield* sql`select pg_notify('atoll_wallet', id) from unnest(${textColumn(accountIds)}::text[]) as i (id)`
+})

@@ -1,0 +1,64 @@
+/**
+ * The same lives as in memory, on the real ledger: two processes that post at once, one that ends in the middle, everything posted twice.
+ *
+ *     npm run test:money -- --only "in Postgres" --runs 10000            400 of them
+ */
+import assert from "node:assert/strict"
+import { Effect, ManagedRuntime } from "effect"
+import { afterAll, describe, it } from "vitest"
+import type { Meter } from "../../src/wallet/Fold.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { MemoryLedger } from "./MemoryLedger.ts"
+import { MoneyRun } from "./MoneyRun.ts"
+import { PostgresLedger } from "./PostgresLedger.ts"
+import { checkScenarios, runs } from "./replay.ts"
+
+const runtime = ManagedRuntime.make(TestDatabase.layer)
+afterAll(() => runtime.dispose())
+
+const byId = (a: Meter, b: Meter) => (a.sandboxId < b.sandboxId ? -1 : 1)
+
+describe("money", () => {
+  it("in Postgres", () => {
+    let crashes = 0
+    return checkScenarios("in Postgres", runs(40), 30, (scenario) =>
+      runtime.runPromise(
+        Effect.scoped(
+          Effect.gen(function* () {
+            const accountId = "acc_money"
+            const ledger = yield* PostgresLedger.of(accountId)
+            const memory = new MemoryLedger(accountId)
+            yield* Effect.promise(() => new MoneyRun(ledger, scenario, accountId).run())
+            yield* Effect.promise(() => new MoneyRun(memory, scenario, accountId).run())
+            const books = yield* Effect.promise(ledger.books)
+            const truth = yield* Effect.promise(memory.books)
+            assert.deepEqual(books.wallet, truth.wallet, "the wallet is the one that it is in memory")
+            assert.deepEqual(books.meters.toSorted(byId), truth.meters.toSorted(byId), "so are the meters")
+            assert.deepEqual(
+              books.entries.map(({ kind, at, microUsd, sandboxId, segment }) => ({
+                kind,
+                at,
+                microUsd,
+                sandboxId,
+                segment
+              })),
+              truth.entries.map(({ kind, at, microUsd, sandboxId, segment }) => ({
+                kind,
+                at,
+                microUsd,
+                sandboxId,
+                segment
+              })),
+              "so are the entries"
+            )
+            const planned = memory.planNow(false).exhaustedAt
+            const stored = yield* Effect.promise(ledger.exhaustedAt)
+            if (planned === null || planned > memory.instant) assert.equal(stored, planned, "so is what is planned")
+            else assert.ok(stored !== null && stored <= memory.instant, "it knows that nothing is left")
+            crashes += ledger.crashes
+          })
+        )
+      )
+    ).then(() => assert.ok(crashes > 0, "processes ended in the middle"))
+  }, 3_600_000)
+})
