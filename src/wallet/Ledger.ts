@@ -34,7 +34,6 @@ import {
 import {
   insertGrant,
   type MeterChange,
-  nudge,
   writeEntries,
   writeGrants,
   writeMeters,
@@ -42,6 +41,7 @@ import {
   writeWallet
 } from "./LedgerWrites.ts"
 import { formatUsd, grantedMaxMicroUsd, grantMaxMicroUsd } from "./Money.ts"
+import { nudgeWallet, nudgeWallets } from "./nudge.ts"
 import { figuresAt, type Load, loadOf, type Planned, plan, statusAt, type WalletStatus } from "./Plan.ts"
 import { grantCuts, grantsDueAt, post, spentNeeded } from "./Posting.ts"
 import { cardAt, type RateCard, rateMaxNanoUsd } from "./RateCard.ts"
@@ -405,7 +405,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     }
     yield* insertGrant(sql, accountId, made)
     yield* settleHeld(yield* hold(accountId), held.now, null)
-    yield* nudge(sql, [accountId], held.now)
+    yield* nudgeWallet(sql, accountId)
     return (yield* readAllGrants(sql, accountId)).find(({ id }) => id === made.id)!
   }, sql.withTransaction)
 
@@ -440,10 +440,9 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     }
     const burning = yield* sql<{ readonly account_id: string }>`
       select distinct account_id from meters where closed_at is null`
-    yield* nudge(
+    yield* nudgeWallets(
       sql,
-      burning.map((account) => account.account_id),
-      now
+      burning.map((account) => account.account_id)
     )
     return { effectiveAt, vcpuSecondNanoUsd, memoryGibSecondNanoUsd, volumeGibSecondNanoUsd, createdAt: now }
   }, sql.withTransaction)

@@ -1,5 +1,4 @@
 /** Writes what a posting made, inside its transaction: whole batches over `unnest`. */
-import { randomUUID } from "node:crypto"
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import { boolColumn, int4Column, int8Column, textColumn } from "../store/Columns.ts"
@@ -224,18 +223,4 @@ export const writeWallet = Effect.fnUntraced(function* (
   yield* sql`
     update accounts set exhausted_at = ${instant(exhaustedAt)}
     where id = ${wallet.accountId} and exhausted_at is distinct from ${instant(exhaustedAt)}::int8`
-})
-
-/** Tells the running service of accounts whose money changed. `notify` passes over what is not listened to; the rows stay. */
-export const nudge = Effect.fnUntraced(function* (
-  sql: SqlClient.SqlClient,
-  accountIds: ReadonlyArray<string>,
-  now: number
-) {
-  if (accountIds.length === 0) return
-  yield* sql`
-    insert into wallet_nudges (account_id, at, token)
-    select id, ${BigInt(now)}, ${randomUUID()} from unnest(${textColumn(accountIds)}::text[]) as i (id) order by id
-    on conflict (account_id) do update set at = excluded.at, token = excluded.token`
-  yield* sql`select pg_notify('atoll_wallet', id) from unnest(${textColumn(accountIds)}::text[]) as i (id)`
 })

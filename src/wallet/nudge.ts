@@ -5,14 +5,20 @@
 import { randomUUID } from "node:crypto"
 import { Clock, Effect } from "effect"
 import type { SqlClient } from "effect/sql"
+import { textColumn } from "../store/Columns.ts"
 
 /** The channel of the notifications; each carries the account's id. */
 const nudgeChannel = "atoll_wallet"
 
-export const nudgeWallet = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string) {
+export const nudgeWallets = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountIds: ReadonlyArray<string>) {
+  if (accountIds.length === 0) return
   const at = BigInt(yield* Clock.currentTimeMillis)
+  const ids = textColumn(accountIds.toSorted())
   yield* sql`
-    insert into wallet_nudges (account_id, at, token) values (${accountId}, ${at}, ${randomUUID()})
+    insert into wallet_nudges (account_id, at, token)
+    select id, ${at}, ${randomUUID()} from unnest(${ids}::text[]) as i (id)
     on conflict (account_id) do update set at = excluded.at, token = excluded.token`
-  yield* sql`select pg_notify(${nudgeChannel}, ${accountId})`
+  yield* sql`select pg_notify(${nudgeChannel}, id) from unnest(${ids}::text[]) as i (id)`
 })
+
+export const nudgeWallet = (sql: SqlClient.SqlClient, accountId: string) => nudgeWallets(sql, [accountId])

@@ -74,10 +74,10 @@ export class PostgresLedger implements LedgerUnderTest {
     const sql = this.#sql
     const actor =
       revision === 1
-        ? sql`insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
+        ? sql`insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, sandbox_status, created_at)
               values (${sandboxId}, 'sandbox', ${accountId}, ${sandboxId}, 1, 1, ${JSON.stringify({ name: null, profile })}::jsonb,
-                      ${snapshot}::jsonb, 0)`
-        : sql`update actors set revision = ${BigInt(revision)}, snapshot = ${snapshot}::jsonb where id = ${sandboxId}`
+                      ${snapshot}::jsonb, ${to}, 0)`
+        : sql`update actors set revision = ${BigInt(revision)}, snapshot = ${snapshot}::jsonb, sandbox_status = ${to} where id = ${sandboxId}`
     return this.#run(
       sql.withTransaction(
         Effect.andThen(
