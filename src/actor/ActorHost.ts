@@ -338,7 +338,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       const { [name]: _fired, ...rest } = deadlines
       deadlines = rest
     }
-    const event: AnyEvent | null = message.event === null ? null : stamp(message.event, now)
+    const at = actor.instantAt(now)
+    const event: AnyEvent | null = message.event === null ? null : stamp(message.event, at)
     let verdict: ReturnType<typeof decide>
     try {
       verdict =
@@ -372,7 +373,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       {
         pending: nextPending,
         deadlines: verdict.deadlines,
-        transition: { snapshot: verdict.snapshot, record: recordOf(actor, event!, verdict, message, now) }
+        transition: { snapshot: verdict.snapshot, record: recordOf(actor, event!, verdict, message, at) }
       },
       () => {
         const state = actor.state()
@@ -456,6 +457,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       }
       if (change.transition !== null) {
         actor.revision += 1
+        actor.changedAt = change.transition.record.at
         transitionsTotal.updateUnsafe(1, metricContext)
       }
       try {
@@ -600,10 +602,10 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       for (let attempt = 0; attempt < insistTimesMax; attempt++) {
         const row = yield* journal.load(id)
         if (row === null || row.kind !== kind) return yield* new ActorNotFound({ actorId: id })
-        const now = clock.currentTimeMillisUnsafe()
         const actor = newActor(id, definition)
         actor.become(row)
-        const stamped = stamp(event, now)
+        const at = actor.instantAt(clock.currentTimeMillisUnsafe())
+        const stamped = stamp(event, at)
         const verdict = decide(definition.machine, actor.snapshot, stamped, actor.revision + 1, actor.deadlines)
         if (verdict.type === "unchanged") return actor.state()
         if (verdict.type === "refused") {
@@ -620,7 +622,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
           deadlines: verdict.deadlines,
           transition: {
             snapshot: verdict.snapshot,
-            record: recordOf(actor, stamped, verdict, asked, now)
+            record: recordOf(actor, stamped, verdict, asked, at)
           }
         }
         const outcome = yield* Effect.callback<CommitOutcome>((resume) =>

@@ -26,6 +26,8 @@ export class LiveActor {
   stored!: StoredSnapshot
   pending: ReadonlyArray<PendingCommand> = []
   deadlines: Deadlines = {}
+  /** The instant of its last transition. */
+  changedAt = 0
 
   constructor(id: string, definition: ActorDefinition, shard: ShardId.ShardId, now: number) {
     this.id = id
@@ -59,6 +61,12 @@ export class LiveActor {
     this.snapshot = restore(definition.machine, stored)
     this.pending = row.pending
     this.deadlines = row.deadlines
+    this.changedAt = row.changedAt
+  }
+
+  /** The instant of a transition that happens now: the clocks of hosts step back, and the time of an actor does not. */
+  instantAt(now: number): number {
+    return Math.max(now, this.changedAt)
   }
 
   state(): ActorState {

@@ -30,7 +30,8 @@ export const firstRevision = (definition: ActorDefinition, actor: NewActor): Act
       revision: 1,
       snapshot: store(snapshot),
       pending: commands,
-      deadlines
+      deadlines,
+      changedAt: at
     },
     input,
     payload: actor.payload,

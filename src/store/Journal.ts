@@ -51,6 +51,7 @@ interface RawActor {
   readonly snapshot: StoredSnapshot
   readonly pending: ReadonlyArray<PendingCommand>
   readonly deadlines: Deadlines
+  readonly changed_at: bigint | null
 }
 
 const toRow = (raw: RawActor): ActorRow => ({
@@ -62,7 +63,8 @@ const toRow = (raw: RawActor): ActorRow => ({
   revision: Number(raw.revision),
   snapshot: raw.snapshot,
   pending: raw.pending,
-  deadlines: raw.deadlines
+  deadlines: raw.deadlines,
+  changedAt: Number(raw.changed_at ?? 0n)
 })
 
 export class Journal extends Context.Service<
@@ -161,8 +163,9 @@ export class Journal extends Context.Service<
       const readLoads = (jobs: ReadonlyArray<Job<Load, Effect.Effect<ActorRow | null>>>) =>
         sql
           .unsafe<RawActor>(
-            `select id, kind, account_id, sandbox_id, machine_version, revision, snapshot, pending, deadlines
-             from actors where id = any($1::text[])`,
+            `select id, kind, account_id, sandbox_id, machine_version, revision, snapshot, pending, deadlines,
+                    (select t.at from transitions t where t.actor_id = a.id and t.revision = a.revision) as changed_at
+             from actors a where id = any($1::text[])`,
             [textColumn([...new Set(jobs.map((job) => job.item.id))])]
           )
           .pipe(

@@ -28,6 +28,8 @@ export interface ActorRow {
   readonly snapshot: StoredSnapshot
   readonly pending: ReadonlyArray<PendingCommand>
   readonly deadlines: Deadlines
+  /** The instant of its last transition, epoch milliseconds: none of it lies before. */
+  readonly changedAt: number
 }
 
 export interface TransitionRecord {
