@@ -48,8 +48,8 @@ export interface SandboxContext extends Omit<SandboxInput, "at"> {
 export type SandboxEvent =
   /** A client asks for a running runtime. */
   | { readonly type: "START"; readonly at: number }
-  /** A client asks to end the runtime and keep the volume. */
-  | { readonly type: "STOP"; readonly at: number }
+  /** A client asks to end the runtime and keep the volume; or, with a reason, the service does by itself. */
+  | { readonly type: "STOP"; readonly at: number; readonly reason?: Reason }
   /** A client asks to end the Sandbox and its volume. */
   | { readonly type: "DELETE"; readonly at: number }
   /** The service asks to freeze an idle runtime. */
@@ -60,8 +60,14 @@ export type SandboxEvent =
   | { readonly type: "RUNTIME_REFUSED"; readonly at: number; readonly generation: number; readonly reason: Reason }
   /** The boot failed for good. */
   | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
-  /** The runtime ended by itself. */
-  | { readonly type: "RUNTIME_DOWN"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  /** The runtime ended by itself; `seenAt` (epoch milliseconds) is the last moment at which it was seen alive, where that is known. */
+  | {
+      readonly type: "RUNTIME_DOWN"
+      readonly at: number
+      readonly generation: number
+      readonly reason: Reason
+      readonly seenAt?: number
+    }
   /** A runtime of this Sandbox was found on the host, which nobody may have asked for. */
   | { readonly type: "RUNTIME_FOUND"; readonly at: number }
   /** The host holds the runtime up, with nothing lost. */
@@ -114,6 +120,9 @@ export const sandboxMachine = setup({
       event.generation === context.generation,
     isHeldUp: ({ context, event }) =>
       context.statusReason !== null && "generation" in event && event.generation === context.generation,
+    /** The service stops by itself what a client has just asked to start. */
+    overrulesStart: ({ context, event }) =>
+      context.startRequested && event.type === "STOP" && event.reason !== undefined,
     restartsAfterStop: ({ context, event }) =>
       context.startRequested && "generation" in event && event.generation === context.generation
   },
@@ -143,7 +152,7 @@ export const sandboxMachine = setup({
     unschedule: (_, _params: { readonly name: string }) => {},
 
     noteTime: assign({ updatedAt: ({ event }) => event.at }),
-    noteReason: assign({ statusReason: ({ event }) => ("reason" in event ? event.reason : null) }),
+    noteReason: assign({ statusReason: ({ event }) => ("reason" in event ? (event.reason ?? null) : null) }),
     noteBootTimeout: assign({
       statusReason: ({ context }) => ({
         code: "BOOT_TIMEOUT",
@@ -263,7 +272,7 @@ export const sandboxMachine = setup({
           actions: ["noteTime", "noteReason"],
           description: "The runtime ended before it answered."
         },
-        STOP: { target: "stopping", actions: ["noteTime", "clearReason"], description: "Stopped while it booted." },
+        STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped while it booted." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while it booted." }
       }
     },
@@ -275,7 +284,11 @@ export const sandboxMachine = setup({
       entry: [{ type: "lookAtUse" }],
       exit: [{ type: "unschedule", params: { name: "idle" } }],
       on: {
-        STOP: { target: "stopping", actions: ["noteTime", "clearReason"], description: "A client stops it." },
+        STOP: {
+          target: "stopping",
+          actions: ["noteTime", "noteReason"],
+          description: "A client stops it, or the service, which says why."
+        },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "A client deletes it." },
         SLEEP: { target: "sleeping", actions: ["noteTime"], description: "It was idle long enough." },
         IN_USE: {
@@ -309,7 +322,7 @@ export const sandboxMachine = setup({
       entry: [{ type: "suspendRuntime", params: ({ context }) => ({ generation: context.generation }) }],
       on: {
         START: { target: "pending", actions: ["noteTime", "clearReason"], description: "Woken." },
-        STOP: { target: "stopping", actions: ["noteTime", "clearReason"], description: "Stopped in its sleep." },
+        STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped in its sleep." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted in its sleep." },
         SUSPEND_FAILED: {
           guard: "isCurrent",
@@ -335,13 +348,12 @@ export const sandboxMachine = setup({
       entry: [
         {
           type: "closeDependents",
-          params: ({ context }) => ({
-            code: context.statusReason === null ? "SANDBOX_STOPPED" : "SANDBOX_LOST",
-            message:
-              context.statusReason === null
-                ? "The Sandbox was stopped."
-                : `The Sandbox's runtime ended: ${context.statusReason.message}`
-          })
+          params: ({ context: { statusReason }, event }) => {
+            if (statusReason === null) return { code: "SANDBOX_STOPPED", message: "The Sandbox was stopped." }
+            return event.type === "STOP"
+              ? { code: statusReason.code, message: `The Sandbox was stopped: ${statusReason.message}` }
+              : { code: "SANDBOX_LOST", message: `The Sandbox's runtime ended: ${statusReason.message}` }
+          }
         },
         { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }
       ],
@@ -356,7 +368,14 @@ export const sandboxMachine = setup({
           { guard: "isCurrent", target: "stopped", actions: ["noteTime", "noteStopped"], description: "Ended." }
         ],
         START: { actions: ["noteTime", "requestStart"], description: "Boots again once the runtime has ended." },
-        STOP: { actions: ["noteTime", "withdrawStart"], description: "Stays stopped after all." },
+        STOP: [
+          {
+            guard: "overrulesStart",
+            actions: ["noteTime", "withdrawStart", "noteReason"],
+            description: "The service does not let it boot again, and says why."
+          },
+          { actions: ["noteTime", "withdrawStart"], description: "Stays stopped after all." }
+        ],
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while stopping." }
       }
     },

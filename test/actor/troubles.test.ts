@@ -310,7 +310,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
         revision,
         snapshot: { value, context: {} },
         pending: [],
-        deadlines: {}
+        deadlines: {},
+        changedAt: 0
       })
       let reads = 0
       const journal = {

@@ -28,11 +28,18 @@ export interface MachineSource {
 
 const folder = join(import.meta.dirname, "../../machines")
 
-const fieldsOf = (members: Members) =>
+/** One that may be absent is a union with `undefined`. */
+const fieldType = (type: TSType, isOptional: boolean): TSType => {
+  if (!isOptional) return type
+  const { start, end } = type
+  return { type: "TSUnionType", types: [type, { type: "TSUndefinedKeyword", start, end }], start, end }
+}
+
+export const fieldsOf = (members: Members): ReadonlyMap<string, TSType> =>
   new Map(
     members.flatMap((member) =>
       member.type === "TSPropertySignature" && member.key.type === "Identifier" && member.typeAnnotation
-        ? [[member.key.name, member.typeAnnotation.typeAnnotation] as const]
+        ? [[member.key.name, fieldType(member.typeAnnotation.typeAnnotation, member.optional)] as const]
         : []
     )
   )
@@ -52,7 +59,7 @@ const docBefore = (comments: ReadonlyArray<Comment>, text: string, start: number
 
 const eventOf = (type: TSType, text: string, comments: ReadonlyArray<Comment>): EventSource => {
   if (type.type !== "TSTypeLiteral") throw new Error(`An event is written as { type: "…", … }, not ${type.type}.`)
-  const fields = fieldsOf(type.members)
+  const fields = new Map(fieldsOf(type.members))
   const name = fields.get("type")
   if (name?.type !== "TSLiteralType" || name.literal.type !== "Literal") throw new Error("An event has a literal type.")
   fields.delete("type")

@@ -1,6 +1,6 @@
-/** Values for the fields of a machine's events and input, from their types: every member of a union, both booleans, null where allowed. */
+/** Values for the fields of a machine's events and input, from their types: every member of a union, both booleans, null where allowed, absent where optional. */
 import type { TSType } from "oxc-parser"
-import { namedTypes } from "./MachineSource.ts"
+import { fieldsOf, namedTypes } from "./MachineSource.ts"
 
 /** Every event happens at this instant: times do not multiply the states. */
 export const at = 1_700_000_000_000
@@ -26,6 +26,8 @@ export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> =
       return [false, true]
     case "TSNullKeyword":
       return [null]
+    case "TSUndefinedKeyword":
+      return [undefined]
     case "TSUnknownKeyword":
       return [{}]
     case "TSLiteralType":
@@ -40,15 +42,7 @@ export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> =
     case "TSArrayType":
       return [samplesOf(type.elementType, field)]
     case "TSTypeLiteral":
-      return combinations(
-        new Map(
-          type.members.flatMap((member) =>
-            member.type === "TSPropertySignature" && member.key.type === "Identifier" && member.typeAnnotation
-              ? [[member.key.name, member.typeAnnotation.typeAnnotation] as const]
-              : []
-          )
-        )
-      )
+      return combinations(fieldsOf(type.members))
     case "TSTypeReference": {
       const name = type.typeName.type === "Identifier" ? type.typeName.name : ""
       const [argument] = type.typeArguments?.params ?? []
@@ -69,7 +63,7 @@ export const combinations = (fields: Fields): ReadonlyArray<Record<string, unkno
   let found: ReadonlyArray<Record<string, unknown>> = [{}]
   for (const [field, type] of fields) {
     const samples = samplesOf(type, field)
-    found = found.flatMap((one) => samples.map((sample) => ({ ...one, [field]: sample })))
+    found = found.flatMap((one) => samples.map((sample) => (sample === undefined ? one : { ...one, [field]: sample })))
   }
   return found
 }

@@ -71,6 +71,42 @@ describe("the Sandbox machine", () => {
     }
   })
 
+  it("says why the service stopped it, to what lives in it and until its next start; a client's stop needs no reason", () => {
+    const seen = new Set<string>()
+    for (const { state, event, verdict } of stepsOf("STOP")) {
+      if (verdict.type !== "accepted" || state === "stopping") continue
+      const { statusReason } = verdict.snapshot.context as SandboxContext
+      const told = verdict.commands.find(({ type }) => type === "closeDependents")!.params as { readonly code: string }
+      seen.add(state)
+      assert.deepStrictEqual(statusReason, (event["reason"] ?? null) as SandboxContext["statusReason"])
+      assert.strictEqual(told.code, statusReason?.code ?? "SANDBOX_STOPPED")
+    }
+    assert.sameMembers([...seen], ["pending", "running", "sleeping"])
+    for (const { state, verdict, from } of stepsOf("RUNTIME_STOPPED")) {
+      if (verdict.type !== "accepted" || verdict.snapshot.value !== "stopped") continue
+      const { statusReason } = verdict.snapshot.context as SandboxContext
+      assert.deepStrictEqual(statusReason, JSON.parse(from).context.statusReason, state)
+    }
+    for (const { verdict } of stepsOf("START")) {
+      if (verdict.type !== "accepted" || verdict.snapshot.value !== "pending") continue
+      assert.isNull((verdict.snapshot.context as SandboxContext).statusReason)
+    }
+  })
+
+  it("withdraws a start that waits when the service stops it, and says why", () => {
+    let overruled = 0
+    for (const { state, event, verdict, from } of stepsOf("STOP")) {
+      if (state !== "stopping" || verdict.type !== "accepted") continue
+      const before = JSON.parse(from).context as SandboxContext
+      const { startRequested, statusReason } = verdict.snapshot.context as SandboxContext
+      const says = before.startRequested && event["reason"] !== undefined
+      if (says) overruled++
+      assert.isFalse(startRequested)
+      assert.deepStrictEqual(statusReason, says ? event["reason"] : before.statusReason)
+    }
+    assert.isAbove(overruled, 0)
+  })
+
   it("waits with a deadline for every boot, while it runs at most for its idleness, and for nothing else", () => {
     for (const { key, snapshot } of reached) {
       const { generation, updatedAt, bootTimeoutMs } = snapshot.context as SandboxContext
