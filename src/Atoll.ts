@@ -22,6 +22,7 @@ import { PreviewGateway } from "./preview/PreviewGateway.ts"
 import { PreviewsLive } from "./preview/PreviewsLive.ts"
 import { SandboxProcesses } from "./process/SandboxProcesses.ts"
 import { Pruner } from "./retention/Pruner.ts"
+import { Heartbeat } from "./sandbox/Heartbeat.ts"
 import { IdleSleep } from "./sandbox/IdleSleep.ts"
 import { RuntimeWatch } from "./sandbox/RuntimeWatch.ts"
 import { SandboxesLive } from "./sandbox/SandboxesLive.ts"
@@ -39,7 +40,7 @@ export const Atoll = {
   /** Needs a Runtime, the Database, Settings and an ActorCluster. */
   layer: (options: Partial<ActorHostOptions> = {}) =>
     Layer.mergeAll(
-      RuntimeWatch.layer,
+      RuntimeWatch.layer.pipe(Layer.provide(Heartbeat.layer)),
       IdleSleep.layer,
       ConsoleLog.layer,
       TelemetrySampler.layer,

@@ -1,16 +1,17 @@
 /**
  * Keeps the Sandboxes' states and the host's machines in agreement: deaths become events, machines without a Sandbox are
- * destroyed, Sandboxes without their machine learn it.
+ * destroyed, Sandboxes without their machine learn it, and since when: a death is told with the last moment at which the machine was seen alive.
  *
  * @source design.md invariant 3
  */
-import { Effect, Layer, Stream } from "effect"
+import { Clock, Effect, Layer, Stream } from "effect"
 import { SqlClient } from "effect/sql"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { Settings } from "../Config.ts"
 import { type InventoryEntry, Runtime } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
+import { Heartbeat } from "./Heartbeat.ts"
 import { aliveStates, removedStates, runtimelessStates } from "./sandboxStates.ts"
 
 interface Row {
@@ -44,15 +45,22 @@ export const RuntimeWatch = {
       const runtime = yield* Runtime
       const host = yield* ActorHost
       const sql = yield* SqlClient.SqlClient
+      const heartbeat = yield* Heartbeat
       const { reconcileIntervalMs } = yield* Settings
 
       const tellDown = (
         sandboxId: string,
         generation: number,
-        reason: { readonly code: string; readonly message: string }
+        reason: { readonly code: string; readonly message: string },
+        seenAt: number | null
       ) =>
         host
-          .send("sandbox", sandboxId, { type: "RUNTIME_DOWN", generation, reason }, { cause: "runtime" })
+          .send(
+            "sandbox",
+            sandboxId,
+            { type: "RUNTIME_DOWN", generation, reason, ...(seenAt === null ? {} : { seenAt }) },
+            { cause: "runtime" }
+          )
           .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void))
 
       const tellFound = ({ sandboxId }: InventoryEntry) =>
@@ -62,7 +70,8 @@ export const RuntimeWatch = {
 
       yield* runtime.downs.pipe(
         Stream.runForEach(({ sandboxId, generation, reason }) =>
-          tellDown(sandboxId, generation, reason).pipe(
+          heartbeat.seenAt.pipe(
+            Effect.flatMap((seenAt) => tellDown(sandboxId, generation, reason, seenAt)),
             Effect.catchCause((cause) => Effect.logError(`The death of ${sandboxId} was not recorded`, cause))
           )
         ),
@@ -93,12 +102,16 @@ export const RuntimeWatch = {
 
       /** Sandboxes whose volume is here and whose machine was not at the last look, with their generation. */
       let missed: ReadonlyMap<string, number> = new Map()
+      /** When each machine was last found, and when they were last looked for; null: not yet. */
+      let foundAt: ReadonlyMap<string, number> = new Map()
+      let lookedAt: number | null = null
 
       const reconcile = Effect.gen(function* () {
         // Candidates first, then the inventory: a Sandbox that came up in between is not taken for a lost one.
-        const running = yield* sql<{ readonly id: string; readonly generation: number }>`
-          select id, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
-          where kind = 'sandbox' and status = any(${textColumn(aliveStates)}::text[]) and pending = '[]'::jsonb`
+        const running = yield* sql<{ readonly id: string; readonly generation: number; readonly is_busy: boolean }>`
+          select id, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending <> '[]'::jsonb as is_busy from actors
+          where kind = 'sandbox' and status = any(${textColumn(aliveStates)}::text[])`
+        const now = yield* Clock.currentTimeMillis
         const found = yield* runtime.inventory
         const rows = yield* sql<{
           readonly id: string
@@ -125,14 +138,31 @@ export const RuntimeWatch = {
         )
         const here = new Set(found.map((entry) => entry.sandboxId))
         const missing = new Map<string, number>()
-        for (const { id, generation } of running) {
+        const stillFoundAt = new Map([...alive.keys()].map((id) => [id, now]))
+        const heardUntil = yield* heartbeat.seenAt
+        // Nobody heard of it: it may have died at any time since it was last found, or came up after all were last looked for.
+        const seenAt = (id: string) => {
+          const found = foundAt.get(id) ?? lookedAt
+          return heardUntil === null || found === null ? heardUntil : Math.min(heardUntil, found)
+        }
+        let isAllTold = true
+        for (const { id, generation, is_busy } of running) {
           if (alive.get(id) === generation) continue
-          if (!here.has(id)) yield* tellDown(id, generation, LOST)
+          const lastSeenAt = seenAt(id)
+          if (lastSeenAt !== null) stillFoundAt.set(id, lastSeenAt)
+          // What is under way may end it, or find it dead.
+          if (is_busy) isAllTold = false
+          else if (!here.has(id)) yield* tellDown(id, generation, LOST, lastSeenAt)
           // The runtime knows best why it ended, and is about to tell.
-          else if (missed.get(id) !== generation) missing.set(id, generation)
-          else yield* tellDown(id, generation, ENDED)
+          else if (missed.get(id) !== generation) {
+            isAllTold = false
+            missing.set(id, generation)
+          } else yield* tellDown(id, generation, ENDED, lastSeenAt)
         }
         missed = missing
+        foundAt = stillFoundAt
+        lookedAt = now
+        if (isAllTold) yield* heartbeat.toldUntil(now)
       }).pipe(
         Effect.catchCause((cause) =>
           Effect.logWarning("The host's machines could not be compared with the Sandboxes", cause)

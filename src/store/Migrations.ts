@@ -27,6 +27,7 @@ import plainColumns from "./migrations/0026_plain_columns.ts"
 import money from "./migrations/0030_money.ts"
 import auditFields from "./migrations/0031_audit_fields.ts"
 import keyExpiry from "./migrations/0032_key_expiry.ts"
+import heartbeat from "./migrations/0033_heartbeat.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -48,7 +49,8 @@ export const migrations: MigrationRecord = {
   "0026_plain_columns": plainColumns,
   "0030_money": money,
   "0031_audit_fields": auditFields,
-  "0032_key_expiry": keyExpiry
+  "0032_key_expiry": keyExpiry,
+  "0033_heartbeat": heartbeat
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

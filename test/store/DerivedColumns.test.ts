@@ -29,7 +29,8 @@ const insertOf = ({ id, kind, from }: Change): ActorInsert => ({
     revision: 1,
     snapshot: from,
     pending: [],
-    deadlines: {}
+    deadlines: {},
+    changedAt: 0
   },
   input: {},
   payload: null,

@@ -23,7 +23,8 @@ const insertOf = (id: string): ActorInsert => ({
     revision: 1,
     snapshot: { value: "open", context: {} },
     pending: [],
-    deadlines: {}
+    deadlines: {},
+    changedAt: 0
   },
   input: {},
   payload: null,
