@@ -1,14 +1,17 @@
 /** `atoll accounts create|list|show|suspend|resume|limits` */
 import { Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
+import { SqlClient } from "effect/sql"
 import type { OwnLimits } from "../account/AccountLimits.ts"
 import { type Account, Accounts, billings } from "../account/Accounts.ts"
 import { noteOperator } from "../account/OperatorAudit.ts"
+import { Ledger } from "../wallet/Ledger.ts"
 import { accountDocument, accountRows, knownAccount, limitRows } from "./account.ts"
 import { answer, WrongUsage } from "./answer.ts"
+import { balanceDocument, balanceRows } from "./balance.ts"
 import { Name } from "./Name.ts"
 import { list as rowsOf, shownTime, table } from "./table.ts"
-import { whole } from "./values.ts"
+import { usd, whole } from "./values.ts"
 
 const named = Argument.String("account").pipe(Argument.withDescription("Its name or id"))
 
@@ -65,17 +68,45 @@ const create = Command.make(
     billing: Flag.Literals("billing", billings).pipe(
       Flag.withDescription("unlimited: what it uses is recorded. prepaid: it can use what it has credit for"),
       Flag.withDefault("unlimited")
+    ),
+    creditUsd: Flag.String("credit-usd").pipe(
+      Flag.withDescription("Dollars that a prepaid account has from the start and that never expire: 12.50"),
+      Flag.optional
     )
   },
-  Effect.fnUntraced(function* ({ argument, flag, email, billing }) {
+  Effect.fnUntraced(function* ({ argument, flag, email, billing, creditUsd }) {
     const name = yield* oneName(argument, flag)
-    const account = yield* (yield* Accounts).create({ name, email: Option.getOrNull(email), billing })
+    const microUsd = Option.isNone(creditUsd) ? null : yield* usd("--credit-usd", creditUsd.value)
+    if (microUsd !== null && billing !== "prepaid") {
+      return yield* new WrongUsage({ message: "--credit-usd is for prepaid accounts: add --billing prepaid." })
+    }
+    const accounts = yield* Accounts
+    const ledger = yield* Ledger
+    const sql = yield* SqlClient.SqlClient
+    const { account, grant } = yield* sql.withTransaction(
+      Effect.gen(function* () {
+        const account = yield* accounts.create({ name, email: Option.getOrNull(email), billing })
+        if (microUsd === null) return { account, grant: null }
+        const credit = { accountId: account.id, microUsd, expiresAt: null, description: "Initial credit" }
+        return { account, grant: yield* ledger.grant({ ...credit, kind: "promotional" }) }
+      })
+    )
     yield* noted(account, "createAccount")
+    if (grant !== null) {
+      yield* noteOperator({
+        accountId: account.id,
+        action: "grantCredit",
+        targetType: "grant",
+        targetId: grant.id,
+        status: 201,
+        errorCode: null
+      })
+    }
     yield* answer(account.id, { account: yield* accountDocument(account) })
   })
 ).pipe(
   Command.withDescription(
-    "Create an account and print its id. A prepaid one has no credit until it is given some: atoll credit grant. (The promotional credit comes with invitations.)"
+    "Create an account and print its id. A prepaid one made here has no credit but --credit-usd: the promotional credit comes with invitations"
   )
 )
 
@@ -85,9 +116,13 @@ const show = Command.make(
   Effect.fnUntraced(function* ({ account: nameOrId }) {
     const account = yield* knownAccount(nameOrId)
     const document = yield* accountDocument(account)
-    yield* answer(rowsOf([...accountRows(account), ...limitRows(document)]), { account: document })
+    const balance = yield* (yield* Ledger).balance(account.id)
+    yield* answer(rowsOf([...accountRows(account), ...balanceRows(balance), ...limitRows(document)]), {
+      account: document,
+      balance: balanceDocument(balance)
+    })
   })
-).pipe(Command.withDescription("Show an account"))
+).pipe(Command.withDescription("Show an account: its state, its money and its limits"))
 
 const suspend = Command.make(
   "suspend",

@@ -14,23 +14,32 @@ import { ApiKeys } from "../account/ApiKeys.ts"
 import { Settings } from "../Config.ts"
 import { Database } from "../store/Database.ts"
 import { Migrations } from "../store/Migrations.ts"
+import { Ledger } from "../wallet/Ledger.ts"
 import { accounts } from "./accounts.ts"
 import { exitCodes, Json, WrongUsage } from "./answer.ts"
+import { credit } from "./credit.ts"
 import { keys } from "./keys.ts"
+import { rates } from "./rates.ts"
 import { tunnel } from "./tunnel.ts"
 
 const version = "0.1.0"
 
 /** Built only when a command runs: help needs no database. */
-const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(
+const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer).pipe(
   Layer.provideMerge(Migrations.layer.pipe(Layer.provideMerge(Database.layer))),
   Layer.provideMerge(Settings.layer),
   Layer.orDie
 )
 
 const atoll = Command.make("atoll").pipe(
-  Command.withDescription("Accounts and API keys of this Atoll, and tunnels into its Sandboxes"),
-  Command.withSubcommands([accounts.pipe(Command.provide(services)), keys.pipe(Command.provide(services)), tunnel]),
+  Command.withDescription("Accounts, API keys, credit and rates of this Atoll, and tunnels into its Sandboxes"),
+  Command.withSubcommands([
+    accounts.pipe(Command.provide(services)),
+    keys.pipe(Command.provide(services)),
+    credit.pipe(Command.provide(services)),
+    rates.pipe(Command.provide(services)),
+    tunnel
+  ]),
   Command.withGlobalFlags([Json])
 )
 

@@ -1,9 +1,18 @@
-/** What stands behind the flags: numbers and instants, exactly as they are written or not at all. */
+/** What stands behind the flags: numbers, amounts and instants, exactly as they are written or not at all. */
 import { Clock, Effect } from "effect"
 import { parseInstant } from "../../schemas/Query.ts"
+import { parseUsd } from "../wallet/Money.ts"
 import { WrongUsage } from "./answer.ts"
 
 const wrong = (message: string) => Effect.fail(new WrongUsage({ message }))
+
+/** Micro-USD of a decimal number of dollars. */
+export const usd = (flag: string, text: string): Effect.Effect<bigint, WrongUsage> => {
+  const microUsd = parseUsd(text)
+  return microUsd === null
+    ? wrong(`${flag} takes dollars as a decimal with at most 6 places, such as 12.50, and not ${JSON.stringify(text)}.`)
+    : Effect.succeed(microUsd)
+}
 
 /** Decimal digits; at most 16 of them. */
 export const whole = (flag: string, text: string, maximum: bigint): Effect.Effect<bigint, WrongUsage> =>

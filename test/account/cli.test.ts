@@ -1,44 +1,12 @@
 /** The operator's command line, as its own process on the service's database. */
-import { execFile } from "node:child_process"
-import { resolve } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { ApiKeys } from "../../src/account/ApiKeys.ts"
 import { Authentication } from "../../src/account/Authentication.ts"
 import { KeyUse } from "../../src/account/KeyUse.ts"
+import { atoll, documentOf, withinMs } from "../support/commandLine.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-
-/** Each call starts a Node of its own, which takes a second on a machine that is not busy. */
-const withinMs = 120_000
-
-interface Ended {
-  readonly code: number
-  readonly stdout: string
-  readonly stderr: string
-}
-
-const atoll = (...args: ReadonlyArray<string>) =>
-  Effect.flatMap(TestDatabase, ({ url }) =>
-    Effect.promise(
-      () =>
-        new Promise<Ended>((done) => {
-          const child = execFile(
-            process.execPath,
-            [resolve("src/cli/main.ts"), ...args],
-            { env: { PATH: process.env["PATH"], DATABASE_URL: url } },
-            (_, stdout, stderr) => done({ code: child.exitCode ?? -1, stdout, stderr })
-          )
-        })
-    )
-  )
-
-/** What `--json` printed. */
-const documentOf = (...args: ReadonlyArray<string>) =>
-  Effect.map(atoll(...args), ({ code, stdout, stderr }) => {
-    assert.deepStrictEqual([code, stderr], [0, ""], args.join(" "))
-    return JSON.parse(stdout)
-  })
 
 const services = Layer.mergeAll(ApiKeys.layer, Authentication.layer).pipe(
   Layer.provideMerge(KeyUse.layer),

@@ -1,0 +1,64 @@
+/** An account's money as the command line shows it. */
+import type { Grant } from "../wallet/Grant.ts"
+import type { Reckoning } from "../wallet/Ledger.ts"
+import { formatUsd } from "../wallet/Money.ts"
+import { list, shownTime, table, time } from "./table.ts"
+
+export type Balance = Reckoning & { readonly grants: ReadonlyArray<Grant> }
+
+const dollars = (microUsd: bigint): string => `${formatUsd(microUsd)} USD`
+
+const statusOf = (grant: Grant, at: number): "active" | "used" | "expired" => {
+  if (grant.expiresAt !== null && grant.expiresAt <= at) return "expired"
+  return grant.remainingMicroUsd === 0n ? "used" : "active"
+}
+
+/** As `--json` prints it: amounts are below 2^53 (Money.ts). */
+export const grantDocument = (grant: Grant, at: number) => ({
+  id: grant.id,
+  kind: grant.kind,
+  grantedMicroUsd: Number(grant.grantedMicroUsd),
+  remainingMicroUsd: Number(grant.remainingMicroUsd),
+  expiredMicroUsd: Number(grant.expiredMicroUsd),
+  effectiveAt: time(grant.effectiveAt),
+  expiresAt: time(grant.expiresAt),
+  status: statusOf(grant, at),
+  description: grant.description
+})
+
+/** The fields of GET /usage/balance. */
+export const balanceDocument = (balance: Balance) => ({
+  currency: "USD",
+  microUsd: Number(balance.balanceMicroUsd),
+  status: balance.status,
+  asOf: time(balance.at),
+  burnMicroUsdPerHour: Number(balance.burnMicroUsdPerHour),
+  exhaustsAt: time(balance.exhaustedAt),
+  grants: balance.grants.map((grant) => grantDocument(grant, balance.at))
+})
+
+/** Rows of a name and a value. */
+export const balanceRows = (balance: Balance): ReadonlyArray<readonly [string, string]> => [
+  ["balance", `${dollars(balance.balanceMicroUsd)}, ${balance.status}`],
+  ["costs now", `${dollars(balance.burnMicroUsdPerHour)} an hour`],
+  ["nothing left from", shownTime(balance.exhaustedAt)]
+]
+
+export const balanceProse = (balance: Balance): string =>
+  [
+    list(balanceRows(balance)),
+    table(
+      ["GRANT", "KIND", "GRANTED", "LEFT", "EXPIRED", "EFFECTIVE", "EXPIRES", "STATUS", "DESCRIPTION"],
+      balance.grants.map((grant) => [
+        grant.id,
+        grant.kind,
+        formatUsd(grant.grantedMicroUsd),
+        formatUsd(grant.remainingMicroUsd),
+        formatUsd(grant.expiredMicroUsd),
+        shownTime(grant.effectiveAt),
+        shownTime(grant.expiresAt),
+        statusOf(grant, balance.at),
+        grant.description
+      ])
+    )
+  ].join("\n\n")

@@ -1,0 +1,92 @@
+/** `atoll rates set|list` */
+import { Effect, Option } from "effect"
+import { Command, Flag } from "effect/cli"
+import { Settings } from "../Config.ts"
+import { Ledger } from "../wallet/Ledger.ts"
+import { formatUsd } from "../wallet/Money.ts"
+import { type RateCard, rateMaxNanoUsd } from "../wallet/RateCard.ts"
+import { answer } from "./answer.ts"
+import { shownTime, table, time } from "./table.ts"
+import { future, whole } from "./values.ts"
+
+/** As `--json` prints it: rates are far below 2^53. */
+const cardDocument = (card: RateCard) => ({
+  effectiveAt: time(card.effectiveAt),
+  vcpuSecondNanoUsd: Number(card.vcpuSecondNanoUsd),
+  memoryGibSecondNanoUsd: Number(card.memoryGibSecondNanoUsd),
+  volumeGibSecondNanoUsd: Number(card.volumeGibSecondNanoUsd),
+  createdAt: time(card.createdAt)
+})
+
+const gib = 2n ** 30n
+
+/** Dollars for an hour of a Sandbox as the settings make them, rounded down. */
+const hourly = Effect.map(Settings, ({ sandboxVcpus, sandboxMemoryBytes, volumeBytes }) => {
+  const running = (card: RateCard): bigint =>
+    BigInt(sandboxVcpus) * card.vcpuSecondNanoUsd * gib + BigInt(sandboxMemoryBytes) * card.memoryGibSecondNanoUsd
+  const kept = (card: RateCard): bigint => BigInt(volumeBytes) * card.volumeGibSecondNanoUsd
+  const shown = (nanoUsdGib: bigint): string => formatUsd((nanoUsdGib * 3600n) / gib / 1000n)
+  return {
+    running: (card: RateCard) => shown(running(card) + kept(card)),
+    stopped: (card: RateCard) => shown(kept(card))
+  }
+})
+
+const shownCards = (cards: ReadonlyArray<RateCard>) =>
+  Effect.map(hourly, ({ running, stopped }) =>
+    table(
+      ["FROM", "VCPU-SECOND", "MEMORY-GIB-SECOND", "VOLUME-GIB-SECOND", "A RUNNING SANDBOX AN HOUR", "A STOPPED ONE"],
+      cards.map((card) => [
+        card.effectiveAt === 0 ? "the beginning" : shownTime(card.effectiveAt),
+        `${card.vcpuSecondNanoUsd} nano-USD`,
+        `${card.memoryGibSecondNanoUsd} nano-USD`,
+        `${card.volumeGibSecondNanoUsd} nano-USD`,
+        `${running(card)} USD`,
+        `${stopped(card)} USD`
+      ])
+    )
+  )
+
+const rateFlag = (name: string, what: string) =>
+  Flag.String(name).pipe(Flag.withDescription(`Whole nano-dollars for a second of ${what}`))
+
+const set = Command.make(
+  "set",
+  {
+    vcpu: rateFlag("vcpu-second", "one vCPU"),
+    memory: rateFlag("memory-gib-second", "one GiB of memory"),
+    volume: rateFlag("volume-gib-second", "one GiB of volume"),
+    effectiveAt: Flag.String("effective-at").pipe(
+      Flag.withDescription("They hold from then on: 2027-01-31T12:00:00Z. Absent: from now on"),
+      Flag.optional
+    )
+  },
+  Effect.fnUntraced(function* ({ vcpu, memory, volume, effectiveAt }) {
+    const rates = {
+      vcpuSecondNanoUsd: yield* whole("--vcpu-second", vcpu, rateMaxNanoUsd),
+      memoryGibSecondNanoUsd: yield* whole("--memory-gib-second", memory, rateMaxNanoUsd),
+      volumeGibSecondNanoUsd: yield* whole("--volume-gib-second", volume, rateMaxNanoUsd)
+    }
+    const from = Option.isNone(effectiveAt) ? {} : { effectiveAt: yield* future("--effective-at", effectiveAt.value) }
+    const card = yield* (yield* Ledger).setRates({ ...rates, ...from })
+    yield* answer(yield* shownCards([card]), { rates: cardDocument(card) })
+  })
+).pipe(
+  Command.withDescription(
+    "Set what a second costs from an instant on. What was used before keeps its price; a card is never changed"
+  )
+)
+
+const list = Command.make(
+  "list",
+  {},
+  Effect.fnUntraced(function* () {
+    const cards = yield* (yield* Ledger).rates
+    yield* answer(yield* shownCards(cards), { rates: cards.map(cardDocument) })
+  })
+).pipe(Command.withDescription("List the rates by their instants, with what a Sandbox of these settings costs an hour"))
+
+export const rates = Command.make("rates").pipe(
+  Command.withDescription("Set and list what a second of a Sandbox costs"),
+  Command.withSubcommands([set, list])
+)

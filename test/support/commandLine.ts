@@ -1,0 +1,38 @@
+/** The operator's command line, as its own process on the test's database. */
+import { execFile } from "node:child_process"
+import { resolve } from "node:path"
+import { assert } from "@effect/vitest"
+import { Effect } from "effect"
+import { TestDatabase } from "./TestDatabase.ts"
+
+/** Each call starts a Node of its own, which takes a second on a machine that is not busy. */
+export const withinMs = 120_000
+
+interface Ended {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** Runs `atoll` with these words on the test's database. */
+export const atoll = (...args: ReadonlyArray<string>) =>
+  Effect.flatMap(TestDatabase, ({ url }) =>
+    Effect.promise(
+      () =>
+        new Promise<Ended>((done) => {
+          const child = execFile(
+            process.execPath,
+            [resolve("src/cli/main.ts"), ...args],
+            { env: { PATH: process.env["PATH"], DATABASE_URL: url } },
+            (_, stdout, stderr) => done({ code: child.exitCode ?? -1, stdout, stderr })
+          )
+        })
+    )
+  )
+
+/** What `--json` printed. */
+export const documentOf = (...args: ReadonlyArray<string>) =>
+  Effect.map(atoll(...args), ({ code, stdout, stderr }) => {
+    assert.deepStrictEqual([code, stderr], [0, ""], args.join(" "))
+    return JSON.parse(stdout)
+  })
