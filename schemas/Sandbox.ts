@@ -165,7 +165,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "createSandbox",
           summary: "Create a Sandbox",
           description:
-            "Answers 202 at once with a pending Sandbox. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429 and keeps nothing."
+            "Answers 202 at once with a pending Sandbox. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429, used up credit 402, and either keeps nothing."
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {

@@ -49,7 +49,7 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
         OpenApi.annotations({
           identifier: "createWorkspace",
           summary: "Create an empty workspace",
-          description: `At most ${workspacesPerAccount} workspaces per account. Names need not be unique. A repeated Idempotency-Key replays the original answer.`
+          description: `At most ${workspacesPerAccount} workspaces per account, or its own limit (GET /me). Names need not be unique. A repeated Idempotency-Key replays the original answer.`
         })
       )
   )

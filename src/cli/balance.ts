@@ -1,5 +1,5 @@
 /** An account's money as the command line shows it. */
-import type { Grant } from "../wallet/Grant.ts"
+import { type Grant, grantStatus } from "../wallet/Grant.ts"
 import type { Reckoning } from "../wallet/Ledger.ts"
 import { formatUsd } from "../wallet/Money.ts"
 import { list, shownTime, table, time } from "./table.ts"
@@ -8,13 +8,8 @@ export type Balance = Reckoning & { readonly grants: ReadonlyArray<Grant> }
 
 const dollars = (microUsd: bigint): string => `${formatUsd(microUsd)} USD`
 
-const statusOf = (grant: Grant, at: number): "active" | "used" | "expired" => {
-  if (grant.expiresAt !== null && grant.expiresAt <= at) return "expired"
-  return grant.remainingMicroUsd === 0n ? "used" : "active"
-}
-
 /** As `--json` prints it: amounts are below 2^53 (Money.ts). */
-export const grantDocument = (grant: Grant, at: number) => ({
+export const grantDocument = (grant: Grant) => ({
   id: grant.id,
   kind: grant.kind,
   grantedMicroUsd: Number(grant.grantedMicroUsd),
@@ -22,7 +17,7 @@ export const grantDocument = (grant: Grant, at: number) => ({
   expiredMicroUsd: Number(grant.expiredMicroUsd),
   effectiveAt: time(grant.effectiveAt),
   expiresAt: time(grant.expiresAt),
-  status: statusOf(grant, at),
+  status: grantStatus(grant),
   description: grant.description
 })
 
@@ -34,7 +29,7 @@ export const balanceDocument = (balance: Balance) => ({
   asOf: time(balance.at),
   burnMicroUsdPerHour: Number(balance.burnMicroUsdPerHour),
   exhaustsAt: time(balance.exhaustedAt),
-  grants: balance.grants.map((grant) => grantDocument(grant, balance.at))
+  grants: balance.grants.map(grantDocument)
 })
 
 /** Rows of a name and a value. */
@@ -57,7 +52,7 @@ export const balanceProse = (balance: Balance): string =>
         formatUsd(grant.expiredMicroUsd),
         shownTime(grant.effectiveAt),
         shownTime(grant.expiresAt),
-        statusOf(grant, balance.at),
+        grantStatus(grant),
         grant.description
       ])
     )

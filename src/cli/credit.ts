@@ -70,7 +70,7 @@ const grant = Command.make(
           ? `${account.name} is unlimited: nothing is refused to it for want of credit.`
           : `${account.name} has ${formatUsd(balance.balanceMicroUsd)} USD.`
       ].join(" "),
-      { grant: grantDocument(made, balance.at), balance: balanceDocument(balance) }
+      { grant: grantDocument(made), balance: balanceDocument(balance) }
     )
   })
 ).pipe(Command.withDescription("Give an account credit, which it can spend at once"))

@@ -21,3 +21,9 @@ export interface Grant {
   /** Epoch milliseconds. */
   readonly createdAt: number
 }
+
+/** Of one that was settled up to now. */
+export const grantStatus = (grant: Grant): "active" | "used" | "expired" => {
+  if (grant.remainingMicroUsd > 0n) return "active"
+  return grant.expiredMicroUsd > 0n ? "expired" : "used"
+}
