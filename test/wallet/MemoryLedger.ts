@@ -78,12 +78,22 @@ export class MemoryLedger implements LedgerUnderTest {
 
   fold = async (sandboxId: string) => {
     const meter = this.#meter(sandboxId)
-    if (meter === null) return
+    if (meter === null || meter.revision === this.#logs.get(sandboxId)!.log.length) return
     const [folded] = this.#foldAll([meter], null)
     const through = folded!.meter.at
     if (!everRan(folded!.meter)) return
     if ((grantsDueAt(this.#open) ?? through + 1) <= through) this.settleNow(Math.max(this.#now, through), sandboxId)
-    else this.#post([folded!], through)
+    else {
+      this.#post([folded!], through)
+      this.#settleWhatIsDue(Math.max(through, this.instant))
+    }
+  }
+
+  /** What is planned of sums is planned under one card, with nothing due. */
+  #settleWhatIsDue(at: number): void {
+    const since = Math.min(at, ...this.#books.meters.filter(({ hasVolume }) => hasVolume).map((meter) => meter.at))
+    const isCut = this.#books.cards.some(({ effectiveAt }) => effectiveAt > since && effectiveAt <= at)
+    if (isCut || (grantsDueAt(this.#open) ?? at + 1) <= at) this.settleNow(at)
   }
 
   settle = async (at: number) => this.settleNow(at)
