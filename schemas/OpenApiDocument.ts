@@ -38,10 +38,10 @@ const codesOf = (
 const requestId = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } }
 
 const outcomeUnknown =
-  "With `details.outcome` `unknown` it may have been done: the database, or the service, went away before its end was seen. Look before you repeat it; with the same Idempotency-Key, where there is one, it is not done twice. Retry-After says when the service can be asked again, not that the change may be repeated. Without `details.outcome` nothing was changed."
+  "With `details.outcome` `unknown` it may have been done: the database, the service or the Sandbox went away before its end was seen. Look before you repeat it; with the same Idempotency-Key, where there is one, it is not done twice. Retry-After, where there is one, says when the service can be asked again, not that the change may be repeated. Without `details.outcome` nothing was changed."
 
 /** Codes that a change is told which was begun and whose end nobody saw. */
-const tellsOutcome: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "SERVICE_UNAVAILABLE"])
+const tellsOutcome: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "SANDBOX_UNAVAILABLE", "SERVICE_UNAVAILABLE"])
 
 const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>, mayChange: boolean): Json => ({
   description: [

@@ -15,13 +15,14 @@ import {
   NotFound,
   PayloadTooLarge,
   PreconditionFailed,
-  SandboxUnavailable,
+  type SandboxUnavailable,
   StorageFull,
   TextAmbiguous,
   TextNotFound
 } from "../../schemas/Errors.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import type { FileRefused, GuestUnavailable } from "../runtime/Guest.ts"
+import { unanswered } from "../sandbox/GuestChange.ts"
 
 const numberIn = (details: FileRefused["details"], key: string): number | null => {
   const value = details?.[key]
@@ -72,7 +73,7 @@ export const inContract = <const C extends Code = never>(...codes: ReadonlyArray
             ? errorOf[fault.code](fault)
             : changed()
           : isUnavailable(fault)
-            ? unavailable()
+            ? unanswered()
             : fault) as Exclude<E, FileRefused | GuestUnavailable> | ErrorOf<C | Always> | SandboxUnavailable
       )
     )
@@ -80,12 +81,6 @@ export const inContract = <const C extends Code = never>(...codes: ReadonlyArray
 
 const changed = () =>
   new InvalidPath({ message: "What is at this path changed during the call. Look at it, and try again." })
-
-export const unavailable = () =>
-  new SandboxUnavailable({
-    message: "The Sandbox does not answer. Try again; if that does not help, stop and start it.",
-    details: { status: null }
-  })
 
 const isRefused = (fault: unknown): fault is FileRefused => Predicate.isTagged(fault, "FileRefused")
 const isUnavailable = (fault: unknown): fault is GuestUnavailable => Predicate.isTagged(fault, "GuestUnavailable")

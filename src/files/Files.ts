@@ -31,14 +31,14 @@ import type { ActorHost } from "../actor/ActorHost.ts"
 import type { Settings } from "../Config.ts"
 import type * as Guest from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
+import { guestChange, unanswered } from "../sandbox/GuestChange.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import type { Actors } from "../store/Actors.ts"
-import { changeBegins } from "../store/Change.ts"
 import type { Journal } from "../store/Journal.ts"
 import { serverKey } from "../store/ServerKeys.ts"
 import { type CursorBinding, ListCursor, ReadCursor } from "./FileCursor.ts"
-import { inContract, unavailable } from "./FileErrors.ts"
+import { inContract } from "./FileErrors.ts"
 
 /** One path in one Sandbox, as its account asks for it. */
 export interface FileAddress {
@@ -154,7 +154,7 @@ const make = Effect.gen(function* () {
     Effect.provideContext(running),
     Effect.catchTags({
       NotRunning: () => Effect.fail(new RuntimeUnavailable()),
-      GuestUnavailable: () => Effect.fail(unavailable())
+      GuestUnavailable: () => Effect.fail(unanswered())
     })
   )
 
@@ -193,16 +193,17 @@ const make = Effect.gen(function* () {
 
     write: Effect.fn("Files.write")(function* (at, body) {
       const files = yield* writableAt(at)
-      yield* changeBegins
-      yield* files.write(at.path, body).pipe(inContract("IS_A_DIRECTORY", "PAYLOAD_TOO_LARGE", "STORAGE_FULL"))
+      yield* files
+        .write(at.path, body)
+        .pipe(guestChange, inContract("IS_A_DIRECTORY", "PAYLOAD_TOO_LARGE", "STORAGE_FULL"))
     }, inUse),
 
     edit: Effect.fn("Files.edit")(function* (at, edit) {
       const files = yield* writableAt(at)
-      yield* changeBegins
       const edited = yield* files
         .edit(at.path, edit)
         .pipe(
+          guestChange,
           inContract(
             "INVALID_REQUEST",
             "IS_A_DIRECTORY",
@@ -233,23 +234,20 @@ const make = Effect.gen(function* () {
 
     createDirectory: Effect.fn("Files.createDirectory")(function* (at, options) {
       const files = yield* writableAt(at)
-      yield* changeBegins
-      yield* files.createDirectory(at.path, options).pipe(inContract("ALREADY_EXISTS", "STORAGE_FULL"))
+      yield* files.createDirectory(at.path, options).pipe(guestChange, inContract("ALREADY_EXISTS", "STORAGE_FULL"))
     }, inUse),
 
     rename: Effect.fn("Files.rename")(function* (at, { destination, overwrite }) {
       yield* checked(destination)
       const files = yield* writableAt(at)
-      yield* changeBegins
       yield* files
         .rename(at.path, destination, { overwrite })
-        .pipe(inContract("DESTINATION_EXISTS", "DIRECTORY_NOT_EMPTY", "IS_A_DIRECTORY", "STORAGE_FULL"))
+        .pipe(guestChange, inContract("DESTINATION_EXISTS", "DIRECTORY_NOT_EMPTY", "IS_A_DIRECTORY", "STORAGE_FULL"))
     }, inUse),
 
     remove: Effect.fn("Files.remove")(function* (at, options) {
       const files = yield* filesAt(at)
-      yield* changeBegins
-      yield* files.remove(at.path, options).pipe(inContract("DIRECTORY_NOT_EMPTY"))
+      yield* files.remove(at.path, options).pipe(guestChange, inContract("DIRECTORY_NOT_EMPTY"))
     }, inUse)
   })
 })

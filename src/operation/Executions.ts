@@ -13,7 +13,7 @@ import { executeStreamMaxBytes } from "../../schemas/Limits.ts"
 import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { EXECUTE_WAIT_MAX_MS, type OutputStream, type SpawnRefused } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import { changeBegins } from "../store/Change.ts"
+import { guestChange, unanswered } from "../sandbox/GuestChange.ts"
 import { Output, type OutputChunk } from "../store/Output.ts"
 import { ExecutionLog } from "./ExecutionLog.ts"
 import { OutputSplit, openCharacter } from "./OutputSplit.ts"
@@ -54,14 +54,6 @@ const headText = (head: Uint8Array, encoding: "utf8" | "base64", isTruncated: bo
   return bytes.toString("utf8", 0, bytes.length - (isTruncated ? openCharacter(bytes) : 0))
 }
 
-/** It was asked and did not answer: a caller that simply repeats it may do everything twice. */
-const unknown = () =>
-  new SandboxUnavailable({
-    message:
-      "The Sandbox did not say how the command ended: its outcome is unknown, and it may have run. Look what it did before you repeat it.",
-    details: { status: null, outcome: "unknown" }
-  })
-
 const nothing = new Uint8Array(0)
 
 export class Executions extends Context.Service<
@@ -79,15 +71,13 @@ export class Executions extends Context.Service<
       const output = yield* Output
       const log = yield* ExecutionLog
       const later = yield* FiberSet.makeRuntime()
-      const gone = () => new SandboxUnavailable({ details: { status: null } })
 
       const run = Effect.fn("Executions.run")(function* (execution: Execution) {
         const { sandboxId, generation, request } = execution
         const id = `exe_${randomBytes(16).toString("hex")}`
-        const guest = yield* runtime.guest(sandboxId, generation).pipe(Effect.mapError(gone))
+        const guest = yield* runtime.guest(sandboxId, generation).pipe(Effect.mapError(unanswered))
         const timeoutMs = millisecondsOf(request.timeoutSeconds)
         const startedAt = yield* Clock.currentTimeMillis
-        yield* changeBegins
         const ended = yield* guest.processes
           .execute(id, {
             argv: request.argv,
@@ -100,7 +90,7 @@ export class Executions extends Context.Service<
           .pipe(
             Effect.timeoutOption(EXECUTE_WAIT_MAX_MS + timeoutMs + answerSlackMs),
             Effect.catchTag("SpawnRefused", (refused) => Effect.fail(refusal(refused))),
-            Effect.catchTag("GuestUnavailable", ({ fault }) => Effect.fail(fault === "unreached" ? gone() : unknown()))
+            guestChange
           )
         const end = Option.getOrNull(ended)
 

@@ -12,9 +12,9 @@ import type { ActorHost } from "../actor/ActorHost.ts"
 import type { Settings } from "../Config.ts"
 import type { GuestProcess } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
+import { guestChange, unanswered } from "../sandbox/GuestChange.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import type { Actors } from "../store/Actors.ts"
-import { changeBegins } from "../store/Change.ts"
 import type { Journal } from "../store/Journal.ts"
 
 const idOf = ({ pid, startTicks }: GuestProcess): string => `${pid}-${startTicks}`
@@ -23,8 +23,6 @@ const named = (id: string) => {
   const [pid, startTicks] = id.split("-").map(Number)
   return { pid: pid!, startTicks: startTicks! }
 }
-
-const unavailable = () => new SandboxUnavailable({ details: { status: null } })
 
 export class SandboxProcesses extends Context.Service<
   SandboxProcesses,
@@ -51,13 +49,13 @@ export class SandboxProcesses extends Context.Service<
           Effect.map(({ processes }) => processes),
           Effect.catchTags({
             NotRunning: ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })),
-            GuestUnavailable: () => Effect.fail(unavailable())
+            GuestUnavailable: () => Effect.fail(unanswered())
           })
         )
       return SandboxProcesses.of({
         list: Effect.fn("SandboxProcesses.list")(function* (accountId, sandboxId) {
           const { every } = yield* processesOf(accountId, sandboxId)
-          const { processes, truncated } = yield* Effect.mapError(every, unavailable)
+          const { processes, truncated } = yield* Effect.mapError(every, unanswered)
           return {
             processes: processes.map((process) => ({
               id: idOf(process),
@@ -74,12 +72,9 @@ export class SandboxProcesses extends Context.Service<
         }),
         end: Effect.fn("SandboxProcesses.end")(function* (accountId, sandboxId, processId, { graceSeconds }) {
           const { endOne } = yield* processesOf(accountId, sandboxId)
-          yield* changeBegins
           yield* endOne(named(processId), { graceMs: graceSeconds * 1000 }).pipe(
-            Effect.catchTags({
-              ProcessUnknown: () => Effect.fail(new NotFound()),
-              GuestUnavailable: () => Effect.fail(unavailable())
-            })
+            guestChange,
+            Effect.catchTag("ProcessUnknown", () => Effect.fail(new NotFound()))
           )
         })
       })

@@ -134,20 +134,26 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     })
   )
 
-  it.effect("what changes something says of its 500 and 503 when the outcome is unknown, and nothing else does", () =>
-    withApi(async (api) => {
-      const reads = ["waitOperation", "lookUpServiceAccess", "regrantConnection"]
-      for (const { path, method, operation } of operationsOf(await fetched(api))) {
-        const mayChange = method !== "get" && !reads.includes(operation.operationId)
-        for (const status of ["500", "503"]) {
-          const response = operation.responses[status]
-          if (response === undefined) continue
-          const said = response.description ?? ""
-          assert.strictEqual(said.includes("details.outcome"), mayChange, `${method} ${path} ${status}`)
-          assert.strictEqual("Retry-After" in (response.headers ?? {}), status === "503", `${method} ${path} ${status}`)
+  it.effect(
+    "what changes something says of its 500, 502 and 503 when the outcome is unknown, and nothing else does",
+    () =>
+      withApi(async (api) => {
+        const reads = ["waitOperation", "lookUpServiceAccess", "regrantConnection"]
+        for (const { path, method, operation } of operationsOf(await fetched(api))) {
+          const mayChange = method !== "get" && !reads.includes(operation.operationId)
+          for (const status of ["500", "502", "503"]) {
+            const response = operation.responses[status]
+            if (response === undefined) continue
+            const said = response.description ?? ""
+            assert.strictEqual(said.includes("details.outcome"), mayChange, `${method} ${path} ${status}`)
+            assert.strictEqual(
+              "Retry-After" in (response.headers ?? {}),
+              status === "503",
+              `${method} ${path} ${status}`
+            )
+          }
         }
-      }
-    })
+      })
   )
 
   it.effect("402 is an answer of what the contract names, and of nothing else; 403 of all that needs a key", () =>
