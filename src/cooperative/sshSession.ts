@@ -7,6 +7,7 @@ import { once } from "node:events"
 import { Effect, FiberSet, Stream } from "effect"
 import type { ServerChannel, Session } from "ssh2"
 import type { Guest, GuestUnavailable, ProcessChannel, TerminalSize } from "../runtime/Guest.ts"
+import { signalOf, tellSignal } from "./exitSignal.ts"
 
 const variablesMax = 64
 const variableMaxCharacters = 4096
@@ -56,7 +57,7 @@ const carry = (channel: ServerChannel, process: ProcessChannel, run: Run) =>
             await write(channel, frame.stream === "stdout" ? channel : channel.stderr, frame.bytes)
           } else if (frame.type === "exited") {
             if (frame.signal === null) channel.exit(frame.exitCode ?? failedExitCode)
-            else channel.exit(frame.signal.replace(/^SIG/, ""), false, "")
+            else tellSignal(channel, frame.signal)
           }
         })
     )
@@ -152,7 +153,7 @@ export const serveSession = Effect.fnUntraced(function* (
       else reject?.()
     })
     session.on("signal", (accept, _reject, { name }) => {
-      if (process !== null) run(process.signal(`SIG${name.replace(/^SIG/, "")}`))
+      if (process !== null) run(process.signal(signalOf(name)))
       accept?.()
     })
     session.on("shell", (accept, reject) => (started ? reject() : start(accept(), loginShell)))
