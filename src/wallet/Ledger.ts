@@ -7,7 +7,7 @@
  *
  * @source contract-details.md "Usage and credit"; design.md "Money"
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { newId } from "../identifier/newId.ts"
 import type { Wallet } from "./Allocation.ts"
@@ -146,7 +146,13 @@ const merged = (grants: ReadonlyArray<Grant>, more: ReadonlyArray<Grant>): Reado
   ...new Map([...more, ...grants].map((grant) => [grant.id, grant])).values()
 ]
 
+/** Postings wait for their account's lock with a connection in hand: many at once must not take all that requests need. */
+const postingsMax = 2
+
 const ledgerOn = (sql: SqlClient.SqlClient) => {
+  const turns = Semaphore.makeUnsafe(postingsMax)
+  const posting = <A, E, R>(effect: Effect.Effect<A, E, R>) => turns.withPermit(sql.withTransaction(effect))
+
   const hold = Effect.fnUntraced(function* (accountId: string) {
     yield* shareRates(sql)
     const now = yield* Clock.currentTimeMillis
@@ -301,7 +307,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     Effect.gen(function* () {
       const held = yield* hold(accountId)
       return yield* settleHeld(held, at ?? held.now, null)
-    }).pipe(sql.withTransaction)
+    }).pipe(posting)
 
   /** Plans by the sums of all open meters, and by each of them where that could matter before the next posting. */
   const planBySums = Effect.fnUntraced(function* (held: Held, through: number) {
@@ -336,7 +342,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
       from actors a left join meters m on m.sandbox_id = a.id where a.id = ${sandboxId} and a.kind = 'sandbox'`
     if (row === undefined) return null
     if (row.is_folded) return { accountId: row.account_id, isClosed: row.is_closed }
-    return yield* Effect.flatMap(hold(row.account_id), (held) => foldHeld(held, sandboxId)).pipe(sql.withTransaction)
+    return yield* Effect.flatMap(hold(row.account_id), (held) => foldHeld(held, sandboxId)).pipe(posting)
   })
 
   /** Reads, unless something is due. */
@@ -370,7 +376,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     return yield* Effect.gen(function* () {
       const reckoning = yield* settleHeld(yield* hold(accountId), now, null)
       return { ...reckoning, grants: yield* readAllGrants(sql, accountId) }
-    }).pipe(sql.withTransaction)
+    }).pipe(posting)
   })
 
   const grant = Effect.fn(function* (wanted: NewGrant) {
@@ -407,7 +413,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     yield* settleHeld(yield* hold(accountId), held.now, null)
     yield* nudgeWallet(sql, accountId)
     return (yield* readAllGrants(sql, accountId)).find(({ id }) => id === made.id)!
-  }, sql.withTransaction)
+  }, posting)
 
   const setRates = Effect.fn(function* (
     rates: Omit<RateCard, "createdAt" | "effectiveAt"> & { readonly effectiveAt?: number }
@@ -445,7 +451,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
       burning.map((account) => account.account_id)
     )
     return { effectiveAt, vcpuSecondNanoUsd, memoryGibSecondNanoUsd, volumeGibSecondNanoUsd, createdAt: now }
-  }, sql.withTransaction)
+  }, posting)
 
   return { foldSandbox, settle, reckon, balance, grant, setRates }
 }
