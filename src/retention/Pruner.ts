@@ -14,7 +14,14 @@ import { outputRoom } from "../store/OutputRoom.ts"
 import { worker } from "../worker/Worker.ts"
 
 const batch = 1000
-const dayMs = 24 * 60 * 60 * 1000
+const hourMs = 60 * 60 * 1000
+const dayMs = 24 * hourMs
+
+/** How many there were stays, by account and UTC hour. `gone`: a query for the `account_id` and the instant `at` of each. */
+const keepCounts = (what: "executes" | "operations", gone: string) => `
+  insert into usage_hours as h (account_id, hour, ${what})
+  select account_id, at / ${hourMs} * ${hourMs}, count(*) from (${gone}) g group by 1, 2 order by 1, 2
+  on conflict (account_id, hour) do update set ${what} = h.${what} + excluded.${what}`
 
 type Removed = Effect.Effect<number, SqlError.SqlError>
 
@@ -68,7 +75,9 @@ const parts = Effect.gen(function* () {
     // One whose output was just in use stays for the next pass.
     total += yield* counted(
       `with gone as (
-         delete from actors a where a.id = any($1::text[]) and not exists (select 1 from outputs o where o.owner_id = a.id) returning a.id
+         delete from actors a where a.id = any($1::text[]) and not exists (select 1 from outputs o where o.owner_id = a.id)
+         returning a.id, a.kind, a.account_id, a.created_at
+       ), counted as (${keepCounts("operations", "select account_id, created_at as at from gone where kind = 'operation'")}
        ), log as (delete from transitions t using gone g where t.actor_id = g.id),
        keys as (delete from idempotency_keys k using gone g where k.target_id = g.id)
        select count(*)::int4 as count from gone`,
@@ -106,7 +115,11 @@ const parts = Effect.gen(function* () {
 
   const samples = repeatedly(
     counted(
-      `with doomed as (select sandbox_id, at from telemetry_samples where at < $1 limit ${batch}),
+      // The newest of a Sandbox that has a CPU time stays: the next one tells by it how much that grew.
+      `with doomed as (
+              select sandbox_id, at from telemetry_samples t where at < $1
+                and exists (select 1 from telemetry_samples n where n.sandbox_id = t.sandbox_id and n.at > t.at
+                            and (n.cpu_seconds is not null or t.cpu_seconds is null)) limit ${batch}),
             gone as (delete from telemetry_samples t using doomed d where t.sandbox_id = d.sandbox_id and t.at = d.at returning 1)
        select count(*)::int4 as count from gone`,
       [cutoff]
@@ -116,7 +129,8 @@ const parts = Effect.gen(function* () {
   const executions = repeatedly(
     counted(
       `with doomed as (select id from executions where finished_at < $1 limit ${batch}),
-            gone as (delete from executions e using doomed d where e.id = d.id returning 1)
+            gone as (delete from executions e using doomed d where e.id = d.id returning e.account_id, e.started_at as at),
+            counted as (${keepCounts("executes", "select account_id, at from gone")})
        select count(*)::int4 as count from gone`,
       [cutoff]
     )
@@ -150,7 +164,11 @@ const parts = Effect.gen(function* () {
       yield* sql`delete from outputs where sandbox_id = ${id}`
       yield* sql`delete from output_totals where sandbox_id = ${id}`
       yield* sql`delete from telemetry_samples where sandbox_id = ${id}`
-      yield* sql`delete from executions where sandbox_id = ${id}`
+      yield* sql.unsafe(
+        `with gone as (delete from executions where sandbox_id = $1 returning account_id, started_at as at)
+         ${keepCounts("executes", "select account_id, at from gone")}`,
+        [id]
+      )
       total += yield* forgetThings([id])
     }
     return total

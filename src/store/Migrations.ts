@@ -28,6 +28,7 @@ import money from "./migrations/0030_money.ts"
 import auditFields from "./migrations/0031_audit_fields.ts"
 import keyExpiry from "./migrations/0032_key_expiry.ts"
 import heartbeat from "./migrations/0033_heartbeat.ts"
+import usageHours from "./migrations/0034_usage_hours.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -50,7 +51,8 @@ export const migrations: MigrationRecord = {
   "0030_money": money,
   "0031_audit_fields": auditFields,
   "0032_key_expiry": keyExpiry,
-  "0033_heartbeat": heartbeat
+  "0033_heartbeat": heartbeat,
+  "0034_usage_hours": usageHours
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>
