@@ -12,6 +12,7 @@ import { ProcessesGroup } from "./Process.ts"
 import { SandboxesGroup } from "./Sandbox.ts"
 import { ServiceAccessGroup } from "./ServiceAccess.ts"
 import { SystemGroup } from "./System.ts"
+import { UsageGroup } from "./Usage.ts"
 import { WorkspacesGroup } from "./Workspace.ts"
 
 export class Api extends HttpApi.make("atoll")
@@ -27,6 +28,7 @@ export class Api extends HttpApi.make("atoll")
   .add(PreviewsGroup)
   .add(ServiceAccessGroup)
   .add(CooperativeGroup)
+  .add(UsageGroup)
   .add(AuditGroup)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })

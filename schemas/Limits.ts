@@ -57,6 +57,10 @@ export const analyticsResolutionMaxSeconds = 86_400
 export const analyticsResolutionDefaultSeconds = 300
 export const analyticsSamplesMax = 2000
 
+/** Reports of usage and costs. */
+export const reportWindowMaxDays = 400
+export const costGroupsMax = 10_000
+
 export const previewLifetimeSeconds = 3600
 export const serviceAccessPortsMax = 8
 export const serviceAccessLifetimeSeconds = 3600

@@ -31,7 +31,10 @@ import { ServiceAccessesLive } from "./serviceAccess/ServiceAccessesLive.ts"
 import { Actors } from "./store/Actors.ts"
 import { Journal } from "./store/Journal.ts"
 import { Output } from "./store/Output.ts"
+import { Costs } from "./wallet/Costs.ts"
 import { Ledger } from "./wallet/Ledger.ts"
+import { Transactions } from "./wallet/Transactions.ts"
+import { UsageReports } from "./wallet/UsageReports.ts"
 
 /** Once every kind is registered, whatever waits for its owner is woken. */
 const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.recover))
@@ -55,6 +58,9 @@ export const Atoll = {
           SandboxProcesses.layer,
           Logs.layer,
           Analytics.layer,
+          UsageReports.layer,
+          Costs.layer,
+          Transactions.layer,
           PreviewsLive,
           ServiceAccessesLive,
           ConnectionGrantsLive

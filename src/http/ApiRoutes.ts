@@ -18,6 +18,7 @@ import { ProcessesHandlers } from "./ProcessesHandlers.ts"
 import { SandboxesHandlers } from "./SandboxesHandlers.ts"
 import { ServiceAccessHandlers } from "./ServiceAccessHandlers.ts"
 import { SystemHandlers } from "./SystemHandlers.ts"
+import { UsageHandlers } from "./UsageHandlers.ts"
 import { WorkspacesHandlers } from "./WorkspacesHandlers.ts"
 
 const handlers = Layer.mergeAll(
@@ -33,6 +34,7 @@ const handlers = Layer.mergeAll(
   PreviewsHandlers.layer,
   ServiceAccessHandlers.layer,
   CooperativeHandlers.layer,
+  UsageHandlers.layer,
   AuditHandlers.layer
 )
 

@@ -115,11 +115,13 @@ const parts = Effect.gen(function* () {
 
   const samples = repeatedly(
     counted(
-      // The newest of a Sandbox that has a CPU time stays: the next one tells by it how much that grew.
+      // The newest CPU time of a boot stays as long as another may come: by it is told how much that grew. Waking is no new boot.
       `with doomed as (
               select sandbox_id, at from telemetry_samples t where at < $1
-                and exists (select 1 from telemetry_samples n where n.sandbox_id = t.sandbox_id and n.at > t.at
-                            and (n.cpu_seconds is not null or t.cpu_seconds is null)) limit ${batch}),
+                and (cpu_seconds is null
+                     or exists (select 1 from telemetry_samples n where n.sandbox_id = t.sandbox_id and n.at > t.at and n.cpu_seconds is not null)
+                     or not exists (select 1 from actors a where a.id = t.sandbox_id and a.sandbox_status in ('running', 'sleeping', 'pending')))
+              limit ${batch}),
             gone as (delete from telemetry_samples t using doomed d where t.sandbox_id = d.sandbox_id and t.at = d.at returning 1)
        select count(*)::int4 as count from gone`,
       [cutoff]

@@ -1,0 +1,140 @@
+/**
+ * What an account's Sandboxes cost within a window, by Sandbox, UTC day or workspace. Every grouping adds up to the same total; over the whole
+ * life of an account, to all usage (less its reversals) in the ledger and what is not posted yet.
+ *
+ * @source contract-details.md "Usage and credit"
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { InvalidRequest } from "../../schemas/Errors.ts"
+import { costGroupsMax } from "../../schemas/Limits.ts"
+import type { costGroupings } from "../../schemas/Usage.ts"
+import type { Amounts } from "./Cost.ts"
+import { dayMs } from "./Fold.ts"
+import { withPieces } from "./Pieces.ts"
+import { reportWindow } from "./ReportWindow.ts"
+
+export type CostGrouping = (typeof costGroupings)[number]
+
+export interface CostQuery {
+  /** Epoch milliseconds. */
+  readonly from: number | null
+  readonly to: number | null
+  readonly groupBy: CostGrouping
+}
+
+export interface CostGroup {
+  /** A Sandbox's id, a workspace's, or a day as `2026-11-22`. */
+  readonly key: string
+  /** Null for days, and where there is none or it is not known any more. */
+  readonly name: string | null
+  readonly microUsd: bigint
+  /** Time in `running`. */
+  readonly sandboxMs: number
+  readonly components: Amounts
+}
+
+export interface CostReport {
+  /** The most expensive first; days in their order. */
+  readonly costs: ReadonlyArray<CostGroup>
+  readonly totalMicroUsd: bigint
+  /** Epoch milliseconds: costs count up to here. */
+  readonly asOf: number
+}
+
+interface Row {
+  readonly as_of: bigint
+  readonly key: string | null
+  readonly name: string | null
+  readonly running_ms: bigint
+  readonly vcpu: bigint
+  readonly memory: bigint
+  readonly volume: bigint
+}
+
+const groupings: Readonly<Record<CostGrouping, { key: string; name: string; order: string }>> = {
+  sandbox: {
+    key: "sandbox_id",
+    name: "(select m.name from meters m where m.sandbox_id = g.key)",
+    order: "vcpu + memory + volume desc, key"
+  },
+  workspace: {
+    key: "workspace_id",
+    name: "(select w.name from workspaces w where w.id = g.key and w.account_id = $1)",
+    order: "vcpu + memory + volume desc, key"
+  },
+  day: {
+    key: `to_char(to_timestamp(from_at / ${dayMs} * ${dayMs / 1000}) at time zone 'UTC', 'YYYY-MM-DD')`,
+    name: "null::text",
+    order: "key"
+  }
+}
+
+/** What was taken back whole has left nothing, and is no group. */
+const statement = ({ key, name, order }: (typeof groupings)[CostGrouping]) => `
+  ${withPieces}, groups as (
+    select ${key} as key, sum(vcpu_micro_usd)::int8 as vcpu, sum(memory_micro_usd)::int8 as memory, sum(volume_micro_usd)::int8 as volume,
+           coalesce(sum(ms) filter (where is_running), 0)::int8 as running_ms
+    from piece group by 1 having sum(ms) <> 0
+  ), listed as (
+    select *, ${name} as name from groups g order by ${order} limit ${costGroupsMax + 1}
+  )
+  select least(i.at, $3::int8) as as_of, l.key, l.name, l.running_ms, l.vcpu, l.memory, l.volume
+  from instant i left join listed l on true order by ${order}`
+
+const statements = {
+  sandbox: statement(groupings.sandbox),
+  workspace: statement(groupings.workspace),
+  day: statement(groupings.day)
+}
+
+const tooMany = (groupBy: CostGrouping) =>
+  new InvalidRequest({
+    details: {
+      issues: [
+        {
+          path: ["groupBy"],
+          message: `More than ${costGroupsMax} of them (${groupBy}) cost something in this window: ask for a shorter one, or group by day`
+        }
+      ]
+    }
+  })
+
+export class Costs extends Context.Service<
+  Costs,
+  {
+    readonly read: (accountId: string, query: CostQuery) => Effect.Effect<CostReport, InvalidRequest>
+  }
+>()("atoll/wallet/Costs") {
+  static readonly layer = Layer.effect(
+    Costs,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      return {
+        read: Effect.fn("Costs.read")(function* (accountId, query) {
+          const now = yield* Clock.currentTimeMillis
+          const { from, to } = yield* reportWindow(query, now)
+          const rows = yield* Effect.orDie(
+            sql.unsafe<Row>(statements[query.groupBy], [accountId, BigInt(from), BigInt(to), BigInt(now)])
+          )
+          const groups = rows.filter((row) => row.key !== null)
+          if (groups.length > costGroupsMax) return yield* tooMany(query.groupBy)
+          const costs = groups.map(
+            ({ key, name, running_ms, vcpu, memory, volume }): CostGroup => ({
+              key: key!,
+              name,
+              microUsd: vcpu + memory + volume,
+              sandboxMs: Number(running_ms),
+              components: { vcpu, memory, volume }
+            })
+          )
+          return {
+            costs,
+            totalMicroUsd: costs.reduce((sum, { microUsd }) => sum + microUsd, 0n),
+            asOf: Number(rows[0]!.as_of)
+          }
+        })
+      }
+    })
+  )
+}

@@ -1,0 +1,122 @@
+/**
+ * What an account used within a window: allocated time and sizes out of its meters, CPU time as it was measured, and how many operations and
+ * executes began.
+ *
+ * What is counted is exact as long as its rows are kept. Of what retention forgot there is a count for each UTC hour, which belongs to the
+ * window that holds the begin of that hour: so adjacent windows always add up.
+ *
+ * @source contract-details.md "Usage and credit"
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import type { InvalidRequest } from "../../schemas/Errors.ts"
+import { ExecutionLog } from "../operation/ExecutionLog.ts"
+import { withPieces } from "./Pieces.ts"
+import { reportWindow } from "./ReportWindow.ts"
+
+export interface UsageQuery {
+  /** Epoch milliseconds. */
+  readonly from: number | null
+  readonly to: number | null
+}
+
+export interface UsageReport {
+  /** Epoch milliseconds. */
+  readonly from: number
+  readonly to: number
+  /** Everything counts up to here. */
+  readonly asOf: number
+  /** Time in `running`. */
+  readonly sandboxMs: bigint
+  /** The same, times vCPUs or bytes of memory as they were allocated. */
+  readonly vcpuMs: bigint
+  readonly memoryByteMs: bigint
+  /** From the first boot to deletion. */
+  readonly volumeByteMs: bigint
+  /** Null: none was measured. */
+  readonly cpuUs: bigint | null
+  readonly operations: number
+  readonly executes: number
+}
+
+interface Row {
+  readonly as_of: bigint
+  readonly sandbox_ms: string
+  readonly vcpu_ms: string
+  readonly memory_byte_ms: string
+  readonly volume_byte_ms: string
+  readonly cpu_us: string
+  readonly cpu_samples: bigint
+  readonly operations: bigint
+  readonly executes: bigint
+}
+
+const hourMs = 60 * 60 * 1000
+
+/** Samples from an instant to the end of its hour: none, at the begin of one. */
+const restOfHour = (at: string) => `
+  select coalesce(sum(cpu_growth_us), 0) as us, count(cpu_growth_us) as samples from telemetry_samples
+  where account_id = $1 and at >= ${at}::int8 and at < (${at}::int8 + ${hourMs - 1}) / ${hourMs} * ${hourMs}`
+
+/** One statement, so that whatever is being forgotten is counted once: as it was, or in its hour. */
+const statement = `
+  ${withPieces}, each as (
+    select sandbox_id, coalesce(sum(ms) filter (where is_running), 0) as running_ms, coalesce(sum(ms) filter (where has_volume), 0) as volume_ms
+    from piece group by 1
+  ), allocated as (
+    select coalesce(sum(e.running_ms), 0)::text as sandbox_ms, coalesce(sum(e.running_ms * m.vcpus), 0)::text as vcpu_ms,
+           coalesce(sum(e.running_ms * m.memory_bytes), 0)::text as memory_byte_ms,
+           coalesce(sum(e.volume_ms * m.volume_bytes), 0)::text as volume_byte_ms
+    from each e join meters m on m.sandbox_id = e.sandbox_id
+  ), hours as (
+    select coalesce(sum(cpu_us), 0) as cpu_us, coalesce(sum(cpu_samples), 0) as cpu_samples, coalesce(sum(operations), 0) as operations,
+           coalesce(sum(executes), 0) as executes
+    from usage_hours where account_id = $1 and hour >= $2::int8 and hour < $3::int8
+  ), before as (${restOfHour("$2")}
+  ), after as (${restOfHour("$3")}
+  )
+  select least(i.at, $3::int8) as as_of, a.*, (h.cpu_us + before.us - after.us)::text as cpu_us,
+         (h.cpu_samples + before.samples - after.samples)::int8 as cpu_samples,
+         (h.operations + (select count(*) from actors where account_id = $1 and kind = 'operation'
+                          and created_at >= $2::int8 and created_at < $3::int8))::int8 as operations,
+         (h.executes + (select count(*) from executions where account_id = $1
+                        and started_at >= $2::int8 and started_at < $3::int8))::int8 as executes
+  from instant i, allocated a, hours h, before, after`
+
+export class UsageReports extends Context.Service<
+  UsageReports,
+  {
+    readonly read: (accountId: string, query: UsageQuery) => Effect.Effect<UsageReport, InvalidRequest>
+  }
+>()("atoll/wallet/UsageReports") {
+  static readonly layer = Layer.effect(
+    UsageReports,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const executionLog = yield* ExecutionLog
+      return {
+        read: Effect.fn("UsageReports.read")(function* (accountId, query) {
+          const now = yield* Clock.currentTimeMillis
+          const { from, to } = yield* reportWindow(query, now)
+          yield* executionLog.write
+          const [row] = yield* Effect.orDie(
+            sql.unsafe<Row>(statement, [accountId, BigInt(from), BigInt(to), BigInt(now)])
+          )
+          const found = row!
+          return {
+            from,
+            to,
+            asOf: Number(found.as_of),
+            sandboxMs: BigInt(found.sandbox_ms),
+            vcpuMs: BigInt(found.vcpu_ms),
+            memoryByteMs: BigInt(found.memory_byte_ms),
+            volumeByteMs: BigInt(found.volume_byte_ms),
+            cpuUs: found.cpu_samples === 0n ? null : BigInt(found.cpu_us),
+            operations: Number(found.operations),
+            executes: Number(found.executes)
+          }
+        })
+      }
+    })
+  )
+}
