@@ -196,11 +196,11 @@ export class Analytics extends Context.Service<
             window boot as (partition by generation order by at)
           )
           select ((at - ${BigInt(window.from)}) / ${BigInt(resolutionMs)})::int4 as bucket,
-                 sum(greatest(cpu_seconds, 0))::float8 as cpu_seconds,
+                 (sum(greatest(cpu_seconds, 0)) filter (where cpu_seconds is not null))::float8 as cpu_seconds,
                  avg(memory_bytes)::float8 as memory_bytes,
                  ((array_agg(volume_bytes order by at desc) filter (where volume_bytes is not null))[1])::float8 as volume_bytes,
-                 sum(greatest(network_rx_bytes, 0))::float8 as network_rx_bytes,
-                 sum(greatest(network_tx_bytes, 0))::float8 as network_tx_bytes
+                 (sum(greatest(network_rx_bytes, 0)) filter (where network_rx_bytes is not null))::float8 as network_rx_bytes,
+                 (sum(greatest(network_tx_bytes, 0)) filter (where network_tx_bytes is not null))::float8 as network_tx_bytes
           from samples where at >= ${BigInt(window.from)} group by 1`.pipe(Effect.orDie)
         const found = new Map(rows.map((row) => [row.bucket, row]))
         const whole = (value: number | null | undefined) => (value == null ? null : Math.round(value))

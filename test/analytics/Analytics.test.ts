@@ -49,6 +49,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       // A new boot counts from zero again.
       yield* sample(id, 2, begin + 2 * minute, 0.5, 50)
       yield* sample(id, 2, begin + 2 * minute + 15_000, null, null)
+      yield* sample(id, 2, begin + 3 * minute, null, 70)
       const answer = yield* analytics.read(accountId, id, {
         from: begin,
         to: begin + 4 * minute,
@@ -65,7 +66,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
           [1, 200, null],
           [null, null, null],
           [0.5, 50, null],
-          [null, null, null]
+          [null, 70, null]
         ]
       )
       const one = yield* analytics.read(accountId, id, {
