@@ -79,10 +79,23 @@ export const allPids = (): ReadonlyArray<number> =>
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
 
-/** The process that has this argument on its command line: finds one whose pid was never written down. */
-export const findByArgument = (argument: string): ProcessIdentity | null => {
+/**
+ * Whether `status` (a `/proc/PID/status`) is that of a process that runs where no Sandbox's can be: in our own process namespace, as a user of whom
+ * `isUser` holds. What a process there says of itself, on its command line or in its environment, is evidence; a Sandbox's can say anything.
+ *
+ * @source proc_pid_status(5) Uid, NSpid
+ */
+export const runsHere = (status: string, isUser: (uid: number) => boolean): boolean =>
+  isUser(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])) &&
+  // In a namespace below ours it has more than one pid; a zombie is no process.
+  /^NSpid:\s+\d+$/m.test(status) &&
+  !/^State:\s+[ZX]/m.test(status)
+
+/** The process of such a user that has this argument on its command line: finds one whose pid was never written down. */
+export const findByArgument = (argument: string, isUser: (uid: number) => boolean): ProcessIdentity | null => {
   for (const pid of allPids()) {
     try {
+      if (!runsHere(readFileSync(`/proc/${pid}/status`, "latin1"), isUser)) continue
       const words = readFileSync(`/proc/${pid}/cmdline`, "latin1").split("\0")
       if (words.includes(argument)) return identify(pid)
     } catch {

@@ -3,11 +3,9 @@
  *
  * What a Sandbox can write is no evidence: a process in one may carry any mark that it likes. So a mark counts only where no Sandbox's process
  * can be: in our own process namespace, under our user or one that we gave away.
- *
- * @source proc_pid_status(5) Uid, NSpid
  */
 import { readFileSync } from "node:fs"
-import { allPids } from "../linux/ProcessIdentity.ts"
+import { allPids, runsHere } from "../linux/ProcessIdentity.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 
 export const MARKER = "ATOLL_SANDBOX"
@@ -29,7 +27,7 @@ export const markOf = (instance: string, sandboxId: string, generation: number):
 export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> =>
   allPids().flatMap((pid) => {
     try {
-      if (!isOurs(readFileSync(`/proc/${pid}/status`, "latin1"))) return []
+      if (!runsHere(readFileSync(`/proc/${pid}/status`, "latin1"), isOurUser)) return []
       const mark = markIn(readFileSync(`/proc/${pid}/environ`, "latin1"))
       return mark?.instance === instance ? [{ pid, ...mark }] : []
     } catch {
@@ -38,13 +36,8 @@ export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> 
     }
   })
 
-const isOurs = (status: string): boolean => {
-  const uid = Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])
-  const isOne =
-    uid === process.getuid?.() || (uid >= SANDBOX_USERS.first && uid < SANDBOX_USERS.first + SANDBOX_USERS.count)
-  // In a namespace below ours it has more than one pid; a zombie is no process.
-  return isOne && /^NSpid:\s+\d+$/m.test(status) && !/^State:\s+[ZX]/m.test(status)
-}
+const isOurUser = (uid: number): boolean =>
+  uid === process.getuid?.() || (uid >= SANDBOX_USERS.first && uid < SANDBOX_USERS.first + SANDBOX_USERS.count)
 
 const markIn = (environ: string) => {
   const text = environ.split("\0").find((it) => it.startsWith(`${MARKER}=`))

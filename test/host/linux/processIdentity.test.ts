@@ -1,7 +1,9 @@
 import { spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { once } from "node:events"
 import { describe, expect, it } from "@effect/vitest"
 import { Option, Schema } from "effect"
-import { goneWithin, identify, isAlive, signal } from "../../../src/host/linux/ProcessIdentity.ts"
+import { findByArgument, goneWithin, identify, isAlive, signal } from "../../../src/host/linux/ProcessIdentity.ts"
 import { WrittenProcess } from "../../../src/host/linux/SandboxRecords.ts"
 
 describe("process identity", () => {
@@ -20,6 +22,23 @@ describe("process identity", () => {
     signal(it, "SIGKILL")
     expect(await goneWithin(() => isAlive(it), 10_000)).toBe(true)
     expect(await goneWithin(() => true, 5)).toBe(false)
+  })
+
+  it("a process is found by its command line only where no Sandbox's process can be", async () => {
+    const word = randomUUID()
+    const isOwn = (uid: number) => uid === process.getuid!()
+    // The word is put together inside: unshare's own command line, out here, has none of it.
+    const [first, rest] = [word.slice(0, 8), word.slice(8)]
+    const forge = `sh -c "echo up; sleep 60" sh "$1$2"; :`
+    const inside = spawn("unshare", ["--user", "--pid", "--fork", "--kill-child", "sh", "-c", forge, "sh", first, rest])
+    await once(inside.stdout, "data")
+    expect(findByArgument(word, isOwn)).toBeNull()
+    inside.kill("SIGKILL")
+    const outside = spawn("sh", ["-c", "echo up; sleep 60; :", "sh", word])
+    await once(outside.stdout, "data")
+    expect(findByArgument(word, isOwn)?.pid).toBe(outside.pid)
+    expect(findByArgument(word, (uid) => !isOwn(uid))).toBeNull()
+    outside.kill("SIGKILL")
   })
 
   it("what earlier versions wrote down is still the same process", () => {
