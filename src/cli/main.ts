@@ -21,6 +21,7 @@ import { credit } from "./credit.ts"
 import { keys } from "./keys.ts"
 import { rates } from "./rates.ts"
 import { tunnel } from "./tunnel.ts"
+import { usage } from "./usage.ts"
 
 const version = "0.1.0"
 
@@ -32,12 +33,13 @@ const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer).pip
 )
 
 const atoll = Command.make("atoll").pipe(
-  Command.withDescription("Accounts, API keys, credit and rates of this Atoll, and tunnels into its Sandboxes"),
+  Command.withDescription("Accounts, API keys, credit, rates and usage of this Atoll, and tunnels into its Sandboxes"),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
     keys.pipe(Command.provide(services)),
     credit.pipe(Command.provide(services)),
     rates.pipe(Command.provide(services)),
+    usage.pipe(Command.provide(services)),
     tunnel
   ]),
   Command.withGlobalFlags([Json])

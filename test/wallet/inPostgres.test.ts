@@ -5,8 +5,10 @@
  */
 import assert from "node:assert/strict"
 import { Effect, ManagedRuntime } from "effect"
+import { SqlClient } from "effect/sql"
 import { afterAll, describe, it } from "vitest"
 import type { Meter } from "../../src/wallet/Fold.ts"
+import { verifyUsage } from "../../src/wallet/verify/verifyUsage.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { MemoryLedger } from "./MemoryLedger.ts"
 import { MoneyRun } from "./MoneyRun.ts"
@@ -30,6 +32,12 @@ describe("money", () => {
             const ledger = yield* PostgresLedger.of(accountId)
             const memory = new MemoryLedger(accountId)
             yield* Effect.promise(() => new MoneyRun(ledger, scenario, accountId).run())
+            const sql = yield* SqlClient.SqlClient
+            assert.deepEqual(
+              (yield* verifyUsage(sql, null)).differences,
+              [],
+              "the whole log, worked out anew, says the same"
+            )
             yield* Effect.promise(() => new MoneyRun(memory, scenario, accountId).run())
             const books = yield* Effect.promise(ledger.books)
             const truth = yield* Effect.promise(memory.books)

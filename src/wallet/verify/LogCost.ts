@@ -1,0 +1,126 @@
+/**
+ * What one Sandbox has cost, by its log alone: each run and the volume's life are integrated as they stand in it, over the rate cards, in exact
+ * integers. It knows of no segment, frontier or posting, and shares nothing with `Fold.ts`: that is what it is for.
+ *
+ * @source contract-details.md "Usage and credit"
+ */
+import type { RateCard } from "../RateCard.ts"
+
+export interface Sizes {
+  readonly vcpus: number
+  readonly memoryBytes: number
+  readonly volumeBytes: number
+}
+
+/** A transition. Times are epoch milliseconds. */
+export interface LogLine {
+  readonly revision: number
+  readonly at: number
+  readonly from: string | null
+  readonly to: string
+  /** When the runtime was last seen alive, as its end says. */
+  readonly seenAt: number | null
+}
+
+/** Up to an instant. */
+export interface Usage {
+  /** Exact: ms × nano-USD per second × vCPUs or bytes. */
+  readonly sums: { readonly vcpu: bigint; readonly memory: bigint; readonly volume: bigint }
+  /** Whole micro-USD. */
+  readonly microUsd: { readonly vcpu: bigint; readonly memory: bigint; readonly volume: bigint }
+  readonly runningMs: number
+  readonly volumeMs: number
+}
+
+const nanosInAMicro = 1000n
+const millisInASecond = 1000n
+const bytesInAGib = 1024n ** 3n
+
+/** Nano-USD × ms per second, of all the cards that were in force, for one vCPU or GiB. */
+const weigh = (from: number, to: number, cards: ReadonlyArray<RateCard>, rate: (card: RateCard) => bigint): bigint => {
+  let sum = 0n
+  for (let i = cards.length - 1; i >= 0; i--) {
+    const card = cards[i]!
+    const begins = Math.max(from, card.effectiveAt)
+    const ends = Math.min(to, cards[i + 1]?.effectiveAt ?? to)
+    if (ends > begins) sum += BigInt(ends - begins) * rate(card)
+    if (card.effectiveAt <= from) break
+  }
+  return sum
+}
+
+export class LogCost {
+  readonly #sizes: Sizes
+  readonly #cards: ReadonlyArray<RateCard>
+  #vcpu = 0n
+  #memory = 0n
+  #volume = 0n
+  #runningMs = 0
+  #volumeMs = 0
+  /** The latest instant so far; one that lies before it counts as it. */
+  changedAt = 0
+  runSince: number | null = null
+  volumeSince: number | null = null
+  deletedAt: number | null = null
+
+  /** @param cards Ascending. */
+  constructor(sizes: Sizes, cards: ReadonlyArray<RateCard>) {
+    this.#sizes = sizes
+    this.#cards = cards
+  }
+
+  /** Whether a transition changes what the Sandbox costs. */
+  isPriced({ from, to }: LogLine): boolean {
+    return from !== to && (from === "running" || to === "running" || (to === "deleted" && this.volumeSince !== null))
+  }
+
+  /** The next line. */
+  add({ at, from, to, seenAt }: LogLine): void {
+    const instant = Math.max(this.changedAt, at)
+    this.changedAt = instant
+    if (from === to || this.deletedAt !== null) return
+    if (this.runSince !== null) {
+      const seen = seenAt === null ? instant : Math.max(Math.min(Math.floor(seenAt), instant), this.runSince)
+      this.#run(this.runSince, seen)
+      this.runSince = null
+    }
+    if (to === "running") {
+      this.runSince = instant
+      this.volumeSince ??= instant
+    }
+    if (to === "deleted" && this.volumeSince !== null) {
+      this.#keep(this.volumeSince, instant)
+      this.volumeSince = null
+      this.deletedAt = instant
+    }
+  }
+
+  /** What is still going on has gone on up to here. Nothing can be added afterwards. */
+  upTo(at: number): Usage {
+    if (this.runSince !== null) this.#run(this.runSince, at)
+    if (this.volumeSince !== null) this.#keep(this.volumeSince, at)
+    return {
+      sums: { vcpu: this.#vcpu, memory: this.#memory, volume: this.#volume },
+      microUsd: {
+        vcpu: this.#vcpu / (nanosInAMicro * millisInASecond),
+        memory: this.#memory / (nanosInAMicro * millisInASecond * bytesInAGib),
+        volume: this.#volume / (nanosInAMicro * millisInASecond * bytesInAGib)
+      },
+      runningMs: this.#runningMs,
+      volumeMs: this.#volumeMs
+    }
+  }
+
+  #run(from: number, to: number): void {
+    this.#runningMs += to - from
+    this.#vcpu += BigInt(this.#sizes.vcpus) * weigh(from, to, this.#cards, (card) => card.vcpuSecondNanoUsd)
+    this.#memory +=
+      BigInt(this.#sizes.memoryBytes) * weigh(from, to, this.#cards, (card) => card.memoryGibSecondNanoUsd)
+  }
+
+  #keep(from: number, to: number): void {
+    this.#volumeMs += to - from
+    this.#volume +=
+      BigInt(this.#sizes.volumeBytes) * weigh(from, to, this.#cards, (card) => card.volumeGibSecondNanoUsd)
+  }
+}

@@ -1,0 +1,149 @@
+/** Each account's entries, paid anew, beside its grants and its wallet. */
+import { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import { textColumn } from "../../store/Columns.ts"
+import type { Grant, GrantKind } from "../Grant.ts"
+import { AccountReplay, type PostedEntry } from "./AccountReplay.ts"
+import { eachBatch } from "./cursor.ts"
+import type { Differences } from "./Differences.ts"
+
+const accountsAtOnce = 500
+const entriesAtOnce = 5000
+
+export interface AccountCounts {
+  accounts: number
+  entries: number
+  grants: number
+  /** Micro-USD that usage took, less what was reversed. */
+  used: bigint
+}
+
+interface AccountRow {
+  readonly id: string
+  readonly billing: string
+  readonly exhausted_at: bigint | null
+  readonly balance_micro_usd: bigint | null
+  readonly debt_micro_usd: bigint | null
+  readonly entries: bigint | null
+  readonly posted_at: bigint | null
+}
+
+interface GrantRow {
+  readonly id: string
+  readonly account_id: string
+  readonly kind: GrantKind
+  readonly granted_micro_usd: bigint
+  readonly remaining_micro_usd: bigint
+  readonly expired_micro_usd: bigint
+  readonly effective_at: bigint
+  readonly expires_at: bigint | null
+  readonly is_posted: boolean
+  readonly description: string
+  readonly created_at: bigint
+}
+
+const grantOf = (row: GrantRow): Grant => ({
+  id: row.id,
+  kind: row.kind,
+  grantedMicroUsd: row.granted_micro_usd,
+  remainingMicroUsd: row.remaining_micro_usd,
+  expiredMicroUsd: row.expired_micro_usd,
+  effectiveAt: Number(row.effective_at),
+  expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+  isPosted: row.is_posted,
+  description: row.description,
+  createdAt: Number(row.created_at)
+})
+
+interface EntryRow {
+  readonly account_id: string
+  readonly id: string
+  readonly number: bigint
+  readonly at: bigint
+  readonly kind: string
+  readonly micro_usd: bigint
+  readonly balance_micro_usd: bigint
+  readonly sandbox_id: string | null
+  readonly segment: number | null
+  readonly period_to: bigint | null
+  readonly grant_id: string | null
+  /** `grant amount` and so on, in order; null: none. */
+  readonly allocations: string | null
+}
+
+const allocationsOf = (text: string | null): PostedEntry["allocations"] => {
+  if (text === null) return []
+  return text.split(",").map((one) => {
+    const [grantId, amount] = one.split(" ")
+    return { grantId: grantId!, microUsd: BigInt(amount!) }
+  })
+}
+
+const entryOf = (row: EntryRow): PostedEntry => ({
+  id: row.id,
+  number: row.number,
+  at: Number(row.at),
+  kind: row.kind,
+  microUsd: row.micro_usd,
+  balanceMicroUsd: row.balance_micro_usd,
+  sandboxId: row.sandbox_id,
+  segment: row.segment,
+  periodTo: row.period_to === null ? null : Number(row.period_to),
+  grantId: row.grant_id,
+  allocations: allocationsOf(row.allocations)
+})
+
+/** $1: an account, or null. */
+const accountsStatement = `
+  select a.id, a.billing, a.exhausted_at, w.balance_micro_usd, w.debt_micro_usd, w.entries, w.posted_at
+  from accounts a left join wallets w on w.account_id = a.id
+  where $1::text is null or a.id = $1`
+
+const entriesStatement = `
+  select e.account_id, e.id, e.number, e.at, e.kind, e.micro_usd, e.balance_micro_usd, e.sandbox_id, e.segment, e.period_to, e.grant_id,
+         (select string_agg(a.grant_id || ' ' || a.micro_usd, ',' order by a.number) from allocations a where a.entry_id = e.id) as allocations
+  from ledger_entries e where e.account_id = any($1::text[]) order by e.account_id, e.number`
+
+/** @param accountId Null: all accounts. */
+export const checkAccounts = Effect.fnUntraced(function* (
+  sql: SqlClient.SqlClient,
+  accountId: string | null,
+  differences: Differences
+) {
+  const counts: AccountCounts = { accounts: 0, entries: 0, grants: 0, used: 0n }
+  const check = Effect.fnUntraced(function* (rows: ReadonlyArray<AccountRow>) {
+    counts.accounts += rows.length
+    const ids = [textColumn(rows.map(({ id }) => id))]
+    const found = yield* sql.unsafe<GrantRow>("select * from grants where account_id = any($1::text[])", ids)
+    counts.grants += found.length
+    const grants = Map.groupBy(found, (row) => row.account_id)
+    const replays = new Map(
+      rows.map(({ id }) => [id, new AccountReplay(id, (grants.get(id) ?? []).map(grantOf), differences)])
+    )
+    yield* eachBatch<EntryRow, never>(sql, "entries", entriesAtOnce, entriesStatement, ids, (entries) =>
+      Effect.sync(() => {
+        counts.entries += entries.length
+        for (const entry of entries) replays.get(entry.account_id)!.add(entryOf(entry))
+      })
+    )
+    for (const row of rows) {
+      const replay = replays.get(row.id)!
+      counts.used += replay.used
+      replay.end({
+        balanceMicroUsd: row.balance_micro_usd ?? 0n,
+        debtMicroUsd: row.debt_micro_usd ?? 0n,
+        entries: row.entries ?? 0n,
+        postedAt: Number(row.posted_at ?? 0n)
+      })
+    }
+  })
+  yield* eachBatch<AccountRow, Effect.Error<ReturnType<typeof check>>>(
+    sql,
+    "accounts_of_all",
+    accountsAtOnce,
+    accountsStatement,
+    [accountId],
+    check
+  )
+  return counts
+})
