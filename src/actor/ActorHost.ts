@@ -159,7 +159,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const definitions = new Map<string, ActorDefinition>()
   const forwards = new Map<string, ActorForward>()
   const live = new Map<string, LiveActor>()
-  const timers = new DeadlineTimers(clock, fork, options.deadlineHorizonMs)
+  const timers = yield* DeadlineTimers.make(options.deadlineHorizonMs)
   const commands = new CommandRunner(fork, watch.fault, (actor, message) => enqueue(actor, message))
   const listeners = new Map<string, Set<(state: ActorState) => void>>()
   const metricContext = Context.empty()

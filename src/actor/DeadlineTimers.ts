@@ -1,42 +1,52 @@
 /** One timer an actor, for the earliest of its deadlines. What lies beyond the horizon is left to the database and a later sweep. */
-import { type Clock, Effect, Fiber } from "effect"
+import { Clock, Effect, FiberMap, Option } from "effect"
+
+type Run = (id: string, timer: Effect.Effect<void>) => unknown
 
 export class DeadlineTimers {
-  readonly #timers = new Map<string, { readonly at: number; readonly fiber: Fiber.Fiber<void> }>()
+  readonly #fibers: FiberMap.FiberMap<string>
+  readonly #run: Run
+  readonly #instants = new Map<string, number>()
   readonly #clock: Clock.Clock
-  readonly #fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void, unknown>
   readonly #horizonMs: number
 
-  constructor(
-    clock: Clock.Clock,
-    fork: (effect: Effect.Effect<void>) => Fiber.Fiber<void, unknown>,
-    horizonMs: number
-  ) {
+  private constructor(fibers: FiberMap.FiberMap<string>, run: Run, clock: Clock.Clock, horizonMs: number) {
+    this.#fibers = fibers
+    this.#run = run
     this.#clock = clock
-    this.#fork = fork
     this.#horizonMs = horizonMs
   }
 
+  /** They end with the scope. */
+  static readonly make = Effect.fnUntraced(function* (horizonMs: number) {
+    const fibers = yield* FiberMap.make<string>()
+    return new DeadlineTimers(fibers, yield* FiberMap.runtime(fibers)(), yield* Clock.Clock, horizonMs)
+  })
+
   /** Replaces the actor's timer; null only ends it. `fire` is called once, at `dueAt` or right after if that is past. */
   set(id: string, dueAt: number | null, fire: () => void): void {
-    const timer = this.#timers.get(id)
-    if (timer !== undefined) {
-      if (timer.at === dueAt) return
-      this.#timers.delete(id)
-      this.#fork(Fiber.interrupt(timer.fiber))
+    if (this.#instants.get(id) === dueAt) return
+    if (dueAt === null || dueAt - this.#clock.currentTimeMillisUnsafe() > this.#horizonMs) {
+      if (this.#instants.delete(id)) {
+        Option.getOrUndefined(FiberMap.getUnsafe(this.#fibers, id))?.interruptUnsafe()
+      }
+      return
     }
-    if (dueAt === null || dueAt - this.#clock.currentTimeMillisUnsafe() > this.#horizonMs) return
-    const fiber = this.#fork(
+    this.#instants.set(id, dueAt)
+    this.#run(
+      id,
       Effect.yieldNow.pipe(
         Effect.andThen(Effect.suspend(() => Effect.sleep(Math.max(0, dueAt - this.#clock.currentTimeMillisUnsafe())))),
         Effect.andThen(
-          Effect.sync(() => {
-            this.#timers.delete(id)
-            fire()
-          })
+          // Who fires sets the next one, and that interrupts this one.
+          Effect.uninterruptible(
+            Effect.sync(() => {
+              this.#instants.delete(id)
+              fire()
+            })
+          )
         )
       )
-    ) as Fiber.Fiber<void>
-    this.#timers.set(id, { at: dueAt, fiber })
+    )
   }
 }
