@@ -1,4 +1,5 @@
 /** How much an account may have: its own limits, and the settings where it has none of its own. */
+import { Schema } from "effect"
 import { workspacesPerAccount } from "../../schemas/Limits.ts"
 import type { Settings } from "../Config.ts"
 
@@ -17,11 +18,13 @@ export interface AccountLimits {
 }
 
 /** Columns of `accounts`. */
-export interface LimitsRow {
-  readonly sandboxes_limit: number | null
-  readonly workspaces_limit: number | null
-  readonly workspace_storage_bytes_limit: bigint | null
-}
+export const LimitsRow = Schema.Struct({
+  sandboxes_limit: Schema.NullOr(Schema.Int),
+  workspaces_limit: Schema.NullOr(Schema.Int),
+  workspace_storage_bytes_limit: Schema.NullOr(Schema.BigInt)
+})
+
+export type LimitsRow = typeof LimitsRow.Type
 
 export const ownLimitsOf = (row: LimitsRow): OwnLimits => ({
   workspaces: row.workspaces_limit,

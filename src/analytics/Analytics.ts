@@ -6,14 +6,15 @@
  *
  * @source contract.md "Analytics and logs", contract-details.md SandboxAnalytics
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import type { SandboxContext } from "../../machines/sandbox.ts"
 import { InvalidRequest, NotFound, type RateLimited } from "../../schemas/Errors.ts"
 import { analyticsSamplesMax } from "../../schemas/Limits.ts"
 import { Settings } from "../Config.ts"
 import { ExecutionLog } from "../operation/ExecutionLog.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { Int8 } from "../store/Columns.ts"
 import { foldLifecycle } from "./LifecycleFold.ts"
 import { countRequest } from "./RateWindow.ts"
 
@@ -68,14 +69,32 @@ export interface AnalyticsAnswer {
   readonly resources: { readonly samples: ReadonlyArray<ResourceBucket> }
 }
 
-interface Bucket {
-  readonly bucket: number
-  readonly cpu_seconds: number | null
-  readonly memory_bytes: number | null
-  readonly volume_bytes: number | null
-  readonly network_rx_bytes: number | null
-  readonly network_tx_bytes: number | null
-}
+/** A part of a Sandbox's life; null: any generation. The end is exclusive. */
+const Part = Schema.Struct({
+  sandboxId: Schema.String,
+  from: Int8,
+  to: Int8,
+  generation: Schema.NullOr(Schema.Int)
+})
+
+const Counts = Schema.Struct({
+  started: Schema.Int,
+  completed: Schema.Int,
+  cancelled: Schema.Int,
+  failed: Schema.Int,
+  execute_count: Schema.Int,
+  median: Schema.NullOr(Schema.Finite),
+  p99: Schema.NullOr(Schema.Finite)
+})
+
+const Bucket = Schema.Struct({
+  bucket: Schema.Int,
+  cpu_seconds: Schema.NullOr(Schema.Finite),
+  memory_bytes: Schema.NullOr(Schema.Finite),
+  volume_bytes: Schema.NullOr(Schema.Finite),
+  network_rx_bytes: Schema.NullOr(Schema.Finite),
+  network_tx_bytes: Schema.NullOr(Schema.Finite)
+})
 
 const iso = (ms: number) => new Date(ms).toISOString()
 const invalid = (path: string, message: string) =>
@@ -120,22 +139,10 @@ export class Analytics extends Context.Service<
           lateral (select min(ms) as ms from durations where upto > floor(place.at)) as below,
           lateral (select min(ms) as ms from durations where upto > ceil(place.at)) as above)`
 
-      const operationsIn = Effect.fnUntraced(function* (
-        sandboxId: string,
-        window: { readonly from: number; readonly to: number },
-        generation: number | null
-      ) {
-        const [from, to] = [BigInt(window.from), BigInt(window.to)]
-        yield* executionLog.write
-        const [row] = yield* sql<{
-          readonly started: number
-          readonly completed: number
-          readonly cancelled: number
-          readonly failed: number
-          readonly execute_count: number
-          readonly median: number | null
-          readonly p99: number | null
-        }>`
+      const countOperations = SqlSchema.findOne({
+        Request: Part,
+        Result: Counts,
+        execute: ({ sandboxId, from, to, generation }) => sql`
           with ended as (
             select outcome, duration_ms as ms, ended_at < ${to} as is_in, count(*) as n,
                    count(*) filter (where ended_at - duration_ms >= ${from} and ended_at - duration_ms < ${to}) as started
@@ -164,16 +171,49 @@ export class Analytics extends Context.Service<
                  (select coalesce(sum(n), 0) from ended where is_in and outcome = 'cancelled')::int4 as cancelled,
                  (select coalesce(sum(n), 0) from ended where is_in and outcome = 'failed')::int4 as failed,
                  (select coalesce(sum(n), 0) from executed)::int4 as execute_count,
-                 ${percentile(0.5)} as median, ${percentile(0.99)} as p99`.pipe(Effect.orDie)
+                 ${percentile(0.5)} as median, ${percentile(0.99)} as p99`
+      })
+
+      const operationsIn = Effect.fnUntraced(function* (
+        sandboxId: string,
+        window: { readonly from: number; readonly to: number },
+        generation: number | null
+      ) {
+        yield* executionLog.write
+        const counts = yield* Effect.orDie(countOperations({ sandboxId, from: window.from, to: window.to, generation }))
         return {
-          started: row!.started,
-          completed: row!.completed,
-          cancelled: row!.cancelled,
-          failed: row!.failed,
-          executeCount: row!.execute_count,
-          medianDurationMs: row!.median,
-          p99DurationMs: row!.p99
+          started: counts.started,
+          completed: counts.completed,
+          cancelled: counts.cancelled,
+          failed: counts.failed,
+          executeCount: counts.execute_count,
+          medianDurationMs: counts.median,
+          p99DurationMs: counts.p99
         }
+      })
+
+      const findBuckets = SqlSchema.findAll({
+        Request: Schema.Struct({ ...Part.fields, resolutionMs: Int8 }),
+        Result: Bucket,
+        // A counter's growth belongs to the sample that shows it; the first one of a boot shows all since that boot.
+        execute: ({ sandboxId, from, to, generation, resolutionMs }) => sql`
+          with samples as (
+            select at, memory_bytes, volume_bytes,
+                   cpu_seconds - coalesce(lag(cpu_seconds) over boot, 0) as cpu_seconds,
+                   network_rx_bytes - coalesce(lag(network_rx_bytes) over boot, 0) as network_rx_bytes,
+                   network_tx_bytes - coalesce(lag(network_tx_bytes) over boot, 0) as network_tx_bytes
+            from telemetry_samples
+            where sandbox_id = ${sandboxId} and at < ${to}
+              and (${generation}::int8 is null or generation = ${generation}::int8)
+            window boot as (partition by generation order by at)
+          )
+          select ((at - ${from}) / ${resolutionMs})::int4 as bucket,
+                 (sum(greatest(cpu_seconds, 0)) filter (where cpu_seconds is not null))::float8 as cpu_seconds,
+                 avg(memory_bytes)::float8 as memory_bytes,
+                 ((array_agg(volume_bytes order by at desc) filter (where volume_bytes is not null))[1])::float8 as volume_bytes,
+                 (sum(greatest(network_rx_bytes, 0)) filter (where network_rx_bytes is not null))::float8 as network_rx_bytes,
+                 (sum(greatest(network_tx_bytes, 0)) filter (where network_tx_bytes is not null))::float8 as network_tx_bytes
+          from samples where at >= ${from} group by 1`
       })
 
       const resourcesIn = Effect.fnUntraced(function* (
@@ -183,25 +223,9 @@ export class Analytics extends Context.Service<
         generation: number | null
       ) {
         const resolutionMs = resolutionSeconds * 1000
-        // A counter's growth belongs to the sample that shows it; the first one of a boot shows all since that boot.
-        const rows = yield* sql<Bucket>`
-          with samples as (
-            select at, memory_bytes, volume_bytes,
-                   cpu_seconds - coalesce(lag(cpu_seconds) over boot, 0) as cpu_seconds,
-                   network_rx_bytes - coalesce(lag(network_rx_bytes) over boot, 0) as network_rx_bytes,
-                   network_tx_bytes - coalesce(lag(network_tx_bytes) over boot, 0) as network_tx_bytes
-            from telemetry_samples
-            where sandbox_id = ${sandboxId} and at < ${BigInt(window.to)}
-              and (${generation}::int8 is null or generation = ${generation}::int8)
-            window boot as (partition by generation order by at)
-          )
-          select ((at - ${BigInt(window.from)}) / ${BigInt(resolutionMs)})::int4 as bucket,
-                 (sum(greatest(cpu_seconds, 0)) filter (where cpu_seconds is not null))::float8 as cpu_seconds,
-                 avg(memory_bytes)::float8 as memory_bytes,
-                 ((array_agg(volume_bytes order by at desc) filter (where volume_bytes is not null))[1])::float8 as volume_bytes,
-                 (sum(greatest(network_rx_bytes, 0)) filter (where network_rx_bytes is not null))::float8 as network_rx_bytes,
-                 (sum(greatest(network_tx_bytes, 0)) filter (where network_tx_bytes is not null))::float8 as network_tx_bytes
-          from samples where at >= ${BigInt(window.from)} group by 1`.pipe(Effect.orDie)
+        const rows = yield* Effect.orDie(
+          findBuckets({ sandboxId, from: window.from, to: window.to, generation, resolutionMs })
+        )
         const found = new Map(rows.map((row) => [row.bucket, row]))
         const whole = (value: number | null | undefined) => (value == null ? null : Math.round(value))
         return Array.from({ length: window.buckets }, (_, index): ResourceBucket => {

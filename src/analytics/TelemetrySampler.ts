@@ -1,6 +1,6 @@
 /** Measures every running Sandbox of this host at a steady interval. */
-import { Clock, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { worker } from "../worker/Worker.ts"
@@ -15,12 +15,18 @@ export const TelemetrySampler = {
       const sql = yield* SqlClient.SqlClient
       const { telemetryIntervalMs } = yield* Settings
 
+      const findRunning = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: Schema.Struct({ id: Schema.String, accountId: Schema.String, generation: Schema.Int }),
+        execute: () => sql`
+          select id, account_id as "accountId", (snapshot -> 'context' ->> 'generation')::int4 as generation from actors where kind = 'sandbox' and status = 'running'`
+      })
+
       const sampleAll = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         // One instant for the whole interval: a second process that samples the same host adds nothing.
         const at = now - (now % telemetryIntervalMs)
-        const running = yield* sql<{ readonly id: string; readonly accountId: string; readonly generation: number }>`
-          select id, account_id as "accountId", (snapshot -> 'context' ->> 'generation')::int4 as generation from actors where kind = 'sandbox' and status = 'running'`
+        const running = yield* findRunning()
         const taken = yield* Effect.forEach(
           running,
           ({ id, accountId, generation }) =>

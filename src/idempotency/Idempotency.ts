@@ -6,8 +6,8 @@
  *
  * @source contract-details.md "Behaviour that the contract leaves open": Idempotency
  */
-import { Clock, Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Effect, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { IdempotencyConflict } from "../../schemas/Errors.ts"
 import { changeBegins } from "../store/Change.ts"
 
@@ -21,6 +21,12 @@ export interface IdempotentCall<A, E, R> {
   readonly make: Effect.Effect<{ readonly targetId: string; readonly response: A }, E, R>
 }
 
+const Claimed = Schema.Struct({
+  fingerprint: Schema.String,
+  /** As it was answered then, by whichever version. */
+  response: Schema.Unknown
+})
+
 export const once = Effect.fn("Idempotency.once")(function* <A, E, R>(call: IdempotentCall<A, E, R>) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
@@ -29,15 +35,18 @@ export const once = Effect.fn("Idempotency.once")(function* <A, E, R>(call: Idem
     values (${call.accountId}, ${call.kind}, ${call.key}, ${call.fingerprint}, '', ${BigInt(now)})
     on conflict do nothing
     returning key`
-  const claimed = sql<{ fingerprint: string; response: A }>`
-    select fingerprint, response from idempotency_keys
-    where account_id = ${call.accountId} and kind = ${call.kind} and key = ${call.key}`
+  const findClaimed = SqlSchema.findOne({
+    Request: Schema.Void,
+    Result: Claimed,
+    execute: () => sql`
+      select fingerprint, response from idempotency_keys
+      where account_id = ${call.accountId} and kind = ${call.kind} and key = ${call.key}`
+  })
 
   return yield* Effect.gen(function* () {
     if ((yield* Effect.orDie(claim)).length === 0) {
-      const [first] = yield* Effect.orDie(claimed)
-      if (first === undefined) return yield* Effect.die("an idempotency key vanished")
-      return first.fingerprint === call.fingerprint ? first.response : yield* new IdempotencyConflict()
+      const first = yield* Effect.orDie(findClaimed())
+      return first.fingerprint === call.fingerprint ? (first.response as A) : yield* new IdempotencyConflict()
     }
     const { targetId, response } = yield* call.make
     // Up to here nothing can have been committed.

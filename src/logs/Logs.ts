@@ -6,15 +6,16 @@
  *
  * @source contract.md SandboxLogs, contract-details.md "SandboxLogs"
  */
-import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { NotFound } from "../../schemas/Errors.ts"
 import { Actors } from "../store/Actors.ts"
+import { Int8 } from "../store/Columns.ts"
 import type { OutputSource, OutputStreamName } from "../store/Output.ts"
 
 const answerBytesMax = 16 * 1024 * 1024
-const sources: ReadonlyArray<OutputSource> = ["workload", "execute", "process"]
-const streams: ReadonlyArray<OutputStreamName> = ["stdout", "stderr"]
+const sources = ["workload", "execute", "process"] as const satisfies ReadonlyArray<OutputSource>
+const streams = ["stdout", "stderr"] as const satisfies ReadonlyArray<OutputStreamName>
 
 export interface LogQuery {
   /** Epoch milliseconds, inclusive. */
@@ -34,14 +35,24 @@ export interface LogEntry {
   readonly text: string
 }
 
-interface Row {
-  readonly at: bigint
-  readonly stream: OutputStreamName
-  readonly source: OutputSource
-  readonly owner_id: string
-  readonly bytes: Uint8Array
-  readonly found: bigint
-}
+/** Of one Sandbox, as LogQuery has it; all of these sources and streams. */
+const Wanted = Schema.Struct({
+  sandboxId: Schema.String,
+  sources: Schema.Array(Schema.Literals(sources)),
+  streams: Schema.Array(Schema.Literals(streams)),
+  from: Int8,
+  to: Int8,
+  limit: Schema.Int
+})
+
+const Row = Schema.Struct({
+  at: Int8,
+  stream: Schema.Literals(streams),
+  source: Schema.Literals(sources),
+  owner_id: Schema.String,
+  bytes: Schema.Uint8Array,
+  found: Int8
+})
 
 export class Logs extends Context.Service<
   Logs,
@@ -59,23 +70,20 @@ export class Logs extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const actors = yield* Actors
 
-      return Logs.of({
-        read: Effect.fn("Logs.read")(function* (accountId, sandboxId, { since, until, stream, source, limit }) {
-          const sandbox = yield* actors.read(sandboxId)
-          if (sandbox === null || sandbox.kind !== "sandbox" || sandbox.accountId !== accountId)
-            return yield* new NotFound()
-          const from = BigInt(since ?? 0)
-          const to = BigInt(until ?? Number.MAX_SAFE_INTEGER)
-          const pairs = (source === null ? sources : [source]).flatMap((oneSource) =>
-            (stream === null ? streams : [stream]).map(
-              (oneStream) => sql`
+      const findRows = SqlSchema.findAll({
+        Request: Wanted,
+        Result: Row,
+        execute: ({ sandboxId, sources, streams, from, to, limit }) => {
+          const pairs = sources.flatMap((source) =>
+            streams.map(
+              (stream) => sql`
                 (select at, seq, stream, source, owner_id, start_offset, octet_length(bytes) as size from output_chunks
-                 where sandbox_id = ${sandboxId} and source = ${oneSource} and stream = ${oneStream} and at >= ${from} and at < ${to}
+                 where sandbox_id = ${sandboxId} and source = ${source} and stream = ${stream} and at >= ${from} and at < ${to}
                  order by at desc, seq desc limit ${limit + 1})`
             )
           )
           const all = pairs.slice(1).reduce((joined, pair) => sql`${joined} union all ${pair}`, pairs[0]!)
-          const rows = yield* sql<Row>`
+          return sql`
             with newest as (
               select *, row_number() over (order by at desc, seq desc) as place, sum(size) over (order by at desc, seq desc) as total,
                      count(*) over () as found
@@ -84,17 +92,35 @@ export class Logs extends Context.Service<
             select n.at, n.stream, n.source, n.owner_id, c.bytes, n.found
             from newest n join output_chunks c using (owner_id, stream, start_offset)
             where n.place <= ${limit} and (n.total <= ${answerBytesMax} or n.place = 1)
-            order by n.at, n.seq`.pipe(Effect.orDie)
+            order by n.at, n.seq`
+        }
+      })
+
+      return Logs.of({
+        read: Effect.fn("Logs.read")(function* (accountId, sandboxId, { since, until, stream, source, limit }) {
+          const sandbox = yield* actors.read(sandboxId)
+          if (sandbox === null || sandbox.kind !== "sandbox" || sandbox.accountId !== accountId)
+            return yield* new NotFound()
+          const rows = yield* Effect.orDie(
+            findRows({
+              sandboxId,
+              sources: source === null ? sources : [source],
+              streams: stream === null ? streams : [stream],
+              from: since ?? 0,
+              to: until ?? Number.MAX_SAFE_INTEGER,
+              limit
+            })
+          )
           return {
             entries: rows.map((row) => ({
-              at: new Date(Number(row.at)).toISOString(),
+              at: new Date(row.at).toISOString(),
               stream: row.stream,
               source: row.source,
               operationId: row.source === "process" ? row.owner_id : null,
               text: Buffer.from(row.bytes.buffer, row.bytes.byteOffset, row.bytes.length).toString("utf8")
             })),
             // One more than asked for was looked at; what did not fit is missing too.
-            truncated: Number(rows[0]?.found ?? 0) > rows.length
+            truncated: (rows[0]?.found ?? 0) > rows.length
           }
         })
       })

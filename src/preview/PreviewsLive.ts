@@ -1,7 +1,7 @@
 /** The Previews service on actors. An actor's id is made of the SHA-256 of the preview id, so a host name finds its actor by its key. */
 import { hash, randomBytes } from "node:crypto"
-import { Clock, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { lastsAt } from "../../machines/expiry.ts"
 import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
 import {
@@ -67,6 +67,15 @@ const make = Effect.gen(function* () {
     }
   }
 
+  const findOpen = SqlSchema.findAll({
+    Request: Schema.String,
+    Result: Schema.Struct({ expiresAt: Schema.Finite }),
+    execute: (sandboxId) => sql`
+      select (snapshot -> 'context' ->> 'expiresAt')::float8 as "expiresAt" from actors
+      where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(way.openStates)}::text[])
+        and (pending <> '[]'::jsonb or due_at is not null)`
+  })
+
   const create: Previews["Service"]["create"] = Effect.fn("Previews.create")(function* (
     accountId,
     sandboxId,
@@ -101,14 +110,11 @@ const make = Effect.gen(function* () {
     // Looking and inserting are one step for the Sandbox, in whichever process.
     yield* Effect.gen(function* () {
       yield* sql`select pg_advisory_xact_lock(hashtextextended(${`preview ${sandboxId}`}, 0))`
-      const open = yield* sql<{ readonly context: PreviewContext }>`
-        select snapshot -> 'context' as context from actors
-        where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(way.openStates)}::text[])
-          and (pending <> '[]'::jsonb or due_at is not null)`
-      if (open.some(({ context }) => lastsAt(context, at))) return yield* new PreviewExists()
+      const open = yield* findOpen(sandboxId)
+      if (open.some((context) => lastsAt(context, at))) return yield* new PreviewExists()
       yield* changeBegins
       yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
-    }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die), Effect.uninterruptible)
+    }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError"], Effect.die), Effect.uninterruptible)
     yield* host.adopt(inserted)
     const opened = yield* way.opened(actorId)
     if (opened?.value === "active") return view(previewId, opened.context)

@@ -6,10 +6,10 @@
  *
  * @source contract-details.md "A deleted Sandbox stays listed and inspectable", "Keys live as long as the thing that they made"
  */
-import { Cause, Clock, Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Cause, Clock, Effect, Layer, Schema } from "effect"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
-import { textColumn } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 import { outputRoom } from "../store/OutputRoom.ts"
 import { worker } from "../worker/Worker.ts"
 
@@ -23,7 +23,10 @@ const keepCounts = (what: "executes" | "operations", gone: string) => `
   select account_id, at / ${hourMs} * ${hourMs}, count(*) from (${gone}) g group by 1, 2 order by 1, 2
   on conflict (account_id, hour) do update set ${what} = h.${what} + excluded.${what}`
 
-type Removed = Effect.Effect<number, SqlError.SqlError>
+type Removed = Effect.Effect<number, SqlError.SqlError | Schema.SchemaError>
+
+const Parameters = Schema.Array(Schema.Unknown)
+const Thing = Schema.Struct({ id: Schema.String })
 
 /** Repeats a statement that reports how much it did, until it does less than a batch. */
 const repeatedly = (statement: Removed): Removed =>
@@ -56,7 +59,14 @@ const parts = Effect.gen(function* () {
     )
 
   const counted = (statement: string, parameters: ReadonlyArray<unknown>): Removed =>
-    sql.unsafe<{ readonly count: number }>(statement, parameters).pipe(Effect.map((rows) => rows[0]?.count ?? 0))
+    SqlSchema.findOne({
+      Request: Parameters,
+      Result: Schema.Struct({ count: Schema.Int }),
+      execute: (given) => sql.unsafe(statement, given)
+    })(parameters).pipe(
+      Effect.catchTag("NoSuchElementError", Effect.die),
+      Effect.map(({ count }) => count)
+    )
 
   /**
    * Things with all that is kept of them: output, transitions, keys. Every thing that is ever forgotten goes through here, and its transitions
@@ -88,12 +98,14 @@ const parts = Effect.gen(function* () {
 
   /** Things by a condition, a batch at a time, until none of a batch goes. */
   const forgetAll = Effect.fnUntraced(function* (which: string, parameters: ReadonlyArray<unknown>) {
+    const find = SqlSchema.findAll({
+      Request: Parameters,
+      Result: Thing,
+      execute: (given) => sql.unsafe(`select id from actors where ${which} limit ${batch}`, given)
+    })
     let total = 0
     while (true) {
-      const things = yield* sql.unsafe<{ readonly id: string }>(
-        `select id from actors where ${which} limit ${batch}`,
-        parameters
-      )
+      const things = yield* find(parameters)
       const gone = things.length === 0 ? 0 : yield* forgetThings(things.map(({ id }) => id))
       total += gone
       if (things.length < batch || gone === 0) return total
@@ -103,12 +115,15 @@ const parts = Effect.gen(function* () {
   const oldOutput = forgetChunks("at < $1", [cutoff])
 
   // Whoever stores output cuts what is over its share; what is left here is of a process that was killed over it, or of a larger share before.
+  const findLarge = SqlSchema.findAll({
+    Request: Int8,
+    Result: Schema.Struct({ sandbox_id: Schema.String, stored_bytes: Int8 }),
+    execute: (over) => sql`select sandbox_id, stored_bytes from output_totals where stored_bytes > ${over}`
+  })
   const largeSandboxes = Effect.gen(function* () {
-    const large = yield* sql<{ readonly sandbox_id: string; readonly stored_bytes: bigint }>`
-      select sandbox_id, stored_bytes from output_totals where stored_bytes > ${BigInt(logBytesPerSandbox)}`
     let total = 0
-    for (const { sandbox_id, stored_bytes } of large) {
-      total += yield* room.cut(sandbox_id, Number(stored_bytes), logBytesPerSandbox)
+    for (const { sandbox_id, stored_bytes } of yield* findLarge(logBytesPerSandbox)) {
+      total += yield* room.cut(sandbox_id, stored_bytes, logBytesPerSandbox)
     }
     return total
   })
@@ -156,11 +171,15 @@ const parts = Effect.gen(function* () {
     )
   )
 
+  const findDead = SqlSchema.findAll({
+    Request: Schema.BigInt,
+    Result: Thing,
+    execute: (cutoff) => sql`
+      select id from actors where kind = 'sandbox' and ended_at is not null and ended_at < ${cutoff} order by ended_at limit 100`
+  })
   const deletedSandboxes = Effect.gen(function* () {
-    const dead = yield* sql<{ readonly id: string }>`
-      select id from actors where kind = 'sandbox' and ended_at is not null and ended_at < ${deletedCutoff} order by ended_at limit 100`
     let total = 0
-    for (const { id } of dead) {
+    for (const { id } of yield* findDead(deletedCutoff)) {
       total += yield* forgetChunks("sandbox_id = $1", [id])
       total += yield* forgetAll("sandbox_id = $1 and kind <> 'sandbox'", [id])
       yield* sql`delete from outputs where sandbox_id = ${id}`
@@ -191,7 +210,8 @@ const parts = Effect.gen(function* () {
 /** One pass: everything that is due, in batches. Returns how many rows went. What cannot be removed holds up nothing else. */
 export const prune = Effect.fn("Pruner.prune")(function* () {
   let total = 0
-  for (const [what, part] of Object.entries(yield* parts)) {
+  const due: Readonly<Record<string, Removed>> = yield* parts
+  for (const [what, part] of Object.entries(due)) {
     total += yield* part.pipe(
       Effect.catchCause((cause) =>
         Cause.hasInterrupts(cause)

@@ -1,6 +1,6 @@
 /** Everything that lives in a Sandbox and ends with it: operations, previews, accesses, grants. */
-import { Context, Effect, Layer, Ref } from "effect"
-import { SqlClient } from "effect/sql"
+import { Context, Effect, Layer, Ref, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { textColumn } from "../store/Columns.ts"
@@ -30,15 +30,24 @@ export class Dependents extends Context.Service<
     Effect.gen(function* () {
       const host = yield* ActorHost
       const sql = yield* SqlClient.SqlClient
+      const findOpen = SqlSchema.findAll({
+        Request: Schema.Struct({
+          sandboxId: Schema.String,
+          kind: Schema.String,
+          openStates: Schema.Array(Schema.String)
+        }),
+        Result: Schema.Struct({ id: Schema.String }),
+        execute: ({ sandboxId, kind, openStates }) => sql`
+          select id from actors
+          where sandbox_id = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
+            and (pending <> '[]'::jsonb or due_at is not null)`
+      })
       const kinds = yield* Ref.make<ReadonlyArray<DependentKind>>([])
       return Dependents.of({
         register: (kind) => Ref.update(kinds, (known) => [...known, kind]),
         close: Effect.fn("Dependents.close")(function* (sandboxId, reason) {
           for (const { kind, openStates, event } of yield* Ref.get(kinds)) {
-            const open = yield* sql<{ readonly id: string }>`
-              select id from actors
-              where sandbox_id = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
-                and (pending <> '[]'::jsonb or due_at is not null)`.pipe(Effect.orDie)
+            const open = yield* Effect.orDie(findOpen({ sandboxId, kind, openStates }))
             yield* Effect.forEach(
               open,
               ({ id }) =>

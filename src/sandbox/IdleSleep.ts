@@ -2,8 +2,8 @@
  * Sandboxes that were running before this process could let them sleep (an older version, a setting that was off) wait for no deadline:
  * they are asked for one at the start.
  */
-import { Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 
@@ -14,8 +14,12 @@ export const IdleSleep = {
       if (sleepAfterMs === null) return
       const host = yield* ActorHost
       const sql = yield* SqlClient.SqlClient
-      const waiting = yield* sql<{ readonly id: string }>`
-        select id from actors where kind = 'sandbox' and status = 'running' and due_at is null`.pipe(Effect.orDie)
+      const findWaiting = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: Schema.Struct({ id: Schema.String }),
+        execute: () => sql`select id from actors where kind = 'sandbox' and status = 'running' and due_at is null`
+      })
+      const waiting = yield* Effect.orDie(findWaiting())
       yield* Effect.forEach(
         waiting,
         ({ id }) => Effect.ignoreCause(host.send("sandbox", id, { type: "IDLE_DUE" }, { cause: "deadline" })),

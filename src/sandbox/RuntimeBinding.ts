@@ -3,7 +3,7 @@
  * another driver ends with a sentence, unless nothing is left of them.
  */
 import { Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { Runtime } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
 import { countedStates } from "./sandboxStates.ts"
@@ -17,10 +17,14 @@ export const RuntimeBinding = {
     Effect.gen(function* () {
       const { driver } = yield* Runtime
       const sql = yield* SqlClient.SqlClient
-      const [found] = yield* sql<{ readonly driver: string | null; readonly count: number }>`
-        select driver, (select count(*) from actors where kind = 'sandbox' and status = any(${textColumn(countedStates)}::text[]))::int4 as count
-        from installation`.pipe(Effect.orDie)
-      const { driver: bound, count } = found!
+      const find = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ driver: Schema.NullOr(Schema.String), count: Schema.Int }),
+        execute: () => sql`
+          select driver, (select count(*) from actors where kind = 'sandbox' and status = any(${textColumn(countedStates)}::text[]))::int4 as count
+          from installation`
+      })
+      const { driver: bound, count } = yield* Effect.orDie(find())
       if (bound === driver) return
       if (bound !== null && count > 0) {
         return yield* new RuntimeMismatch({

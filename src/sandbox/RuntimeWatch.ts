@@ -4,8 +4,8 @@
  *
  * @source design.md invariant 3
  */
-import { Clock, Effect, Layer, Stream } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Effect, Layer, Schema, Stream } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { Settings } from "../Config.ts"
 import { type InventoryEntry, Runtime } from "../runtime/Runtime.ts"
@@ -14,17 +14,18 @@ import { worker } from "../worker/Worker.ts"
 import { Heartbeat } from "./Heartbeat.ts"
 import { aliveStates, removedStates, runtimelessStates } from "./sandboxStates.ts"
 
-interface Row {
-  readonly id: string
-  readonly status: string
-  readonly generation: number
-  readonly isBusy: boolean
-}
+const Running = Schema.Struct({ id: Schema.String, generation: Schema.Int, is_busy: Schema.Boolean })
+
+const Row = Schema.Struct({
+  id: Schema.String,
+  status: Schema.String,
+  is_busy: Schema.Boolean
+})
 
 /** What an inventory entry calls for, given its Sandbox's row. Commands of a Sandbox that are under way are left to it. */
-const remedy = (entry: InventoryEntry, row: Row | undefined): "destroy" | "tell" | null => {
+const remedy = (entry: InventoryEntry, row: typeof Row.Type | undefined): "destroy" | "tell" | null => {
   if (row === undefined) return "destroy"
-  if (row.isBusy) return null
+  if (row.is_busy) return null
   if (removedStates.includes(row.status)) return "destroy"
   // The Sandbox decides, in its own order of events: it may be starting by now.
   if (entry.state !== "volume" && runtimelessStates.includes(row.status)) return "tell"
@@ -47,6 +48,21 @@ export const RuntimeWatch = {
       const sql = yield* SqlClient.SqlClient
       const heartbeat = yield* Heartbeat
       const { reconcileIntervalMs } = yield* Settings
+
+      const findRunning = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: Running,
+        execute: () => sql`
+          select id, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending <> '[]'::jsonb as is_busy from actors
+          where kind = 'sandbox' and status = any(${textColumn(aliveStates)}::text[])`
+      })
+
+      const findRows = SqlSchema.findAll({
+        Request: Schema.Array(Schema.String),
+        Result: Row,
+        execute: (ids) => sql`
+          select id, status, pending <> '[]'::jsonb as is_busy from actors where id = any(${textColumn(ids)}::text[])`
+      })
 
       const tellDown = (
         sandboxId: string,
@@ -108,20 +124,11 @@ export const RuntimeWatch = {
 
       const reconcile = Effect.gen(function* () {
         // Candidates first, then the inventory: a Sandbox that came up in between is not taken for a lost one.
-        const running = yield* sql<{ readonly id: string; readonly generation: number; readonly is_busy: boolean }>`
-          select id, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending <> '[]'::jsonb as is_busy from actors
-          where kind = 'sandbox' and status = any(${textColumn(aliveStates)}::text[])`
+        const running = yield* findRunning()
         const now = yield* Clock.currentTimeMillis
         const found = yield* runtime.inventory
-        const rows = yield* sql<{
-          readonly id: string
-          readonly status: string
-          readonly generation: number
-          readonly is_busy: boolean
-        }>`
-          select id, status, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending <> '[]'::jsonb as is_busy
-          from actors where id = any(${textColumn(found.map((entry) => entry.sandboxId))}::text[])`
-        const byId = new Map(rows.map(({ is_busy, ...row }) => [row.id, { ...row, isBusy: is_busy }]))
+        const rows = yield* findRows(found.map((entry) => entry.sandboxId))
+        const byId = new Map(rows.map((row) => [row.id, row]))
         for (const entry of found) {
           const action = remedy(entry, byId.get(entry.sandboxId))
           if (action === null) continue

@@ -5,11 +5,11 @@
  * a Sandbox sleeps. A use is begun before its Sandbox's state is looked at, and what freezes a Sandbox looks for uses after its state is
  * committed: of the two, one always sees the other.
  */
-import { Clock, Context, Effect, Layer, type Scope } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schema, type Scope } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import { int8Column, textColumn } from "../store/Columns.ts"
+import { Int8, int8Column, textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
 
 interface Use {
@@ -103,6 +103,12 @@ export class SandboxUse extends Context.Service<
           tellOthers(sandboxId)
         )
 
+      const findUse = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Schema.Struct({ used_at: Int8 }),
+        execute: (sandboxId) => sql`select used_at from sandbox_uses where sandbox_id = ${sandboxId}`
+      })
+
       return SandboxUse.of({
         sleepAfterMs,
         since,
@@ -121,9 +127,8 @@ export class SandboxUse extends Context.Service<
           if (use !== undefined && use.open > 0) return clock.currentTimeMillisUnsafe()
           const known = use?.at ?? 0
           if (!isShared) return known
-          const [told] = yield* sql<{ readonly used_at: bigint }>`
-            select used_at from sandbox_uses where sandbox_id = ${sandboxId}`.pipe(Effect.orDie)
-          return Math.max(known, Number(told?.used_at ?? 0))
+          const told = yield* Effect.orDie(findUse(sandboxId))
+          return Math.max(known, Option.getOrElse(told, () => ({ used_at: 0 })).used_at)
         }),
         forget: (sandboxId) =>
           Effect.suspend(() => {

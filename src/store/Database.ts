@@ -6,9 +6,9 @@
  */
 import type { Duplex } from "node:stream"
 import { PgClient } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer, Redacted, Schedule, Schema } from "effect"
+import { Context, Duration, Effect, Layer, Option, Redacted, Schedule, Schema } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { SqlClient, SqlError } from "effect/sql"
+import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { worker } from "../worker/Worker.ts"
 import { reasonOf, sqlStateOf } from "./DatabaseFault.ts"
@@ -75,12 +75,18 @@ const worthWaiting = (error: SqlError.SqlError): boolean =>
 const probe = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const { label } = yield* DatabaseServer
-  const [found] = yield* sql<{ version: number; encoding: string; standby: boolean }>`
-    select current_setting('server_version_num')::int4 as version,
-           current_setting('server_encoding') as encoding,
-           pg_is_in_recovery() as standby`
+  const ask = SqlSchema.findOneOption({
+    Request: Schema.Void,
+    Result: Schema.Struct({ version: Schema.Int, encoding: Schema.String, standby: Schema.Boolean }),
+    execute: () => sql`
+      select current_setting('server_version_num')::int4 as version,
+             current_setting('server_encoding') as encoding,
+             pg_is_in_recovery() as standby`
+  })
   const refuse = (problem: string) => new DatabaseUnusable({ message: `The database, ${label}, ${problem}` })
-  if (found === undefined) return yield* refuse("did not answer a query.")
+  const answer = yield* ask().pipe(Effect.catchTag("SchemaError", () => refuse("did not answer a query.")))
+  if (Option.isNone(answer)) return yield* refuse("did not answer a query.")
+  const found = answer.value
   if (found.version < oldestMajor * 10_000) {
     return yield* refuse(`is Postgres ${Math.floor(found.version / 10_000)}; Atoll needs ${oldestMajor} or newer.`)
   }

@@ -8,21 +8,21 @@ import { randomBytes } from "node:crypto"
 import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { hostname } from "node:os"
 import { join, resolve } from "node:path"
-import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { DatabaseUnusable } from "./Database.ts"
 import { claimHolders } from "./DatabaseClaim.ts"
 
-interface Bond {
-  readonly id: string
-  readonly driver: string | null
-  readonly host_id: string | null
-  readonly host_label: string | null
-  readonly sandboxes: number
+const Bond = Schema.Struct({
+  id: Schema.String,
+  driver: Schema.NullOr(Schema.String),
+  host_id: Schema.NullOr(Schema.String),
+  host_label: Schema.NullOr(Schema.String),
+  sandboxes: Schema.Int,
   /** Processes that live on this database, this one included. */
-  readonly processes: number
-}
+  processes: Schema.Int
+})
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
 
@@ -75,7 +75,7 @@ export class Installation extends Context.Service<
         return readIfThere(join(folder, "installation"))
       })
 
-      const refusal = (bond: Bond) => {
+      const refusal = (bond: typeof Bond.Type) => {
         const where = bond.host_label === null ? "another data folder" : `the data folder ${bond.host_label}`
         const lost =
           bond.host_id === null
@@ -86,37 +86,49 @@ export class Installation extends Context.Service<
         })
       }
 
-      const { host, bond } = yield* Effect.gen(function* () {
-        // Whoever else starts just now waits for this row.
-        yield* sql`select 1 from installation for update`
-        const [bond] = yield* sql<Bond>`
+      const findBond = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Bond,
+        execute: () => sql`
           select id, driver, host_id, host_label, ${claimHolders(sql)} as processes,
                  (select count(*) from actors where kind = 'sandbox' and status not in ('deleted', 'expired'))::int4 as sandboxes
           from installation`
-        if (before !== null && before !== bond!.id) {
+      })
+
+      const findHost = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ host_id: Schema.NullOr(Schema.String) }),
+        execute: () => sql`select host_id from installation`
+      })
+
+      const { host, bond } = yield* Effect.gen(function* () {
+        // Whoever else starts just now waits for this row.
+        yield* sql`select 1 from installation for update`
+        const bond = yield* findBond()
+        if (before !== null && before !== bond.id) {
           return yield* new DatabaseUnusable({
             message: `The data folder ${folder} belongs to another database, whose Sandboxes would be destroyed here as unknown. Set DATABASE_URL to that database, or ATOLL_DATA_DIR to another folder.`
           })
         }
         const host = yield* inFolder(() => readOrMake(join(folder, "host"), `host_${randomBytes(12).toString("hex")}`))
-        const { host_id: bound, sandboxes, processes } = bond!
+        const { host_id: bound, sandboxes, processes } = bond
         const isFree =
           // Of a time when the database did not remember its folder: the folder remembers the database.
           bound === null
             ? before !== null || sandboxes === 0
             : processes <= 1 && (sandboxes === 0 || bound === lostHost)
-        if (bound !== host && !isFree) return yield* refusal(bond!)
+        if (bound !== host && !isFree) return yield* refusal(bond)
         yield* sql`update installation set host_id = ${host}, host_label = ${label}
                    where host_id is distinct from ${host} or host_label is distinct from ${label}`
-        yield* inFolder(() => readOrMake(join(folder, "installation"), bond!.id))
-        return { host, bond: bond! }
-      }).pipe(sql.withTransaction, Effect.catchTag("SqlError", Effect.die))
+        yield* inFolder(() => readOrMake(join(folder, "installation"), bond.id))
+        return { host, bond }
+      }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
 
       return Installation.of({
         driver: bond.driver,
         host,
-        isOurs: sql<{ readonly host_id: string | null }>`select host_id from installation`.pipe(
-          Effect.map(([row]) => row?.host_id === host),
+        isOurs: Effect.suspend(() => findHost()).pipe(
+          Effect.map(({ host_id }) => host_id === host),
           Effect.orDie
         )
       })

@@ -4,8 +4,8 @@
  * To add a step: write `migrations/NNNN_name.ts` (default export: an Effect that uses SqlClient) and name it here.
  * A step that was released is never changed and never renumbered.
  */
-import { Effect, Layer } from "effect"
-import { Migrator, SqlClient } from "effect/sql"
+import { Effect, Layer, Schema } from "effect"
+import { Migrator, SqlClient, SqlSchema } from "effect/sql"
 import { DatabaseUnusable, MaintenanceDatabase } from "./Database.ts"
 import actors from "./migrations/0001_actors.ts"
 import accounts from "./migrations/0002_accounts.ts"
@@ -90,6 +90,11 @@ const refuseForeignHistory = (record: MigrationRecord, applied: ReadonlySet<numb
  */
 export const migrate = Effect.fn("Migrations.migrate")(function* (record: MigrationRecord) {
   const sql = yield* SqlClient.SqlClient
+  const findApplied = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Schema.Struct({ migration_id: Schema.Int }),
+    execute: () => sql`select migration_id from ${sql(table)}`
+  })
   return yield* sql.withTransaction(
     Effect.gen(function* () {
       yield* sql`select pg_advisory_xact_lock(${lockKey}::bigint)`
@@ -99,7 +104,7 @@ export const migrate = Effect.fn("Migrations.migrate")(function* (record: Migrat
         created_at timestamptz not null default now(),
         name text not null
       )`
-      const rows = yield* sql<{ migration_id: number }>`select migration_id from ${sql(table)}`
+      const rows = yield* findApplied().pipe(Effect.catchTag("SchemaError", Effect.die))
       yield* refuseForeignHistory(record, new Set(rows.map((row) => row.migration_id)))
       const applied = yield* Migrator.make({})({ loader: Migrator.fromRecord({ ...record }), table })
       return applied.map(([id, name]) => `${String(id).padStart(4, "0")}_${name}`)

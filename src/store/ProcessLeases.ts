@@ -7,9 +7,9 @@
  */
 import { randomBytes } from "node:crypto"
 import { PgClient } from "@effect/sql-pg"
-import { Context, Duration, Effect, Fiber, Layer, Option } from "effect"
+import { Context, Duration, Effect, Fiber, Layer, Option, Schema } from "effect"
 import { Reactivity } from "effect/reactivity"
-import type { SqlError } from "effect/sql"
+import { type SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { textColumn } from "./Columns.ts"
 import { DatabaseServer } from "./DatabaseServer.ts"
@@ -18,11 +18,13 @@ const connectTimeout = Duration.seconds(1)
 /** What waits for a shard that another process is about to give up asks so often. */
 const takeEveryMs = 50
 
-export interface LivingProcess {
-  readonly address: string
+const LivingProcess = Schema.Struct({
+  address: Schema.String,
   /** As it described itself when it joined. */
-  readonly runner: string
-}
+  runner: Schema.String
+})
+
+export type LivingProcess = typeof LivingProcess.Type
 
 export class ProcessLeases extends Context.Service<
   ProcessLeases,
@@ -64,34 +66,66 @@ export class ProcessLeases extends Context.Service<
       const renewWithinMs = Math.floor(leaseMs / 5)
       const takeWithinMs = Math.floor(leaseMs / 6)
 
+      const insertProcess = SqlSchema.findOne({
+        Request: Schema.Struct({ ...LivingProcess.fields, id: Schema.String }),
+        Result: Schema.Struct({ machine_id: Schema.Int }),
+        execute: ({ id, address, runner }) => sql`
+          with predecessor as (delete from cluster_processes where address = ${address})
+          insert into cluster_processes (id, address, runner, lease_until)
+          values (${id}, ${address}, ${runner}, clock_timestamp() + ${interval}::interval)
+          returning machine_id`
+      })
+
+      const Holding = Schema.Struct({ id: Schema.String, shards: Schema.Array(Schema.String) })
+
+      /** Without a row: the process is not known any more. One that holds none of the shards has a row with null. */
+      const renewProcess = SqlSchema.findAll({
+        Request: Holding,
+        Result: Schema.Struct({ shard_id: Schema.NullOr(Schema.String) }),
+        execute: ({ id, shards }) => sql`
+          with renewed as (
+            update cluster_processes set lease_until = clock_timestamp() + ${interval}::interval where id = ${id} returning id)
+          select shard_id from renewed
+          left join cluster_shards on process_id = renewed.id and shard_id = any(${textColumn(shards)}::text[])`
+      })
+
+      const findTaken = SqlSchema.findAll({
+        Request: Holding,
+        Result: Schema.Struct({ shard_id: Schema.String }),
+        execute: ({ id, shards }) => sql`
+          select shard_id from cluster_shards where process_id = ${id} and shard_id = any(${textColumn(shards)}::text[])`
+      })
+
+      const findLiving = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: LivingProcess,
+        execute: () => sql`
+          select address, runner from cluster_processes where not leaving and lease_until > clock_timestamp()`
+      })
+
       let id = ""
       /** By `performance.now()`. */
       let heldUntil = 0
       let held = new Set<string>()
       const isHeld = () => performance.now() < heldUntil
 
-      const join = Effect.fnUntraced(function* ({ address, runner }: LivingProcess) {
-        const next = randomBytes(12).toString("hex")
-        const asked = performance.now()
-        const [row] = yield* sql<{ readonly machine_id: number }>`
-          with predecessor as (delete from cluster_processes where address = ${address})
-          insert into cluster_processes (id, address, runner, lease_until)
-          values (${next}, ${address}, ${runner}, clock_timestamp() + ${interval}::interval)
-          returning machine_id`
-        id = next
-        held = new Set()
-        heldUntil = asked + leaseMs
-        return row!.machine_id
-      })
+      const join = Effect.fnUntraced(
+        function* ({ address, runner }: LivingProcess) {
+          const next = randomBytes(12).toString("hex")
+          const asked = performance.now()
+          const { machine_id } = yield* insertProcess({ id: next, address, runner })
+          id = next
+          held = new Set()
+          heldUntil = asked + leaseMs
+          return machine_id
+        },
+        Effect.catchTag(["SchemaError", "NoSuchElementError"], Effect.die)
+      )
 
       const renewal = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
         const mine = id
         const asked = performance.now()
-        const rows = yield* sql<{ readonly id: string; readonly shard_id: string | null }>`
-          with renewed as (
-            update cluster_processes set lease_until = clock_timestamp() + ${interval}::interval where id = ${mine} returning id)
-          select renewed.id, shard_id from renewed
-          left join cluster_shards on process_id = renewed.id and shard_id = any(${textColumn(shards)}::text[])`
+        const rows = yield* renewProcess({ id: mine, shards })
         if (id !== mine) return []
         // Without a row: another process has removed this one.
         heldUntil = rows.length === 0 ? 0 : asked + leaseMs
@@ -109,19 +143,21 @@ export class ProcessLeases extends Context.Service<
         return isHeld() ? shards.filter((shard) => held.has(shard)) : []
       })
 
-      const takeNow = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
-        yield* sql`delete from cluster_processes where lease_until < clock_timestamp() and id <> ${id}`
-        yield* sql`
+      const takeNow = Effect.fnUntraced(
+        function* (shards: ReadonlyArray<string>) {
+          yield* sql`delete from cluster_processes where lease_until < clock_timestamp() and id <> ${id}`
+          yield* sql`
           insert into cluster_shards (shard_id, process_id)
           select wanted, ${id} from unnest(${textColumn(shards)}::text[]) as wanted
           where exists (select 1 from cluster_processes where id = ${id} and not leaving)
           order by wanted collate "C" on conflict do nothing`
-        const mine = id
-        const rows = yield* sql<{ readonly shard_id: string }>`
-          select shard_id from cluster_shards where process_id = ${mine} and shard_id = any(${textColumn(shards)}::text[])`
-        if (id === mine) for (const { shard_id } of rows) held.add(shard_id)
-        return rows.map(({ shard_id }) => shard_id)
-      })
+          const mine = id
+          const rows = yield* findTaken({ id: mine, shards })
+          if (id === mine) for (const { shard_id } of rows) held.add(shard_id)
+          return rows.map(({ shard_id }) => shard_id)
+        },
+        Effect.catchTag("SchemaError", Effect.die)
+      )
 
       const take = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
         const giveUpAt = performance.now() + takeWithinMs
@@ -140,8 +176,7 @@ export class ProcessLeases extends Context.Service<
         leave: Effect.suspend(() => sql`update cluster_processes set leaving = true where id = ${id}`).pipe(
           Effect.asVoid
         ),
-        living: sql<LivingProcess>`
-          select address, runner from cluster_processes where not leaving and lease_until > clock_timestamp()`,
+        living: Effect.suspend(() => findLiving()).pipe(Effect.catchTag("SchemaError", Effect.die)),
         take,
         renew,
         release: (shard) =>

@@ -1,7 +1,7 @@
 /** Secrets of the server itself: made once, the same for every process and after every restart. */
 import { randomBytes } from "node:crypto"
-import { Effect } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 
 const keyBytes = 32
 
@@ -9,6 +9,11 @@ const keyBytes = 32
 export const serverKey = Effect.fn("serverKey")(function* (name: string) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`insert into server_keys (name, key) values (${name}, ${randomBytes(keyBytes)}) on conflict do nothing`
-  const [row] = yield* sql<{ readonly key: Uint8Array }>`select key from server_keys where name = ${name}`
-  return Buffer.from(row!.key)
+  const find = SqlSchema.findOne({
+    Request: Schema.String,
+    Result: Schema.Struct({ key: Schema.Uint8Array }),
+    execute: (name) => sql`select key from server_keys where name = ${name}`
+  })
+  const { key } = yield* find(name)
+  return Buffer.from(key)
 }, Effect.orDie)

@@ -3,24 +3,25 @@
  *
  * @source contract.md "Workspaces"
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { type IdempotencyConflict, WorkspaceQuotaExceeded } from "../../schemas/Errors.ts"
 import type { CreateWorkspaceRequest, Workspace } from "../../schemas/Workspace.ts"
-import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
+import { accountLimits, LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
 import { Settings } from "../Config.ts"
 import { once } from "../idempotency/Idempotency.ts"
 import { newId } from "../identifier/newId.ts"
 import { countedStates } from "../sandbox/sandboxStates.ts"
-import { textColumn } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 
-interface Row extends LimitsRow {
-  readonly id: string
-  readonly name: string
-  readonly created_at: bigint
-  readonly sandbox_count: number
-  readonly storage_bytes: bigint
-}
+const Inserted = Schema.Struct({ id: Schema.String, name: Schema.String, created_at: Int8 })
+
+const Row = Schema.Struct({
+  ...Inserted.fields,
+  ...LimitsRow.fields,
+  sandbox_count: Schema.Int,
+  storage_bytes: Int8
+})
 
 export class Workspaces extends Context.Service<
   Workspaces,
@@ -42,35 +43,64 @@ export class Workspaces extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
 
-      const workspaceOf = (row: Row): Workspace => ({
+      const workspaceOf = (row: typeof Row.Type): Workspace => ({
         id: row.id,
         name: row.name,
-        createdAt: new Date(Number(row.created_at)).toISOString(),
+        createdAt: new Date(row.created_at).toISOString(),
         sandboxCount: row.sandbox_count,
-        storageBytes: Number(row.storage_bytes),
+        storageBytes: row.storage_bytes,
         storageLimitBytes: accountLimits(ownLimitsOf(row), settings).workspaceStorageBytes
+      })
+
+      const lockAccount = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: LimitsRow,
+        execute: (accountId) => sql`
+          select sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit from accounts where id = ${accountId} for update`
+      })
+
+      const countOf = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: Schema.Struct({ count: Schema.Int }),
+        execute: (accountId) => sql`select count(*)::int4 as count from workspaces where account_id = ${accountId}`
+      })
+
+      const insertRow = SqlSchema.findOne({
+        Request: Schema.Struct({ ...Inserted.fields, accountId: Schema.String }),
+        Result: Inserted,
+        execute: ({ id, accountId, name, created_at }) => sql`
+          insert into workspaces (id, account_id, name, created_at) values (${id}, ${accountId}, ${name}, ${created_at})
+          returning id, name, created_at`
+      })
+
+      const findAll = SqlSchema.findAll({
+        Request: Schema.String,
+        Result: Row,
+        execute: (accountId) => sql`
+          select w.id, w.name, w.created_at, a.sandboxes_limit, a.workspaces_limit, a.workspace_storage_bytes_limit,
+                 count(s.id)::int4 as sandbox_count,
+                 coalesce(sum((s.snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8), 0)::int8 as storage_bytes
+          from workspaces w
+          join accounts a on a.id = w.account_id
+          left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id
+                            and s.status = any(${textColumn(countedStates)}::text[])
+          where w.account_id = ${accountId}
+          group by w.id, a.id
+          order by w.id desc`
       })
 
       /** The account's row is the lock: creates of one account come one after the other, in all processes. */
       const insert = Effect.fnUntraced(
         function* (accountId: string, name: string) {
-          const now = yield* Clock.currentTimeMillis
-          const [account] = yield* sql<LimitsRow>`
-            select sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
-            from accounts where id = ${accountId} for update`
-          const { workspaces } = accountLimits(ownLimitsOf(account!), settings)
-          const [found] = yield* sql<{ count: number }>`
-          select count(*)::int4 as count from workspaces where account_id = ${accountId}`
-          if (found!.count >= workspaces) {
-            return yield* new WorkspaceQuotaExceeded({ details: { limit: workspaces } })
-          }
-          const [row] = yield* sql<Omit<Row, keyof LimitsRow>>`
-          insert into workspaces (id, account_id, name, created_at)
-          values (${newId("wsp_")}, ${accountId}, ${name}, ${BigInt(now)})
-          returning id, name, created_at, 0 as sandbox_count, 0::int8 as storage_bytes`
-          return workspaceOf({ ...row!, ...account! })
+          const created_at = yield* Clock.currentTimeMillis
+          const account = yield* lockAccount(accountId)
+          const { workspaces } = accountLimits(ownLimitsOf(account), settings)
+          const { count } = yield* countOf(accountId)
+          if (count >= workspaces) return yield* new WorkspaceQuotaExceeded({ details: { limit: workspaces } })
+          const row = yield* insertRow({ id: newId("wsp_"), accountId, name, created_at })
+          return workspaceOf({ ...row, ...account, sandbox_count: 0, storage_bytes: 0 })
         },
-        Effect.catchTag("SqlError", (error) => Effect.die(error))
+        Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die)
       )
 
       const create = Effect.fn("Workspaces.create")(function* (options: {
@@ -92,17 +122,7 @@ export class Workspaces extends Context.Service<
       })
 
       const list = Effect.fn("Workspaces.list")(function* (accountId: string) {
-        const rows = yield* sql<Row>`
-          select w.id, w.name, w.created_at, a.sandboxes_limit, a.workspaces_limit, a.workspace_storage_bytes_limit,
-                 count(s.id)::int4 as sandbox_count,
-                 coalesce(sum((s.snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8), 0)::int8 as storage_bytes
-          from workspaces w
-          join accounts a on a.id = w.account_id
-          left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id
-                            and s.status = any(${textColumn(countedStates)}::text[])
-          where w.account_id = ${accountId}
-          group by w.id, a.id
-          order by w.id desc`
+        const rows = yield* findAll(accountId)
         return rows.map(workspaceOf)
       }, Effect.orDie)
 
