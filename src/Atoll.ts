@@ -33,6 +33,7 @@ import { Journal } from "./store/Journal.ts"
 import { Output } from "./store/Output.ts"
 import { Costs } from "./wallet/Costs.ts"
 import { Ledger } from "./wallet/Ledger.ts"
+import { MoneyGauges } from "./wallet/MoneyGauges.ts"
 import { Transactions } from "./wallet/Transactions.ts"
 import { UsageReports } from "./wallet/UsageReports.ts"
 
@@ -79,7 +80,8 @@ export const Atoll = {
           ExecutionLog.layer,
           SandboxUse.layer,
           Audit.layer,
-          Ledger.layer
+          Ledger.layer,
+          MoneyGauges.layer
         )
       )
     )

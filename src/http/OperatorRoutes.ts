@@ -10,6 +10,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { MoneyGauges } from "../wallet/MoneyGauges.ts"
 import { Workers } from "../worker/Worker.ts"
 
 export const operatorPaths = ["/healthz", "/metrics"] as const
@@ -30,9 +31,18 @@ const health = Effect.gen(function* () {
   })
 })
 
+const metrics = Effect.gen(function* () {
+  const gauges = yield* MoneyGauges
+  return Effect.gen(function* () {
+    yield* gauges.refresh
+    const body = yield* PrometheusMetrics.format()
+    return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+  })
+})
+
 export const OperatorRoutes = {
   layer: Layer.mergeAll(
     HttpRouter.use((router) => Effect.flatMap(health, (handler) => router.add("GET", "/healthz", handler))),
-    PrometheusMetrics.layerHttp({ path: "/metrics" })
+    HttpRouter.use((router) => Effect.flatMap(metrics, (handler) => router.add("GET", "/metrics", handler)))
   )
 }

@@ -44,6 +44,7 @@ import { formatUsd, grantedMaxMicroUsd, grantMaxMicroUsd } from "./Money.ts"
 import { nudgeWallet, nudgeWallets } from "./nudge.ts"
 import { figuresAt, type Load, loadOf, type Planned, plan, statusAt, type WalletStatus } from "./Plan.ts"
 import { grantCuts, grantsDueAt, post, spentNeeded } from "./Posting.ts"
+import { observePosting } from "./postingMetrics.ts"
 import { cardAt, type RateCard, rateMaxNanoUsd } from "./RateCard.ts"
 
 /** An account's money at an instant. Times are epoch milliseconds. */
@@ -185,6 +186,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
         : yield* readGrantCuts(sql, held.account.accountId, Math.min(...back.map(({ at }) => at)))
     return meters.map((before) => ({
       before,
+      transitions: logs.get(before.sandboxId) ?? [],
       ...fold(before, logs.get(before.sandboxId) ?? [], until, tails.get(before.sandboxId) ?? [], {
         cards: held.cards,
         cuts
@@ -223,6 +225,8 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     yield* writeSegments(sql, accountId, segments, (sandboxId) => meters.get(sandboxId)!.workspaceId)
     yield* writeEntries(sql, accountId, held.now, posted.entries, posted.allocations)
     yield* writeGrants(sql, posted.changedGrants)
+    const transitions = folded.flatMap((one) => one.transitions)
+    yield* Effect.sync(() => observePosting(held.account.billing, held.now, posted.entries, transitions))
     return {
       ...held,
       wallet: posted.wallet,

@@ -1,0 +1,68 @@
+/**
+ * What all accounts together burn, and how many have nothing left: gauges that are read when somebody asks for metrics, and not again for a
+ * while. One statement over what costs just now; it names no account. Every process shows the same.
+ */
+import { Clock, Context, Effect, Layer, Metric } from "effect"
+import { SqlClient } from "effect/sql"
+
+const freshForMs = 15_000
+const patience = "1 second"
+
+const context = Context.empty()
+
+const burn = (billing: string) =>
+  Metric.gauge("atoll_burn_micro_usd_per_hour", {
+    description: "What an hour costs as things are, in millionths of a dollar, by the accounts' billing.",
+    attributes: { billing }
+  })
+
+const burns = [["unlimited", burn("unlimited")] as const, ["prepaid", burn("prepaid")] as const]
+
+const exhausted = Metric.gauge("atoll_accounts_exhausted", { description: "Prepaid accounts that have nothing left." })
+
+const overdue = Metric.gauge("atoll_postings_overdue_seconds", {
+  description: "For how long the account that should have been posted first has been waiting for it."
+})
+
+/** $1: now. */
+const statement = `
+  with card as (select * from rate_cards where effective_at <= $1::int8 order by effective_at desc limit 1),
+  burning as (
+    select a.billing, sum(case when m.is_running then m.vcpus * c.vcpu_second_nano_usd::numeric else 0 end) as vcpu,
+      sum(case when m.is_running then m.memory_bytes * c.memory_gib_second_nano_usd::numeric else 0 end
+          + case when m.has_volume then m.volume_bytes * c.volume_gib_second_nano_usd::numeric else 0 end) as per_gib
+    from meters m join accounts a on a.id = m.account_id cross join card c where m.closed_at is null group by a.billing
+  )
+  select (select coalesce(jsonb_object_agg(billing, floor((vcpu + per_gib / 1073741824) * 3600 / 1000)::float8), '{}') from burning) as burns,
+    (select count(*)::int4 from accounts where billing = 'prepaid' and exhausted_at <= $1) as exhausted,
+    (select greatest($1 - min(next_at), 0)::float8 / 1000 from wallets) as overdue`
+
+export class MoneyGauges extends Context.Service<
+  MoneyGauges,
+  {
+    /** Reads them anew where they are old. Keeps them where the database does not answer soon. */
+    readonly refresh: Effect.Effect<void>
+  }
+>()("atoll/wallet/MoneyGauges") {
+  static readonly layer = Layer.effect(
+    MoneyGauges,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      let readAt = Number.NEGATIVE_INFINITY
+      const read = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        if (now - readAt < freshForMs && now >= readAt) return
+        readAt = now
+        const [row] = yield* sql.unsafe<{
+          readonly burns: Readonly<Record<string, number>>
+          readonly exhausted: number
+          readonly overdue: number | null
+        }>(statement, [BigInt(now)])
+        for (const [billing, gauge] of burns) gauge.updateUnsafe(row!.burns[billing] ?? 0, context)
+        exhausted.updateUnsafe(row!.exhausted, context)
+        overdue.updateUnsafe(row!.overdue ?? 0, context)
+      })
+      return { refresh: read.pipe(Effect.timeout(patience), Effect.ignore) }
+    })
+  )
+}
