@@ -98,29 +98,36 @@ export class LiveMachines {
     })
   }
 
-  /** True when that machine runs and we are connected to it. */
+  /**
+   * True when that machine runs and we are connected to it. Whoever calls holds the machine's turn: QEMU serves one control connection, and a second one
+   * would wait for it in vain.
+   */
   adopted(folder: SandboxFolder, record: MachineRecord): Effect.Effect<boolean> {
-    const { process } = record
-    if (process === null || !isAlive(process)) return Effect.succeed(false)
-    const known = this.live.get(record.sandboxId)
-    if (known !== undefined && known.machine.process.pid === process.pid && !known.expected) return Effect.succeed(true)
-    const connected = connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
-      // By the agent's answer QEMU has taken every connection. One that is busy is adopted all the same.
-      Effect.tap((machine) => Effect.ignore(agentAnswers(machine, ADOPTED_AGENT_TIMEOUT_MS)))
-    )
-    return withRoomToConnect(process, record.uid, connected).pipe(
-      Effect.tap((machine) =>
-        Effect.suspend(() => {
-          if (this.isReleased) return disconnect(machine)
-          this.attach(record, machine, undefined)
-          return Effect.void
-        })
-      ),
-      Effect.as(true),
-      Effect.catchTag("RuntimeUnavailable", ({ message }) =>
-        Effect.as(Effect.logWarning(`Sandbox ${record.sandboxId} runs and does not answer: ${message}`), false)
+    // When it is run, not when it is made: the turn before may have connected.
+    return Effect.suspend(() => {
+      const { process } = record
+      if (process === null || !isAlive(process)) return Effect.succeed(false)
+      const known = this.live.get(record.sandboxId)
+      if (known !== undefined && known.machine.process.pid === process.pid && !known.expected)
+        return Effect.succeed(true)
+      const connected = connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
+        // By the agent's answer QEMU has taken every connection. One that is busy is adopted all the same.
+        Effect.tap((machine) => Effect.ignore(agentAnswers(machine, ADOPTED_AGENT_TIMEOUT_MS)))
       )
-    )
+      return withRoomToConnect(process, record.uid, connected).pipe(
+        Effect.tap((machine) =>
+          Effect.suspend(() => {
+            if (this.isReleased) return disconnect(machine)
+            this.attach(record, machine, undefined)
+            return Effect.void
+          })
+        ),
+        Effect.as(true),
+        Effect.catchTag("RuntimeUnavailable", ({ message }) =>
+          Effect.as(Effect.logWarning(`Sandbox ${record.sandboxId} runs and does not answer: ${message}`), false)
+        )
+      )
+    })
   }
 
   adoptOrReport(folder: SandboxFolder): Effect.Effect<void> {

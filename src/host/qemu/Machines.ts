@@ -198,14 +198,15 @@ export class Machines {
     if (found?.record.generation === generation && !found.expected) return Effect.succeed(found)
     const gone = unavailable("That generation of the Sandbox does not run here.")
     const folder = this.folderOf(sandboxId)
-    return Effect.gen({ self: this }, function* () {
+    const adopt = Effect.gen({ self: this }, function* () {
       const record = yield* readRecord(folder)
       if (record?.generation !== generation || record.state !== "running") return yield* gone
-      const adopted = yield* this.locked(sandboxId, this.live.adopted(folder, record))
+      const adopted = yield* this.live.adopted(folder, record)
       const live = this.live.get(sandboxId)
       if (!adopted || live?.record.generation !== generation) return yield* gone
       return live
     })
+    return this.locked(sandboxId, adopt)
   }
 
   /** Every machine that we are connected to. */

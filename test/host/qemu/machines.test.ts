@@ -370,6 +370,25 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
     })
   )
 
+  testOnFolder("many who need a machine at once when the service comes back get it by one connection", (folder) =>
+    Effect.gen(function* () {
+      yield* Effect.provide(
+        Effect.flatMap(Runtime, (driver) => driver.provision(sandboxSpec("wanted"))),
+        driverOn(folder)
+      )
+      const later = Effect.gen(function* () {
+        const driver = yield* Runtime
+        const began = Date.now()
+        const answered = Effect.flatMap(driver.guest("wanted", 1), (guest) => output(guest, "echo here"))
+        const all = Effect.forEach([1, 2, 3, 4], () => answered, { concurrency: "unbounded" })
+        expect(yield* all).toEqual(["here", "here", "here", "here"])
+        // A connection that waits for another one is given up after 30 s.
+        expect(Date.now() - began).toBeLessThan(20_000)
+      })
+      yield* Effect.provide(later, driverOn(folder))
+    })
+  )
+
   testOnFolder("a boot that a crash cut off before the process was written down is found and ended", (folder) =>
     Effect.gen(function* () {
       yield* Effect.provide(
