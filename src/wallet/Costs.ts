@@ -44,6 +44,7 @@ export interface CostReport {
 
 interface Row {
   readonly as_of: bigint
+  /** Of a day: how many were before it since 1970. */
   readonly key: string | null
   readonly name: string | null
   readonly running_ms: bigint
@@ -55,18 +56,18 @@ interface Row {
 const groupings: Readonly<Record<CostGrouping, { key: string; name: string; order: string }>> = {
   sandbox: {
     key: "sandbox_id",
-    name: "(select m.name from meters m where m.sandbox_id = g.key)",
-    order: "vcpu + memory + volume desc, key"
+    name: "(select m.name from meters m where m.sandbox_id = l.key)",
+    order: "l.vcpu + l.memory + l.volume desc, l.key"
   },
   workspace: {
     key: "workspace_id",
-    name: "(select w.name from workspaces w where w.id = g.key and w.account_id = $1)",
-    order: "vcpu + memory + volume desc, key"
+    name: "(select w.name from workspaces w where w.id = l.key and w.account_id = $1)",
+    order: "l.vcpu + l.memory + l.volume desc, l.key"
   },
   day: {
-    key: `to_char(to_timestamp(from_at / ${dayMs} * ${dayMs / 1000}) at time zone 'UTC', 'YYYY-MM-DD')`,
+    key: `from_at / ${dayMs}`,
     name: "null::text",
-    order: "key"
+    order: "l.key"
   }
 }
 
@@ -77,9 +78,9 @@ const statement = ({ key, name, order }: (typeof groupings)[CostGrouping]) => `
            coalesce(sum(ms) filter (where is_running), 0)::int8 as running_ms
     from piece group by 1 having sum(ms) <> 0
   ), listed as (
-    select *, ${name} as name from groups g order by ${order} limit ${costGroupsMax + 1}
+    select *, ${name} as name from groups l order by ${order} limit ${costGroupsMax + 1}
   )
-  select least(i.at, $3::int8) as as_of, l.key, l.name, l.running_ms, l.vcpu, l.memory, l.volume
+  select least(i.at, $3::int8) as as_of, l.key::text, l.name, l.running_ms, l.vcpu, l.memory, l.volume
   from instant i left join listed l on true order by ${order}`
 
 const statements = {
@@ -87,6 +88,8 @@ const statements = {
   workspace: statement(groupings.workspace),
   day: statement(groupings.day)
 }
+
+const dayOf = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10)
 
 const tooMany = (groupBy: CostGrouping) =>
   new InvalidRequest({
@@ -121,7 +124,7 @@ export class Costs extends Context.Service<
           if (groups.length > costGroupsMax) return yield* tooMany(query.groupBy)
           const costs = groups.map(
             ({ key, name, running_ms, vcpu, memory, volume }): CostGroup => ({
-              key: key!,
+              key: query.groupBy === "day" ? dayOf(Number(key)) : key!,
               name,
               microUsd: vcpu + memory + volume,
               sandboxMs: Number(running_ms),
