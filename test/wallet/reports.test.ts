@@ -38,8 +38,8 @@ const counting: RateCard = {
 const sum = <A>(items: Iterable<A>, of: (item: A) => bigint) => [...items].reduce((all, item) => all + of(item), 0n)
 
 /** Some instants between two others, in order, both included: the first window begins before anything, none is longer than 400 days. */
-const cutsOf = (from: number, to: number, seed: number): ReadonlyArray<number> => {
-  const cuts = new Set([from, to])
+const cutsOf = (from: number, to: number, seed: number, more: ReadonlyArray<number>): ReadonlyArray<number> => {
+  const cuts = new Set([from, to, ...more])
   let state = seed
   for (let i = 0; i < 4; i++) {
     state = (state * 48_271) % 2_147_483_647
@@ -80,7 +80,12 @@ describe("money", () => {
               const at = Effect.provideService(Clock.Clock, clock)
 
               const earliest = Math.min(...logs.map(({ log }) => log[0]!.at), scenario.startAt) - 1000
-              const windows = windowsOf(cutsOf(earliest, now, scenario.startAt % 2_147_483_647))
+              // Within what was posted and taken back.
+              const takenBack = books.segments
+                .filter(({ sign }) => sign === -1)
+                .slice(0, 3)
+                .map((segment) => Math.floor((segment.from + segment.to) / 2))
+              const windows = windowsOf(cutsOf(earliest, now, scenario.startAt % 2_147_483_647, takenBack))
               const read = Effect.forEach(windows, (window) =>
                 Effect.gen(function* () {
                   const [bySandbox, byDay, byWorkspace] = yield* Effect.forEach(costGroupings, (groupBy) =>

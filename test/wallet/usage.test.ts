@@ -1,12 +1,13 @@
 /** What the account's usage counts: CPU time, operations and executes, in windows that cut hours, before and after retention has forgotten them. */
 import { randomUUID } from "node:crypto"
-import { assert, layer } from "@effect/vitest"
+import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { insertSamples } from "../../src/analytics/TelemetrySamples.ts"
 import { newId, newOperationId } from "../../src/identifier/newId.ts"
 import { ExecutionLog } from "../../src/operation/ExecutionLog.ts"
 import { prune } from "../../src/retention/Pruner.ts"
+import { migrate, migrations } from "../../src/store/Migrations.ts"
 import { UsageReports } from "../../src/wallet/UsageReports.ts"
 import { fillColumns } from "../support/derivedColumns.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -95,14 +96,9 @@ const left = Effect.fnUntraced(function* (accountId: string) {
   return row!
 })
 
-layer(
-  UsageReports.layer.pipe(
-    Layer.provideMerge(ExecutionLog.layer),
-    Layer.provide(testSettings()),
-    Layer.provideMerge(TestDatabase.layer)
-  ),
-  { excludeTestServices: true }
-)("usage", (it) => {
+const reports = UsageReports.layer.pipe(Layer.provide(ExecutionLog.layer), Layer.provide(testSettings()))
+
+layer(reports.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("usage", (it) => {
   it.effect("CPU time is the growth of each boot's counter, where it was measured, in any window", () =>
     Effect.gen(function* () {
       const [account, other] = [newId("acc_"), newId("acc_")]
@@ -198,5 +194,37 @@ layer(
       assert.deepStrictEqual(yield* left(account), { operations: 0, executes: 0, samples: 0 })
       assert.deepStrictEqual(yield* figures(account, begin, begin + hour, begin + 2 * hour), before)
     })
+  )
+})
+
+describe("usage from before it was counted", () => {
+  it.live("is counted by the hour, each boot from zero, and goes on from there", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const until = (last: string) => Object.fromEntries(Object.entries(migrations).filter(([name]) => name <= last))
+      yield* migrate(until("0033_heartbeat"))
+      const account = newId("acc_")
+      const id = yield* newSandbox(account)
+      for (const [at, generation, cpuSeconds] of [
+        [10, 1, 4],
+        [50, 1, 5],
+        [55, 1, null],
+        [70, 1, 7],
+        [80, 2, 0.5],
+        [90, 2, 0.25]
+      ] as const) {
+        yield* sql`
+          insert into telemetry_samples (sandbox_id, generation, at, cpu_seconds) values (${id}, ${generation}, ${BigInt(begin + at * minute)}, ${cpuSeconds})`
+      }
+      assert.include(yield* migrate(migrations), "0034_usage_hours")
+      yield* sample(account, id, 2, begin + 100 * minute, 1.25)
+      const cuts = [0, 30, 60, 95, 120].map((minutes) => begin + minutes * minute)
+      assert.deepStrictEqual(yield* figures(account, ...cuts), [
+        [5, 0, 0],
+        [null, 0, 0],
+        [2.5, 0, 0],
+        [1, 0, 0]
+      ])
+    }).pipe(Effect.provide(reports.pipe(Layer.provideMerge(TestDatabase.layerEmpty))))
   )
 })
