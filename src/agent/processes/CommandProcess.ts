@@ -108,7 +108,7 @@ export class CommandProcess {
   static async start(key: string, spec: CommandSpec, host: CommandHost): Promise<CommandProcess> {
     const startedAt = Date.now()
     const memoryKills = host.memoryKills()
-    const tree = host.trees.create()
+    const tree = treeFor(host)
     const stdout = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
     const stderr = new OutputBuffer(spec.output.mode, spec.output.bytes, host.retained)
     let command: CommandProcess | null = null
@@ -338,6 +338,15 @@ const stdinFile = (bytes: Uint8Array, host: CommandHost): InputFile => {
     throw cause
   } finally {
     closeSync(write)
+  }
+}
+
+/** A Sandbox may have used up its cgroups: then it has no room for a command, and nothing was run. */
+const treeFor = ({ trees }: CommandHost): ProcessTree => {
+  try {
+    return trees.create()
+  } catch (cause) {
+    throw refusalOf(cause)
   }
 }
 

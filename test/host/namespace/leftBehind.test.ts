@@ -64,6 +64,13 @@ try:
 except OSError: pass
 print(made)`
         expect(Number(yield* output(guest, `python3 -c '${nest}'`))).toBeLessThan(10)
+        // As many as it may have; the command that keeps the last place for itself leaves none for another.
+        const fill = `import os
+try:
+    for n in range(5000): os.mkdir(f"/opt/atoll/cgroup/x{n}")
+except OSError: pass`
+        yield* output(guest, `python3 -c '${fill}'; sleep 900 > /dev/null 2>&1 &`)
+        expect(yield* Effect.flip(run(guest, commandSpec(["true"])))).toMatchObject({ code: "TOO_MANY_PROCESSES" })
         yield* driver.destroy("nested")
         expect(yield* driver.inventory).toEqual([])
       })
