@@ -16,8 +16,8 @@ const asOf = Timestamp.annotate({
 })
 
 export const Usage = Schema.Struct({
-  from: Timestamp,
-  to: Timestamp.annotate({ description: "Exclusive." }),
+  from: Timestamp.annotate({ description: "The begin of the window." }),
+  to: Timestamp.annotate({ description: "The end of the window, exclusive." }),
   asOf,
   sandboxSeconds: seconds("Time in status running, of all Sandboxes together."),
   vcpuSeconds: seconds("That time, times the vCPUs of each."),
@@ -31,12 +31,20 @@ export const Usage = Schema.Struct({
 }).annotate({ identifier: "Usage" })
 export interface Usage extends Schema.Schema.Type<typeof Usage> {}
 
-const GrantId = Schema.String.annotate({ examples: ["grt_06a1b2c3d4e5f6g7h8j9kamnpq"] })
-const TransactionId = Schema.String.annotate({ examples: ["txn_06a1b2c3d4e5f6g7h8j9kamnpq"] })
+const GrantId = Schema.String.annotate({
+  description: "The id of a grant.",
+  examples: ["grt_06a1b2c3d4e5f6g7h8j9kamnpq"]
+})
+const TransactionId = Schema.String.annotate({
+  description: "The id of a transaction.",
+  examples: ["txn_06a1b2c3d4e5f6g7h8j9kamnpq"]
+})
 
 export const CreditGrant = Schema.Struct({
   id: GrantId,
-  kind: Schema.Literals(["promotional", "purchase", "adjustment"]),
+  kind: Schema.Literals(["promotional", "purchase", "adjustment"]).annotate({
+    description: "promotional: a gift, which is spent first. purchase: paid for. adjustment: made good by the operator."
+  }),
   grantedMicroUsd: microUsd("How much was given."),
   remainingMicroUsd: microUsd(
     "What is left of it after the last posting; what was used since then is not taken from it yet."
@@ -52,7 +60,7 @@ export const CreditGrant = Schema.Struct({
 export interface CreditGrant extends Schema.Schema.Type<typeof CreditGrant> {}
 
 export const Balance = Schema.Struct({
-  currency: Schema.Literal("USD"),
+  currency: Schema.Literal("USD").annotate({ description: "Of all amounts." }),
   microUsd: microUsd(
     "What is left as of asOf: granted, less what was used and what has expired. Below 0: what an unlimited account has used, or what was used in the grace time."
   ),
@@ -60,7 +68,7 @@ export const Balance = Schema.Struct({
     description:
       "unlimited: nothing is refused. low: less than a day of the present burn, or a tenth of the granted credit, is left. exhausted: nothing is left; see 402."
   }),
-  asOf: Timestamp,
+  asOf: Timestamp.annotate({ description: "The instant of all of this." }),
   burnMicroUsdPerHour: microUsd("What an hour costs as things are."),
   exhaustsAt: Schema.NullOr(Timestamp).annotate({
     description: "From when on nothing is left, as things are; null: never, or unlimited."
@@ -72,7 +80,7 @@ export interface Balance extends Schema.Schema.Type<typeof Balance> {}
 export const WalletTransaction = Schema.Struct({
   id: TransactionId,
   at: Timestamp.annotate({ description: "When what it is about happened; of usage, the end of its period." }),
-  postedAt: Timestamp,
+  postedAt: Timestamp.annotate({ description: "When it was entered." }),
   kind: Schema.Literals(["grant", "usage", "expiry", "adjustment", "reversal"]).annotate({
     description:
       "adjustment: a grant of that kind. expiry: what was left of a grant that expired. reversal: gives back usage that was posted although its Sandbox had ended before."
@@ -81,9 +89,12 @@ export const WalletTransaction = Schema.Struct({
   balanceMicroUsd: microUsd("The balance after it."),
   sandboxId: Schema.NullOr(SandboxId).annotate({ description: "Of usage and its reversal: whose." }),
   period: Schema.NullOr(
-    Schema.Struct({ from: Timestamp, to: Timestamp.annotate({ description: "Exclusive." }) })
+    Schema.Struct({
+      from: Timestamp.annotate({ description: "Inclusive." }),
+      to: Timestamp.annotate({ description: "Exclusive." })
+    })
   ).annotate({ description: "Of usage and its reversal: when it was; within one UTC day." }),
-  description: Schema.String,
+  description: Schema.String.annotate({ description: "For people: whose usage, which grant." }),
   grants: Schema.Array(
     Schema.Struct({
       grantId: GrantId,
@@ -178,7 +189,9 @@ export class UsageGroup extends HttpApiGroup.make("usage")
     HttpApiEndpoint.get("readCosts", "/usage/costs", {
       query: {
         ...window,
-        groupBy: Schema.Literals(costGroupings).pipe(Schema.withDecodingDefaultKey(Effect.succeed("sandbox" as const)))
+        groupBy: Schema.Literals(costGroupings)
+          .annotate({ default: "sandbox", description: "What each cost is of." })
+          .pipe(Schema.withDecodingDefaultKey(Effect.succeed("sandbox" as const)))
       },
       success: Schema.Struct({
         costs: Schema.Array(Cost).annotate({ description: "The most expensive first; days in their order." }),
