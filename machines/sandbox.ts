@@ -137,6 +137,8 @@ export const sandboxMachine = setup({
     suspendRuntime: (_, _params: { readonly generation: number }) => {},
     /** Command: end the runtime and remove the volume, retried until done. Answers VOLUME_GONE. */
     destroyRuntime: () => {},
+    /** Command: post what it has cost and costs from now on, and let its account's wallet know. Answers nothing. */
+    meter: () => {},
     /** Command: everything that lives in this Sandbox learns that it is gone. */
     closeDependents: (_, _params: { readonly code: string; readonly message: string }) => {},
     /** Deadline: replaces an earlier one of the same name. */
@@ -281,8 +283,8 @@ export const sandboxMachine = setup({
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
       tags: ["counted", "inhabited", "alive"],
       meta: { unchanged: ["START"], refuses: late },
-      entry: [{ type: "lookAtUse" }],
-      exit: [{ type: "unschedule", params: { name: "idle" } }],
+      entry: [{ type: "lookAtUse" }, { type: "meter" }],
+      exit: [{ type: "unschedule", params: { name: "idle" } }, { type: "meter" }],
       on: {
         STOP: {
           target: "stopping",
@@ -440,6 +442,7 @@ export const sandboxMachine = setup({
       type: "final",
       description: "Gone. The record, its log and its finished operations stay readable for the retention time.",
       tags: ["removed", "ended"],
+      entry: [{ type: "meter" }],
       meta: {
         unchanged: ["DELETE"],
         refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }

@@ -34,8 +34,10 @@ import { Output } from "./store/Output.ts"
 import { Costs } from "./wallet/Costs.ts"
 import { Ledger } from "./wallet/Ledger.ts"
 import { MoneyGauges } from "./wallet/MoneyGauges.ts"
+import { WalletNudges } from "./wallet/nudges.ts"
 import { Transactions } from "./wallet/Transactions.ts"
 import { UsageReports } from "./wallet/UsageReports.ts"
+import { WalletActors } from "./wallet/WalletActors.ts"
 
 /** Once every kind is registered, whatever waits for its owner is woken. */
 const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.recover))
@@ -49,6 +51,7 @@ export const Atoll = {
       ConsoleLog.layer,
       TelemetrySampler.layer,
       Pruner.layer,
+      WalletNudges.layer,
       recovery
     ).pipe(
       Layer.provideMerge(Layer.merge(PreviewGateway.layer, SshGateway.layer)),
@@ -71,6 +74,7 @@ export const Atoll = {
         Layer.mergeAll(LiveConnections.layer, SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)
       ),
       Layer.provideMerge(SandboxesLive),
+      Layer.provideMerge(WalletActors.layer),
       Layer.provideMerge(ActorHost.layer(options)),
       Layer.provideMerge(
         Layer.mergeAll(

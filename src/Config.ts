@@ -199,6 +199,12 @@ export const settings = {
     { minimum: 1, maximum: 1_000_000 }
   ),
   sandboxesPerAccount: integer("ATOLL_SANDBOXES_PER_ACCOUNT", 20, "Sandboxes of one account, stopped ones included."),
+  creditGraceSeconds: integer(
+    "ATOLL_CREDIT_GRACE_SECONDS",
+    60,
+    "How long the Sandboxes of a prepaid account that has no credit left may go on before they are stopped; their volumes are kept.",
+    { minimum: 0, maximum: 30 * 86_400 }
+  ),
   workspaceStorageBytes: integer(
     "ATOLL_WORKSPACE_STORAGE_BYTES",
     100 * 1024 ** 3,

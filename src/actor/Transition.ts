@@ -1,8 +1,8 @@
 /**
  * The pure part of the host: an event against a snapshot, with nothing done about it yet.
  *
- * The machine gives the next snapshot and actions. Actions named `schedule` and `unschedule` become deadlines, all
- * others become pending commands; only their plain data is kept.
+ * The machine gives the next snapshot and actions. Actions named `schedule` (with the instant null: as `unschedule`) and `unschedule` become
+ * deadlines, all others become pending commands; only their plain data is kept.
  */
 import {
   type AnyActorScope,
@@ -75,19 +75,21 @@ const transition = (machine: AnyStateMachine, snapshot: AnyMachineSnapshot, even
   return [next, actions] as const
 }
 
+const without = (deadlines: Deadlines, name: string): Deadlines => {
+  if (!(name in deadlines)) return deadlines
+  const { [name]: _gone, ...rest } = deadlines
+  return rest
+}
+
 const settle = (actions: ReadonlyArray<PlainAction>, revision: number, deadlines: Deadlines) => {
   const commands: Array<PendingCommand> = []
   let next = deadlines
   for (const action of actions) {
     if (action.type === "schedule") {
-      const { name, at, event } = action.params as { name: string; at: number; event: AnyEvent }
-      next = { ...next, [name]: { at, event } }
+      const { name, at, event } = action.params as { name: string; at: number | null; event: AnyEvent }
+      next = at === null ? without(next, name) : { ...next, [name]: { at, event } }
     } else if (action.type === "unschedule") {
-      const { name } = action.params as { name: string }
-      if (name in next) {
-        const { [name]: _gone, ...rest } = next
-        next = rest
-      }
+      next = without(next, (action.params as { name: string }).name)
     } else {
       commands.push({ key: `${revision}.${commands.length}`, type: action.type, params: action.params ?? null })
     }

@@ -4,6 +4,8 @@
  *
  * Streams that another statement is at are left for the next pass. Deleted Sandboxes go with all that belongs to them.
  *
+ * Deleted Sandboxes go only when all that they have cost is posted.
+ *
  * @source contract-details.md "A deleted Sandbox stays listed and inspectable", "Keys live as long as the thing that they made"
  */
 import { Cause, Clock, Effect, Layer, Schema } from "effect"
@@ -11,6 +13,7 @@ import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { outputRoom } from "../store/OutputRoom.ts"
+import { Ledger } from "../wallet/Ledger.ts"
 import { worker } from "../worker/Worker.ts"
 
 const batch = 1000
@@ -41,6 +44,7 @@ const repeatedly = (statement: Removed): Removed =>
 
 const parts = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  const ledger = yield* Ledger
   const { retentionDays, endedRetentionDays, logBytesPerSandbox } = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const cutoff = BigInt(now - retentionDays * dayMs)
@@ -180,6 +184,17 @@ const parts = Effect.gen(function* () {
   const deletedSandboxes = Effect.gen(function* () {
     let total = 0
     for (const { id } of yield* findDead(deletedCutoff)) {
+      // What it has cost stays in the ledger, and is read from its transitions.
+      const isPosted = yield* ledger.foldSandbox(id).pipe(
+        Effect.map((folded) => folded === null || folded.isClosed),
+        Effect.catchDefect((defect) =>
+          Effect.as(
+            Effect.logWarning(`${id} is past its retention, and what it cost could not be posted`, defect),
+            false
+          )
+        )
+      )
+      if (!isPosted) continue
       total += yield* forgetChunks("sandbox_id = $1", [id])
       total += yield* forgetAll("sandbox_id = $1 and kind <> 'sandbox'", [id])
       yield* sql`delete from outputs where sandbox_id = ${id}`
@@ -229,8 +244,10 @@ export const Pruner = {
       const { pruneIntervalMs } = yield* Settings
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
+      const ledger = yield* Ledger
       const pass = prune().pipe(
         Effect.provideService(SqlClient.SqlClient, sql),
+        Effect.provideService(Ledger, ledger),
         Effect.provideService(Settings, settings),
         Effect.catchCause((cause) => Effect.logWarning("What is past its retention could not all be removed", cause))
       )

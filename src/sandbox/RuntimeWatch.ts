@@ -22,7 +22,7 @@ const Row = Schema.Struct({
   is_busy: Schema.Boolean
 })
 
-/** What an inventory entry calls for, given its Sandbox's row. Commands of a Sandbox that are under way are left to it. */
+/** What an inventory entry calls for, given its Sandbox's row. Commands of a Sandbox that are under way are left to it; `meter` is none of its host's. */
 const remedy = (entry: InventoryEntry, row: typeof Row.Type | undefined): "destroy" | "tell" | null => {
   if (row === undefined) return "destroy"
   if (row.is_busy) return null
@@ -53,7 +53,7 @@ export const RuntimeWatch = {
         Request: Schema.Void,
         Result: Running,
         execute: () => sql`
-          select id, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending <> '[]'::jsonb as is_busy from actors
+          select id, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending @? '$[*] ? (@.type != "meter")' as is_busy from actors
           where kind = 'sandbox' and status = any(${textColumn(aliveStates)}::text[])`
       })
 
@@ -61,7 +61,7 @@ export const RuntimeWatch = {
         Request: Schema.Array(Schema.String),
         Result: Row,
         execute: (ids) => sql`
-          select id, status, pending <> '[]'::jsonb as is_busy from actors where id = any(${textColumn(ids)}::text[])`
+          select id, status, pending @? '$[*] ? (@.type != "meter")' as is_busy from actors where id = any(${textColumn(ids)}::text[])`
       })
 
       const tellDown = (

@@ -7,6 +7,8 @@ import type { ActorDefinition, AnyEvent } from "../actor/ActorDefinition.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
 import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
+import { Ledger } from "../wallet/Ledger.ts"
+import { WalletActors } from "../wallet/WalletActors.ts"
 import { Dependents } from "./Dependents.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 
@@ -50,6 +52,8 @@ export const sandboxDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
   const dependents = yield* Dependents
   const uses = yield* SandboxUse
+  const ledger = yield* Ledger
+  const wallets = yield* WalletActors
   const sql = yield* SqlClient.SqlClient
 
   /** An operation that runs, or is still being ended, keeps its Sandbox awake. */
@@ -137,6 +141,12 @@ export const sandboxDefinition = Effect.gen(function* () {
       }
       case "lookAtUse":
         return lookAtUse(context)
+      case "meter":
+        // One that never ran costs nothing.
+        return ledger.foldSandbox(sandboxId).pipe(
+          Effect.flatMap((folded) => (folded === null ? Effect.void : wallets.changed(folded.accountId))),
+          Effect.as(null)
+        )
       case "closeDependents":
         return Effect.as(
           dependents.close(sandboxId, command.params as { readonly code: string; readonly message: string }),
@@ -153,7 +163,7 @@ export const sandboxDefinition = Effect.gen(function* () {
     machine: sandboxMachine,
     context,
     // Whatever was being done to the runtime is superseded by what shall be done now: the driver's calls may be cut anywhere.
-    lane: (type) => (type === "closeDependents" ? null : "runtime"),
+    lane: (type) => (type === "closeDependents" || type === "meter" ? null : "runtime"),
     interpret: (command, scope) => Effect.suspend(() => interpret(command, scope.state().context))
   }
   return definition

@@ -42,8 +42,14 @@ export class MaintenanceDatabase extends Context.Service<MaintenanceDatabase, Pg
   "atoll/store/MaintenanceDatabase"
 ) {}
 
+/** The one connection on which notifications of other programs come. */
+export class NoticeDatabase extends Context.Service<NoticeDatabase, PgClient.PgClient>()(
+  "atoll/store/NoticeDatabase"
+) {}
+
 const outputConnections = 2
 const maintenanceConnections = 2
+const keepAliveMs = 15_000
 
 /** How long a connection may be silent to a statement while the server answers others. */
 const silenceMaxSeconds = { brief: 15, client: 30, maintenance: Number.POSITIVE_INFINITY }
@@ -165,6 +171,13 @@ const pools = Layer.effectContext(
       startupParameters: {},
       open: sockets.open(silenceMaxSeconds.maintenance)
     })
+    const notices = yield* pool({
+      applicationName: "atoll-notices",
+      connectionsMax: 1,
+      startupParameters: {},
+      // It is silent for days where nothing happens: only the network can tell that nobody is there any more.
+      open: () => sockets.open(silenceMaxSeconds.client)().setKeepAlive(true, keepAliveMs)
+    })
     const watching = yield* pool({
       applicationName: "atoll-watch",
       connectionsMax: 1,
@@ -179,6 +192,7 @@ const pools = Layer.effectContext(
       Context.add(JournalDatabase, journal),
       Context.add(OutputDatabase, output),
       Context.add(MaintenanceDatabase, maintenance),
+      Context.add(NoticeDatabase, notices),
       Context.add(DatabaseWatch, watch)
     )
   })

@@ -8,7 +8,7 @@ import type { SqlClient } from "effect/sql"
 import { textColumn } from "../store/Columns.ts"
 
 /** The channel of the notifications; each carries the account's id. */
-const nudgeChannel = "atoll_wallet"
+export const nudgeChannel = "atoll_wallet"
 
 export const nudgeWallets = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountIds: ReadonlyArray<string>) {
   if (accountIds.length === 0) return

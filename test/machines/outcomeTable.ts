@@ -5,7 +5,9 @@ import type { Reached } from "./walk.ts"
 
 const commandsOf = (verdict: Extract<Verdict, { readonly type: "accepted" }>) => [
   ...verdict.commands.map(({ type }) => type),
-  ...Object.keys(verdict.deadlines).map((name) => `deadline ${name}`)
+  ...Object.keys(verdict.deadlines)
+    .sort()
+    .map((name) => `deadline ${name}`)
 ]
 
 const outcomeOf = (verdict: Verdict) => {

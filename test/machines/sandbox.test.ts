@@ -28,7 +28,7 @@ describe("the Sandbox machine", () => {
     for (const { verdict } of stepsOf("DELETE")) {
       if (verdict.type !== "accepted") continue
       assert.deepStrictEqual(
-        verdict.commands.map(({ type }) => type),
+        verdict.commands.map(({ type }) => type).filter((type) => type !== "meter"),
         ["closeDependents", "destroyRuntime"]
       )
     }
@@ -105,6 +105,21 @@ describe("the Sandbox machine", () => {
       assert.deepStrictEqual(statusReason, says ? event["reason"] : before.statusReason)
     }
     assert.isAbove(overruled, 0)
+  })
+
+  it("is metered whenever it begins or ends to run, and when it is gone", () => {
+    let metered = 0
+    for (const { snapshot, steps } of reached) {
+      for (const { verdict } of steps) {
+        if (verdict.type !== "accepted") continue
+        const [from, to] = [snapshot.value, verdict.snapshot.value]
+        const isWanted = (from === "running") !== (to === "running") || (to === "deleted" && from !== "deleted")
+        const times = verdict.commands.filter(({ type }) => type === "meter").length
+        assert.strictEqual(times, isWanted ? 1 : 0, `${from} ${to}`)
+        metered += times
+      }
+    }
+    assert.isAbove(metered, 0)
   })
 
   it("waits with a deadline for every boot, while it runs at most for its idleness, and for nothing else", () => {

@@ -4,6 +4,7 @@ import { SqlClient } from "effect/sql"
 import { newOperationId } from "../../src/identifier/newId.ts"
 import { prune } from "../../src/retention/Pruner.ts"
 import { Output } from "../../src/store/Output.ts"
+import { Ledger } from "../../src/wallet/Ledger.ts"
 import { fillColumns } from "../support/derivedColumns.ts"
 import { rowsRead, settle } from "../support/rowsRead.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -25,6 +26,7 @@ interface Thing {
 /** With its first transition and its key. */
 const insert = Effect.fnUntraced(function* (id: string, { kind, value, sandboxId, context, pending }: Thing) {
   const sql = yield* SqlClient.SqlClient
+  yield* sql`insert into accounts (id, name, created_at) values ('acc', 'acc', 0) on conflict do nothing`
   yield* sql`
     insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, pending, created_at)
     values (${id}, ${kind ?? "operation"}, 'acc', ${sandboxId ?? "sbx_alive"}, 1, 1, '{}'::jsonb,
@@ -66,9 +68,12 @@ const write = (ownerId: string, at: number) =>
     ])
   )
 
-layer(Output.layer.pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDatabase.layer)), {
-  excludeTestServices: true
-})("the pruner", (it) => {
+layer(
+  Layer.merge(Output.layer, Ledger.layer).pipe(Layer.provide(testSettings()), Layer.provideMerge(TestDatabase.layer)),
+  {
+    excludeTestServices: true
+  }
+)("the pruner", (it) => {
   it.effect("forgets what ended long ago in a Sandbox that lives on, with its output, its log and its key", () =>
     Effect.gen(function* () {
       const now = Date.now()

@@ -84,6 +84,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
       yield* Effect.gen(function* () {
         const { accountId, id, events, get } = yield* runningSandbox
         yield* untilStatus(accountId, id, "sleeping")
+        // Before that it would not sleep on if it were used.
+        yield* Effect.repeat(
+          Effect.sync(() => world.machines.get(id)?.state),
+          { until: (state) => state === "suspended" }
+        )
         const broke = { requestId: "req_test", exhaustedAt: Date.now() }
         const operations = yield* Operations
         const sandboxes = yield* Sandboxes

@@ -1,0 +1,54 @@
+/** The wallets of all accounts as actors. One is made when something that costs first happens in its account. */
+import { Clock, Context, Effect, Layer } from "effect"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { walletDefinition } from "./WalletDefinition.ts"
+
+const cause = "wallet"
+
+/** @param accountId `acc_…` */
+const walletIdOf = (accountId: string): string => `wal_${accountId.slice("acc_".length)}`
+
+export class WalletActors extends Context.Service<
+  WalletActors,
+  {
+    /** Returns when it is stored that the account's wallet has to ask the ledger again. */
+    readonly changed: (accountId: string) => Effect.Effect<void>
+  }
+>()("atoll/wallet/WalletActors") {
+  static readonly layer = Layer.effect(
+    WalletActors,
+    Effect.gen(function* () {
+      const host = yield* ActorHost
+      yield* host.register(yield* walletDefinition)
+
+      const tell = (accountId: string) => host.send("wallet", walletIdOf(accountId), { type: "CHANGED" }, { cause })
+
+      /** A new one asks by itself. False: somebody else has just made it. */
+      const make = Effect.fnUntraced(function* (accountId: string) {
+        return yield* host.create("wallet", {
+          id: walletIdOf(accountId),
+          accountId,
+          // It lives in none.
+          sandboxId: "",
+          input: { accountId, at: yield* Clock.currentTimeMillis },
+          payload: null,
+          cause,
+          requestId: null,
+          idempotency: null
+        })
+      })
+
+      return WalletActors.of({
+        changed: Effect.fn("WalletActors.changed")((accountId) =>
+          tell(accountId).pipe(
+            Effect.catchTag("ActorNotFound", () =>
+              Effect.flatMap(make(accountId), (isNew) => (isNew ? Effect.void : tell(accountId)))
+            ),
+            Effect.orDie,
+            Effect.asVoid
+          )
+        )
+      })
+    })
+  )
+}

@@ -1,0 +1,71 @@
+/**
+ * Hears of changes to accounts' money by other programs (the operator's command line), and tells their wallets: from the rows that `nudge.ts`
+ * leaves, which are read at the start and at each notification. One is forgotten only once its wallet has stored that it heard.
+ *
+ * Every process listens; a wallet that is told twice asks once.
+ */
+import { Effect, Layer, Queue } from "effect"
+import { SqlClient } from "effect/sql"
+import { NoticeDatabase } from "../store/Database.ts"
+import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { worker } from "../worker/Worker.ts"
+import { nudgeChannel } from "./nudge.ts"
+import { WalletActors } from "./WalletActors.ts"
+
+const batch = 256
+const toldAtOnce = 8
+/** One that could not be told is told again, also if nobody else is heard of. */
+const againAfterMs = 5_000
+
+interface Nudge {
+  readonly account_id: string
+  readonly token: string
+}
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const notices = yield* NoticeDatabase
+  const watch = yield* DatabaseWatch
+  const wallets = yield* WalletActors
+
+  /** Whether it was told. */
+  const tell = ({ account_id, token }: Nudge) =>
+    wallets.changed(account_id).pipe(
+      // Whoever nudged meanwhile has left another token.
+      Effect.andThen(sql`delete from wallet_nudges where account_id = ${account_id} and token = ${token}`),
+      Effect.as(true),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logWarning(`The wallet of ${account_id} was not told of a change, and will be`, cause), false)
+      )
+    )
+
+  /** All that are there. Fails only with what the database does. */
+  const tellAll = Effect.gen(function* () {
+    let after = ""
+    let isAllTold = true
+    while (true) {
+      const found = yield* sql<Nudge>`
+        select account_id, token from wallet_nudges where account_id > ${after} order by account_id limit ${batch}`
+      const told = yield* Effect.forEach(found, tell, { concurrency: toldAtOnce })
+      if (told.includes(false)) isAllTold = false
+      if (found.length < batch) return isAllTold
+      after = found.at(-1)!.account_id
+    }
+  })
+
+  // Listened first, read afterwards: nothing is told in between that is not seen.
+  const listen = Effect.gen(function* () {
+    const told = yield* notices.listen(nudgeChannel)
+    while (true) {
+      const isAllTold = yield* tellAll
+      const next = Queue.take(told)
+      yield* isAllTold ? next : Effect.timeoutOption(next, againAfterMs)
+      // Each one says only that there is something to read.
+      if (Queue.sizeUnsafe(told) > 0) yield* Queue.takeBetween(told, 1, Number.POSITIVE_INFINITY)
+    }
+  })
+  // A connection that broke is made again, and what was not heard meanwhile is read.
+  yield* worker("wallet nudges", watch.untilServed(Effect.scoped(listen)))
+})
+
+export const WalletNudges = { layer: Layer.effectDiscard(make) }
