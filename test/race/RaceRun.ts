@@ -10,6 +10,8 @@ import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { logFaults } from "../support/ActorLogs.ts"
+import { storedBooks, storedLogs } from "../wallet/storedBooks.ts"
+import { check } from "../wallet/Witness.ts"
 import { GatedRuntime } from "./GatedRuntime.ts"
 import { Gates } from "./Gates.ts"
 import { ManualClock } from "./ManualClock.ts"
@@ -515,7 +517,8 @@ export class RaceRun {
     while (true) {
       await this.#stillness.reached()
       await this.#check(what)
-      const reasons = isDone()
+      const wallets = await this.#query(unsettledWallets)
+      const reasons = [...isDone(), ...wallets.map(({ status }) => `the wallet (${status}) is not done`)]
       if (reasons.length === 0) return
       if (this.#clock.currentTimeMillisUnsafe() >= end) throw new Error(`${what}, but: ${reasons.join("; ")}`)
       await this.#advance(3000)
@@ -553,6 +556,7 @@ export class RaceRun {
     await this.#settle("late boots were finished", () =>
       [...this.#world.machines.keys(), ...this.#world.volumes].map((id) => `the host still has ${id}`)
     )
+    await this.#checkMoney()
     for (const fault of await this.#query(logFaults)) this.#witness.fault(fault)
     for (const { request_id, times } of await this.#query(keyedStarts)) {
       if (times > 1) this.#witness.fault(`the start key ${request_id} booted ${times} times`)
@@ -562,6 +566,22 @@ export class RaceRun {
       if (!logged.has(told)) this.#witness.fault(`a client was told ${told}, which never was`)
     }
     this.#raise("the end")
+  }
+
+  /** Every Sandbox's meter is closed, and what left the wallet is what its log says. */
+  async #checkMoney() {
+    const { books, logs } = await this.#query(money)
+    for (const [id, { log }] of logs) {
+      const meter = books.meters.find(({ sandboxId }) => sandboxId === id)
+      if (meter?.closedAt !== log.at(-1)!.at || meter.revision !== log.at(-1)!.revision) {
+        this.#witness.fault(`the meter of ${id} stands at revision ${meter?.revision} of ${log.length}`)
+      }
+    }
+    try {
+      check(books, logs, this.#clock.currentTimeMillisUnsafe())
+    } catch (error) {
+      this.#witness.fault(`the ledger: ${(error as Error).message}`)
+    }
   }
 
   /** A completed operation has all its output, byte by byte, and says so. */
@@ -607,6 +627,8 @@ const expectedErrors: Record<ClientStep["type"], ReadonlyArray<string>> = {
 
 const clear = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
+  yield* sql`truncate meters, segments, wallets, ledger_entries, allocations, wallet_nudges`
+  yield* sql`update heartbeat set at = 0`
   yield* sql`truncate actors, transitions, idempotency_keys, outputs, output_chunks, output_totals, executions, accounts, workspaces, api_keys cascade`
   yield* sql`insert into accounts (id, name, created_at) values (${accountId}, 'race', 0)`
   for (const id of workspaces)
@@ -629,7 +651,20 @@ const actorRows = Effect.flatMap(
   }>`
     select id, kind, status, revision::int4 as revision, sandbox_id, jsonb_array_length(pending) as pending,
            due_at::float8 as due_at, snapshot -> 'context' as context, payload ->> 'cwd' as cwd, payload -> 'argv' as argv
-    from actors order by created_at, id`
+    from actors where kind <> 'wallet' order by created_at, id`
+)
+
+const unsettledWallets = Effect.flatMap(
+  SqlClient.SqlClient,
+  (sql) => sql<{ readonly status: string }>`
+    select status from actors
+    where kind = 'wallet' and (pending <> '[]'::jsonb or (snapshot -> 'context' ->> 'isReckoning')::bool
+      or (snapshot -> 'context' ->> 'isStale')::bool)`
+)
+
+/** What the ledger says of the account beside what its Sandboxes' logs say. */
+const money = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.all({ books: storedBooks(sql, accountId), logs: storedLogs(sql) })
 )
 
 /** A start with a key names it as its request. */

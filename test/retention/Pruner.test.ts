@@ -179,7 +179,7 @@ layer(
       yield* write(due, 1)
       const tables = ["actors", "outputs", "output_chunks", "executions", "telemetry_samples", "idempotency_keys"]
       yield* Effect.forEach(tables, settle)
-      const reading = tables.reduce<Effect.Effect<Record<string, Read>, unknown, SqlClient.SqlClient>>(
+      const reading = tables.reduce<Effect.Effect<Record<string, Read>, unknown, SqlClient.SqlClient | Ledger>>(
         (inner, table) => Effect.map(rowsRead(table, inner), ({ result, ...read }) => ({ ...result, [table]: read })),
         Effect.as(prune().pipe(Effect.provide(settings)), {})
       )

@@ -7,9 +7,11 @@ import { encodeCommit, encodeInsert } from "../../src/store/JournalEncoding.ts"
 import type { ActorCommit, ActorInsert, StoredSnapshot } from "../../src/store/JournalRecord.ts"
 import { insertActors, updateActors } from "../../src/store/JournalStatements.ts"
 import { machineSources } from "../machines/MachineSource.ts"
-import { walk } from "../machines/walk.ts"
+import { isEnd, walk } from "../machines/walk.ts"
 import { columnFaults } from "../support/derivedColumns.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
+
+const changesMax = 5000
 
 interface Change {
   readonly id: string
@@ -104,13 +106,16 @@ layer(TestDatabase.layer, { excludeTestServices: true })("derived columns", (it)
             })
           }
         }
-        const changes = [...steps.values()]
+        // Each so many of them where there are very many.
+        const stride = Math.ceil(steps.size / changesMax)
+        const changes = [...steps.values()].filter((_, index) => index % stride === 0)
         assert.isNotEmpty(changes)
         yield* insert(changes)
         assert.deepStrictEqual(yield* columnFaults, [])
         assert.strictEqual((yield* commit(changes)).size, changes.length)
         assert.deepStrictEqual(yield* columnFaults, [])
         // What ends says so: columns that were always null would agree with anything that has no end.
+        if (![...walk(source).values()].some(({ snapshot }) => isEnd(snapshot))) return
         const sql = yield* SqlClient.SqlClient
         const [ended] =
           yield* sql`select 1 from actors where kind = ${source.machine.id} and ended_at is not null limit 1`

@@ -5,21 +5,17 @@
 import assert from "node:assert/strict"
 import { Cause, Clock, Context, Effect, Exit, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Allocation, Entry } from "../../src/wallet/Allocation.ts"
-import type { FoldedTransition, MeteredSandbox, Segment } from "../../src/wallet/Fold.ts"
+import type { FoldedTransition, MeteredSandbox } from "../../src/wallet/Fold.ts"
 import { Ledger } from "../../src/wallet/Ledger.ts"
-import { readAllGrants, readCards, readMeters } from "../../src/wallet/LedgerReads.ts"
 import { ShiftedClock } from "../support/ShiftedClock.ts"
 import { Crash, type CrashPlan, crashingClient } from "./crashingClient.ts"
 import type { LedgerUnderTest } from "./MoneyRun.ts"
+import { storedBooks } from "./storedBooks.ts"
 
 const ledgerOn = (sql: SqlClient.SqlClient) =>
   Effect.map(Layer.build(Ledger.layer.pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, sql)))), (context) =>
     Context.get(context, Ledger)
   )
-
-const numbers = <A extends Record<string, unknown>>(row: A, names: ReadonlyArray<keyof A>) =>
-  Object.fromEntries(names.map((name) => [name, row[name] === null ? null : Number(row[name])]))
 
 type Run = <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
 
@@ -125,7 +121,7 @@ export class PostgresLedger implements LedgerUnderTest {
     return row!.at === null ? null : Number(row!.at)
   }
 
-  books: LedgerUnderTest["books"] = () => this.#run(this.#books)
+  books: LedgerUnderTest["books"] = () => this.#run(storedBooks(this.#sql, this.#accountId))
 
   /** Half done by a process that ends, and nothing of it is kept. */
   async #cut<A, E>(ask: (ledger: Ledger["Service"]) => Effect.Effect<A, E>): Promise<void> {
@@ -146,62 +142,5 @@ export class PostgresLedger implements LedgerUnderTest {
     await this.#cut(ask)
     await this.#run(Effect.all([ask(this.#ledger), ask(this.#ledger)], { concurrency: "unbounded" }))
     await this.#run(ask(this.#ledger))
-  }
-
-  get #books() {
-    const sql = this.#sql
-    const accountId = this.#accountId
-    return Effect.gen(function* () {
-      const [wallet] = yield* sql<{ balance_micro_usd: bigint; debt_micro_usd: bigint; entries: bigint }>`
-        select * from wallets where account_id = ${accountId}`
-      const ids = yield* sql<{ sandbox_id: string }>`select sandbox_id from meters order by sandbox_id`
-      const meters = yield* readMeters(
-        sql,
-        ids.map((row) => row.sandbox_id)
-      )
-      const segments = yield* sql<Record<string, unknown>>`
-        select sandbox_id as "sandboxId", number, from_at as "from", to_at as "to", sign, takes_back as "takesBack", is_running as "isRunning",
-               has_volume as "hasVolume", vcpu_sum::text, memory_sum::text, volume_sum::text, vcpu_rate::text, memory_rate::text, volume_rate::text,
-               vcpu_micro_usd, memory_micro_usd, volume_micro_usd
-        from segments order by sandbox_id, number`
-      const entries = yield* sql<Record<string, unknown>>`
-        select id, number, at, kind, micro_usd as "microUsd", balance_micro_usd as "balanceMicroUsd", sandbox_id as "sandboxId", segment,
-               period_from, period_to, description, grant_id as "grantId", reverses_id as "reversesId"
-        from ledger_entries where account_id = ${accountId} order by number`
-      const allocations = yield* sql<Record<string, unknown>>`
-        select a.entry_id as "entryId", a.number, a.grant_id as "grantId", a.micro_usd as "microUsd", a.spent_by as "spentBy"
-        from allocations a join ledger_entries e on e.id = a.entry_id order by e.number, a.number`
-      return {
-        wallet: {
-          accountId,
-          balanceMicroUsd: wallet?.balance_micro_usd ?? 0n,
-          debtMicroUsd: wallet?.debt_micro_usd ?? 0n,
-          entries: wallet?.entries ?? 0n
-        },
-        cards: yield* readCards(sql),
-        meters: [...meters.values()].toSorted((a, b) => (a.sandboxId < b.sandboxId ? -1 : 1)),
-        segments: segments.map((row) => {
-          const { sandboxId, sign, isRunning, hasVolume } = row as unknown as Segment
-          const amounts = (what: string) => ({
-            vcpu: BigInt(row[`vcpu_${what}`] as string),
-            memory: BigInt(row[`memory_${what}`] as string),
-            volume: BigInt(row[`volume_${what}`] as string)
-          })
-          const instants = numbers(row, ["number", "from", "to", "takesBack"]) as Pick<
-            Segment,
-            "number" | "from" | "to" | "takesBack"
-          >
-          const exact = { sums: amounts("sum"), rates: amounts("rate"), cost: amounts("micro_usd") }
-          return { sandboxId, sign, isRunning, hasVolume, ...instants, ...exact }
-        }),
-        grants: yield* readAllGrants(sql, accountId),
-        entries: entries.map(({ period_from, period_to, ...entry }) => ({
-          ...(entry as unknown as Entry),
-          at: Number(entry["at"]),
-          period: period_from === null ? null : { from: Number(period_from), to: Number(period_to) }
-        })),
-        allocations: allocations as unknown as ReadonlyArray<Allocation>
-      }
-    })
   }
 }

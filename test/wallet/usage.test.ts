@@ -8,6 +8,7 @@ import { newId, newOperationId } from "../../src/identifier/newId.ts"
 import { ExecutionLog } from "../../src/operation/ExecutionLog.ts"
 import { prune } from "../../src/retention/Pruner.ts"
 import { migrate, migrations } from "../../src/store/Migrations.ts"
+import { Ledger } from "../../src/wallet/Ledger.ts"
 import { UsageReports } from "../../src/wallet/UsageReports.ts"
 import { fillColumns } from "../support/derivedColumns.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -43,6 +44,7 @@ const newSandbox = Effect.fnUntraced(function* (
 ) {
   const sql = yield* SqlClient.SqlClient
   const id = newId("sbx_")
+  yield* sql`insert into accounts (id, name, created_at) values (${accountId}, ${accountId}, 0) on conflict do nothing`
   yield* sql`
     insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
     values (${id}, 'sandbox', ${accountId}, ${id}, 1, 1, '{}'::jsonb, ${JSON.stringify({ value: status, context: { deletedAt } })}::jsonb, 1)`
@@ -96,7 +98,11 @@ const left = Effect.fnUntraced(function* (accountId: string) {
   return row!
 })
 
-const reports = UsageReports.layer.pipe(Layer.provide(ExecutionLog.layer), Layer.provide(testSettings()))
+const reports = UsageReports.layer.pipe(
+  Layer.provide(ExecutionLog.layer),
+  Layer.provideMerge(Ledger.layer),
+  Layer.provide(testSettings())
+)
 
 layer(reports.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("usage", (it) => {
   it.effect("CPU time is the growth of each boot's counter, where it was measured, in any window", () =>

@@ -1,0 +1,298 @@
+/** The wallet's actor in the running service: exhaustion at its instant, the grace, suspension, nudges, and what all of it leaves alone. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { WalletContext } from "../../machines/wallet.ts"
+import { Accounts } from "../../src/account/Accounts.ts"
+import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
+import { Operations } from "../../src/operation/Operations.ts"
+import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { Journal } from "../../src/store/Journal.ts"
+import { Ledger } from "../../src/wallet/Ledger.ts"
+import { logFaults } from "../support/ActorLogs.ts"
+import { rowsRead, settle } from "../support/rowsRead.ts"
+import { newAccount, testAtoll } from "../support/TestAtoll.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { command, createIn, request, untilStatus } from "../support/TestSandboxes.ts"
+
+const noGrace = { ATOLL_CREDIT_GRACE_SECONDS: "0" }
+
+const prepaid = Effect.gen(function* () {
+  const account = yield* newAccount
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`update accounts set billing = 'prepaid', exhausted_at = 0 where id = ${account.accountId}`
+  return account
+})
+
+const grant = (accountId: string, microUsd: number) =>
+  Effect.flatMap(Ledger, (ledger) =>
+    ledger.grant({ accountId, kind: "purchase", microUsd: BigInt(microUsd), expiresAt: null, description: "test" })
+  )
+
+interface Row {
+  readonly status: string
+  readonly context: WalletContext
+  readonly pending: number
+  readonly due_at: number | null
+}
+
+const walletOf = (accountId: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<Row>`
+      select status, snapshot -> 'context' as context, jsonb_array_length(pending) as pending, due_at::float8 as due_at
+      from actors where kind = 'wallet' and account_id = ${accountId}`
+  ).pipe(
+    Effect.orDie,
+    Effect.map(([row]) => row ?? null)
+  )
+
+const untilWallet = (accountId: string, holds: (row: Row) => boolean) =>
+  Effect.repeat(Effect.delay(walletOf(accountId), 5), { until: (row) => row !== null && holds(row) }).pipe(
+    Effect.map((row) => row!),
+    Effect.timeout(10_000)
+  )
+
+const isAtRest = ({ context, pending }: Row) => !context.isReckoning && !context.isStale && pending === 0
+
+/** Soon: rows and logs are read one after the other, and the wallet may be going on. */
+const soundLogs = Effect.repeat(Effect.delay(logFaults, 20), { until: (faults) => faults.length === 0 }).pipe(
+  Effect.timeout(5000)
+)
+
+/** When its run began and ended, by its log. */
+const runOf = (sandboxId: string) =>
+  Effect.flatMap(
+    SqlClient.SqlClient,
+    (sql) => sql<{ readonly at: number; readonly to_state: string }>`
+      select at::float8 as at, to_state from transitions
+      where actor_id = ${sandboxId} and to_state is distinct from from_state order by revision`
+  ).pipe(
+    Effect.map((log) => ({
+      began: log.find(({ to_state }) => to_state === "running")!.at,
+      ended: log.find(({ to_state }) => to_state === "stopping")?.at ?? null
+    }))
+  )
+
+/** 64 vCPUs and 2 GiB cost 905 micro-USD a second, and 4 GiB of volume next to nothing. */
+const dear = { ATOLL_SANDBOX_VCPUS: "64", ATOLL_SANDBOX_MEMORY_BYTES: String(2 * 1024 ** 3) }
+const microUsdPerMs = 0.90512
+
+const running = Effect.fnUntraced(function* (microUsd: number) {
+  const account = yield* prepaid
+  const { accountId } = account
+  yield* grant(accountId, microUsd)
+  const { id } = (yield* createIn(account)).sandbox
+  yield* untilStatus(accountId, id, "running")
+  const { context } = yield* untilWallet(accountId, (row) => row.context.burnMicroUsdPerHour > 0 && isAtRest(row))
+  return { accountId, id, exhaustedAt: context.exhaustedAt! }
+})
+
+const sleepUntil = (at: number) => Effect.suspend(() => Effect.sleep(Math.max(0, at - Date.now())))
+
+const get = (accountId: string, id: string) => Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.get(accountId, id))
+const start = (accountId: string, id: string) =>
+  Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.start(accountId, id, { ...request, idempotencyKey: null }))
+
+layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
+  it.effect(
+    "stops what runs when its credit ends, to the second and not before; a top-up starts nothing by itself",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* SimulatedWorld.make
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const { accountId, id, exhaustedAt } = yield* running(1500)
+          const low = (yield* walletOf(accountId))!
+          assert.deepStrictEqual([low.status, low.due_at], ["low", low.context.nextAt])
+          const stopped = yield* untilStatus(accountId, id, "stopped")
+          assert.strictEqual(stopped.statusReason?.code, "CREDIT_EXHAUSTED")
+          assert.isTrue(world.volumes.has(id))
+          const { began, ended } = yield* runOf(id)
+          assert.isAtMost(Math.abs(exhaustedAt - began - 1500 / microUsdPerMs), 5)
+          assert.isAtLeast(ended!, exhaustedAt)
+          assert.isAtMost(ended!, exhaustedAt + 1000)
+          yield* untilWallet(accountId, (row) => row.status === "exhausted" && isAtRest(row))
+          const [stored] = yield* sql<{ readonly at: number }>`
+          select exhausted_at::float8 as at from accounts where id = ${accountId}`
+          assert.strictEqual(stored!.at, exhaustedAt)
+          yield* grant(accountId, 1_000_000_000)
+          yield* untilWallet(accountId, (row) => row.status === "funded" && isAtRest(row))
+          assert.strictEqual((yield* get(accountId, id)).status, "stopped")
+          const again = yield* start(accountId, id)
+          assert.deepStrictEqual([again.status, again.statusReason], ["running", null])
+          yield* soundLogs
+        }).pipe(Effect.provide(testAtoll(world, { ...noGrace, ...dear })))
+      })
+  )
+
+  it.effect(
+    "lets what runs go on for the grace time, counted from the instant itself; a top-up in it takes the stop back",
+    () =>
+      Effect.gen(function* () {
+        const world = yield* SimulatedWorld.make
+        yield* Effect.gen(function* () {
+          const saved = yield* running(300)
+          const left = yield* running(300)
+          const { context } = yield* untilWallet(saved.accountId, (row) => row.status === "exhausted" && isAtRest(row))
+          assert.strictEqual(context.stopAt, saved.exhaustedAt + 1000)
+          assert.strictEqual((yield* get(saved.accountId, saved.id)).status, "running")
+          yield* grant(saved.accountId, 1_000_000_000)
+          const funded = yield* untilWallet(saved.accountId, (row) => row.status === "funded" && isAtRest(row))
+          assert.isNull(funded.context.stopAt)
+          yield* untilStatus(left.accountId, left.id, "stopped")
+          const { ended } = yield* runOf(left.id)
+          assert.isAtLeast(ended!, left.exhaustedAt + 1000)
+          assert.isAtMost(ended!, left.exhaustedAt + 2000)
+          assert.strictEqual((yield* get(saved.accountId, saved.id)).status, "running")
+        }).pipe(Effect.provide(testAtoll(world, { ...dear, ATOLL_CREDIT_GRACE_SECONDS: "1" })))
+      })
+  )
+
+  it.effect("a top-up that races the end either saves what runs or comes after its stop", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const race = Effect.fnUntraced(function* (aheadMs: number) {
+          const { accountId, id, exhaustedAt } = yield* running(500)
+          yield* sleepUntil(exhaustedAt - aheadMs)
+          yield* grant(accountId, 1_000_000_000)
+          const toppedUpAt = Date.now()
+          yield* untilWallet(accountId, (row) => row.status === "funded" && isAtRest(row))
+          yield* Effect.sleep(200)
+          const { status } = yield* get(accountId, id)
+          const { ended } = yield* runOf(id)
+          if (ended !== null) assert.isAtMost(ended, toppedUpAt + 50)
+          else assert.strictEqual(status, "running")
+          return status
+        })
+        const seen = yield* Effect.forEach([30, 8, 4, 2, 0, -2, -60], race, { concurrency: 4 })
+        assert.strictEqual(seen[0], "running")
+      }).pipe(Effect.provide(testAtoll(world, { ...noGrace, ...dear })))
+    })
+  )
+
+  it.effect("keeps to the instant over a restart, and stops at once what a service that was down could not", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const settings = { ...noGrace, ...dear }
+      const [down, over] = yield* Effect.all([running(300), running(2700)]).pipe(
+        Effect.provide(testAtoll(world, settings))
+      )
+      yield* sleepUntil(down!.exhaustedAt + 300)
+      const startedAt = Date.now()
+      assert.isBelow(startedAt, over!.exhaustedAt)
+      yield* Effect.gen(function* () {
+        yield* untilStatus(down!.accountId, down!.id, "stopped")
+        assert.isAtLeast((yield* runOf(down!.id)).ended!, startedAt)
+        assert.strictEqual((yield* get(over!.accountId, over!.id)).status, "running")
+        yield* untilStatus(over!.accountId, over!.id, "stopped")
+        const { ended } = yield* runOf(over!.id)
+        assert.isAtLeast(ended!, over!.exhaustedAt)
+        assert.isAtMost(ended!, over!.exhaustedAt + 1000)
+      }).pipe(Effect.provide(testAtoll(world, settings)))
+    })
+  )
+
+  it.effect("stops again what comes up although nothing is left", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const { accountId, id } = yield* running(100)
+        yield* untilStatus(accountId, id, "stopped")
+        // Its request was let in before.
+        for (let times = 2; times <= 4; times++) {
+          yield* start(accountId, id)
+          const stopped = yield* untilStatus(accountId, id, "stopped").pipe(
+            Effect.repeat({ until: ({ generation }) => generation === times })
+          )
+          assert.strictEqual(stopped.statusReason?.code, "CREDIT_EXHAUSTED")
+        }
+        yield* untilWallet(accountId, isAtRest)
+        yield* soundLogs
+      }).pipe(Effect.provide(testAtoll(world, { ...noGrace, ...dear })))
+    })
+  )
+
+  it.effect("of a suspended account stops every Sandbox, says why, and loses nothing", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const accounts = yield* Accounts
+        const operations = yield* Operations
+        const account = yield* newAccount
+        const { accountId } = account
+        const ids: Array<string> = []
+        for (let index = 0; index < 20; index++) ids.push((yield* createIn(account, `k${index}`)).sandbox.id)
+        yield* Effect.forEach(ids, (id) => untilStatus(accountId, id, "running"))
+        const operation = yield* operations.start(accountId, ids[0]!, {
+          ...request,
+          idempotencyKey: "op",
+          fingerprint: "f",
+          request: { ...command, argv: ["hang"], timeoutSeconds: null }
+        })
+        yield* accounts.suspend(accountId)
+        for (const id of ids) {
+          const { statusReason } = yield* untilStatus(accountId, id, "stopped")
+          assert.strictEqual(statusReason?.code, "ACCOUNT_SUSPENDED")
+          assert.isTrue(world.volumes.has(id))
+        }
+        const { status, reason } = yield* operations.get(accountId, ids[0]!, operation.id)
+        assert.strictEqual(status, "failed")
+        assert.include(["ACCOUNT_SUSPENDED", "SANDBOX_STOPPED"], reason?.code)
+        yield* accounts.resume(accountId)
+        yield* untilWallet(accountId, (row) => row.context.suspendedAt === null && isAtRest(row))
+        assert.strictEqual((yield* start(accountId, ids[0]!)).status, "running")
+        yield* untilWallet(accountId, isAtRest)
+        assert.strictEqual((yield* get(accountId, ids[0]!)).status, "running")
+      }).pipe(Effect.provide(Accounts.layer), Effect.provide(testAtoll(world)))
+    })
+  )
+
+  it.effect("hears of what another program did: while the service was down, and after its connection broke", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const sql = yield* SqlClient.SqlClient
+      const { accountId } = yield* prepaid
+      const nudges = Effect.map(sql`select 1 from wallet_nudges`, (rows) => rows.length)
+      yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
+      assert.strictEqual(yield* nudges, 1)
+      yield* Effect.gen(function* () {
+        yield* untilWallet(accountId, (row) => row.status === "funded")
+        yield* Effect.repeat(nudges, { until: (left) => left === 0 })
+        const listeners = sql<{ readonly pid: number }>`
+          select pid from pg_stat_activity where application_name = 'atoll-notices' and datname = current_database()`
+        const [before] = yield* listeners
+        yield* sql`select pg_terminate_backend(${before!.pid}::int4)`
+        yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
+        yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 2_000_000)
+        yield* Effect.repeat(nudges, { until: (left) => left === 0 })
+        yield* Effect.repeat(listeners, { until: ([now]) => now !== undefined && now.pid !== before!.pid })
+        yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
+        yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 3_000_000)
+      }).pipe(Effect.provide(testAtoll(world)))
+    })
+  )
+
+  it.effect("of an account at rest waits for nothing: ten thousand of them are not read", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const journal = yield* Journal
+        const { accountId } = yield* prepaid
+        yield* grant(accountId, 1_000_000)
+        const atRest = yield* untilWallet(accountId, (row) => row.status === "funded" && isAtRest(row))
+        assert.isNull(atRest.due_at)
+        yield* sql`
+          insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, pending, deadlines, due_at, created_at)
+          select 'wal_rest' || n, kind, 'acc_rest' || n, sandbox_id, machine_version, revision, input, snapshot, pending, deadlines, due_at, created_at
+          from actors, generate_series(1, 10000) n where kind = 'wallet' and account_id = ${accountId}`
+        yield* settle("actors")
+        const { rows, blocks } = yield* rowsRead("actors", journal.waiting(Date.now() + 60_000))
+        assert.isBelow(rows, 100)
+        assert.isBelow(blocks, 100)
+      }).pipe(Effect.provide(Journal.layer), Effect.provide(testAtoll(world)))
+    })
+  )
+})
