@@ -5,8 +5,9 @@
  * A beat is one row of the database, written every few seconds while a Sandbox runs. A gap between two beats is over only once the machines
  * were compared with the Sandboxes: what is found dead until then may have died at any time in it.
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { Int8 } from "../store/Columns.ts"
 import { isTransient } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { worker } from "../worker/Worker.ts"
@@ -42,12 +43,18 @@ export class Heartbeat extends Context.Service<
         ticks: Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
       })
 
-      const [stored] = yield* sql<{ readonly at: bigint }>`select at from heartbeat`.pipe(
+      const findStored = SqlSchema.findOneOption({
+        Request: Schema.Void,
+        Result: Schema.Struct({ at: Int8 }),
+        execute: () => sql`select at from heartbeat`
+      })
+      const stored = yield* findStored().pipe(
+        Effect.catchTag("SchemaError", Effect.die),
         watch.untilServed,
         Effect.orDie
       )
       let last = instant()
-      const before = Number(stored?.at ?? 0n)
+      const before = Option.match(stored, { onNone: () => 0, onSome: ({ at }) => at })
       let gap: Gap | null = { from: before === 0 ? null : before, until: last.at }
 
       const listen = () => {
