@@ -29,6 +29,7 @@ import auditFields from "./migrations/0031_audit_fields.ts"
 import keyExpiry from "./migrations/0032_key_expiry.ts"
 import heartbeat from "./migrations/0033_heartbeat.ts"
 import usageHours from "./migrations/0034_usage_hours.ts"
+import firstWallets from "./migrations/0036_first_wallets.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -52,7 +53,8 @@ export const migrations: MigrationRecord = {
   "0031_audit_fields": auditFields,
   "0032_key_expiry": keyExpiry,
   "0033_heartbeat": heartbeat,
-  "0034_usage_hours": usageHours
+  "0034_usage_hours": usageHours,
+  "0036_first_wallets": firstWallets
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -64,10 +64,10 @@ export const walletDefinition = Effect.gen(function* () {
         and revision in (select revision from transitions where actor_id = ${walletId} order by revision limit ${forgetBatch})
         and revision < (select revision from actors where id = ${walletId})`.pipe(Effect.orDie)
 
-  /** At an instant that it was told of, whatever is due is posted; else reading will do. */
-  const reckon = Effect.fnUntraced(function* (walletId: string, { accountId, nextAt }: WalletContext) {
+  /** At first, and at an instant that it was told of, whatever is due is posted; else reading will do. */
+  const reckon = Effect.fnUntraced(function* (walletId: string, { accountId, nextAt, reckonedAt }: WalletContext) {
     const now = yield* Clock.currentTimeMillis
-    const isDue = nextAt !== null && now >= nextAt
+    const isDue = reckonedAt === null || (nextAt !== null && now >= nextAt)
     const reckoning = yield* isDue ? ledger.settle(accountId) : ledger.reckon(accountId)
     yield* forgetOldEntries(walletId, now)
     return figuresOf(reckoning)

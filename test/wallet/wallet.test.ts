@@ -8,6 +8,7 @@ import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import firstWallets from "../../src/store/migrations/0036_first_wallets.ts"
 import { Ledger } from "../../src/wallet/Ledger.ts"
 import { logFaults } from "../support/ActorLogs.ts"
 import { rowsRead, settle } from "../support/rowsRead.ts"
@@ -271,6 +272,33 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
         yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
         yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 3_000_000)
       }).pipe(Effect.provide(testAtoll(world)))
+    })
+  )
+
+  it.effect("is made for an account whose Sandboxes ran before there were wallets, and all of it is posted", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const sql = yield* SqlClient.SqlClient
+      const account = yield* newAccount
+      const { accountId } = account
+      const { id } = yield* Effect.gen(function* () {
+        const { sandbox } = yield* createIn(account)
+        yield* untilStatus(accountId, sandbox.id, "running")
+        yield* untilWallet(accountId, (row) => row.context.burnMicroUsdPerHour > 0 && isAtRest(row))
+        return sandbox
+      }).pipe(Effect.provide(testAtoll(world, dear)))
+      yield* sql`delete from transitions where actor_id in (select id from actors where kind = 'wallet')`
+      yield* sql`delete from actors where kind = 'wallet'`
+      for (const table of ["meters", "segments", "wallets", "ledger_entries"]) yield* sql.unsafe(`delete from ${table}`)
+      yield* firstWallets
+      yield* Effect.gen(function* () {
+        const row = yield* untilWallet(accountId, (row) => row.context.burnMicroUsdPerHour > 0 && isAtRest(row))
+        assert.isBelow(row.context.balanceMicroUsd, 0)
+        const { began } = yield* runOf(id)
+        const [segment] = yield* sql<{ readonly from_at: number }>`
+          select min(from_at)::float8 as from_at from segments where sandbox_id = ${id}`
+        assert.strictEqual(segment!.from_at, began)
+      }).pipe(Effect.provide(testAtoll(world, dear)))
     })
   )
 
