@@ -111,6 +111,7 @@ await BenchService.use(
     const cut = `from=${at(midnight - days * dayMs + 12.5 * hourMs)}&to=${at(midnight - 11.5 * hourMs)}`
     const open = `from=${at(midnight - days * dayMs)}&to=${at(midnight + dayMs)}`
     console.table([
+      await ask("who am I, to compare with", "/me", ""),
       await ask("balance", "/usage/balance", "5 ms"),
       await ask("transactions, the newest 100", "/usage/transactions", ""),
       await ask("costs of 30 days by Sandbox", `/usage/costs?${month}`, "100 ms"),
