@@ -97,6 +97,7 @@ export const connectionGrantMachine = setup({
   }
 }).createMachine({
   id: "connectionGrant",
+  version: "1",
   description: "Some seconds in which SSH connections to a running Sandbox may be opened.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({

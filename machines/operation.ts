@@ -72,7 +72,9 @@ export const operationMachine = setup({
     tags: {} as "open" | "terminal"
   },
   guards: {
+    /** Something of its process tree may still run. */
     isTreeUnsettled: ({ context }) => context.processTree === "running",
+    /** It has a time-out of its own. */
     hasTimeout: ({ context }) => context.timeoutMs !== null
   },
   actions: {
@@ -121,6 +123,7 @@ export const operationMachine = setup({
   }
 }).createMachine({
   id: "operation",
+  version: "1",
   description: "One command in a Sandbox, observable until after its end.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({

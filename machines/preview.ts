@@ -96,6 +96,7 @@ export const previewMachine = setup({
   }
 }).createMachine({
   id: "preview",
+  version: "1",
   description: "One host name for one port of a running Sandbox.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({

@@ -112,17 +112,21 @@ export const sandboxMachine = setup({
     tags: {} as "counted" | "inhabited" | "alive" | "runtimeless" | "ended" | "removed"
   },
   guards: {
+    /** It speaks of the present generation. */
     isCurrent: ({ context, event }) => "generation" in event && event.generation === context.generation,
+    /** It speaks of the first generation, which has never run. */
     isFirstBoot: ({ context, event }) =>
       context.generation === 1 &&
       context.startedAt === null &&
       "generation" in event &&
       event.generation === context.generation,
+    /** It speaks of the present generation, and the host was said to hold that up. */
     isHeldUp: ({ context, event }) =>
       context.statusReason !== null && "generation" in event && event.generation === context.generation,
     /** The service stops by itself what a client has just asked to start. */
     overrulesStart: ({ context, event }) =>
       context.startRequested && event.type === "STOP" && event.reason !== undefined,
+    /** It speaks of the present generation, and a start waits for its end. */
     restartsAfterStop: ({ context, event }) =>
       context.startRequested && "generation" in event && event.generation === context.generation
   },
@@ -176,6 +180,7 @@ export const sandboxMachine = setup({
   }
 }).createMachine({
   id: "sandbox",
+  version: "1",
   description: "One Sandbox, from its durable acceptance to the end of its volume.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({

@@ -84,6 +84,7 @@ export const serviceAccessMachine = setup({
   },
   guards: {
     isOver,
+    /** It is not the client whose connections are kept. */
     isAnotherClient: ({ context, event }) => event.type === "ATTACH" && event.client !== context.client
   },
   actions: {
@@ -112,6 +113,7 @@ export const serviceAccessMachine = setup({
   }
 }).createMachine({
   id: "serviceAccess",
+  version: "1",
   description: "A sealed capability for some ports of a running Sandbox.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({

@@ -149,9 +149,13 @@ export const walletMachine = setup({
     meta: {} as StateMeta
   },
   guards: {
+    /** The ledger is not being asked. */
     isAtRest: ({ context }) => !context.isReckoning,
+    /** The ledger is being asked, and nothing changed since. */
     isAsked: ({ context }) => context.isReckoning && !context.isStale,
+    /** That is what the ledger says. */
     is: ({ event }, { status }: { readonly status: string }) => event.type === "RECKONED" && event.status === status,
+    /** The operator has suspended the account. */
     isSuspended: ({ context }) => context.suspendedAt !== null
   },
   actions: {
@@ -192,6 +196,7 @@ export const walletMachine = setup({
   }
 }).createMachine({
   id: "wallet",
+  version: "1",
   description: "What one account has left, and until when.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({

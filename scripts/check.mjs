@@ -1,4 +1,4 @@
-/** `npm run check`: format, lint, types, import rules, dead code, and a README that tells the truth. Two at a time. */
+/** `npm run check`: format, lint, types, import rules, dead code, and documents that tell the truth. Two at a time. */
 import { spawn } from "node:child_process"
 import { ownEnvironment, root, setUpPackages } from "./setup.mjs"
 
@@ -10,7 +10,8 @@ const checks = [
   ["format and lint", "biome", "ci", "--colors=off", "--reporter=default", "--error-on-warnings", "."],
   ["imports", "node", "scripts/imports/check.ts"],
   ["lock file", "node", "scripts/lock.mjs"],
-  ["settings table", "node", "scripts/docs.ts", "--check"]
+  ["settings table", "node", "scripts/docs.ts", "--check"],
+  ["machines' diagrams", "node", "scripts/machines.ts", "--check"]
 ]
 
 const env = ownEnvironment()

@@ -48,6 +48,9 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "schemas/", places: [], packages: ["effect"], builtins: false },
   { path: "machines/", places: ["schemas/"], packages: ["xstate"], builtins: false },
 
+  /** Machines as data, text and pictures: for the service, for browsers and for the build. */
+  { path: "src/statechart/", places: ["machines/"], packages: ["xstate"], builtins: false },
+
   { path: config, places: [] },
   { path: identifier, places: ["schemas/"] },
   { path: fileLock, places: [], packages: [] },

@@ -29,7 +29,7 @@ export interface CommandScope<C = unknown> {
 
 export interface ActorDefinition<C = unknown> {
   readonly kind: string
-  /** Stored with each snapshot. A machine whose states or context change shape takes the next number and a migration. */
+  /** The machine's own, stored with each snapshot. A machine whose states or context change shape takes the next number and a migration. */
   readonly version: number
   /** Brings a snapshot of an older version to this one. Absent: older versions load as they are. */
   readonly migrate?: (snapshot: StoredSnapshot, fromVersion: number) => StoredSnapshot

@@ -56,7 +56,7 @@ export const grantDefinition = Effect.gen(function* () {
 
   const definition: ActorDefinition<ConnectionGrantContext> = {
     kind: "connectionGrant",
-    version: 1,
+    version: Number(connectionGrantMachine.version),
     machine: connectionGrantMachine,
     context,
     lane: () => "connections",

@@ -271,7 +271,7 @@ export const operationDefinition = Effect.gen(function* () {
 
   const definition: ActorDefinition<OperationContext> = {
     kind: "operation",
-    version: 1,
+    version: Number(operationMachine.version),
     machine: operationMachine,
     context,
     // Ending a process takes over from following it.

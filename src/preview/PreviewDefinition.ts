@@ -59,7 +59,7 @@ export const previewDefinition = Effect.fnUntraced(function* (forget: (actorId: 
 
   const definition: ActorDefinition<PreviewContext> = {
     kind: "preview",
-    version: 1,
+    version: Number(previewMachine.version),
     machine: previewMachine,
     context,
     // Closing takes over from opening.

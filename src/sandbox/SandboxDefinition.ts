@@ -159,7 +159,7 @@ export const sandboxDefinition = Effect.gen(function* () {
 
   const definition: ActorDefinition<SandboxContext> = {
     kind: "sandbox",
-    version: 1,
+    version: Number(sandboxMachine.version),
     machine: sandboxMachine,
     context,
     // Whatever was being done to the runtime is superseded by what shall be done now: the driver's calls may be cut anywhere.

@@ -53,7 +53,7 @@ export const serviceAccessDefinition = Effect.gen(function* () {
 
   const definition: ActorDefinition<ServiceAccessContext> = {
     kind: "serviceAccess",
-    version: 1,
+    version: Number(serviceAccessMachine.version),
     machine: serviceAccessMachine,
     context,
     // Ending it takes over from everything before.

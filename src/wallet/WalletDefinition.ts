@@ -119,7 +119,7 @@ export const walletDefinition = Effect.gen(function* () {
 
   const definition: ActorDefinition<WalletContext> = {
     kind: "wallet",
-    version: 1,
+    version: Number(walletMachine.version),
     machine: walletMachine,
     context,
     // A newer stop looks at every Sandbox again.
