@@ -302,6 +302,28 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
     })
   )
 
+  it.effect("keeps its own log no longer than other logs are kept", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { accountId } = yield* prepaid
+        const log = sql<{ readonly is_old: boolean }>`
+          select at = 1 as is_old from transitions
+          where actor_id = (select id from actors where kind = 'wallet' and account_id = ${accountId})`
+        yield* grant(accountId, 1_000_000)
+        yield* untilWallet(accountId, (row) => row.status === "funded" && isAtRest(row))
+        yield* sql`update transitions set at = 1 where actor_id in (select id from actors where kind = 'wallet' and account_id = ${accountId})`
+        assert.isAtLeast((yield* log).length, 2)
+        yield* grant(accountId, 1_000_000)
+        yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 2_000_000 && isAtRest(row))
+        const left = yield* log
+        assert.isNotEmpty(left)
+        assert.isFalse(left.some(({ is_old }) => is_old))
+      }).pipe(Effect.provide(testAtoll(world)))
+    })
+  )
+
   it.effect("of an account at rest waits for nothing: ten thousand of them are not read", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make
