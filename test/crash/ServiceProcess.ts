@@ -108,11 +108,17 @@ export class ServiceProcess {
   }
 
   /** Throws when the service is cut off before it answers. */
-  async ask(method: string, path: string, body?: unknown, idempotencyKey?: string): Promise<Answer> {
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    idempotencyKey?: string,
+    key: string = this.#key
+  ): Promise<Answer> {
     const answer = await fetch(`http://127.0.0.1:${this.port}/api/v2${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${this.#key}`,
+        authorization: `Bearer ${key}`,
         ...(body === undefined ? {} : { "content-type": "application/json" }),
         ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey })
       },
