@@ -1,11 +1,10 @@
 /** Usage, costs and the wallet over HTTP: shapes, bounds, whose they are, and the life of a Sandbox from its first boot to its deletion. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { scopes } from "../../schemas/Access.ts"
 import { Balance, Cost, costGroupings, Usage, WalletTransaction } from "../../schemas/Usage.ts"
-import { Ledger } from "../../src/wallet/Ledger.ts"
 import { TestApi } from "./TestApi.ts"
 
 const dayMs = 86_400_000
@@ -240,14 +239,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("usage over HTTP", (it) =>
         body: { argv: ["echo", "hello"] },
         headers: { "idempotency-key": "o" }
       })
-      const settled = () =>
-        Effect.runPromise(
-          Effect.flatMap(Ledger, (ledger) => ledger.settle(accountId)).pipe(
-            Effect.provide(Ledger.layer.pipe(Layer.provide(Layer.succeed(SqlClient.SqlClient, sql))))
-          )
-        )
       const running = await until(async () => {
-        await settled()
         const { balance } = (await get("/usage/balance")).json
         return balance.microUsd !== 0 && balance.burnMicroUsdPerHour > 0 ? balance : null
       })
@@ -260,9 +252,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("usage over HTTP", (it) =>
       await api.send("POST", `/api/v2/sandboxes/${id}/stop`, { key })
       await api.send("DELETE", `/api/v2/sandboxes/${id}`, { key })
       const closed = await until(async () => {
-        await settled()
-        const { costs } = (await get("/usage/costs")).json
         const { balance } = (await get("/usage/balance")).json
+        const { costs } = (await get("/usage/costs")).json
         return balance.burnMicroUsdPerHour === 0 ? { costs: costs as ReadonlyArray<Cost>, balance } : null
       })
       assert.isTrue(Schema.is(Schema.Array(Cost))(closed.costs), JSON.stringify(closed.costs))
