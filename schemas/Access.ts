@@ -3,6 +3,7 @@ import { Context, Schema } from "effect"
 import { HttpApiMiddleware } from "effect/http-api"
 import {
   AccountSuspended,
+  CrossSiteRequest,
   Internal,
   InvalidRequest,
   ScopeRequired,
@@ -38,14 +39,23 @@ export const ReadsContent = Context.Reference<boolean>("atoll/schemas/ReadsConte
 /** Endpoint annotation: beside its named query parameters it takes any whose name begins with this. */
 export const QueryPrefix = Context.Reference<string | null>("atoll/schemas/QueryPrefix", { defaultValue: () => null })
 
-/** The authenticated account and key of a request. */
+/** Endpoint annotation: a session of a suspended account may, too. */
+export const AlsoSuspended = Context.Reference<boolean>("atoll/schemas/AlsoSuspended", { defaultValue: () => false })
+
+/** Endpoint annotation: a session's cookie is enough. Only for what a page needs to learn its X-Atoll-Csrf. */
+export const CookieAlone = Context.Reference<boolean>("atoll/schemas/CookieAlone", { defaultValue: () => false })
+
+/** The authenticated account of a request, and its key or its session. */
 export class Caller extends Context.Service<
   Caller,
   {
     readonly accountId: string
-    readonly apiKeyId: string
+    /** Null of a session. */
+    readonly apiKeyId: string | null
+    /** Null of a key. */
+    readonly sessionId: string | null
     /** Last 4 characters of the secret. */
-    readonly keyHint: string
+    readonly keyHint: string | null
     readonly scopes: ReadonlySet<string>
     /** The instant (epoch milliseconds) from which the account has no credit left, by present knowledge; null: none is in sight. */
     readonly exhaustedAt: number | null
@@ -57,8 +67,28 @@ export class Caller extends Context.Service<
 /** Authenticates, checks scope, media type and size, and answers every failure with the Error body. */
 export class Authorized extends HttpApiMiddleware.Service<Authorized, { provides: Caller }>()(
   "atoll/schemas/Authorized",
-  { error: [InvalidRequest, Unauthenticated, ScopeRequired, AccountSuspended, Internal, ServiceUnavailable] }
+  {
+    error: [
+      InvalidRequest,
+      Unauthenticated,
+      ScopeRequired,
+      AccountSuspended,
+      CrossSiteRequest,
+      Internal,
+      ServiceUnavailable
+    ]
+  }
 ) {}
+
+/** The same for a session, and never for a key: for what only a person may. */
+export class SignedIn extends HttpApiMiddleware.Service<SignedIn, { provides: Caller }>()("atoll/schemas/SignedIn", {
+  error: [InvalidRequest, Unauthenticated, AccountSuspended, CrossSiteRequest, Internal, ServiceUnavailable]
+}) {}
+
+/** Without a session yet, and yet not from another site. */
+export class FromConsole extends HttpApiMiddleware.Service<FromConsole>()("atoll/schemas/FromConsole", {
+  error: [InvalidRequest, CrossSiteRequest, Internal, ServiceUnavailable]
+}) {}
 
 /** The same without a key: for the one endpoint that needs none. */
 export class Open extends HttpApiMiddleware.Service<Open>()("atoll/schemas/Open", {

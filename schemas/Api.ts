@@ -43,6 +43,7 @@ export class Api extends HttpApi.make("atoll")
         "- Every error answer has the body Error. Clients ignore unknown response fields; an unknown request field or query parameter is 400, with the nearest known name.",
         "- Checks come in this order: route, 401, 403, media type (415), size (413), shape (400), ownership (404), credit (402), state.",
         "- Without credit, creating, starting and executing, starting operations and writing files are 402 CREDIT_EXHAUSTED; replays, stopping, cancelling, removing and reading are not. Every key of a suspended account gets 403 ACCOUNT_SUSPENDED from every endpoint.",
+        "- The console's own page asks with its session's cookie and the header X-Atoll-Csrf instead of a key, and has all scopes; a request with that cookie from elsewhere is 403 CROSS_SITE_REQUEST.",
         "- JSON bodies are UTF-8, at most 128 KiB and 32 levels deep. Text contains no lone surrogates; where it names something, no NUL.",
         "- What is no well-formed HTTP is 400, a URL with headers over 64 KiB 431, a request that does not arrive within 5 minutes 408, and one that the service cuts because it stops 502: on every path, and with the body Error too.",
         "- A query parameter given twice is refused. An absent field and null mean the same.",

@@ -22,7 +22,8 @@ export const auditTargets = [
   "preview",
   "serviceAccess",
   "connectionGrant",
-  "grant"
+  "grant",
+  "session"
 ] as const
 export type AuditTarget = (typeof auditTargets)[number]
 
@@ -36,6 +37,7 @@ export const operatorCommands = {
   suspendAccount: "atoll accounts suspend",
   resumeAccount: "atoll accounts resume",
   setAccountLimits: "atoll accounts limits",
+  recoverAccount: "atoll accounts recover",
   createKey: "atoll keys create",
   revokeKey: "atoll keys revoke",
   grantCredit: "atoll credit grant"
@@ -53,7 +55,7 @@ export const AuditEvent = Schema.Struct({
   source: Schema.Literals(auditSources),
   action: Schema.String.annotate({
     description:
-      "The endpoint's operationId; openTunnel or openSshSession for a way into a Sandbox; what the operator did: createAccount, suspendAccount, resumeAccount, setAccountLimits, createKey, revokeKey, grantCredit.",
+      "The endpoint's operationId; openTunnel or openSshSession for a way into a Sandbox; what a person did in the console: register, signIn, signInByLink, signOut, changePassphrase, endSession, createKey, revokeKey, rotateKey; what the operator did: createAccount, suspendAccount, resumeAccount, setAccountLimits, recoverAccount, createKey, revokeKey, grantCredit.",
     examples: ["createSandbox"]
   }),
   apiKeyId: Schema.NullOr(ApiKeyId).annotate({ description: "null where no API key was used." }),
@@ -117,6 +119,7 @@ export class AuditGroup extends HttpApiGroup.make("audit")
             "",
             "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, readOperationOutput, readLogs. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
             "- Each tunnel (openTunnel) and each SSH connection (openSshSession) that a capability or a grant opened, or that was refused after it was recognised. What goes through them, and visits of previews, leave none.",
+            "- What a person did in the console (source console): the same calls, signing in, wrong passphrases of the account included, and its sessions and keys.",
             "- What the operator did to the account on the command line.",
             "- Not what cannot be told whose it is: 401, and paths and methods that do not exist.",
             "",

@@ -71,6 +71,15 @@ export class AccountSuspended extends Schema.TaggedError<AccountSuspended>()(
   { httpApiStatus: 403 }
 ) {}
 
+/** Of a session only: a browser sends its cookie whoever asks it to. */
+export class CrossSiteRequest extends Schema.TaggedError<CrossSiteRequest>()(
+  "CROSS_SITE_REQUEST",
+  plain(
+    "This did not come from the console's own page. Send the X-Atoll-Csrf that GET /console/api/session gives, from the page's own origin."
+  ),
+  { httpApiStatus: 403 }
+) {}
+
 export class NotFound extends Schema.TaggedError<NotFound>()(
   "NOT_FOUND",
   plain("There is no such resource in this account."),
@@ -291,6 +300,7 @@ export const errors = {
   CREDIT_EXHAUSTED: CreditExhausted,
   SCOPE_REQUIRED: ScopeRequired,
   ACCOUNT_SUSPENDED: AccountSuspended,
+  CROSS_SITE_REQUEST: CrossSiteRequest,
   NOT_FOUND: NotFound,
   METHOD_NOT_ALLOWED: MethodNotAllowed,
   EXECUTION_TIMEOUT: ExecutionTimeout,

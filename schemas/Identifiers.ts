@@ -20,6 +20,7 @@ export const WorkspaceId = prefixed("wsp_", "WorkspaceId")
 export const SandboxId = prefixed("sbx_", "SandboxId")
 export const VolumeId = prefixed("vol_", "VolumeId")
 export const EndpointId = prefixed("ep_", "EndpointId")
+export const SessionId = prefixed("ses_", "SessionId")
 
 /** `op_` + 32 lowercase hexadecimal characters. */
 export const OperationId = Schema.String.check(

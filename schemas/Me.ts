@@ -12,16 +12,18 @@ export const Me = Schema.Struct({
     email: Schema.NullOr(Schema.String),
     createdAt: Timestamp
   }),
-  apiKey: Schema.Struct({
-    id: ApiKeyId,
-    name: Schema.String,
-    hint: Schema.String.annotate({ description: "The last 4 characters of the secret." }),
-    scopes: Schema.Array(Scope),
-    createdAt: Timestamp,
-    lastUsedAt: Schema.NullOr(Timestamp).annotate({
-      description: "The key's last use, of which this request is one."
+  apiKey: Schema.NullOr(
+    Schema.Struct({
+      id: ApiKeyId,
+      name: Schema.String,
+      hint: Schema.String.annotate({ description: "The last 4 characters of the secret." }),
+      scopes: Schema.Array(Scope),
+      createdAt: Timestamp,
+      lastUsedAt: Schema.NullOr(Timestamp).annotate({
+        description: "The key's last use, of which this request is one."
+      })
     })
-  }),
+  ).annotate({ description: "null where a session of the console asks." }),
   limits: Schema.Struct({
     workspaces: Schema.Int,
     sandboxes: Schema.Int,
@@ -42,7 +44,7 @@ export class AccountGroup extends HttpApiGroup.make("account")
           identifier: "revokeKey",
           summary: "Revoke the API key of this request",
           description:
-            "The secret authenticates no request that begins after this answer. Workspaces and Sandboxes stay. The answer takes about a tenth of a second: every process of the service is then sure to know."
+            "A session of the console has no key, and is refused (400). The secret authenticates no request that begins after this answer. Workspaces and Sandboxes stay. The answer takes about a tenth of a second: every process of the service is then sure to know."
         })
       )
   )

@@ -18,24 +18,33 @@ service.on("exit", (code, signal) => {
 /** An address to type: a server that listens everywhere is also here. */
 const reachable = (address) => address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
-/** The secret, or null when there are keys already or the operator chose one. */
-const firstKey = () => {
-  if (env.ATOLL_BOOTSTRAP_API_KEY) return null
-  const { stdout } = spawnSync(node, ["scripts/first-key.ts"], {
+/** `secret` of a first API key and `code` of a first sign-in link, each null when there is one already. */
+const firstAccess = () => {
+  const { stdout } = spawnSync(node, ["scripts/first-access.ts"], {
     cwd: root,
     env,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "inherit"]
   })
-  return stdout.trim() || null
+  return stdout.trim() === "" ? { secret: null, code: null } : JSON.parse(stdout)
 }
 
 /** Filtered network is given by joining a Sandbox's network namespace, which takes root. */
 const network = process.getuid() === 0 ? "" : ',"networkEnabled":false'
 
-const greeting = (url, key) => `
-Atoll is at ${url}
+/** What is behind the # stays in the browser. */
+const signIn = (url, code) =>
+  code === null
+    ? ""
+    : `
+Open the console with this link; it works once, within a day:
 
+    ${env.ATOLL_PUBLIC_URL || url}/console/#link=${code}
+`
+
+const greeting = (url, { secret: key, code }) => `
+Atoll is at ${url}
+${signIn(url, code)}
 ${
   key === null
     ? `Use the API key that you have; another one: npm run --silent atoll -- keys create --account default --scopes all
@@ -56,5 +65,5 @@ Ctrl-C stops Atoll; the data stays.
 `
 
 service.on("message", (message) => {
-  process.stdout.write(`${greeting(reachable(message.ready), firstKey())}\n`)
+  process.stdout.write(`${greeting(reachable(message.ready), firstAccess())}\n`)
 })

@@ -118,11 +118,40 @@ const secretUrl = (
   )
 })
 
+/** A scheme, a host and a port if need be, and nothing behind them. */
+const origin = (env: string, description: string): Setting<string | null> => ({
+  env,
+  description,
+  default: "",
+  shape: "http:// or https://, a host and a port if need be, such as https://atoll.example.org",
+  config: Config.schema(
+    Schema.String.check(
+      Schema.makeFilter<string>((text) => {
+        const url = URL.parse(text)
+        return (
+          text === "" || (url !== null && ["http:", "https:"].includes(url.protocol) && url.href === `${url.origin}/`)
+        )
+      })
+    ),
+    env
+  ).pipe(
+    Config.option,
+    Config.map((found) => {
+      const text = Option.getOrElse(found, () => "")
+      return text === "" ? null : new URL(text).origin
+    })
+  )
+})
+
 const port = { minimum: 0, maximum: 65_535 }
 
 export const settings = {
   port: integer("ATOLL_PORT", 8080, "TCP port of the API, previews and tunnels; 0 takes any free one.", port),
   host: text("ATOLL_HOST", "127.0.0.1", "Address to listen on."),
+  publicUrl: origin(
+    "ATOLL_PUBLIC_URL",
+    "Where browsers reach Atoll, as https://atoll.example.org: stands in links to the console. With https the console's cookie is Secure. Default: http, ATOLL_HOST and ATOLL_PORT."
+  ),
   dataDir: folder(
     "ATOLL_DATA_DIR",
     ".atoll",

@@ -30,7 +30,8 @@ const resources = [
   "src/logs/",
   "src/analytics/",
   "src/retention/",
-  "src/idempotency/"
+  "src/idempotency/",
+  "src/console/server/"
 ]
 
 /** Locks that the processes of one host take on a file; knows nothing else. */

@@ -24,7 +24,13 @@ export interface ApiKey {
   /** It is refused from then on. */
   readonly expiresAt: number | null
   readonly revokedAt: number | null
+  /** The address of that use; null where it is not known. */
+  readonly lastUsedFrom: string | null
+  readonly revokedBy: RevokedBy | null
 }
+
+/** key: by itself (DELETE /auth). */
+export type RevokedBy = "operator" | "console" | "key"
 
 export interface KeyRow {
   readonly id: string
@@ -36,6 +42,8 @@ export interface KeyRow {
   readonly last_used_at: bigint | null
   readonly expires_at: bigint | null
   readonly revoked_at: bigint | null
+  readonly last_used_from: string | null
+  readonly revoked_by: RevokedBy | null
 }
 
 const instant = (value: bigint | null): number | null => (value === null ? null : Number(value))
@@ -49,14 +57,17 @@ export const keyOf = (row: KeyRow): ApiKey => ({
   createdAt: Number(row.created_at),
   lastUsedAt: instant(row.last_used_at),
   expiresAt: instant(row.expires_at),
-  revokedAt: instant(row.revoked_at)
+  revokedAt: instant(row.revoked_at),
+  lastUsedFrom: row.last_used_from,
+  revokedBy: row.revoked_by
 })
 
 export class SecretUnusable extends Schema.TaggedError<SecretUnusable>()("SecretUnusable", {
   message: Schema.String
 }) {}
 
-const columns = "id, account_id, name, hint, scopes, created_at, last_used_at, expires_at, revoked_at"
+const columns =
+  "id, account_id, name, hint, scopes, created_at, last_used_at, expires_at, revoked_at, last_used_from, revoked_by"
 const bootstrapAccount = "default"
 
 interface NewKey {
@@ -75,8 +86,14 @@ export class ApiKeys extends Context.Service<
     /** Oldest first, revoked ones included. */
     readonly list: (accountId: string | null) => Effect.Effect<ReadonlyArray<ApiKey>>
     readonly get: (keyId: string) => Effect.Effect<ApiKey | null>
-    /** When it returns, no process accepts the key any more. False: there is no such key. Repeated: true. */
-    readonly revoke: (keyId: string) => Effect.Effect<boolean>
+    /** When it returns, no process accepts the key any more. False: there is no such key. Repeated: true. `accountId`: only if it is this one's. */
+    readonly revoke: (keyId: string, by: RevokedBy, accountId?: string) => Effect.Effect<boolean>
+    /** Another key like it, which is revoked when it returns. Null: the account has no such key that is accepted. */
+    readonly rotate: (
+      keyId: string,
+      by: RevokedBy,
+      accountId: string
+    ) => Effect.Effect<{ readonly key: ApiKey; readonly secret: string } | null>
     /** Makes this secret a full-scope key of the oldest account, which is made if there is none. Repeated: changes nothing; a revoked one stays revoked. */
     readonly bootstrap: (secret: string) => Effect.Effect<void, SecretUnusable>
   }
@@ -126,14 +143,35 @@ export class ApiKeys extends Context.Service<
         return rows[0] === undefined ? null : keyOf(rows[0])
       }, Effect.orDie)
 
-      const revoke = Effect.fn("ApiKeys.revoke")(function* (keyId: string) {
-        const now = yield* Clock.currentTimeMillis
+      const revoke = Effect.fn("ApiKeys.revoke")(function* (keyId: string, by: RevokedBy, accountId?: string) {
+        const now = BigInt(yield* Clock.currentTimeMillis)
         yield* changeBegins
-        const rows = yield* sql`
-          update api_keys set revoked_at = coalesce(revoked_at, ${BigInt(now)}) where id = ${keyId} returning id`
+        const rows = yield* sql.unsafe(
+          `update api_keys set revoked_by = case when revoked_at is null then $3 else revoked_by end,
+                               revoked_at = coalesce(revoked_at, $2)
+           where id = $1 and ($4::text is null or account_id = $4) returning id`,
+          [keyId, now, by, accountId ?? null]
+        )
         if (rows.length === 0) return false
         yield* awaitLeases
         return true
+      }, Effect.orDie)
+
+      const rotate = Effect.fn("ApiKeys.rotate")(function* (keyId: string, by: RevokedBy, accountId: string) {
+        const now = BigInt(yield* Clock.currentTimeMillis)
+        yield* changeBegins
+        const made = yield* sql.withTransaction(
+          Effect.gen(function* () {
+            const [row] = yield* sql.unsafe<KeyRow>(
+              `update api_keys set revoked_at = $2, revoked_by = $3
+               where id = $1 and account_id = $4 and revoked_at is null and coalesce(expires_at > $2, true) returning ${columns}`,
+              [keyId, now, by, accountId]
+            )
+            return row === undefined ? null : yield* create(keyOf(row))
+          })
+        )
+        if (made !== null) yield* awaitLeases
+        return made
       }, Effect.orDie)
 
       const bootstrap = Effect.fn("ApiKeys.bootstrap")(function* (secret: string) {
@@ -158,7 +196,7 @@ export class ApiKeys extends Context.Service<
           .pipe(Effect.orDie)
       })
 
-      return { create, list, get, revoke, bootstrap }
+      return { create, list, get, revoke, rotate, bootstrap }
     })
   )
 }

@@ -23,7 +23,8 @@ const writeAfterMs = 1000
 const pruneEvery = "1 hour"
 const dayMs = 24 * 60 * 60 * 1000
 
-const heldUserAgent = (text: string | null): string | null =>
+/** What is kept of what a client says of itself. */
+export const heldUserAgent = (text: string | null): string | null =>
   text === null || text === ""
     ? null
     : withoutSecrets(text.slice(0, 2 * userAgentMaxCharacters))

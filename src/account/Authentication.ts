@@ -8,12 +8,16 @@ import { leaseClock, leaseMs } from "./KeyLease.ts"
 import { keyLookUps } from "./KeyLookUps.ts"
 import { KeyUse } from "./KeyUse.ts"
 
-/** What a request needs to know of its key, and of the key's account. Instants are epoch milliseconds. */
+/** What a request needs to know of its key, or of its session, and of the account. Instants are epoch milliseconds. */
 export interface Credential {
-  readonly apiKeyId: string
+  readonly source: "api" | "console"
+  /** Null of a session. */
+  readonly apiKeyId: string | null
+  /** Null of a key. */
+  readonly sessionId: string | null
   readonly accountId: string
-  readonly hint: string
-  readonly name: string
+  readonly hint: string | null
+  readonly name: string | null
   readonly scopes: ReadonlySet<string>
   readonly expiresAt: number | null
   readonly isSuspended: boolean
@@ -21,10 +25,14 @@ export interface Credential {
   readonly exhaustedAt: number | null
 }
 
+export interface KeyCredential extends Credential {
+  readonly apiKeyId: string
+}
+
 interface Lease {
   /** When the read began. */
   readonly since: number
-  readonly credential: Credential
+  readonly credential: KeyCredential
 }
 
 const leasesMax = 10_000
@@ -43,8 +51,10 @@ interface Row {
 
 const instant = (value: bigint | null): number | null => (value === null ? null : Number(value))
 
-const credentialOf = (row: Row): Credential => ({
+const credentialOf = (row: Row): KeyCredential => ({
+  source: "api",
   apiKeyId: row.id,
+  sessionId: null,
   accountId: row.account_id,
   hint: row.hint,
   name: row.name,
@@ -60,8 +70,8 @@ const expired = () =>
 export class Authentication extends Context.Service<
   Authentication,
   {
-    /** The live key with this secret, whatever the state of its account. */
-    readonly authenticate: (secret: string) => Effect.Effect<Credential, Unauthenticated>
+    /** The live key with this secret, whatever the state of its account. `address`: who uses it. */
+    readonly authenticate: (secret: string, address?: string) => Effect.Effect<KeyCredential, Unauthenticated>
   }
 >()("atoll/account/Authentication") {
   static readonly layer = Layer.effect(
@@ -82,7 +92,7 @@ export class Authentication extends Context.Service<
            where k.secret_sha256 = any($1::text[]) and k.revoked_at is null`,
           [hashes as Array<string>]
         )
-        const found = new Map(rows.map((row): [string, Credential] => [row.secret_sha256, credentialOf(row)]))
+        const found = new Map(rows.map((row): [string, KeyCredential] => [row.secret_sha256, credentialOf(row)]))
         for (const sha256 of hashes) {
           const credential = found.get(sha256)
           if (credential === undefined) leases.delete(sha256)
@@ -95,29 +105,33 @@ export class Authentication extends Context.Service<
       const ofKnown = yield* keyLookUps(read)
       const ofUnknown = yield* keyLookUps(read)
 
-      const used = (credential: Credential): Effect.Effect<Credential> => {
-        use.note(credential.apiKeyId)
+      const used = (credential: KeyCredential, address: string | null): Effect.Effect<KeyCredential> => {
+        use.note(credential.apiKeyId, address)
         return Effect.succeed(credential)
       }
 
       /** An expiry holds from its instant on, however fresh the lease. */
-      const unexpired = (credential: Credential): Effect.Effect<Credential, Unauthenticated> => {
+      const unexpired = (
+        credential: KeyCredential,
+        address: string | null
+      ): Effect.Effect<KeyCredential, Unauthenticated> => {
         const { expiresAt } = credential
         return expiresAt === null
-          ? used(credential)
+          ? used(credential, address)
           : Effect.flatMap(Clock.currentTimeMillis, (now) =>
-              now < expiresAt ? used(credential) : Effect.fail(expired())
+              now < expiresAt ? used(credential, address) : Effect.fail(expired())
             )
       }
 
-      const authenticate = (secret: string): Effect.Effect<Credential, Unauthenticated> => {
+      const authenticate = (secret: string, from?: string): Effect.Effect<KeyCredential, Unauthenticated> => {
+        const address = from ?? null
         if (!isSecret(secret)) return Effect.fail(new Unauthenticated())
         const sha256 = sha256Of(secret)
         const lease = leases.get(sha256)
-        if (lease !== undefined && leaseClock() - lease.since < leaseMs) return unexpired(lease.credential)
+        if (lease !== undefined && leaseClock() - lease.since < leaseMs) return unexpired(lease.credential, address)
         const lookUp = lease === undefined ? ofUnknown : ofKnown
         return Effect.flatMap(lookUp(sha256), (credential) =>
-          credential === undefined ? Effect.fail(new Unauthenticated()) : unexpired(credential)
+          credential === undefined ? Effect.fail(new Unauthenticated()) : unexpired(credential, address)
         )
       }
 

@@ -1,19 +1,26 @@
-/** When each key was last used: remembered at once, written every now and then. */
+/** When each key was last used, and from which address: remembered at once, written every now and then. */
 import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { BoundedMap } from "../store/BoundedMap.ts"
+import { textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
 
 const writeEvery = "30 seconds"
 /** So many wait at most for a database that does not take them; those used longest ago are given up first. */
 const unwrittenMax = 10_000
 
+export interface Use {
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly address: string | null
+}
+
 export class KeyUse extends Context.Service<
   KeyUse,
   {
-    readonly note: (apiKeyId: string) => void
-    /** Epoch milliseconds of a use in this process that is not written yet. */
-    readonly unwritten: (apiKeyId: string) => number | null
+    readonly note: (apiKeyId: string, address: string | null) => void
+    /** A use in this process that is not written yet. */
+    readonly unwritten: (apiKeyId: string) => Use | null
     readonly write: Effect.Effect<void>
   }
 >()("atoll/account/KeyUse") {
@@ -21,21 +28,26 @@ export class KeyUse extends Context.Service<
     KeyUse,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
-      const used = new BoundedMap<string, number>(unwrittenMax)
+      const used = new BoundedMap<string, Use>(unwrittenMax)
 
       const write = Effect.suspend(() => {
         const noted = [...used]
         if (noted.length === 0) return Effect.void
         return sql
           .unsafe(
-            `update api_keys k set last_used_at = greatest(k.last_used_at, u.at)
-             from unnest($1::text[], $2::int8[]) as u (id, at) where k.id = u.id`,
-            [noted.map(([id]) => id), noted.map(([, at]) => BigInt(at))]
+            `update api_keys k set last_used_at = u.at, last_used_from = u.address
+             from unnest($1::text[], $2::int8[], $3::text[]) as u (id, at, address)
+             where k.id = u.id and coalesce(k.last_used_at, 0) <= u.at`,
+            [
+              noted.map(([id]) => id),
+              noted.map(([, { at }]) => BigInt(at)),
+              textColumn(noted.map(([, { address }]) => address))
+            ]
           )
           .pipe(
             // What was noted meanwhile is written the next time; so is all, when this fails.
             Effect.map(() => {
-              for (const [id, at] of noted) if (used.get(id) === at) used.delete(id)
+              for (const [id, one] of noted) if (used.get(id) === one) used.delete(id)
             }),
             Effect.catch((error) => Effect.logWarning("The last use of API keys could not be written", error))
           )
@@ -45,7 +57,7 @@ export class KeyUse extends Context.Service<
       yield* worker("key use", write.pipe(Effect.repeat(Schedule.spaced(writeEvery))))
 
       return {
-        note: (apiKeyId) => void used.set(apiKeyId, Date.now()),
+        note: (apiKeyId, address) => void used.set(apiKeyId, { at: Date.now(), address }),
         unwritten: (apiKeyId) => used.get(apiKeyId) ?? null,
         write
       }

@@ -10,6 +10,7 @@ import { accountDocument, accountRows, knownAccount, limitRows } from "./account
 import { answer, WrongUsage } from "./answer.ts"
 import { balanceDocument, balanceRows } from "./balance.ts"
 import { Name } from "./Name.ts"
+import { recover } from "./recover.ts"
 import { list as rowsOf, shownTime, table } from "./table.ts"
 import { usd, whole } from "./values.ts"
 
@@ -200,6 +201,8 @@ const limits = Command.make(
 )
 
 export const accounts = Command.make("accounts").pipe(
-  Command.withDescription("Create accounts, show them, suspend and resume them, and set their limits"),
-  Command.withSubcommands([create, list, show, suspend, resume, limits])
+  Command.withDescription(
+    "Create accounts, show them, suspend and resume them, set their limits, and let people into them again"
+  ),
+  Command.withSubcommands([create, list, show, suspend, resume, limits, recover])
 )

@@ -37,7 +37,9 @@ const keyDocument = (key: ApiKey, accountName: string) => ({
   createdAt: time(key.createdAt),
   lastUsedAt: time(key.lastUsedAt),
   expiresAt: time(key.expiresAt),
-  revokedAt: time(key.revokedAt)
+  revokedAt: time(key.revokedAt),
+  lastUsedFrom: key.lastUsedFrom,
+  revokedBy: key.revokedBy
 })
 
 const create = Command.make(
@@ -116,7 +118,7 @@ const revoke = Command.make(
   { id: Argument.String("id").pipe(Argument.withDescription("The key's id: key_…")) },
   Effect.fnUntraced(function* ({ id }) {
     const keys = yield* ApiKeys
-    yield* keys.revoke(id)
+    yield* keys.revoke(id, "operator")
     const key = yield* keys.get(id)
     if (key === null) {
       return yield* new Refused({ message: `There is no API key ${JSON.stringify(id)}. atoll keys list shows them.` })

@@ -12,12 +12,15 @@ import { CliError, Command } from "effect/cli"
 import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
 import { Settings } from "../Config.ts"
+import { Invitations } from "../console/server/Invitations.ts"
+import { SignInLinks } from "../console/server/SignInLinks.ts"
 import { Database } from "../store/Database.ts"
 import { Migrations } from "../store/Migrations.ts"
 import { Ledger } from "../wallet/Ledger.ts"
 import { accounts } from "./accounts.ts"
 import { exitCodes, Json, WrongUsage } from "./answer.ts"
 import { credit } from "./credit.ts"
+import { invitations } from "./invitations.ts"
 import { keys } from "./keys.ts"
 import { rates } from "./rates.ts"
 import { tunnel } from "./tunnel.ts"
@@ -26,20 +29,23 @@ import { usage } from "./usage.ts"
 const version = "0.1.0"
 
 /** Built only when a command runs: help needs no database. */
-const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer).pipe(
+const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer, Invitations.layer, SignInLinks.layer).pipe(
   Layer.provideMerge(Migrations.layer.pipe(Layer.provideMerge(Database.layer))),
   Layer.provideMerge(Settings.layer),
   Layer.orDie
 )
 
 const atoll = Command.make("atoll").pipe(
-  Command.withDescription("Accounts, API keys, credit, rates and usage of this Atoll, and tunnels into its Sandboxes"),
+  Command.withDescription(
+    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, and tunnels into its Sandboxes"
+  ),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
     keys.pipe(Command.provide(services)),
     credit.pipe(Command.provide(services)),
     rates.pipe(Command.provide(services)),
     usage.pipe(Command.provide(services)),
+    invitations.pipe(Command.provide(services)),
     tunnel
   ]),
   Command.withGlobalFlags([Json])

@@ -3,13 +3,28 @@ import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { accountLimits } from "../account/AccountLimits.ts"
 import { Accounts } from "../account/Accounts.ts"
-import { ApiKeys } from "../account/ApiKeys.ts"
+import { type ApiKey, ApiKeys } from "../account/ApiKeys.ts"
 import { KeyUse } from "../account/KeyUse.ts"
 import { Settings } from "../Config.ts"
 import { noteTarget } from "./AuditedRequest.ts"
+import { invalidRequest } from "./ErrorResponse.ts"
 import { leanGroup } from "./LeanContext.ts"
 
 const timestamp = (ms: number): string => new Date(ms).toISOString()
+
+const shownKey = (key: ApiKey, lastUsedAt: number | null) => ({
+  id: key.id,
+  name: key.name,
+  hint: key.hint,
+  scopes: key.scopes,
+  createdAt: timestamp(key.createdAt),
+  lastUsedAt: lastUsedAt === null ? null : timestamp(lastUsedAt)
+})
+
+const noKey = () =>
+  invalidRequest([
+    { path: ["Authorization"], message: "A session has no API key. POST /console/api/sign-out ends the session." }
+  ])
 
 export const AccountHandlers = {
   layer: leanGroup(
@@ -25,9 +40,13 @@ export const AccountHandlers = {
           "getMe",
           Effect.fnUntraced(function* () {
             const { accountId, apiKeyId } = yield* Caller
-            const [account, key] = yield* Effect.all([accounts.get(accountId), keys.get(apiKeyId)], { concurrency: 2 })
-            if (account === null || key === null) return yield* Effect.die("an authenticated key has no account")
-            const lastUsedAt = use.unwritten(apiKeyId) ?? key.lastUsedAt
+            const [account, key] = yield* Effect.all(
+              [accounts.get(accountId), apiKeyId === null ? Effect.succeed(null) : keys.get(apiKeyId)],
+              { concurrency: 2 }
+            )
+            if (account === null || (key === null && apiKeyId !== null)) {
+              return yield* Effect.die("an authenticated key has no account")
+            }
             return {
               account: {
                 id: account.id,
@@ -35,14 +54,7 @@ export const AccountHandlers = {
                 email: account.email,
                 createdAt: timestamp(account.createdAt)
               },
-              apiKey: {
-                id: key.id,
-                name: key.name,
-                hint: key.hint,
-                scopes: key.scopes,
-                createdAt: timestamp(key.createdAt),
-                lastUsedAt: lastUsedAt === null ? null : timestamp(lastUsedAt)
-              },
+              apiKey: key === null ? null : shownKey(key, use.unwritten(key.id)?.at ?? key.lastUsedAt),
               limits: accountLimits(account.limits, settings)
             }
           })
@@ -51,8 +63,9 @@ export const AccountHandlers = {
           "revokeKey",
           ({ request }) =>
             Effect.flatMap(Caller, ({ apiKeyId }) => {
+              if (apiKeyId === null) return Effect.fail(noKey())
               noteTarget(request, apiKeyId)
-              return Effect.asVoid(keys.revoke(apiKeyId))
+              return Effect.asVoid(keys.revoke(apiKeyId, "key"))
             }),
           { uninterruptible: true }
         )

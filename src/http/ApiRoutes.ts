@@ -1,11 +1,14 @@
-/** All routes of the API and of the operator, with what goes around them. Needs the services that the handlers call. */
+/** All routes of the API, of the console and of the operator, with what goes around them. Needs the services that the handlers call. */
 import { Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../schemas/Api.ts"
+import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
 import { pathMaxCharacters } from "../../schemas/Limits.ts"
 import { AccountHandlers } from "./AccountHandlers.ts"
 import { AnalyticsHandlers } from "./AnalyticsHandlers.ts"
 import { AuditHandlers } from "./AuditHandlers.ts"
+import { ConsoleKeysHandlers } from "./ConsoleKeysHandlers.ts"
+import { ConsoleSessionHandlers } from "./ConsoleSessionHandlers.ts"
 import { CooperativeHandlers } from "./CooperativeHandlers.ts"
 import { Edge } from "./Edge.ts"
 import { EndpointGuard } from "./EndpointGuard.ts"
@@ -17,6 +20,7 @@ import { PreviewsHandlers } from "./PreviewsHandlers.ts"
 import { ProcessesHandlers } from "./ProcessesHandlers.ts"
 import { SandboxesHandlers } from "./SandboxesHandlers.ts"
 import { ServiceAccessHandlers } from "./ServiceAccessHandlers.ts"
+import { SessionCookie } from "./SessionCookie.ts"
 import { SystemHandlers } from "./SystemHandlers.ts"
 import { UsageHandlers } from "./UsageHandlers.ts"
 import { WorkspacesHandlers } from "./WorkspacesHandlers.ts"
@@ -46,8 +50,13 @@ export const routerConfig = {
   maxParamLength: pathMaxCharacters
 }
 
+const consoleHandlers = Layer.mergeAll(ConsoleSessionHandlers.layer, ConsoleKeysHandlers.layer)
+
 export const ApiRoutes = {
-  layer: Layer.mergeAll(HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)), OperatorRoutes.layer, Edge.layer).pipe(
-    Layer.provide(EndpointGuard.layer)
-  )
+  layer: Layer.mergeAll(
+    HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
+    HttpApiBuilder.layer(ConsoleApi).pipe(Layer.provide(consoleHandlers)),
+    OperatorRoutes.layer,
+    Edge.layer
+  ).pipe(Layer.provide(EndpointGuard.layer), Layer.provide(SessionCookie.layer))
 }

@@ -6,12 +6,25 @@ import { ApiKeys } from "../account/ApiKeys.ts"
 import { Authentication } from "../account/Authentication.ts"
 import { BootstrapKey } from "../account/BootstrapKey.ts"
 import { KeyUse } from "../account/KeyUse.ts"
+import { Attempts } from "../console/server/Attempts.ts"
+import { Invitations } from "../console/server/Invitations.ts"
+import { Passphrases } from "../console/server/Passphrases.ts"
+import { Registration } from "../console/server/Registration.ts"
+import { Sessions } from "../console/server/Sessions.ts"
+import { SignIn } from "../console/server/SignIn.ts"
+import { SignInLinks } from "../console/server/SignInLinks.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { ApiRoutes, routerConfig } from "./ApiRoutes.ts"
 import { withoutServices } from "./LeanContext.ts"
 
 const accounts = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Authentication.layer, Workspaces.layer).pipe(
   Layer.provideMerge(KeyUse.layer)
+)
+
+const people = Layer.mergeAll(Registration.layer, SignIn.layer).pipe(
+  Layer.provideMerge(
+    Layer.mergeAll(Attempts.layer, Invitations.layer, Passphrases.layer, Sessions.layer, SignInLinks.layer)
+  )
 )
 
 const router = HttpRouter.layer.pipe(Layer.provide(Layer.succeed(HttpRouter.RouterConfig, routerConfig)))
@@ -26,11 +39,12 @@ const serving = Layer.effectDiscard(
 )
 
 export const ApiServer = {
-  /** Needs Settings, SqlClient, Audit, Sandboxes, Operations and an HttpServer. */
+  /** Needs Settings, SqlClient, Audit, Ledger, Sandboxes, Operations and an HttpServer. */
   layer: serving.pipe(
     Layer.provide(ApiRoutes.layer),
     Layer.provide(router),
     Layer.provide(BootstrapKey.layer),
+    Layer.provide(people),
     Layer.provide(accounts)
   )
 }

@@ -9,7 +9,16 @@ import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 import { ReadOnly, ReadsContent } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { type AuditTarget, gatewayActions, operatorCommands, unknownAction } from "../../schemas/Audit.ts"
-import { EndpointId, OperationId, SandboxId, ServiceAccessId, WorkspaceId } from "../../schemas/Identifiers.ts"
+import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
+import {
+  ApiKeyId,
+  EndpointId,
+  OperationId,
+  SandboxId,
+  ServiceAccessId,
+  SessionId,
+  WorkspaceId
+} from "../../schemas/Identifiers.ts"
 import { ProcessId } from "../../schemas/Process.ts"
 
 interface Collection {
@@ -28,6 +37,10 @@ const collections: Readonly<Record<string, Collection>> = {
   // A preview's id is a capability.
   previews: { type: "preview", isId: null },
   services: { type: "serviceAccess", isId: Schema.is(ServiceAccessId) },
+  register: { type: "account", isId: null },
+  passphrase: { type: "account", isId: null },
+  sessions: { type: "session", isId: Schema.is(SessionId) },
+  keys: { type: "apiKey", isId: Schema.is(ApiKeyId) },
   "cooperative-connection": { type: "connectionGrant", isId: Schema.is(EndpointId) }
 }
 
@@ -76,7 +89,12 @@ export const auditedEndpoint = (endpoint: HttpApiEndpoint.Top): AuditedEndpoint 
 }
 
 const endpointNames: Array<string> = []
-HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => void endpointNames.push(endpoint.identifier) })
+for (const api of [Api, ConsoleApi]) {
+  HttpApi.reflect(api as typeof Api, {
+    onGroup: () => {},
+    onEndpoint: ({ endpoint }) => void endpointNames.push(endpoint.identifier)
+  })
+}
 
 /** All that an event's action can be, and the endpoints that leave none: to ask for those is no mistake of spelling. */
 export const knownActions: ReadonlyArray<string> = [

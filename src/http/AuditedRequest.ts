@@ -8,8 +8,11 @@ import type { AuditedEndpoint } from "./AuditedEndpoint.ts"
 import { requestIdOf } from "./RequestId.ts"
 import { pathOf } from "./RequestTarget.ts"
 
+type Whose = Pick<Credential, "source" | "accountId" | "apiKeyId" | "hint" | "name">
+
 interface Noted {
-  readonly credential: Credential
+  /** Null: nobody's, as far as is known. */
+  credential: Whose | null
   readonly endpoint: AuditedEndpoint
   /** What its path does not say. */
   targetId: string | null
@@ -18,8 +21,14 @@ interface Noted {
 const noted = new WeakMap<IncomingMessage, Noted>()
 
 /** Before anything refuses the call. */
-export const noteCaller = (request: IncomingMessage, credential: Credential, endpoint: AuditedEndpoint): void => {
+export const noteCaller = (request: IncomingMessage, credential: Whose | null, endpoint: AuditedEndpoint): void => {
   noted.set(request, { credential, endpoint, targetId: null })
+}
+
+/** For a handler whose caller has neither key nor session yet: whose account it turned out to be about. */
+export const noteAccount = (request: HttpServerRequest.HttpServerRequest, accountId: string): void => {
+  const known = noted.get(request.source as IncomingMessage)
+  if (known !== undefined) known.credential = { source: "console", accountId, apiKeyId: null, hint: null, name: null }
 }
 
 /** For a handler whose call makes something, or whose target is not in its path: the id, which must be no capability. */
@@ -36,13 +45,13 @@ export const auditRequest = (
   errorCode: string | null
 ): void => {
   const known = noted.get(request)
-  if (known === undefined) return
+  if (known === undefined || known.credential === null) return
   const { credential, endpoint } = known
   const { path, sandboxId, targetType, targetId } = endpoint.read(pathOf(request) ?? "")
   const target = targetId ?? known.targetId
   audit.note({
     accountId: credential.accountId,
-    source: "api",
+    source: credential.source,
     action: endpoint.action,
     apiKeyId: credential.apiKeyId,
     keyHint: credential.hint,

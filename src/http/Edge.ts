@@ -8,6 +8,7 @@ import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../../schemas/Api.ts"
+import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
 import { Internal, MethodNotAllowed, NotFound, ServiceUnavailable } from "../../schemas/Errors.ts"
 import { Audit } from "../account/Audit.ts"
 import { OwnerAway, StateUnusable } from "../actor/ActorError.ts"
@@ -32,7 +33,7 @@ const unmatched = "unmatched"
 const isRouteNotFound = (fault: unknown): boolean =>
   HttpServerError.isHttpServerError(fault) && fault.reason._tag === "RouteNotFound"
 
-const routes = knownRoutes(Api, operatorPaths)
+const routes = [...knownRoutes(Api, operatorPaths), ...knownRoutes(ConsoleApi, [])]
 
 /** No route: 404, or 405 with what the path has, or the answer to OPTIONS. */
 const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {

@@ -1,5 +1,5 @@
 /**
- * What happens before an endpoint's handler: key, scope, media type, size; and after it: every failure becomes the Error body.
+ * What happens before an endpoint's handler: key or session, scope, media type, size; and after it: every failure becomes the Error body.
  *
  * Built once for each endpoint, so that a request only does what its endpoint needs.
  *
@@ -9,16 +9,30 @@ import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer } from "effect"
 import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
 import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
-import { Authorized, Caller, Open, OptionalBody, ReadOnly, RequiredScope } from "../../schemas/Access.ts"
+import {
+  AlsoSuspended,
+  Authorized,
+  Caller,
+  CookieAlone,
+  FromConsole,
+  Open,
+  OptionalBody,
+  ReadOnly,
+  RequiredScope,
+  SignedIn
+} from "../../schemas/Access.ts"
 import {
   AccountSuspended,
   type ContractError,
+  CrossSiteRequest,
   ScopeRequired,
   Unauthenticated,
   UnsupportedMediaType
 } from "../../schemas/Errors.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
+import { Sessions } from "../console/server/Sessions.ts"
+import { plainAddress } from "../gateway/peerAddress.ts"
 import { ChangeWitness } from "../store/Change.ts"
 import { auditedEndpoint } from "./AuditedEndpoint.ts"
 import { noteCaller } from "./AuditedRequest.ts"
@@ -27,6 +41,7 @@ import { errorResponse, fromSchemaError, isContractError } from "./ErrorResponse
 import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
 import { knownQuery, refuseQuery } from "./KnownQuery.ts"
 import { requestIdOf } from "./RequestId.ts"
+import { hasCsrf, isSameOrigin, SessionCookie } from "./SessionCookie.ts"
 
 type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
 
@@ -96,6 +111,7 @@ const admitBody = (
 const callerOf = (credential: Credential, requestId: string): Caller["Service"] => ({
   accountId: credential.accountId,
   apiKeyId: credential.apiKeyId,
+  sessionId: credential.sessionId,
   keyHint: credential.hint,
   scopes: credential.scopes,
   exhaustedAt: credential.exhaustedAt,
@@ -103,9 +119,17 @@ const callerOf = (credential: Credential, requestId: string): Caller["Service"] 
 })
 
 const suspended = Effect.fail(new AccountSuspended())
+const crossSite = Effect.fail(new CrossSiteRequest())
+const unauthenticated = Effect.fail(new Unauthenticated())
 
-const guard = (authentication: Authentication["Service"], handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
-  const scope = Context.get(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
+/** Who asks, by what the request carries. */
+type Identify = (request: IncomingMessage) => Effect.Effect<Credential, Unauthenticated>
+
+const guard = (identify: Identify, handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
+  /** None: of what only a session may, which may everything. */
+  const scope = Context.getOrUndefined(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
+  const admitsSuspended = Context.get(endpoint.annotations, AlsoSuspended)
+  const admitsCookieAlone = Context.get(endpoint.annotations, CookieAlone)
   const kind = bodyKindOf(endpoint)
   const audited = auditedEndpoint(endpoint)
   const mayChange = endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
@@ -118,15 +142,14 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
       const source = nodeRequest(request)
       return Context.add(withCaller, ChangeWitness, () => noteBegun(source))
     })
-  const denied = Effect.fail(new ScopeRequired({ details: { scope } }))
+  const denied = Effect.fail(new ScopeRequired({ details: { scope: scope ?? "" } }))
   return Effect.withFiber((fiber) => {
     const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
-    const secret = bearer.exec(request.headers["authorization"] ?? "")?.[1]
-    if (secret === undefined) return Effect.fail(new Unauthenticated())
-    return Effect.flatMap(authentication.authenticate(secret), (credential) => {
+    return Effect.flatMap(identify(nodeRequest(request)), (credential) => {
       if (audited !== null) noteCaller(nodeRequest(request), credential, audited)
-      if (credential.isSuspended) return suspended
-      if (!credential.scopes.has(scope)) return denied
+      if (credential.sessionId !== null && !isFromItsPage(nodeRequest(request), admitsCookieAlone)) return crossSite
+      if (credential.isSuspended && !admitsSuspended) return suspended
+      if (scope !== undefined && !credential.scopes.has(scope)) return denied
       const caller = callerOf(credential, requestIdOf(nodeRequest(request)))
       if (kind === "none") {
         const refused = refuseQuery(request, known)
@@ -142,24 +165,76 @@ const guard = (authentication: Authentication["Service"], handler: Handler, endp
   })
 }
 
+/** Of a browser, which sends the cookie along whoever made it ask. */
+const isFromItsPage = (request: IncomingMessage, cookieAlone: boolean): boolean =>
+  isSameOrigin(request) && (cookieAlone || hasCsrf(request))
+
+/** For who is not signed in yet: the page's origin, and a JSON body, which no form sends. */
+const entrance = (handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
+  const audited = auditedEndpoint(endpoint)
+  const kind = bodyKindOf(endpoint)
+  const known = knownQuery(endpoint)
+  return Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    const source = nodeRequest(request)
+    if (!isSameOrigin(source)) return crossSite
+    if (audited !== null) noteCaller(source, null, audited)
+    return Effect.flatMap(admitBody(request, kind), (admitted) => {
+      const refused = refuseQuery(request, known)
+      if (refused !== null) return Effect.fail(refused)
+      return handler.pipe(
+        Effect.provideService(ChangeWitness, () => noteBegun(source)),
+        Effect.provideService(HttpServerRequest.HttpServerRequest, admitted)
+      )
+    })
+  }) as Handler
+}
+
+type Around = (handler: Handler, at: { readonly endpoint: HttpApiEndpoint.Top }) => Handler
+
+const authorized = Effect.gen(function* () {
+  const authentication = yield* Authentication
+  const sessions = yield* Sessions
+  const cookie = yield* SessionCookie
+  const bySession: Identify = (request) => {
+    const token = cookie.read(request)
+    return token === null ? unauthenticated : sessions.authenticate(token)
+  }
+  const byKey: Identify = (request) => {
+    const secret = bearer.exec(request.headers["authorization"] ?? "")?.[1]
+    if (secret === undefined) return unauthenticated
+    return authentication.authenticate(secret, plainAddress(request.socket.remoteAddress))
+  }
+  const either: Identify = (request) =>
+    request.headers.authorization === undefined && request.headers.cookie !== undefined
+      ? bySession(request)
+      : byKey(request)
+  return {
+    either: ((handler, { endpoint }) => answerFailures(guard(either, handler, endpoint))) satisfies Around,
+    session: ((handler, { endpoint }) => answerFailures(guard(bySession, handler, endpoint))) satisfies Around
+  }
+})
+
+const open: Around = (handler, { endpoint }) => {
+  const known = knownQuery(endpoint)
+  const opened = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    const refused = refuseQuery(request, known)
+    return refused === null ? handler : Effect.fail(refused)
+  })
+  return answerFailures(opened as Handler)
+}
+
 export const EndpointGuard = {
-  layer: Layer.merge(
+  layer: Layer.mergeAll(
     Layer.effect(
       Authorized,
-      Effect.map(
-        Authentication,
-        (authentication) =>
-          ((handler: Handler, { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }) =>
-            answerFailures(guard(authentication, handler, endpoint))) as never
-      )
+      Effect.map(authorized, ({ either }) => either as never)
     ),
-    Layer.succeed(Open, ((handler: Handler, { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }) => {
-      const known = knownQuery(endpoint)
-      const open = Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
-        const refused = refuseQuery(request, known)
-        return refused === null ? handler : Effect.fail(refused)
-      })
-      return answerFailures(open as Handler)
-    }) as never)
+    Layer.effect(
+      SignedIn,
+      Effect.map(authorized, ({ session }) => session as never)
+    ),
+    Layer.succeed(FromConsole, ((handler: Handler, { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }) =>
+      answerFailures(entrance(handler, endpoint))) as never),
+    Layer.succeed(Open, open as never)
   )
 }

@@ -30,6 +30,7 @@ import keyExpiry from "./migrations/0032_key_expiry.ts"
 import heartbeat from "./migrations/0033_heartbeat.ts"
 import usageHours from "./migrations/0034_usage_hours.ts"
 import firstWallets from "./migrations/0036_first_wallets.ts"
+import consoleTables from "./migrations/0037_console.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -54,7 +55,8 @@ export const migrations: MigrationRecord = {
   "0032_key_expiry": keyExpiry,
   "0033_heartbeat": heartbeat,
   "0034_usage_hours": usageHours,
-  "0036_first_wallets": firstWallets
+  "0036_first_wallets": firstWallets,
+  "0037_console": consoleTables
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

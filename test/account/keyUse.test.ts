@@ -27,7 +27,7 @@ layer(Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(Layer.provideMerge(Test
         const before = Date.now()
         yield* Effect.gen(function* () {
           yield* (yield* Authentication).authenticate(secret)
-          assert.isAtLeast((yield* KeyUse).unwritten(key.id) ?? 0, before)
+          assert.isAtLeast((yield* KeyUse).unwritten(key.id)?.at ?? 0, before)
         }).pipe(Effect.provideContext(services))
         yield* Scope.close(scope, Exit.void)
       })
@@ -49,15 +49,15 @@ layer(Layer.mergeAll(Accounts.layer, ApiKeys.layer).pipe(Layer.provideMerge(Test
       const { key } = yield* keys.create({ accountId, name: "kept", scopes: ["sandbox:read"] })
       yield* Effect.gen(function* () {
         const { note, unwritten, write } = yield* KeyUse
-        note(key.id)
-        const at = unwritten(key.id)
+        note(key.id, "192.0.2.7")
+        const use = unwritten(key.id)
         yield* sql`alter table api_keys rename column last_used_at to hidden`
         yield* write
-        assert.strictEqual(unwritten(key.id), at)
+        assert.strictEqual(unwritten(key.id), use)
         yield* sql`alter table api_keys rename column hidden to last_used_at`
         yield* write
         assert.isNull(unwritten(key.id))
-        assert.strictEqual((yield* keys.get(key.id))!.lastUsedAt, at)
+        assert.deepInclude(yield* keys.get(key.id), { lastUsedAt: use!.at, lastUsedFrom: "192.0.2.7" })
       }).pipe(Effect.provide(Layer.fresh(KeyUse.layer)))
     })
   )

@@ -174,9 +174,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
       const name = randomUUID()
       const [one, other] = yield* Effect.promise(() => Promise.all([newKey(scopes, name), newKey(scopes, name)]))
       const workspace = yield* Effect.promise(() => newWorkspace(one.secret))
-      assert.isTrue(yield* keys.revoke(one.id))
-      assert.isTrue(yield* keys.revoke(one.id))
-      assert.isFalse(yield* keys.revoke("key_nothing"))
+      assert.isTrue(yield* keys.revoke(one.id, "operator"))
+      assert.isTrue(yield* keys.revoke(one.id, "operator"))
+      assert.isFalse(yield* keys.revoke("key_nothing", "operator"))
       const listed = yield* Effect.promise(() => send("GET", "/api/v2/workspaces", { key: other.secret }))
       assert.deepStrictEqual(
         listed.json.workspaces.map((found: { id: string }) => found.id),
@@ -199,7 +199,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
       assert.strictEqual(mine.length, 1)
       assert.deepStrictEqual(mine[0]!.scopes, scopes)
       assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/me", { key: secret }))).status, 200)
-      yield* keys.revoke(mine[0]!.id)
+      yield* keys.revoke(mine[0]!.id, "operator")
       yield* keys.bootstrap(secret)
       assert.strictEqual((yield* Effect.promise(() => send("GET", "/api/v2/me", { key: secret }))).status, 401)
       for (const bad of [

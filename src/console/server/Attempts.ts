@@ -1,0 +1,89 @@
+/**
+ * How often somebody may try something: so often in a row, and then once in a while. One row a subject and one statement an attempt, so the
+ * bound holds over all processes and however many try at once; the instants are the database's own.
+ *
+ * @source ITU-T I.371, the generic cell rate algorithm: `paid_until` is its theoretical arrival time
+ */
+import { Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { RateLimited } from "../../../schemas/Errors.ts"
+
+export interface Rate {
+  readonly inARow: number
+  /** And then one each. */
+  readonly everyMs: number
+}
+
+/** Of an address, whatever it tries. A proxy before Atoll is one address, so this bounds all of its clients. */
+export const addressRate: Rate = { inARow: 60, everyMs: 2000 }
+/** Of one e-mail's or one account's passphrase, from wherever: 1440 a day in the long run. */
+export const passphraseRate: Rate = { inARow: 10, everyMs: 60_000 }
+/** Keys that an account makes. */
+export const keyRate: Rate = { inARow: 60, everyMs: 10_000 }
+
+/** Whoever has one address of IPv6 has 2^64 of them. */
+export const addressSubject = (address: string): string => {
+  if (!address.includes(":")) return `address ${address}`
+  const [head = "", tail = ""] = address.split("%", 1)[0]!.split("::")
+  const before = head === "" ? [] : head.split(":")
+  const after = tail === "" ? [] : tail.split(":")
+  const groups = [...before, ...Array.from({ length: 8 - before.length - after.length }, () => "0"), ...after]
+  return `address ${groups
+    .slice(0, 4)
+    .map((group) => Number.parseInt(group, 16).toString(16))
+    .join(":")}::/64`
+}
+
+const keptMs = 60_000
+
+export class Attempts extends Context.Service<
+  Attempts,
+  {
+    /** One attempt of this subject, if it may. */
+    readonly take: (subject: string, rate: Rate) => Effect.Effect<void, RateLimited>
+    /** It begins anew: it was the right one. */
+    readonly forgive: (subject: string) => Effect.Effect<void>
+  }
+>()("atoll/console/Attempts") {
+  static readonly layer = Layer.effect(
+    Attempts,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+
+      const take = Effect.fn("Attempts.take")(function* (subject: string, { inARow, everyMs }: Rate) {
+        const [row] = yield* Effect.orDie(
+          sql.unsafe<{ readonly taken: boolean; readonly wait_ms: string }>(
+            `with clock as (select (extract(epoch from clock_timestamp()) * 1000)::int8 as now),
+             taken as (
+               insert into attempts (subject, paid_until) select $1, now + $3::int8 from clock
+               on conflict (subject) do update
+                 set paid_until = greatest(attempts.paid_until, excluded.paid_until - $3::int8) + $3::int8
+                 where greatest(attempts.paid_until, excluded.paid_until - $3::int8) + $3::int8
+                       <= excluded.paid_until - $3::int8 + $2::int8 * $3::int8
+               returning 1),
+             forgotten as (
+               delete from attempts where subject in (
+                 select subject from attempts, clock where paid_until < now - ${keptMs} and subject <> $1
+                 limit 10 for update of attempts skip locked))
+             select exists (select 1 from taken) as taken,
+                    greatest(0, coalesce((select paid_until from attempts where subject = $1), 0)
+                                + $3::int8 - $2::int8 * $3::int8 - (select now from clock))::text as wait_ms`,
+            [subject, BigInt(inARow), BigInt(everyMs)]
+          )
+        )
+        if (row!.taken) return
+        return yield* new RateLimited({
+          details: { retryAfterSeconds: Math.max(1, Math.ceil(Number(row!.wait_ms) / 1000)) }
+        })
+      })
+
+      const forgive = Effect.fn("Attempts.forgive")(
+        (subject: string) => sql`delete from attempts where subject = ${subject}`,
+        Effect.orDie,
+        Effect.asVoid
+      )
+
+      return { take, forgive }
+    })
+  )
+}

@@ -1,0 +1,246 @@
+/**
+ * Sessions of people: opened, found again by their token, ended. One is over 30 days after it was opened, 12 hours after it was last used
+ * (told to the minute, and never later), or when it is ended.
+ *
+ * What was read of one is a lease, as it is of a key (`account/KeyLease.ts`): whoever ends sessions waits until no process goes by what it read before.
+ *
+ * @source contract-details.md "The console and registration"
+ */
+import { Clock, Context, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { scopes } from "../../../schemas/Access.ts"
+import { Unauthenticated } from "../../../schemas/Errors.ts"
+import { heldUserAgent } from "../../account/Audit.ts"
+import type { Credential } from "../../account/Authentication.ts"
+import { awaitLeases, leaseClock, leaseMs } from "../../account/KeyLease.ts"
+import { keyLookUps } from "../../account/KeyLookUps.ts"
+import { newId } from "../../identifier/newId.ts"
+import { BoundedMap } from "../../store/BoundedMap.ts"
+import { MaintenanceDatabase } from "../../store/Database.ts"
+import { worker } from "../../worker/Worker.ts"
+import { isToken, newToken, sha256Of } from "./Token.ts"
+
+export const sessionMaxMs = 30 * 24 * 60 * 60 * 1000
+export const idleMaxMs = 12 * 60 * 60 * 1000
+/** A use is written when the last one that was is older: so a session costs a write a minute at most. */
+const writtenEveryMs = 60_000
+const leasesMax = 10_000
+const pruneEvery = "1 hour"
+
+export type OpenedBy = "registration" | "passphrase" | "link"
+
+/** Who asks, as the connection and the request say it. */
+export interface Visitor {
+  readonly address: string
+  readonly userAgent: string | null
+}
+
+export interface Session {
+  readonly id: string
+  readonly accountId: string
+  readonly openedBy: OpenedBy
+  /** Epoch milliseconds, as are the others. */
+  readonly createdAt: number
+  readonly lastUsedAt: number
+  /** When it is over, if it is not used again before. */
+  readonly endsAt: number
+  readonly sourceIp: string
+  readonly userAgent: string | null
+}
+
+interface SessionRow {
+  readonly id: string
+  readonly account_id: string
+  readonly opened_by: OpenedBy
+  readonly created_at: bigint
+  readonly last_used_at: bigint
+  readonly source_ip: string
+  readonly user_agent: string | null
+}
+
+const endOf = (createdAt: number, lastUsedAt: number): number =>
+  Math.min(createdAt + sessionMaxMs, lastUsedAt + idleMaxMs)
+
+const sessionOf = (row: SessionRow): Session => ({
+  id: row.id,
+  accountId: row.account_id,
+  openedBy: row.opened_by,
+  createdAt: Number(row.created_at),
+  lastUsedAt: Number(row.last_used_at),
+  endsAt: endOf(Number(row.created_at), Number(row.last_used_at)),
+  sourceIp: row.source_ip,
+  userAgent: row.user_agent
+})
+
+const columns = "id, account_id, opened_by, created_at, last_used_at, source_ip, user_agent"
+
+/** Of what a look-up reads; $2: the latest `created_at`, $3: the latest `last_used_at` of a session that is over. */
+const lives = "ended_at is null and created_at > $2 and last_used_at > $3"
+
+interface Found {
+  readonly credential: Credential
+  /** However often it is used. */
+  readonly endsAt: number
+}
+
+interface FoundRow {
+  readonly token_sha256: string
+  readonly id: string
+  readonly account_id: string
+  readonly created_at: bigint
+  readonly is_suspended: boolean
+  readonly exhausted_at: bigint | null
+}
+
+/** All of them: a person may what the account may. */
+const allScopes: ReadonlySet<string> = new Set(scopes)
+
+const foundOf = (row: FoundRow): Found => ({
+  credential: {
+    source: "console",
+    apiKeyId: null,
+    sessionId: row.id,
+    accountId: row.account_id,
+    hint: null,
+    name: null,
+    scopes: allScopes,
+    expiresAt: null,
+    isSuspended: row.is_suspended,
+    exhaustedAt: row.exhausted_at === null ? null : Number(row.exhausted_at)
+  },
+  endsAt: Number(row.created_at) + sessionMaxMs
+})
+
+const over = () => new Unauthenticated({ message: "There is no such session, or it is over. Sign in." })
+
+export class Sessions extends Context.Service<
+  Sessions,
+  {
+    /** `token` is known here and in the browser, and never again. Part of the caller's transaction, if there is one. */
+    readonly open: (
+      accountId: string,
+      openedBy: OpenedBy,
+      visitor: Visitor
+    ) => Effect.Effect<{ readonly session: Session; readonly token: string }>
+    /** The live session with this token, whatever the state of its account. It was used by this. */
+    readonly authenticate: (token: string) => Effect.Effect<Credential, Unauthenticated>
+    /** Those of an account that are not over, the latest first. */
+    readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<Session>>
+    readonly get: (sessionId: string) => Effect.Effect<Session | null>
+    /** When it returns, no process accepts it any more. False: the account has no such session that is not over. */
+    readonly end: (accountId: string, sessionId: string) => Effect.Effect<boolean>
+    /** The same for all of the account, but for one: part of the caller's transaction, so `awaitLeases` is the caller's too. */
+    readonly endAll: (accountId: string, except: string | null) => Effect.Effect<void>
+  }
+>()("atoll/console/Sessions") {
+  static readonly layer = Layer.effect(
+    Sessions,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const maintenance = yield* MaintenanceDatabase
+      /** By SHA-256 of the token. */
+      const leases = new BoundedMap<string, Found & { readonly since: number }>(leasesMax)
+
+      const read = Effect.fnUntraced(function* (hashes: ReadonlyArray<string>) {
+        const since = leaseClock()
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql.unsafe<FoundRow>(
+          `with used as (
+             update sessions set last_used_at = $4
+             where token_sha256 in (
+               select token_sha256 from sessions
+               where token_sha256 = any($1::text[]) and ${lives} and last_used_at < $5 for update skip locked))
+           select s.token_sha256, s.id, s.account_id, s.created_at, a.suspended_at is not null as is_suspended, a.exhausted_at
+           from sessions s join accounts a on a.id = s.account_id
+           where s.token_sha256 = any($1::text[]) and s.ended_at is null and s.created_at > $2 and s.last_used_at > $3`,
+          [
+            hashes as Array<string>,
+            BigInt(now - sessionMaxMs),
+            BigInt(now - idleMaxMs),
+            BigInt(now),
+            BigInt(now - writtenEveryMs)
+          ]
+        )
+        const found = new Map(rows.map((row): [string, Found] => [row.token_sha256, foundOf(row)]))
+        for (const sha256 of hashes) {
+          const one = found.get(sha256)
+          if (one === undefined) leases.delete(sha256)
+          else leases.set(sha256, { ...one, since })
+        }
+        return found
+      }, Effect.orDie)
+
+      // Who was let in before does not wait behind who guesses.
+      const ofKnown = yield* keyLookUps(read)
+      const ofUnknown = yield* keyLookUps(read)
+
+      const living = (found: Found | undefined): Effect.Effect<Credential, Unauthenticated> =>
+        found === undefined
+          ? Effect.fail(over())
+          : Effect.flatMap(Clock.currentTimeMillis, (now) =>
+              now < found.endsAt ? Effect.succeed(found.credential) : Effect.fail(over())
+            )
+
+      const authenticate = (token: string) => {
+        if (!isToken(token)) return Effect.fail(over())
+        const sha256 = sha256Of(token)
+        const lease = leases.get(sha256)
+        if (lease !== undefined && leaseClock() - lease.since < leaseMs) return living(lease)
+        return Effect.flatMap((lease === undefined ? ofUnknown : ofKnown)(sha256), living)
+      }
+
+      const open = Effect.fn("Sessions.open")(function* (accountId: string, openedBy: OpenedBy, visitor: Visitor) {
+        const token = newToken()
+        const now = BigInt(yield* Clock.currentTimeMillis)
+        const [row] = yield* sql.unsafe<SessionRow>(
+          `insert into sessions (id, token_sha256, account_id, opened_by, created_at, last_used_at, source_ip, user_agent)
+           values ($1, $2, $3, $4, $5, $5, $6, $7) returning ${columns}`,
+          [newId("ses_"), sha256Of(token), accountId, openedBy, now, visitor.address, heldUserAgent(visitor.userAgent)]
+        )
+        return { session: sessionOf(row!), token }
+      }, Effect.orDie)
+
+      const list = Effect.fn("Sessions.list")(function* (accountId: string) {
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql.unsafe<SessionRow>(
+          `select ${columns} from sessions where account_id = $1 and ${lives} order by created_at desc, id desc`,
+          [accountId, BigInt(now - sessionMaxMs), BigInt(now - idleMaxMs)]
+        )
+        return rows.map(sessionOf)
+      }, Effect.orDie)
+
+      const get = Effect.fn("Sessions.get")(function* (sessionId: string) {
+        const rows = yield* sql.unsafe<SessionRow>(`select ${columns} from sessions where id = $1`, [sessionId])
+        return rows[0] === undefined ? null : sessionOf(rows[0])
+      }, Effect.orDie)
+
+      const end = Effect.fn("Sessions.end")(function* (accountId: string, sessionId: string) {
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql.unsafe(
+          `update sessions set ended_at = $4 where account_id = $1 and ${lives} and id = $5 returning id`,
+          [accountId, BigInt(now - sessionMaxMs), BigInt(now - idleMaxMs), BigInt(now), sessionId]
+        )
+        if (rows.length === 0) return false
+        yield* awaitLeases
+        return true
+      }, Effect.orDie)
+
+      const endAll = Effect.fn("Sessions.endAll")(function* (accountId: string, except: string | null) {
+        const now = BigInt(yield* Clock.currentTimeMillis)
+        yield* sql`
+          update sessions set ended_at = ${now}
+          where account_id = ${accountId} and ended_at is null and id <> ${except ?? ""}`
+      }, Effect.orDie)
+
+      const prune = Effect.gen(function* () {
+        const now = yield* Clock.currentTimeMillis
+        yield* maintenance`delete from sessions where created_at < ${BigInt(now - sessionMaxMs)}`
+        yield* maintenance`delete from sign_in_links where expires_at < ${BigInt(now)}`
+      }).pipe(Effect.catch((error) => Effect.logWarning("Sessions that are over could not be forgotten", error)))
+
+      yield* worker("session pruner", prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery))))
+
+      return { open, authenticate, list, get, end, endAll }
+    })
+  )
+}

@@ -1,0 +1,199 @@
+/**
+ * Signing in, by passphrase or by a link that works once, and changing the passphrase.
+ *
+ * An e-mail that nobody has is answered as a wrong passphrase is, after the same work. Each sign-in opens a session of its own, whatever
+ * cookie came with it. A session that the old passphrase opens does not outlive its change: both lock its row.
+ *
+ * @source contract-details.md "The console and registration"
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { AccountSuspended, InvalidRequest, type RateLimited, Unauthenticated } from "../../../schemas/Errors.ts"
+import { awaitLeases } from "../../account/KeyLease.ts"
+import { changeBegins } from "../../store/Change.ts"
+import { Attempts, addressRate, addressSubject, passphraseRate } from "./Attempts.ts"
+import { foldedEmail } from "./Email.ts"
+import { Passphrases } from "./Passphrases.ts"
+import type { Opened } from "./Registration.ts"
+import { Sessions, type Visitor } from "./Sessions.ts"
+import { SignInLinks } from "./SignInLinks.ts"
+import { sha256Of } from "./Token.ts"
+
+/** So long a session that a link opened may set a passphrase without the old one. */
+const linkSetsWithinMs = 60 * 60 * 1000
+
+interface Known {
+  readonly account_id: string
+  readonly email: string
+  readonly hash: string
+}
+
+export interface NewPassphrase {
+  readonly accountId: string
+  readonly sessionId: string
+  readonly old: string | null
+  readonly passphrase: string
+  /** What to sign in with; null: as it is. */
+  readonly email: string | null
+}
+
+const wrongPassphrase = () => new Unauthenticated({ message: "The e-mail or the passphrase is wrong." })
+const wrong = (field: string, message: string) =>
+  new InvalidRequest({ details: { issues: [{ path: [field], message }] } })
+
+/** What is typed there by mistake is not to be read. */
+const emailSubject = (email: string): string => `email ${sha256Of(foldedEmail(email))}`
+
+/** Told whose it is as soon as that is known, also when it is refused then. */
+type Witness = (accountId: string) => void
+
+export class SignIn extends Context.Service<
+  SignIn,
+  {
+    readonly byPassphrase: (
+      given: { readonly email: string; readonly passphrase: string },
+      visitor: Visitor,
+      recognised: Witness
+    ) => Effect.Effect<Opened, Unauthenticated | AccountSuspended | RateLimited>
+    readonly byLink: (
+      code: string,
+      visitor: Visitor,
+      recognised: Witness
+    ) => Effect.Effect<Opened, Unauthenticated | AccountSuspended | RateLimited>
+    /** All sessions of the account are over when it returns, but for the one that it opens. */
+    readonly changePassphrase: (
+      wanted: NewPassphrase,
+      visitor: Visitor
+    ) => Effect.Effect<Opened, InvalidRequest | RateLimited>
+    /** What the account signs in with; null: it has no passphrase. */
+    readonly emailOf: (accountId: string) => Effect.Effect<string | null>
+  }
+>()("atoll/console/SignIn") {
+  static readonly layer = Layer.effect(
+    SignIn,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const attempts = yield* Attempts
+      const links = yield* SignInLinks
+      const passphrases = yield* Passphrases
+      const sessions = yield* Sessions
+
+      const admitSuspended = Effect.fnUntraced(function* (accountId: string) {
+        const [row] = yield* sql<{ readonly is_suspended: boolean }>`
+          select suspended_at is not null as is_suspended from accounts where id = ${accountId}`
+        if (row!.is_suspended) return yield* new AccountSuspended()
+      })
+
+      const byPassphrase = Effect.fn("SignIn.byPassphrase")(
+        function* (
+          { email, passphrase }: { readonly email: string; readonly passphrase: string },
+          visitor: Visitor,
+          recognised: Witness
+        ) {
+          const subject = emailSubject(email)
+          yield* attempts.take(addressSubject(visitor.address), addressRate)
+          yield* attempts.take(subject, passphraseRate)
+          const [known] = yield* sql<Known>`
+          select account_id, email, hash from passphrases where email_folded = ${foldedEmail(email)}`
+          if (known !== undefined) recognised(known.account_id)
+          const isRight = yield* passphrases.matches(passphrase, known?.hash ?? null)
+          if (known === undefined || !isRight) return yield* wrongPassphrase()
+          yield* attempts.forgive(subject)
+          yield* admitSuspended(known.account_id)
+          yield* changeBegins
+          return yield* Effect.gen(function* () {
+            const held = yield* sql`
+            select 1 from passphrases where account_id = ${known.account_id} and hash = ${known.hash} for share`
+            if (held.length === 0) return yield* wrongPassphrase()
+            return yield* sessions.open(known.account_id, "passphrase", visitor)
+          }).pipe(sql.withTransaction)
+        },
+        Effect.catchTag("SqlError", Effect.die)
+      )
+
+      const byLink = Effect.fn("SignIn.byLink")(
+        function* (code: string, visitor: Visitor, recognised: Witness) {
+          yield* attempts.take(addressSubject(visitor.address), addressRate)
+          yield* changeBegins
+          return yield* Effect.gen(function* () {
+            const accountId = yield* links.take(code)
+            if (accountId === null) {
+              return yield* new Unauthenticated({
+                message: "This link was used, is past, or never was. Ask the operator of this service for another one."
+              })
+            }
+            recognised(accountId)
+            yield* admitSuspended(accountId)
+            return yield* sessions.open(accountId, "link", visitor)
+          }).pipe(sql.withTransaction)
+        },
+        Effect.catchTag("SqlError", Effect.die)
+      )
+
+      /** Refuses what must not set it. */
+      const admitChange = Effect.fnUntraced(function* (wanted: NewPassphrase, known: Known) {
+        if (wanted.email !== null && foldedEmail(wanted.email) !== foldedEmail(known.email)) {
+          return yield* wrong("email", "An account that has a passphrase keeps its e-mail")
+        }
+        if (wanted.old !== null) {
+          const isRight = yield* passphrases.matches(wanted.old, known.hash)
+          return isRight ? undefined : yield* wrong("old", "This is not the present passphrase")
+        }
+        const session = yield* sessions.get(wanted.sessionId)
+        const now = yield* Clock.currentTimeMillis
+        const isFreshLink = session?.openedBy === "link" && now < session.createdAt + linkSetsWithinMs
+        return isFreshLink ? undefined : yield* wrong("old", "Required")
+      })
+
+      const store = Effect.fnUntraced(function* (
+        { accountId }: NewPassphrase,
+        known: Known | undefined,
+        email: string,
+        hash: string,
+        visitor: Visitor
+      ) {
+        const now = BigInt(yield* Clock.currentTimeMillis)
+        if (known === undefined) {
+          const made = yield* sql`
+            insert into passphrases (account_id, email, email_folded, hash, changed_at)
+            values (${accountId}, ${email}, ${foldedEmail(email)}, ${hash}, ${now})
+            on conflict do nothing returning account_id`
+          if (made.length === 0) return yield* wrong("email", "There is an account with this e-mail already")
+          yield* sql`update accounts set email = coalesce(email, ${email}) where id = ${accountId}`
+        } else {
+          const changed = yield* sql`
+            update passphrases set hash = ${hash}, changed_at = ${now}
+            where account_id = ${accountId} and hash = ${known.hash} returning account_id`
+          if (changed.length === 0) return yield* wrong("old", "It was just changed")
+        }
+        yield* sessions.endAll(accountId, null)
+        return yield* sessions.open(accountId, "passphrase", visitor)
+      })
+
+      const changePassphrase = Effect.fn("SignIn.changePassphrase")(
+        function* (wanted: NewPassphrase, visitor: Visitor) {
+          yield* attempts.take(`passphrase ${wanted.accountId}`, passphraseRate)
+          const [known] = yield* sql<Known>`
+          select account_id, email, hash from passphrases where account_id = ${wanted.accountId}`
+          if (known !== undefined) yield* admitChange(wanted, known)
+          const email = known?.email ?? wanted.email
+          if (email === null) return yield* wrong("email", "Required: this account has none to sign in with yet")
+          const hash = yield* passphrases.hash(wanted.passphrase)
+          yield* changeBegins
+          const opened = yield* store(wanted, known, email, hash, visitor).pipe(sql.withTransaction)
+          yield* awaitLeases
+          return opened
+        },
+        Effect.catchTag("SqlError", Effect.die)
+      )
+
+      const emailOf = Effect.fn("SignIn.emailOf")(function* (accountId: string) {
+        const [known] = yield* sql<Pick<Known, "email">>`
+          select email from passphrases where account_id = ${accountId}`
+        return known?.email ?? null
+      }, Effect.orDie)
+
+      return { byPassphrase, byLink, changePassphrase, emailOf }
+    })
+  )
+}

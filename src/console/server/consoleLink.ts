@@ -1,0 +1,19 @@
+/**
+ * Links into the console. What they carry stands in the fragment, which a browser keeps to itself: no server and no proxy sees it.
+ */
+import type { SettingsShape } from "../../Config.ts"
+
+/** A host as a browser on the same machine reaches it. */
+const reachable = (host: string): string => {
+  if (host === "0.0.0.0") return "127.0.0.1"
+  if (host === "::") return "[::1]"
+  return host.includes(":") ? `[${host}]` : host
+}
+
+/** Null: nobody can know the port before the service has it. */
+export const publicUrl = ({ publicUrl, host, port }: Pick<SettingsShape, "publicUrl" | "host" | "port">) =>
+  publicUrl ?? (port === 0 ? null : `http://${reachable(host)}:${port}`)
+
+/** @param kind `invitation`: the page registers; `link`: it signs in. */
+export const consoleLink = (base: string, kind: "invitation" | "link", code: string): string =>
+  `${base}/console/#${kind}=${code}`
