@@ -150,9 +150,17 @@ const jogsOf = ({ edges }: Drawing): number =>
     0
   )
 
-/** Less is better. A page is narrow, so width costs more than height; a crossing is worth a wider page, and a bend or a jog a little. */
+/**
+ * Less is better. A page is narrow, so width costs more than height; a crossing is worth a wider page, and a bend or a jog a little. A life
+ * begins at the top.
+ */
 const costOf = (drawing: Drawing): number =>
-  2 * drawing.width + drawing.height + 80 * crossingsOf(drawing) + 6 * bendsOf(drawing) + 60 * jogsOf(drawing)
+  2 * drawing.width +
+  drawing.height +
+  80 * crossingsOf(drawing) +
+  6 * bendsOf(drawing) +
+  60 * jogsOf(drawing) +
+  5 * drawing.initial[0]!.y
 
 /** The best of all trials; the same on every machine, for ELK computes in doubles and keeps no clock. */
 export const layOut = async (description: Description): Promise<Drawing> => {

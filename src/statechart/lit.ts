@@ -1,0 +1,59 @@
+/** What of a drawing is lit at one moment of an actor's life: where it is, which way it came, and what may happen next. */
+import type { Statechart } from "./Statechart.ts"
+
+/** One row of an actor's log. */
+export interface LoggedTransition {
+  /** Null: its beginning. */
+  readonly from: string | null
+  readonly event: string
+  readonly to: string
+}
+
+export interface Moment {
+  readonly state: string
+  /** What led to it; null: not known. */
+  readonly last: LoggedTransition | null
+  /** Events that this state would take now. */
+  readonly nextEvents: ReadonlyArray<string>
+}
+
+/** Names of states, and ids of edges and transitions, as the statechart has them. */
+export interface Lit {
+  readonly current: string
+  /** Where it came from; null at its beginning, where it stayed, and where that is not known. */
+  readonly previous: string | null
+  /** True: the arrow from the dot is the way that it came. */
+  readonly isBeginning: boolean
+  readonly lastEdges: ReadonlySet<string>
+  /** More than one where guards chose between transitions of one event to one state: the log does not say which. */
+  readonly lastTransitions: ReadonlySet<string>
+  readonly nextEdges: ReadonlySet<string>
+  readonly nextTransitions: ReadonlySet<string>
+  /** States that something may lead to next, besides the current one. */
+  readonly nextStates: ReadonlySet<string>
+}
+
+export const litOf = ({ transitions, drawing }: Statechart, { state, last, nextEvents }: Moment): Lit => {
+  const taken = transitions.filter(
+    ({ from, event, to }) => last !== null && from === last.from && event === last.event && (to ?? from) === last.to
+  )
+  const possible = transitions.filter(({ from, event }) => from === state && nextEvents.includes(event))
+  const ids = (listed: typeof transitions): ReadonlySet<string> => new Set(listed.map(({ id }) => id))
+  const edgesWith = (found: ReadonlySet<string>): ReadonlySet<string> =>
+    new Set(
+      drawing.edges
+        .filter(({ lines }) => lines.some((line) => line.transitions.some((id) => found.has(id))))
+        .map(({ id }) => id)
+    )
+  const [lastTransitions, nextTransitions] = [ids(taken), ids(possible)]
+  return {
+    current: state,
+    previous: last === null || last.from === state ? null : last.from,
+    isBeginning: last !== null && last.from === null,
+    lastEdges: edgesWith(lastTransitions),
+    lastTransitions,
+    nextEdges: edgesWith(nextTransitions),
+    nextTransitions,
+    nextStates: new Set(possible.flatMap(({ to }) => (to === null || to === state ? [] : [to])))
+  }
+}
