@@ -13,7 +13,9 @@ const counted = (count: number, one: string, many = `${one}s`): string => `${cou
 const summaryOf = (found: Verification): string =>
   [
     `${counted(found.transitions, "transition")} of ${counted(found.sandboxes, "Sandbox", "Sandboxes")}`,
-    `(${found.prunedSandboxes} without a log any more: their books alone)`,
+    ...(found.prunedSandboxes > 0
+      ? [`(of ${found.prunedSandboxes} the log is forgotten: their books by themselves)`]
+      : []),
     `cost ${formatUsd(found.costMicroUsd)} USD.`,
     `${counted(found.accounts, "account")}, ${counted(found.grants, "grant")}, ${counted(found.entries, "entry", "entries")}.`,
     ...(found.unpostedSandboxes > 0
