@@ -70,7 +70,8 @@ const pool = ({ applicationName, connectionsMax, startupParameters, open }: Pool
       connectTimeout,
       maxConnections: connectionsMax,
       idleTimeout: "60 seconds",
-      startupParameters
+      // To compile a statement takes longer than any of ours runs. The embedded server does not either.
+      startupParameters: { jit: "off", ...startupParameters }
     })
   ).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
 
