@@ -6,6 +6,7 @@ import { cross, segmentsOf } from "../../src/statechart/geometry.ts"
 import { measures } from "../../src/statechart/measures.ts"
 import { anyStateText, rowsOf, rowText, stateRows } from "../../src/statechart/rows.ts"
 import type { Box, ChartState, Description, Drawing, DrawnLine, Point } from "../../src/statechart/Statechart.ts"
+import { straighten } from "./straighten.ts"
 import { textWidth } from "./textSize.ts"
 
 const require = createRequire(import.meta.url)
@@ -84,7 +85,7 @@ const boxOf = ({ x, y, width, height }: Omit<ElkNode, "id">): Box => ({
 
 const pointsOf = ({ sections }: ElkExtendedEdge): ReadonlyArray<Point> => {
   const { startPoint, bendPoints = [], endPoint } = sections![0]!
-  return [startPoint, ...bendPoints, endPoint].map(pointOf)
+  return straighten([startPoint, ...bendPoints, endPoint].map(pointOf))
 }
 
 const layOutOnce = async (description: Description, layoutOptions: LayoutOptions): Promise<Drawing> => {
