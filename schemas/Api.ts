@@ -3,6 +3,7 @@ import { HttpApi, OpenApi } from "effect/http-api"
 import { AnalyticsGroup } from "./Analytics.ts"
 import { AuditGroup } from "./Audit.ts"
 import { CooperativeGroup } from "./Cooperative.ts"
+import { EventsGroup } from "./Event.ts"
 import { FilesGroup } from "./Files.ts"
 import { LogsGroup } from "./Logs.ts"
 import { AccountGroup } from "./Me.ts"
@@ -29,6 +30,7 @@ export class Api extends HttpApi.make("atoll")
   .add(ServiceAccessGroup)
   .add(CooperativeGroup)
   .add(UsageGroup)
+  .add(EventsGroup)
   .add(AuditGroup)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })

@@ -67,3 +67,6 @@ export const serviceAccessLifetimeSeconds = 3600
 export const serviceAccessClockToleranceSeconds = 60
 export const cooperativeGrantSeconds = 30
 export const cooperativeKeysMax = 4
+
+/** Of a stream of events on which nothing else is sent. */
+export const heartbeatSeconds = 15

@@ -10,6 +10,7 @@ import { TelemetrySampler } from "./analytics/TelemetrySampler.ts"
 import { ConnectionGrantsLive } from "./cooperative/ConnectionGrantsLive.ts"
 import { SshEndpoint } from "./cooperative/SshEndpoint.ts"
 import { SshGateway } from "./cooperative/SshGateway.ts"
+import { Events } from "./events/Events.ts"
 import { Files } from "./files/Files.ts"
 import { LiveConnections } from "./gateway/LiveConnections.ts"
 import { PublicPort } from "./gateway/PublicPort.ts"
@@ -65,6 +66,7 @@ export const Atoll = {
           UsageReports.layer,
           Costs.layer,
           Transactions.layer,
+          Events.layer(),
           PreviewsLive,
           ServiceAccessesLive,
           ConnectionGrantsLive

@@ -227,6 +227,12 @@ export const settings = {
     "The same for all Sandboxes of an account, in one process.",
     { minimum: 1, maximum: 1_000_000 }
   ),
+  streamsPerAccount: integer(
+    "ATOLL_STREAMS_PER_ACCOUNT",
+    1024,
+    "Open streams of events and of output of one account, in one process.",
+    { minimum: 1, maximum: 1_000_000 }
+  ),
   sandboxesPerAccount: integer("ATOLL_SANDBOXES_PER_ACCOUNT", 20, "Sandboxes of one account, stopped ones included."),
   creditGraceSeconds: integer(
     "ATOLL_CREDIT_GRACE_SECONDS",

@@ -29,6 +29,7 @@ const resources = [
   "src/wallet/",
   "src/logs/",
   "src/analytics/",
+  "src/events/",
   "src/retention/",
   "src/idempotency/",
   "src/console/server/"

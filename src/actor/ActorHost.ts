@@ -412,6 +412,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const recordedChange = (actor: LiveActor, change: Change, idempotency: IdempotencyKey | null): ActorCommit => ({
     actorId: actor.id,
     kind: actor.definition.kind,
+    accountId: actor.accountId,
     revision: change.transition === null ? actor.revision : actor.revision + 1,
     snapshot: store(change.transition?.snapshot ?? actor.snapshot),
     replaces: actor.stored,
@@ -697,6 +698,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const adopt = (inserted: ActorInsert) =>
     Effect.sync(() => {
       const { row } = inserted
+      journal.tellWritten([row.accountId])
       if (live.has(row.id)) return
       const definition = definitionOf(row.kind)
       if (!isOurs(row.id)) {

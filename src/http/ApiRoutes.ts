@@ -12,6 +12,7 @@ import { ConsoleSessionHandlers } from "./ConsoleSessionHandlers.ts"
 import { CooperativeHandlers } from "./CooperativeHandlers.ts"
 import { Edge } from "./Edge.ts"
 import { EndpointGuard } from "./EndpointGuard.ts"
+import { EventsHandlers } from "./EventsHandlers.ts"
 import { FilesHandlers } from "./FilesHandlers.ts"
 import { LogsHandlers } from "./LogsHandlers.ts"
 import { OperationsHandlers } from "./OperationsHandlers.ts"
@@ -39,6 +40,7 @@ const handlers = Layer.mergeAll(
   ServiceAccessHandlers.layer,
   CooperativeHandlers.layer,
   UsageHandlers.layer,
+  EventsHandlers.layer,
   AuditHandlers.layer
 )
 

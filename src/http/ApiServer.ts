@@ -16,6 +16,7 @@ import { SignInLinks } from "../console/server/SignInLinks.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { ApiRoutes, routerConfig } from "./ApiRoutes.ts"
 import { withoutServices } from "./LeanContext.ts"
+import { OpenStreams } from "./OpenStreams.ts"
 
 const accounts = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Authentication.layer, Workspaces.layer).pipe(
   Layer.provideMerge(KeyUse.layer)
@@ -43,6 +44,7 @@ export const ApiServer = {
   layer: serving.pipe(
     Layer.provide(ApiRoutes.layer),
     Layer.provide(router),
+    Layer.provide(OpenStreams.layer),
     Layer.provide(BootstrapKey.layer),
     Layer.provide(people),
     Layer.provide(accounts)

@@ -92,7 +92,11 @@ const parts = Effect.gen(function* () {
          delete from actors a where a.id = any($1::text[]) and not exists (select 1 from outputs o where o.owner_id = a.id)
          returning a.id, a.kind, a.account_id, a.created_at
        ), counted as (${keepCounts("operations", "select account_id, created_at as at from gone where kind = 'operation'")}
-       ), log as (delete from transitions t using gone g where t.actor_id = g.id),
+       ), log as (delete from transitions t using gone g where t.actor_id = g.id returning t.account_key, t.xact),
+       horizon as (
+         insert into transition_horizons (account_key, forgotten)
+         select distinct on (account_key) account_key, xact from log where account_key is not null order by account_key, xact desc
+         on conflict (account_key) do update set forgotten = greatest(transition_horizons.forgotten, excluded.forgotten)),
        keys as (delete from idempotency_keys k using gone g where k.target_id = g.id)
        select count(*)::int4 as count from gone`,
       things

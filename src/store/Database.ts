@@ -47,7 +47,17 @@ export class NoticeDatabase extends Context.Service<NoticeDatabase, PgClient.PgC
   "atoll/store/NoticeDatabase"
 ) {}
 
+/**
+ * The connections that read what was committed for those who watch, and hear of what other processes commit. What they read stands behind an
+ * index in the order in which it is wanted; a plan that was made while the table was small must not go another way later.
+ */
+export class EventsDatabase extends Context.Service<EventsDatabase, PgClient.PgClient>()(
+  "atoll/store/EventsDatabase"
+) {}
+
 const outputConnections = 2
+/** One to hear, two to read. */
+const eventsConnections = 3
 const maintenanceConnections = 2
 const keepAliveMs = 15_000
 
@@ -166,6 +176,12 @@ const pools = Layer.effectContext(
       startupParameters: { synchronous_commit: "off", plan_cache_mode: "force_generic_plan" },
       open: sockets.open(silenceMaxSeconds.brief)
     })
+    const events = yield* pool({
+      applicationName: "atoll-events",
+      connectionsMax: eventsConnections,
+      startupParameters: { plan_cache_mode: "force_generic_plan", enable_seqscan: "off", enable_bitmapscan: "off" },
+      open: sockets.open(silenceMaxSeconds.client)
+    })
     const maintenance = yield* pool({
       applicationName: "atoll-maintenance",
       connectionsMax: maintenanceConnections,
@@ -192,6 +208,7 @@ const pools = Layer.effectContext(
       Context.add(SqlClient.SqlClient, client),
       Context.add(JournalDatabase, journal),
       Context.add(OutputDatabase, output),
+      Context.add(EventsDatabase, events),
       Context.add(MaintenanceDatabase, maintenance),
       Context.add(NoticeDatabase, notices),
       Context.add(DatabaseWatch, watch)

@@ -75,6 +75,10 @@ export class Journal extends Context.Service<
     /** `fenced`: the id or the idempotency key exists already. */
     readonly insert: (actor: ActorInsert) => Effect.Effect<CommitOutcome>
     readonly load: (id: string) => Effect.Effect<ActorRow | null>
+    /** Told after each commit of this process whose actors have new transitions, by their accounts; more than once, maybe. Call the result to hear no more. */
+    readonly onWritten: (listener: (accountIds: ReadonlyArray<string>) => void) => () => void
+    /** For transitions that were written in a caller's own transaction, after its commit. */
+    readonly tellWritten: (accountIds: ReadonlyArray<string>) => void
     /** Actors that wait for a command or for a deadline up to `dueBefore`. */
     readonly waiting: (dueBefore: number) => Effect.Effect<
       ReadonlyArray<{
@@ -98,6 +102,17 @@ export class Journal extends Context.Service<
       const inserts = yield* Queue.unbounded<Job<EncodedInsert, CommitOutcome>>()
       const loads = yield* Queue.unbounded<Job<Load, Effect.Effect<ActorRow | null>>>()
 
+      const listeners = new Set<(accountIds: ReadonlyArray<string>) => void>()
+      const tellWritten = (accountIds: ReadonlyArray<string>): void => {
+        for (const listener of listeners) {
+          try {
+            listener(accountIds)
+          } catch (defect) {
+            process.emitWarning(`Whoever listens to the journal failed: ${String(defect)}`)
+          }
+        }
+      }
+
       /** Whoever is called back has faults of his own: they are not the writer's. */
       const settle = <A extends { readonly id: string }, R>(
         jobs: ReadonlyArray<Job<A, R>>,
@@ -117,7 +132,7 @@ export class Journal extends Context.Service<
 
       // A batch is retried until the database serves; what an earlier try wrote is recognised by its token.
       // A record that the database refuses for good must not hold up its neighbours: the batch is split to find it.
-      const write = <A extends { readonly id: string }>(
+      const write = <A extends { readonly id: string; readonly accountId: string }>(
         run: (items: ReadonlyArray<A>, tokens: ReadonlyArray<string>) => Effect.Effect<Set<string>, SqlError.SqlError>
       ) => {
         const attempt = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean) =>
@@ -142,8 +157,10 @@ export class Journal extends Context.Service<
           }).pipe(
             untilServed,
             Effect.matchCauseEffect({
-              onSuccess: (written) =>
-                settle(jobs, (job): CommitOutcome => (written.has(job.item.id) ? "committed" : "fenced")),
+              onSuccess: (written) => {
+                if (listeners.size > 0) tellWritten([...new Set(jobs.map(({ item }) => item.accountId))])
+                return settle(jobs, (job): CommitOutcome => (written.has(job.item.id) ? "committed" : "fenced"))
+              },
               onFailure: (cause) =>
                 jobs.length > 1
                   ? Effect.forEach(jobs, (job) => writeAll([job], isRetry), { discard: true })
@@ -228,6 +245,11 @@ export class Journal extends Context.Service<
           }
           Queue.offerUnsafe(commits, { item, token: nextToken(), done })
         },
+        onWritten: (listener) => {
+          listeners.add(listener)
+          return () => void listeners.delete(listener)
+        },
+        tellWritten,
         insert: (actor) => Effect.suspend(() => ask(inserts, encodeInsert(actor), Effect.succeed)),
         load: (id) => ask(loads, { id }, (found) => found),
         waiting: (dueBefore) =>

@@ -2,6 +2,7 @@
  * Records as the journal's statements take them. Done one by one before a record joins a batch, so that one that cannot be encoded
  * (an instant that is no integer, a value that JSON cannot carry) is refused alone.
  */
+import { watchedKey } from "./accountKey.ts"
 import { areSameColumns, type DerivedColumns, derivedColumns } from "./DerivedColumns.ts"
 import type { ActorCommit, ActorInsert } from "./JournalRecord.ts"
 
@@ -25,6 +26,8 @@ export const encodeCommit = (commit: ActorCommit) => {
   const before = derivedColumns(commit.kind, commit.replaces)
   return {
     id: commit.actorId,
+    accountId: commit.accountId,
+    accountKey: watchedKey(commit.kind, commit.accountId),
     revision: BigInt(commit.revision),
     expected: BigInt(transition === null ? commit.revision : commit.revision - 1),
     snapshot: json(commit.snapshot),
@@ -49,6 +52,7 @@ export const encodeInsert = ({ row, input, payload, dueAt, createdAt, transition
   id: row.id,
   kind: row.kind,
   accountId: row.accountId,
+  accountKey: watchedKey(row.kind, row.accountId),
   sandboxId: row.sandboxId,
   machineVersion: row.machineVersion,
   input: json(input),

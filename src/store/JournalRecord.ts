@@ -46,6 +46,8 @@ export interface TransitionRecord {
 export interface ActorCommit {
   readonly actorId: string
   readonly kind: string
+  /** As the row has it: its transitions are found by it. */
+  readonly accountId: string
   readonly revision: number
   readonly snapshot: StoredSnapshot
   /** The one that the row has: what is derived from it is written only where it differs. */

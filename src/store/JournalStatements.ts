@@ -25,7 +25,8 @@ export const updateActors = Effect.fnUntraced(function* (
     textColumn(items.map((item) => item.commands)),
     textColumn(items.map((item) => item.cause)),
     textColumn(items.map((item) => item.requestId)),
-    textColumn(tokensOf)
+    textColumn(tokensOf),
+    int4Column(items.map((item) => item.accountKey))
   ]
   const hasColumns = items.some((item) => item.hasNewColumns)
   const hasKeys = items.some((item) => item.idempotency !== null)
@@ -67,9 +68,9 @@ interface UpdatePart {
 }
 
 const bare: UpdatePart = {
-  types: "text int8 int8 text text text int8 int8 text text text text text text text".split(" "),
+  types: "text int8 int8 text text text int8 int8 text text text text text text text int4".split(" "),
   names:
-    "id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token"
+    "id, revision, expected, snapshot, pending, deadlines, due_at, at, event, from_state, to_state, commands, cause, request_id, token, account_key"
 }
 
 /** Something began or ended, or a Sandbox took a step. */
@@ -112,8 +113,9 @@ const updateOf = (parts: ReadonlyArray<UpdatePart>) => {
     where a.id = i.id and a.revision = i.expected${all(({ condition }) => condition)}
     returning a.id
   ), logged as (
-    insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token)
-    select i.id, i.revision, i.at, i.event::jsonb, i.from_state, i.to_state, coalesce(i.commands::jsonb, '[]'), i.cause, i.request_id, i.token
+    insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token, account_key)
+    select i.id, i.revision, i.at, i.event::jsonb, i.from_state, i.to_state, coalesce(i.commands::jsonb, '[]'), i.cause, i.request_id, i.token,
+      i.account_key
     from input i join updated u on u.id = i.id
     where i.to_state is not null
   )
@@ -130,12 +132,14 @@ const updateStatement = (hasColumns: boolean, hasKeys: boolean): string =>
   hasColumns ? (hasKeys ? updateBoth : updateColumns) : hasKeys ? updateKeys : updateBare
 
 const insertTypes =
-  "text text text text int4 text text text text text int8 int8 text text text text text text text text text".split(" ")
+  "text text text text int4 text text text text text int8 int8 text text text text text text text text text int4".split(
+    " "
+  )
 
 const insertStatement = `
   with input as (
     select * from unnest(${arraysOf([...insertTypes, ...derivedTypes])}) as i (id, kind, account_id, sandbox_id, machine_version, input, payload, snapshot, pending, deadlines,
-            due_at, created_at, event, to_state, commands, cause, request_id, token, key_kind, key, fingerprint, ${derivedNames})
+            due_at, created_at, event, to_state, commands, cause, request_id, token, key_kind, key, fingerprint, account_key, ${derivedNames})
   ), keys as (
     insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
     select account_id, key_kind, key, fingerprint, id, created_at from input where key is not null
@@ -151,8 +155,8 @@ const insertStatement = `
     on conflict do nothing
     returning id
   ), logged as (
-    insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token)
-    select i.id, 1, i.created_at, i.event::jsonb, null, i.to_state, i.commands::jsonb, i.cause, i.request_id, i.token
+    insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token, account_key)
+    select i.id, 1, i.created_at, i.event::jsonb, null, i.to_state, i.commands::jsonb, i.cause, i.request_id, i.token, i.account_key
     from input i join inserted u on u.id = i.id
   )
   select id from inserted`
@@ -185,6 +189,7 @@ export const insertActors = Effect.fnUntraced(function* (
     textColumn(items.map((item) => item.keyKind)),
     textColumn(items.map((item) => item.key)),
     textColumn(items.map((item) => item.fingerprint)),
+    int4Column(items.map((item) => item.accountKey)),
     ...derivedOf(items)
   ])
   return new Set(rows.map((row) => row.id))

@@ -31,6 +31,7 @@ import heartbeat from "./migrations/0033_heartbeat.ts"
 import usageHours from "./migrations/0034_usage_hours.ts"
 import firstWallets from "./migrations/0036_first_wallets.ts"
 import consoleTables from "./migrations/0037_console.ts"
+import transitionPositions from "./migrations/0038_transition_positions.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -56,7 +57,8 @@ export const migrations: MigrationRecord = {
   "0033_heartbeat": heartbeat,
   "0034_usage_hours": usageHours,
   "0036_first_wallets": firstWallets,
-  "0037_console": consoleTables
+  "0037_console": consoleTables,
+  "0038_transition_positions": transitionPositions
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

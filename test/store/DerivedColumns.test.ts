@@ -43,6 +43,7 @@ const insertOf = ({ id, kind, from }: Change): ActorInsert => ({
 })
 
 const commitOf = ({ id, kind, from, to, idempotency }: Change): ActorCommit => ({
+  accountId: "acc_test",
   actorId: id,
   kind,
   revision: 2,

@@ -35,6 +35,7 @@ const insertOf = (id: string): ActorInsert => ({
 })
 
 const commitOf = (actorId: string, context: unknown, change: Partial<ActorCommit> = {}): ActorCommit => ({
+  accountId: "acc_test",
   actorId,
   kind: "test",
   revision: 2,

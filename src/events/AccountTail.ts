@@ -1,0 +1,46 @@
+/** The end of one account's order of commits, as this process follows it: read once, and given to the channels that somebody reads. */
+import type { TransitionPage, TransitionPosition } from "../store/TransitionReads.ts"
+import { Channel } from "./Channel.ts"
+import { frameOf } from "./Frame.ts"
+
+export class AccountTail {
+  readonly accountId: string
+  /** Of a Sandbox by its id; of the whole account by "". */
+  readonly channels = new Map<string, Channel>()
+  /** All up to here is in the channels. Null until it was read for the first time. */
+  upTo: TransitionPosition | null = null
+
+  /** Streams that are being opened on it. */
+  opening = 0
+
+  constructor(accountId: string) {
+    this.accountId = accountId
+  }
+
+  /** Made when it is asked for; `upTo` must be known. */
+  channel(sandboxId: string | null): Channel {
+    const key = sandboxId ?? ""
+    const known = this.channels.get(key)
+    if (known !== undefined) return known
+    const channel = new Channel(this.upTo!)
+    this.channels.set(key, channel)
+    return channel
+  }
+
+  take(era: string, page: TransitionPage): void {
+    this.upTo = page.upTo
+    const touched = new Set<Channel>()
+    for (const row of page.rows) {
+      const whole = this.channels.get("")
+      const own = this.channels.get(row.sandboxId)
+      if (whole === undefined && own === undefined) continue
+      const frame = frameOf(era, row)
+      for (const channel of [whole, own]) {
+        if (channel === undefined) continue
+        channel.push(frame)
+        touched.add(channel)
+      }
+    }
+    for (const channel of touched) for (const reader of [...channel.readers]) reader.look()
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * One open stream. It takes from its channel; where that keeps too little, from the database until it has caught up. It holds no events of its
+ * own but those that are being sent, so a client that reads slowly, or not at all, costs one piece.
+ */
+import { isBefore, type TransitionPage, type TransitionPosition } from "../store/TransitionReads.ts"
+import type { AccountTail } from "./AccountTail.ts"
+import type { Channel, ChannelReader } from "./Channel.ts"
+import { frameOf, heartbeat, placeFrame } from "./Frame.ts"
+
+const pieceMaxBytes = 64 * 1024
+
+export interface ReaderSource {
+  readonly era: string
+  readonly tail: AccountTail
+  readonly channel: Channel
+  /** Reads from a position on; calls back with null where that failed for good. */
+  readonly read: (after: TransitionPosition, then: (page: TransitionPage | null) => void) => void
+  readonly closed: () => void
+}
+
+export class EventReader implements ChannelReader {
+  cursor: number | null = null
+  readonly #source: ReaderSource
+  readonly #sandboxId: string | null
+  /** All up to here was given away. */
+  #position: TransitionPosition
+  #asked: ((piece: Buffer | null) => void) | null = null
+  #ready: Buffer | null
+  #isReading = false
+  #isBeatDue = false
+  #isClosed = false
+
+  constructor(source: ReaderSource, sandboxId: string | null, position: TransitionPosition) {
+    this.#source = source
+    this.#sandboxId = sandboxId
+    this.#position = position
+    this.#ready = placeFrame(source.era, position, "from here on")
+    source.channel.readers.add(this)
+  }
+
+  get tail(): AccountTail {
+    return this.#source.tail
+  }
+
+  /** Calls back once with whole events; with null when the stream is over. Not again before it has called back. */
+  next(then: (piece: Buffer | null) => void): void {
+    this.#asked = then
+    this.look()
+  }
+
+  beat(): void {
+    this.#isBeatDue = true
+    this.look()
+  }
+
+  readonly close = (): void => {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    this.#source.channel.readers.delete(this)
+    this.#source.closed()
+    this.look()
+  }
+
+  readonly look = (): void => {
+    const asked = this.#asked
+    if (asked === null) return
+    const piece = this.#piece()
+    if (piece === undefined) return
+    this.#asked = null
+    asked(piece)
+  }
+
+  /** What is to be given next: null, the end; undefined, nothing yet. */
+  #piece(): Buffer | null | undefined {
+    if (this.#isClosed) return null
+    const ready = this.#ready
+    if (ready !== null) {
+      this.#ready = null
+      return ready
+    }
+    return this.#isReading ? this.#beat() : (this.#fromChannel() ?? this.#beat())
+  }
+
+  /** Undefined when there is nothing new in it, and when it keeps too little: then the database is read. */
+  #fromChannel(): Buffer | undefined {
+    const { channel } = this.#source
+    this.cursor ??= channel.find(this.#position)
+    while (this.cursor !== null) {
+      const frames = channel.take(this.cursor, pieceMaxBytes)
+      if (frames === null) break
+      if (frames.length === 0) return undefined
+      this.cursor += frames.length
+      // The database may have told more already than the tail has.
+      const fresh = frames.filter(({ position }) => isBefore(this.#position, position))
+      if (fresh.length === 0) continue
+      this.#position = fresh[fresh.length - 1]!.position
+      return fresh.length === 1 ? fresh[0]!.bytes : Buffer.concat(fresh.map(({ bytes }) => bytes))
+    }
+    this.cursor = null
+    this.#readOn()
+    return undefined
+  }
+
+  #beat(): Buffer | undefined {
+    if (!this.#isBeatDue) return undefined
+    this.#isBeatDue = false
+    if (this.cursor === null) return heartbeat
+    // Everything up to the tail's end was given: a quiet Sandbox's stream does not grow old with its last event.
+    const { upTo } = this.#source.tail
+    if (upTo !== null && isBefore(this.#position, upTo)) this.#position = upTo
+    return placeFrame(this.#source.era, this.#position, "heartbeat")
+  }
+
+  #readOn(): void {
+    this.#isReading = true
+    this.#source.read(this.#position, (page) => {
+      this.#isReading = false
+      // What retention has taken away meanwhile cannot be told: the client learns of it when it comes back.
+      if (page === null || page.isStale) return this.close()
+      const frames = page.rows
+        .filter((row) => this.#sandboxId === null || row.sandboxId === this.#sandboxId)
+        .map((row) => frameOf(this.#source.era, row).bytes)
+      this.#position = page.upTo
+      if (frames.length > 0) this.#ready = Buffer.concat(frames)
+      this.look()
+    })
+  }
+}

@@ -1,0 +1,263 @@
+/**
+ * The transitions of an account, or of one of its Sandboxes and all that is in it, as they are committed: each once, from a position on.
+ *
+ * Commits of this process wake the reading at once, those of others by a notification; nothing is asked for while nothing happens, but for one
+ * look with each heartbeat. One read serves all accounts that were woken, and each account's events all who watch it.
+ */
+import { randomUUID } from "node:crypto"
+import { Context, Effect, Latch, Layer, Queue } from "effect"
+import { CursorStale, InvalidRequest, NotFound } from "../../schemas/Errors.ts"
+import { heartbeatSeconds } from "../../schemas/Limits.ts"
+import { Settings } from "../Config.ts"
+import { Actors } from "../store/Actors.ts"
+import { EventsDatabase, MaintenanceDatabase } from "../store/Database.ts"
+import { forAMoment } from "../store/DatabaseFault.ts"
+import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { Journal } from "../store/Journal.ts"
+import { transitionEra } from "../store/TransitionEra.ts"
+import { readTransitions, type TransitionPage, type TransitionPosition } from "../store/TransitionReads.ts"
+import { vitalWorker, worker } from "../worker/Worker.ts"
+import { AccountTail } from "./AccountTail.ts"
+import { eventPeers } from "./EventPeers.ts"
+import { EventReader } from "./EventReader.ts"
+import { openPosition } from "./Position.ts"
+
+/** Between two reads of the tail: what is committed meanwhile is read together. */
+const paceMs = 3
+/** What is held up is looked for again after this, then ever later. */
+const heldFirstMs = 1
+const heldMaxMs = 50
+const tailsMax = 256
+/** Each may be half a megabyte. */
+const catchUpsMax = 8
+
+export interface EventStream {
+  /** Calls back once with whole server-sent events; with null when the stream is over. Not again before it has called back. */
+  readonly next: (then: (piece: Buffer | null) => void) => void
+  readonly close: () => void
+}
+
+export interface WatchRequest {
+  readonly accountId: string
+  /** Null: all of the account. */
+  readonly sandboxId: string | null
+  /** As in an event's `id`; null: from now on. */
+  readonly after: string | null
+}
+
+const stale = () =>
+  new CursorStale({
+    message:
+      "Events since this position are no longer kept. Read what you watch anew, then open the stream without a position."
+  })
+
+const malformed = () =>
+  new InvalidRequest({
+    details: { issues: [{ path: ["after"], message: "Expected the id of an event, unchanged" }] }
+  })
+
+export class Events extends Context.Service<
+  Events,
+  {
+    /** Close it when nobody reads it any more. */
+    readonly open: (request: WatchRequest) => Effect.Effect<EventStream, NotFound | CursorStale | InvalidRequest>
+  }
+>()("atoll/events/Events") {
+  static readonly layer = (options: { readonly heartbeatMs: number } = { heartbeatMs: heartbeatSeconds * 1000 }) =>
+    Layer.effect(Events, make(options))
+}
+
+const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatMs: number }) {
+  const sql = yield* EventsDatabase
+  const actors = yield* Actors
+  const journal = yield* Journal
+  const watch = yield* DatabaseWatch
+  const { clusterPort } = yield* Settings
+  const era = yield* Effect.orDie(transitionEra(yield* MaintenanceDatabase))
+  const tails = new Map<string, AccountTail>()
+  const readers = new Set<EventReader>()
+
+  // --- the tail -----------------------------------------------------------------------------------------------------
+
+  const woken = new Set<AccountTail>()
+  const someWoken = yield* Latch.make()
+  const wake = (tail: AccountTail | undefined): void => {
+    if (tail === undefined) return
+    woken.add(tail)
+    someWoken.openUnsafe()
+  }
+  const wakeAll = () => {
+    for (const tail of tails.values()) wake(tail)
+  }
+
+  /** Called once the tail was read. */
+  const waiting = new Map<AccountTail, Array<() => void>>()
+
+  let heldMs = heldFirstMs
+  const readTail = Effect.gen(function* () {
+    yield* someWoken.await
+    const due = [...woken].slice(0, tailsMax)
+    for (const tail of due) woken.delete(tail)
+    if (woken.size === 0) someWoken.closeUnsafe()
+    const read = Effect.suspend(() =>
+      readTransitions(
+        sql,
+        due.map(({ accountId, upTo }) => ({ accountId, after: upTo }))
+      )
+    )
+    const pages = yield* watch.untilServed(read).pipe(Effect.tapError(() => Effect.sync(() => due.forEach(wake))))
+    let isHeld = false
+    pages.forEach((page, index) => {
+      const tail = due[index]!
+      if (page.isStale) {
+        // Never while the service runs: retention keeps days, and the tail lags by moments.
+        for (const reader of [...readers]) if (reader.tail === tail) reader.close()
+        return
+      }
+      tail.take(era, page)
+      if (page.isFull || page.isHeld) wake(tail)
+      isHeld ||= page.isHeld && !page.isFull
+      for (const told of waiting.get(tail) ?? []) told()
+      waiting.delete(tail)
+    })
+    if (isHeld) {
+      yield* Effect.sleep(heldMs)
+      heldMs = Math.min(heldMs * 2, heldMaxMs)
+    } else {
+      heldMs = heldFirstMs
+      yield* Effect.sleep(paceMs)
+    }
+  })
+  yield* vitalWorker("event tail", Effect.forever(readTail))
+
+  // --- who is behind ------------------------------------------------------------------------------------------------
+
+  interface CatchUp {
+    readonly accountId: string
+    readonly after: TransitionPosition
+    readonly then: (page: TransitionPage | null) => void
+  }
+  const catchUps = yield* Queue.unbounded<CatchUp>()
+  const catchUp = Effect.gen(function* () {
+    const asked = yield* Queue.takeBetween(catchUps, 1, catchUpsMax)
+    const pages = yield* readTransitions(sql, asked).pipe(
+      Effect.retry(forAMoment),
+      Effect.catchCause((cause) => Effect.as(Effect.logWarning("Events could not be read", cause), null))
+    )
+    asked.forEach(({ then }, index) => {
+      then(pages?.[index] ?? null)
+    })
+  })
+  yield* vitalWorker("event catch-up", Effect.forever(catchUp))
+
+  // --- who wakes it -------------------------------------------------------------------------------------------------
+
+  const peers =
+    clusterPort === 0
+      ? null
+      : yield* eventPeers(sql, watch, randomUUID(), (accountIds) => {
+          if (accountIds === null) return wakeAll()
+          for (const id of accountIds) wake(tails.get(id))
+        })
+  const unheard = journal.onWritten((accountIds) => {
+    peers?.committed(accountIds)
+    if (tails.size > 0) for (const id of accountIds) wake(tails.get(id))
+  })
+  yield* Effect.addFinalizer(() =>
+    Effect.sync(() => {
+      unheard()
+      for (const reader of [...readers]) reader.close()
+    })
+  )
+
+  const beat = Effect.sync(() => {
+    wakeAll()
+    for (const tail of tails.values()) for (const channel of tail.channels.values()) channel.trim()
+    for (const reader of [...readers]) reader.beat()
+  })
+  yield* worker("event heartbeats", beat.pipe(Effect.delay(heartbeatMs), Effect.forever))
+
+  // --- streams ------------------------------------------------------------------------------------------------------
+
+  const tailOf = (accountId: string): AccountTail => {
+    const known = tails.get(accountId)
+    if (known !== undefined) return known
+    const tail = new AccountTail(accountId)
+    tails.set(accountId, tail)
+    peers?.listening(true)
+    return tail
+  }
+
+  /** What nobody reads is followed no more. */
+  const leave = (tail: AccountTail): void => {
+    for (const [key, channel] of tail.channels) if (channel.readers.size === 0) tail.channels.delete(key)
+    if (tail.channels.size > 0 || tail.opening > 0) return
+    if (tails.get(tail.accountId) === tail) tails.delete(tail.accountId)
+    woken.delete(tail)
+    waiting.delete(tail)
+    if (tails.size === 0) peers?.listening(false)
+  }
+
+  const known = (tail: AccountTail): Effect.Effect<void> =>
+    tail.upTo !== null
+      ? Effect.void
+      : watch.patiently<void, never>((resume) => {
+          waiting.set(tail, [...(waiting.get(tail) ?? []), () => resume(Effect.void)])
+          wake(tail)
+        })
+
+  const positionOf = Effect.fnUntraced(function* (accountId: string, after: string | null) {
+    if (after === null) return null
+    const position = openPosition(era, after)
+    if (position === null) return yield* malformed()
+    if (position === "stale") return yield* stale()
+    const [page] = yield* readTransitions(sql, [{ accountId, after: position }]).pipe(
+      Effect.retry(forAMoment),
+      Effect.orDie
+    )
+    return page!.isStale ? yield* stale() : position
+  })
+
+  const read = (tail: AccountTail, sandboxId: string | null, after: TransitionPosition): EventStream => {
+    const { accountId } = tail
+    const reader: EventReader = new EventReader(
+      {
+        era,
+        tail,
+        channel: tail.channel(sandboxId),
+        read: (from, then) => void Queue.offerUnsafe(catchUps, { accountId, after: from, then }),
+        closed: () => {
+          readers.delete(reader)
+          leave(tail)
+        }
+      },
+      sandboxId,
+      after
+    )
+    readers.add(reader)
+    return reader
+  }
+
+  return Events.of({
+    open: Effect.fn("Events.open")(function* ({ accountId, sandboxId, after }) {
+      if (sandboxId !== null) {
+        const record = yield* actors.read(sandboxId)
+        if (record === null || record.kind !== "sandbox" || record.accountId !== accountId) return yield* new NotFound()
+      }
+      const position = yield* positionOf(accountId, after)
+      return yield* Effect.acquireUseRelease(
+        Effect.sync(() => {
+          const tail = tailOf(accountId)
+          tail.opening++
+          return tail
+        }),
+        (tail) => Effect.map(known(tail), () => read(tail, sandboxId, position ?? tail.upTo!)),
+        (tail) =>
+          Effect.sync(() => {
+            tail.opening--
+            leave(tail)
+          })
+      )
+    })
+  })
+})

@@ -1,0 +1,42 @@
+/**
+ * A transition as the bytes of one server-sent event, made once for all who read it.
+ *
+ * @source HTML Living Standard section 9.2 (server-sent events)
+ */
+import type { PendingCommand } from "../store/JournalRecord.ts"
+import type { TransitionPosition, TransitionRow } from "../store/TransitionReads.ts"
+import { sealPosition } from "./Position.ts"
+
+export interface Frame {
+  /** Just behind it. */
+  readonly position: TransitionPosition
+  readonly sandboxId: string
+  readonly bytes: Buffer
+}
+
+/** A command's key is the service's own. */
+const commandsOf = (stored: string): string =>
+  stored === "[]"
+    ? stored
+    : JSON.stringify(
+        (JSON.parse(stored) as ReadonlyArray<PendingCommand>).map(({ type, params }) => ({ type, params }))
+      )
+
+/** Postgres prints JSON on one line. */
+export const frameOf = (era: string, row: TransitionRow): Frame => {
+  const { kind, actorId, sandboxId, revision, at, from, to, cause } = row
+  const head = JSON.stringify({ kind, actorId, sandboxId, revision, at: new Date(at).toISOString() }).slice(0, -1)
+  const tail = JSON.stringify({ from, to, cause }).slice(1)
+  const data = `${head},"event":${row.event},"commands":${commandsOf(row.commands)},${tail}`
+  return {
+    position: row.position,
+    sandboxId,
+    bytes: Buffer.from(`id: ${sealPosition(era, row.position)}\nevent: transition\ndata: ${data}\n\n`)
+  }
+}
+
+/** Says only where the reader is: nothing is dispatched, and a reconnection begins there. */
+export const placeFrame = (era: string, position: TransitionPosition, comment: string): Buffer =>
+  Buffer.from(`: ${comment}\nid: ${sealPosition(era, position)}\n\n`)
+
+export const heartbeat = Buffer.from(": heartbeat\n\n")

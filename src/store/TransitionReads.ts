@@ -1,0 +1,151 @@
+/**
+ * Transitions in the order in which they were committed, account by account.
+ *
+ * Transactions commit in another order than they take their numbers (the journal has several connections, and creations have transactions of
+ * their own), so a number alone is no position: one that is lower may still be on its way. What is read lies below
+ * `pg_snapshot_xmin(pg_current_snapshot())`, the lowest number that is still being written: below it nothing comes any more. Whoever only reads
+ * has no number, so backups and long looks hold nothing up; whoever writes for long holds up what is committed after it began, and loses nothing.
+ *
+ * An actor's own transitions are in order: the next one is decided, and so begun, after the one before was committed.
+ *
+ * @source PostgreSQL "Transaction ID and Snapshot Information Functions"
+ */
+import { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { accountKey } from "./accountKey.ts"
+import { int4Column, textColumn } from "./Columns.ts"
+
+/** All that transactions below `xact` wrote of an account, and the first `done` of what `xact` itself did. */
+export interface TransitionPosition {
+  readonly xact: number
+  readonly done: number
+}
+
+export const isBefore = (one: TransitionPosition, other: TransitionPosition): boolean =>
+  one.xact < other.xact || (one.xact === other.xact && one.done < other.done)
+
+export interface TransitionRow {
+  /** Just behind it. */
+  readonly position: TransitionPosition
+  readonly kind: string
+  readonly actorId: string
+  readonly sandboxId: string
+  readonly revision: number
+  /** Epoch milliseconds. */
+  readonly at: number
+  /** As JSON text. */
+  readonly event: string
+  readonly from: string | null
+  readonly to: string
+  /** As JSON text. */
+  readonly commands: string
+  readonly cause: string
+}
+
+export interface TransitionRange {
+  readonly accountId: string
+  /** Null: nothing but where the order ends now. */
+  readonly after: TransitionPosition | null
+}
+
+export interface TransitionPage {
+  readonly rows: ReadonlyArray<TransitionRow>
+  /** All up to here is in `rows`. */
+  readonly upTo: TransitionPosition
+  /** There is more that can be read already. */
+  readonly isFull: boolean
+  /** Something is committed that cannot be read yet, for what began before it has not ended. */
+  readonly isHeld: boolean
+  /** Something that came after the position was removed by retention, or it is of a time that this database has not had. */
+  readonly isStale: boolean
+}
+
+const rowsMax = 500
+
+interface Raw {
+  readonly n: number
+  readonly xmin: string
+  readonly forgotten: string | null
+  readonly held: boolean
+  readonly xact: string | null
+  readonly actor_id: string
+  readonly account_id: string
+  readonly kind: string
+  readonly sandbox_id: string
+  readonly revision: bigint
+  readonly at: bigint
+  readonly event: string
+  readonly from_state: string | null
+  readonly to_state: string
+  readonly commands: string
+  readonly cause: string
+}
+
+const statement = `
+  with present as materialized (select pg_snapshot_xmin(pg_current_snapshot()) as xmin)
+  select f.n::int4 as n, p.xmin::text as xmin, h.forgotten::text as forgotten,
+    exists (select from transitions t where t.account_key = f.account_key and t.xact >= p.xmin) as held,
+    e.xact::text as xact, e.actor_id, a.account_id, a.kind, a.sandbox_id, e.revision, e.at, e.event::text as event, e.from_state, e.to_state,
+    e.commands::text as commands, e.cause
+  from unnest($1::int4[], $2::text[], $3::int4[]) with ordinality as f (account_key, xact, done, n)
+  cross join present p
+  left join transition_horizons h on h.account_key = f.account_key
+  left join lateral (
+    select t.xact, t.actor_id, t.revision, t.at, t.event, t.from_state, t.to_state, t.commands, t.cause from transitions t
+    where t.account_key = f.account_key and t.xact >= coalesce(f.xact::xid8, p.xmin) and t.xact < p.xmin
+    order by t.xact, t.actor_id collate "C", t.revision
+    offset f.done limit ${rowsMax}
+  ) e on true
+  left join actors a on a.id = e.actor_id
+  order by f.n, e.xact, e.actor_id collate "C", e.revision`
+
+/** A page for each range, all of one moment. */
+export const readTransitions = (
+  sql: SqlClient.SqlClient,
+  ranges: ReadonlyArray<TransitionRange>
+): Effect.Effect<ReadonlyArray<TransitionPage>, SqlError.SqlError> =>
+  sql
+    .unsafe<Raw>(statement, [
+      int4Column(ranges.map(({ accountId }) => accountKey(accountId))),
+      textColumn(ranges.map(({ after }) => (after === null ? null : String(after.xact)))),
+      int4Column(ranges.map(({ after }) => after?.done ?? 0))
+    ])
+    .pipe(
+      Effect.map((found) => {
+        const pages = ranges.map((): Array<Raw> => [])
+        for (const raw of found) pages[raw.n - 1]!.push(raw)
+        return pages.map((raws, index) => pageOf(raws, ranges[index]!))
+      })
+    )
+
+const pageOf = (raws: ReadonlyArray<Raw>, { accountId, after }: TransitionRange): TransitionPage => {
+  const { xmin, forgotten, held } = raws[0]!
+  const present = Number(xmin)
+  let last = after ?? { xact: present, done: 0 }
+  const rows: Array<TransitionRow> = []
+  let count = 0
+  for (const raw of raws) {
+    if (raw.xact === null) continue
+    count++
+    const xact = Number(raw.xact)
+    last = { xact, done: xact === last.xact ? last.done + 1 : 1 }
+    // Another account may have the same key.
+    if (raw.account_id !== accountId) continue
+    rows.push({
+      position: last,
+      kind: raw.kind,
+      actorId: raw.actor_id,
+      sandboxId: raw.sandbox_id,
+      revision: Number(raw.revision),
+      at: Number(raw.at),
+      event: raw.event,
+      from: raw.from_state,
+      to: raw.to_state,
+      commands: raw.commands,
+      cause: raw.cause
+    })
+  }
+  const isFull = count === rowsMax
+  const isStale = after !== null && (after.xact > present || (forgotten !== null && Number(forgotten) >= after.xact))
+  return { rows, upTo: isFull ? last : { xact: present, done: 0 }, isFull, isHeld: held, isStale }
+}
