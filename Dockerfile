@@ -12,6 +12,7 @@ COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund && npm cache clean --force
 
 COPY machines machines
+COPY docs/machines docs/machines
 COPY schemas schemas
 COPY src src
 

@@ -3,13 +3,27 @@ import { HttpServerResponse } from "effect/http"
 import { Api } from "../../schemas/Api.ts"
 import { openApiDocument } from "../../schemas/OpenApiDocument.ts"
 import { leanGroup } from "./LeanContext.ts"
+import { readMachineFiles } from "./machineFiles.ts"
+
+/** The same for everybody until the next version. */
+const lasting = (body: unknown) =>
+  HttpServerResponse.text(JSON.stringify(body), {
+    contentType: "application/json",
+    headers: { "cache-control": "public, max-age=300" }
+  })
 
 export const SystemHandlers = {
   layer: leanGroup(Api, "system", (handlers) => {
-    const document = HttpServerResponse.text(JSON.stringify(openApiDocument(Api)), {
-      contentType: "application/json",
-      headers: { "cache-control": "public, max-age=300" }
-    })
-    return handlers.handle("getOpenApi", () => Effect.succeed(document))
+    const document = lasting(openApiDocument(Api))
+    const files = readMachineFiles()
+    const machines = {
+      json: lasting({ machines: files.map(({ chart }) => chart) }),
+      mermaid: lasting({
+        machines: files.map(({ chart: { kind, version }, mermaid }) => ({ kind, version, mermaid }))
+      })
+    }
+    return handlers
+      .handle("getOpenApi", () => Effect.succeed(document))
+      .handle("listMachines", ({ query }) => Effect.succeed(machines[query.format ?? "json"]))
   })
 }
