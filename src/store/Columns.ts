@@ -24,3 +24,6 @@ export const jsonColumn = (values: ReadonlyArray<unknown>): unknown =>
 export const Int8 = Schema.BigInt.pipe(
   Schema.decodeTo(Schema.Int, SchemaTransformation.transform({ decode: Number, encode: BigInt }))
 )
+
+/** The same of its text: as it is in JSON, whose own numbers are not exact. A numeric comes as text too, and of any size is a BigIntFromString. */
+export const Int8FromText = Schema.NumberFromString.check(Schema.isInt())

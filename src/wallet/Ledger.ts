@@ -7,9 +7,10 @@
  *
  * @source contract-details.md "Usage and credit"; design.md "Money"
  */
-import { Clock, Context, Effect, Layer, Schema, Semaphore } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schema, Semaphore } from "effect"
+import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { newId } from "../identifier/newId.ts"
+import { Int8 } from "../store/Columns.ts"
 import type { Wallet } from "./Allocation.ts"
 import { everRan, type FoldedTransition, fold, leadsBackTo, type Meter } from "./Fold.ts"
 import type { Grant, GrantKind } from "./Grant.ts"
@@ -84,6 +85,9 @@ export interface NewGrant {
   readonly description: string
 }
 
+/** What the database does, and rows that are not what they are read as. */
+const faults = ["SqlError", "SchemaError", "NoSuchElementError"] as const
+
 /** Every method is safe to repeat, and to call in two processes at once. An account that is not there is a defect. */
 export class Ledger extends Context.Service<
   Ledger,
@@ -118,10 +122,8 @@ export class Ledger extends Context.Service<
         settle: Effect.fn("Ledger.settle")((accountId, at) => Effect.orDie(ledger.settle(accountId, at))),
         reckon: Effect.fn("Ledger.reckon")((accountId, at) => Effect.orDie(ledger.reckon(accountId, at))),
         balance: Effect.fn("Ledger.balance")((accountId) => Effect.orDie(ledger.balance(accountId))),
-        grant: Effect.fn("Ledger.grant")((grant) => Effect.catchTag(ledger.grant(grant), "SqlError", Effect.die)),
-        setRates: Effect.fn("Ledger.setRates")((rates) =>
-          Effect.catchTag(ledger.setRates(rates), "SqlError", Effect.die)
-        ),
+        grant: Effect.fn("Ledger.grant")((grant) => Effect.catchTag(ledger.grant(grant), faults, Effect.die)),
+        setRates: Effect.fn("Ledger.setRates")((rates) => Effect.catchTag(ledger.setRates(rates), faults, Effect.die)),
         rates: Effect.orDie(readCards(sql))
       }
     })
@@ -277,7 +279,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
   })
 
   /** A meter was ahead, and something is due before it. */
-  const settleAgain = (held: Held, at: number): Effect.Effect<Reckoning, SqlError.SqlError> =>
+  const settleAgain = (held: Held, at: number): Effect.Effect<Reckoning, SqlError.SqlError | Schema.SchemaError> =>
     Effect.suspend(() => settleHeld(held, at, null))
 
   const reckoningOf = (
@@ -340,11 +342,17 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     return { accountId: held.account.accountId, isClosed: folded!.meter.closedAt !== null }
   })
 
-  const foldSandbox = Effect.fnUntraced(function* (sandboxId: string) {
-    const [row] = yield* sql<{ readonly account_id: string; readonly is_folded: boolean; readonly is_closed: boolean }>`
+  const findFolded = SqlSchema.findOneOption({
+    Request: Schema.String,
+    Result: Schema.Struct({ account_id: Schema.String, is_folded: Schema.Boolean, is_closed: Schema.Boolean }),
+    execute: (sandboxId) => sql`
       select a.account_id, coalesce(m.revision >= a.revision, false) as is_folded, m.closed_at is not null as is_closed
       from actors a left join meters m on m.sandbox_id = a.id where a.id = ${sandboxId} and a.kind = 'sandbox'`
-    if (row === undefined) return null
+  })
+
+  const foldSandbox = Effect.fnUntraced(function* (sandboxId: string) {
+    const row = Option.getOrNull(yield* findFolded(sandboxId))
+    if (row === null) return null
     if (row.is_folded) return { accountId: row.account_id, isClosed: row.is_closed }
     return yield* Effect.flatMap(hold(row.account_id), (held) => foldHeld(held, sandboxId)).pipe(posting)
   })
@@ -383,6 +391,13 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     }).pipe(posting)
   })
 
+  const sumGranted = SqlSchema.findOne({
+    Request: Schema.String,
+    Result: Schema.Struct({ granted: Schema.BigIntFromString }),
+    execute: (accountId) => sql`
+      select coalesce(sum(granted_micro_usd), 0)::text as granted from grants where account_id = ${accountId}`
+  })
+
   const grant = Effect.fn(function* (wanted: NewGrant) {
     const { accountId, kind, microUsd, expiresAt, description } = wanted
     const held = yield* hold(accountId)
@@ -395,9 +410,8 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     if (expiresAt !== null && expiresAt <= effectiveAt) {
       return yield* refuse("A grant expires after it has become effective, and not before now.")
     }
-    const [row] = yield* sql<{ readonly granted: string }>`
-      select coalesce(sum(granted_micro_usd), 0)::text as granted from grants where account_id = ${accountId}`
-    if (BigInt(row!.granted) + microUsd > grantedMaxMicroUsd) {
+    const { granted } = yield* sumGranted(accountId)
+    if (granted + microUsd > grantedMaxMicroUsd) {
       return yield* refuse(`All grants of an account together are of ${formatUsd(grantedMaxMicroUsd)} USD at most.`)
     }
     yield* settleHeld(held, held.now, null)
@@ -419,6 +433,19 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     return (yield* readAllGrants(sql, accountId)).find(({ id }) => id === made.id)!
   }, posting)
 
+  /** Up to where the meter that is furthest stands. */
+  const findCharged = SqlSchema.findOne({
+    Request: Schema.Void,
+    Result: Schema.Struct({ at: Schema.NullOr(Int8) }),
+    execute: () => sql`select max(at) as at from meters`
+  })
+
+  const findBurning = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Schema.Struct({ account_id: Schema.String }),
+    execute: () => sql`select distinct account_id from meters where closed_at is null`
+  })
+
   const setRates = Effect.fn(function* (
     rates: Omit<RateCard, "createdAt" | "effectiveAt"> & { readonly effectiveAt?: number }
   ) {
@@ -430,9 +457,8 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     yield* lockRates(sql)
     const now = yield* Clock.currentTimeMillis
     // Another process's clock may be ahead, and has closed segments at rates that cannot change any more.
-    const [row] = yield* sql<{ readonly at: bigint | null; readonly latest: bigint | null }>`
-      select (select max(at) from meters) as at, (select max(effective_at) from rate_cards) as latest`
-    const earliest = Math.max(now, Number(row!.at ?? 0n))
+    const { at } = yield* findCharged()
+    const earliest = Math.max(now, at ?? 0)
     const effectiveAt = rates.effectiveAt ?? earliest
     if (effectiveAt < earliest) {
       return yield* new RatesRefused({
@@ -448,11 +474,10 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
         message: `There are rates already that hold from ${new Date(effectiveAt).toISOString()} on.`
       })
     }
-    const burning = yield* sql<{ readonly account_id: string }>`
-      select distinct account_id from meters where closed_at is null`
+    const burning = yield* findBurning()
     yield* nudgeWallets(
       sql,
-      burning.map((account) => account.account_id)
+      burning.map(({ account_id }) => account_id)
     )
     return { effectiveAt, vcpuSecondNanoUsd, memoryGibSecondNanoUsd, volumeGibSecondNanoUsd, createdAt: now }
   }, posting)

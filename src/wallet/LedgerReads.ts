@@ -1,11 +1,11 @@
 /** What a posting has to know, read under the account's lock; and what a balance shows, read in one statement. */
-import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
-import { int8Column, textColumn } from "../store/Columns.ts"
+import { Effect, Option, Schema } from "effect"
+import { type SqlClient, SqlSchema } from "effect/sql"
+import { Int8, Int8FromText, int8Column, textColumn } from "../store/Columns.ts"
 import type { Spent, Wallet } from "./Allocation.ts"
-import { type Amounts, divisors } from "./Cost.ts"
+import { divisors } from "./Cost.ts"
 import { type FoldedTransition, type Meter, newMeter, type Segment, standing } from "./Fold.ts"
-import type { Grant, GrantKind } from "./Grant.ts"
+import { type Grant, grantKinds } from "./Grant.ts"
 import type { Load } from "./Plan.ts"
 import { grantCuts } from "./Posting.ts"
 import type { RateCard } from "./RateCard.ts"
@@ -17,77 +17,72 @@ export interface Account {
   readonly exhaustedAt: number | null
 }
 
-interface AccountRow {
-  readonly id: string
-  readonly billing: "unlimited" | "prepaid"
-  readonly suspended_at: bigint | null
-  readonly exhausted_at: bigint | null
-}
+const AccountRow = Schema.Struct({
+  id: Schema.String,
+  billing: Schema.Literals(["unlimited", "prepaid"]),
+  suspended_at: Schema.NullOr(Int8),
+  exhausted_at: Schema.NullOr(Int8)
+})
 
-interface CardRow {
-  readonly effective_at: bigint | string
-  readonly vcpu_second_nano_usd: bigint | string
-  readonly memory_gib_second_nano_usd: bigint | string
-  readonly volume_gib_second_nano_usd: bigint | string
-  readonly created_at: bigint | string
-}
-
-interface GrantRow {
-  readonly id: string
-  readonly kind: GrantKind
-  readonly granted_micro_usd: bigint | string
-  readonly remaining_micro_usd: bigint | string
-  readonly expired_micro_usd: bigint | string
-  readonly effective_at: bigint | string
-  readonly expires_at: bigint | string | null
-  readonly is_posted: boolean
-  readonly description: string
-  readonly created_at: bigint | string
-}
-
-const instantOf = (value: bigint | string | null): number | null => (value === null ? null : Number(value))
-
-const accountOf = (row: AccountRow): Account => ({
+const accountOf = (row: typeof AccountRow.Type): Account => ({
   accountId: row.id,
   billing: row.billing,
-  suspendedAt: instantOf(row.suspended_at),
-  exhaustedAt: instantOf(row.exhausted_at)
+  suspendedAt: row.suspended_at,
+  exhaustedAt: row.exhausted_at
 })
 
-const cardOf = (row: CardRow): RateCard => ({
-  effectiveAt: Number(row.effective_at),
-  vcpuSecondNanoUsd: BigInt(row.vcpu_second_nano_usd),
-  memoryGibSecondNanoUsd: BigInt(row.memory_gib_second_nano_usd),
-  volumeGibSecondNanoUsd: BigInt(row.volume_gib_second_nano_usd),
-  createdAt: Number(row.created_at)
+const cardRow = <Amount extends Schema.Top, Instant extends Schema.Top>(amount: Amount, instant: Instant) =>
+  Schema.Struct({
+    effective_at: instant,
+    vcpu_second_nano_usd: amount,
+    memory_gib_second_nano_usd: amount,
+    volume_gib_second_nano_usd: amount,
+    created_at: instant
+  })
+
+const CardRow = cardRow(Schema.BigInt, Int8)
+const CardInJson = cardRow(Schema.BigIntFromString, Int8FromText)
+
+const cardOf = (row: typeof CardRow.Type): RateCard => ({
+  effectiveAt: row.effective_at,
+  vcpuSecondNanoUsd: row.vcpu_second_nano_usd,
+  memoryGibSecondNanoUsd: row.memory_gib_second_nano_usd,
+  volumeGibSecondNanoUsd: row.volume_gib_second_nano_usd,
+  createdAt: row.created_at
 })
 
-const grantOf = (row: GrantRow): Grant => ({
+const grantRow = <Amount extends Schema.Top, Instant extends Schema.Top>(amount: Amount, instant: Instant) =>
+  Schema.Struct({
+    id: Schema.String,
+    kind: Schema.Literals(grantKinds),
+    granted_micro_usd: amount,
+    remaining_micro_usd: amount,
+    expired_micro_usd: amount,
+    effective_at: instant,
+    expires_at: Schema.NullOr(instant),
+    is_posted: Schema.Boolean,
+    description: Schema.String,
+    created_at: instant
+  })
+
+const GrantRow = grantRow(Schema.BigInt, Int8)
+const GrantInJson = grantRow(Schema.BigIntFromString, Int8FromText)
+
+const grantOf = (row: typeof GrantRow.Type): Grant => ({
   id: row.id,
   kind: row.kind,
-  grantedMicroUsd: BigInt(row.granted_micro_usd),
-  remainingMicroUsd: BigInt(row.remaining_micro_usd),
-  expiredMicroUsd: BigInt(row.expired_micro_usd),
-  effectiveAt: Number(row.effective_at),
-  expiresAt: instantOf(row.expires_at),
+  grantedMicroUsd: row.granted_micro_usd,
+  remainingMicroUsd: row.remaining_micro_usd,
+  expiredMicroUsd: row.expired_micro_usd,
+  effectiveAt: row.effective_at,
+  expiresAt: row.expires_at,
   isPosted: row.is_posted,
   description: row.description,
-  createdAt: Number(row.created_at)
+  createdAt: row.created_at
 })
 
-interface SumsRow {
-  readonly vcpu_sum: string
-  readonly memory_sum: string
-  readonly volume_sum: string
-}
-
-const sumsOf = (row: SumsRow): Amounts => ({
-  vcpu: BigInt(row.vcpu_sum),
-  memory: BigInt(row.memory_sum),
-  volume: BigInt(row.volume_sum)
-})
-
-interface MeterRow extends SumsRow {
+/** Not held to a schema: a posting reads each open meter under the account's lock, and of a thousand that would take 5 ms more. */
+interface MeterRow {
   readonly sandbox_id: string
   readonly account_id: string
   readonly workspace_id: string
@@ -102,8 +97,13 @@ interface MeterRow extends SumsRow {
   readonly is_running: boolean
   readonly has_volume: boolean
   readonly segments: number
+  readonly vcpu_sum: string
+  readonly memory_sum: string
+  readonly volume_sum: string
   readonly closed_at: bigint | null
 }
+
+const instantOf = (value: bigint | null): number | null => (value === null ? null : Number(value))
 
 const meterOf = (row: MeterRow): Meter => ({
   sandboxId: row.sandbox_id,
@@ -120,7 +120,7 @@ const meterOf = (row: MeterRow): Meter => ({
   isRunning: row.is_running,
   hasVolume: row.has_volume,
   segments: row.segments,
-  sums: sumsOf(row),
+  sums: { vcpu: BigInt(row.vcpu_sum), memory: BigInt(row.memory_sum), volume: BigInt(row.volume_sum) },
   closedAt: instantOf(row.closed_at)
 })
 
@@ -135,20 +135,30 @@ export const shareRates = (sql: SqlClient.SqlClient) => sql`select pg_advisory_x
 /** The same for whoever changes them: no posting is under way. */
 export const lockRates = (sql: SqlClient.SqlClient) => sql`select pg_advisory_xact_lock(${ratesKey}::bigint)`
 
+const WalletRow = Schema.Struct({
+  ...AccountRow.fields,
+  balance_micro_usd: Schema.BigInt,
+  debt_micro_usd: Schema.BigInt,
+  entries: Schema.BigInt
+})
+
 /** Makes the wallet if it is missing, and locks it. Null: there is no such account. */
 export const lockWallet = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, accountId: string, now: number) {
   yield* sql`
     insert into wallets (account_id, balance_micro_usd, debt_micro_usd, entries, posted_at)
     select id, 0, 0, 0, ${BigInt(now)} from accounts where id = ${accountId}
     on conflict do nothing`
-  const [row] = yield* sql<
-    AccountRow & { readonly balance_micro_usd: bigint; readonly debt_micro_usd: bigint; readonly entries: bigint }
-  >`
-    select a.id, a.billing, a.suspended_at, a.exhausted_at, w.balance_micro_usd, w.debt_micro_usd, w.entries
-    from wallets w join accounts a on a.id = w.account_id
-    where w.account_id = ${accountId}
-    for update of w`
-  if (row === undefined) return null
+  const lock = SqlSchema.findOneOption({
+    Request: Schema.String,
+    Result: WalletRow,
+    execute: (id) => sql`
+      select a.id, a.billing, a.suspended_at, a.exhausted_at, w.balance_micro_usd, w.debt_micro_usd, w.entries
+      from wallets w join accounts a on a.id = w.account_id
+      where w.account_id = ${id}
+      for update of w`
+  })
+  const row = Option.getOrNull(yield* lock(accountId))
+  if (row === null) return null
   const wallet: Wallet = {
     accountId,
     balanceMicroUsd: row.balance_micro_usd,
@@ -158,33 +168,38 @@ export const lockWallet = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   return { wallet, account: accountOf(row) }
 })
 
-export const readCards = (sql: SqlClient.SqlClient) =>
-  Effect.map(sql<CardRow>`select * from rate_cards order by effective_at`, (rows) => rows.map(cardOf))
+export const readCards = (sql: SqlClient.SqlClient) => {
+  const find = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: CardRow,
+    execute: () => sql`select * from rate_cards order by effective_at`
+  })
+  return Effect.map(find(), (rows) => rows.map(cardOf))
+}
+
+const findGrants = <E>(rows: Effect.Effect<ReadonlyArray<unknown>, E>) =>
+  Effect.map(SqlSchema.findAll({ Request: Schema.Void, Result: GrantRow, execute: () => rows })(), (found) =>
+    found.map(grantOf)
+  )
 
 /** Those that have something left, posted or not. */
 export const readOpenGrants = (sql: SqlClient.SqlClient, accountId: string) =>
-  Effect.map(sql<GrantRow>`select * from grants where account_id = ${accountId} and remaining_micro_usd > 0`, (rows) =>
-    rows.map(grantOf)
-  )
+  findGrants(sql`select * from grants where account_id = ${accountId} and remaining_micro_usd > 0`)
 
 /** Oldest first. */
 export const readAllGrants = (sql: SqlClient.SqlClient, accountId: string) =>
-  Effect.map(sql<GrantRow>`select * from grants where account_id = ${accountId} order by id`, (rows) =>
-    rows.map(grantOf)
-  )
+  findGrants(sql`select * from grants where account_id = ${accountId} order by id`)
 
 /** Where segments after an instant have to end, because credit began or ended there. Ascending. */
 export const readGrantCuts = (sql: SqlClient.SqlClient, accountId: string, after: number) =>
   Effect.map(
-    sql<GrantRow>`
-      select * from grants where account_id = ${accountId} and (effective_at > ${BigInt(after)} or expires_at > ${BigInt(after)})`,
-    (rows) => grantCuts(rows.map(grantOf))
+    findGrants(sql`
+      select * from grants where account_id = ${accountId} and (effective_at > ${BigInt(after)} or expires_at > ${BigInt(after)})`),
+    grantCuts
   )
 
 const readGrants = (sql: SqlClient.SqlClient, ids: ReadonlyArray<string>) =>
-  Effect.map(sql<GrantRow>`select * from grants where id = any(${textColumn(ids)}::text[])`, (rows) =>
-    rows.map(grantOf)
-  )
+  findGrants(sql`select * from grants where id = any(${textColumn(ids)}::text[])`)
 
 export const readOpenMeters = (sql: SqlClient.SqlClient, accountId: string) =>
   Effect.map(
@@ -196,17 +211,31 @@ export const readOpenMeters = (sql: SqlClient.SqlClient, accountId: string) =>
 const mayHaveRun = ["pending", "running", "sleeping", "stopping", "stopped", "deleting"]
 
 /** Sandboxes of an account whose logs go on after what was folded of them. */
-export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) =>
-  Effect.map(
-    sql<{ readonly id: string }>`
+export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) => {
+  const find = SqlSchema.findAll({
+    Request: Schema.String,
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: (account) => sql`
       select a.id from meters m join actors a on a.id = m.sandbox_id
-      where m.account_id = ${accountId} and m.closed_at is null and a.revision > m.revision
+      where m.account_id = ${account} and m.closed_at is null and a.revision > m.revision
       union all
       select a.id from actors a
-      where a.account_id = ${accountId} and a.kind = 'sandbox' and a.sandbox_status = any(${textColumn(mayHaveRun)}::text[])
-        and not exists (select 1 from meters m where m.sandbox_id = a.id)`,
-    (rows) => rows.map(({ id }) => id)
-  )
+      where a.account_id = ${account} and a.kind = 'sandbox' and a.sandbox_status = any(${textColumn(mayHaveRun)}::text[])
+        and not exists (select 1 from meters m where m.sandbox_id = a.id)`
+  })
+  return Effect.map(find(accountId), (rows) => rows.map(({ id }) => id))
+}
+
+/** What a Sandbox was made as; numbers are text out of its input. */
+const InputRow = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.String,
+  workspace_id: Schema.String,
+  name: Schema.NullOr(Schema.String),
+  vcpus: Int8FromText,
+  memory_bytes: Int8FromText,
+  volume_bytes: Int8FromText
+})
 
 /** Their meters, or new ones. */
 export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, sandboxIds: ReadonlyArray<string>) {
@@ -216,19 +245,15 @@ export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
   const meters = new Map(known.map((row) => [row.sandbox_id, meterOf(row)]))
   const others = sandboxIds.filter((id) => !meters.has(id))
   if (others.length === 0) return meters
-  const made = yield* sql<{
-    readonly id: string
-    readonly account_id: string
-    readonly workspace_id: string
-    readonly name: string | null
-    readonly vcpus: string
-    readonly memory_bytes: string
-    readonly volume_bytes: string
-  }>`
-    select id, account_id, workspace_id, input ->> 'name' as name, input -> 'profile' ->> 'vcpus' as vcpus,
-           input -> 'profile' ->> 'memoryBytes' as memory_bytes, input -> 'profile' ->> 'diskBytes' as volume_bytes
-    from actors where id = any(${textColumn(others)}::text[]) and kind = 'sandbox'`
-  for (const row of made) {
+  const findInputs = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: InputRow,
+    execute: (ids) => sql`
+      select id, account_id, workspace_id, input ->> 'name' as name, input -> 'profile' ->> 'vcpus' as vcpus,
+             input -> 'profile' ->> 'memoryBytes' as memory_bytes, input -> 'profile' ->> 'diskBytes' as volume_bytes
+      from actors where id = any(${textColumn(ids)}::text[]) and kind = 'sandbox'`
+  })
+  for (const row of yield* findInputs(others)) {
     meters.set(
       row.id,
       newMeter({
@@ -236,44 +261,78 @@ export const readMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient,
         accountId: row.account_id,
         workspaceId: row.workspace_id,
         name: row.name,
-        vcpus: Number(row.vcpus),
-        memoryBytes: Number(row.memory_bytes),
-        volumeBytes: Number(row.volume_bytes)
+        vcpus: row.vcpus,
+        memoryBytes: row.memory_bytes,
+        volumeBytes: row.volume_bytes
       })
     )
   }
   return meters
 })
 
+const TransitionRow = Schema.Struct({
+  actor_id: Schema.String,
+  revision: Int8,
+  at: Int8,
+  from_state: Schema.NullOr(Schema.String),
+  to_state: Schema.String,
+  seen_at: Schema.NullOr(Schema.FiniteFromString)
+})
+
 /** What their logs say after their meters, by Sandbox. */
 export const readTransitions = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, meters: ReadonlyArray<Meter>) {
-  const rows = yield* sql<{
-    readonly actor_id: string
-    readonly revision: bigint
-    readonly at: bigint
-    readonly from_state: string | null
-    readonly to_state: string
-    readonly seen_at: string | null
-  }>`
-    select t.actor_id, t.revision, t.at, t.from_state, t.to_state,
-           case when jsonb_typeof(t.event -> 'seenAt') = 'number' then t.event ->> 'seenAt' end as seen_at
-    from unnest(${textColumn(meters.map(({ sandboxId }) => sandboxId))}::text[],
-                ${int8Column(meters.map(({ revision }) => BigInt(revision)))}::int8[]) as m (id, revision)
-    join transitions t on t.actor_id = m.id and t.revision > m.revision
-    order by t.actor_id, t.revision`
+  const find = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: TransitionRow,
+    execute: () => sql`
+      select t.actor_id, t.revision, t.at, t.from_state, t.to_state,
+             case when jsonb_typeof(t.event -> 'seenAt') = 'number' then t.event ->> 'seenAt' end as seen_at
+      from unnest(${textColumn(meters.map(({ sandboxId }) => sandboxId))}::text[],
+                  ${int8Column(meters.map(({ revision }) => BigInt(revision)))}::int8[]) as m (id, revision)
+      join transitions t on t.actor_id = m.id and t.revision > m.revision
+      order by t.actor_id, t.revision`
+  })
   const logs = new Map<string, Array<FoldedTransition>>()
-  for (const row of rows) {
+  for (const row of yield* find()) {
     const log = logs.get(row.actor_id) ?? []
-    log.push({
-      revision: Number(row.revision),
-      at: Number(row.at),
-      from: row.from_state,
-      to: row.to_state,
-      seenAt: row.seen_at === null ? null : Number(row.seen_at)
-    })
+    log.push({ revision: row.revision, at: row.at, from: row.from_state, to: row.to_state, seenAt: row.seen_at })
     logs.set(row.actor_id, log)
   }
   return logs
+})
+
+const SegmentRow = Schema.Struct({
+  sandbox_id: Schema.String,
+  number: Schema.Int,
+  from_at: Int8,
+  to_at: Int8,
+  sign: Schema.Literals([1, -1]),
+  takes_back: Schema.NullOr(Schema.Int),
+  is_running: Schema.Boolean,
+  has_volume: Schema.Boolean,
+  vcpu_sum: Schema.BigIntFromString,
+  memory_sum: Schema.BigIntFromString,
+  volume_sum: Schema.BigIntFromString,
+  vcpu_rate: Schema.BigIntFromString,
+  memory_rate: Schema.BigIntFromString,
+  volume_rate: Schema.BigIntFromString,
+  vcpu_micro_usd: Schema.BigInt,
+  memory_micro_usd: Schema.BigInt,
+  volume_micro_usd: Schema.BigInt
+})
+
+const segmentOf = (row: typeof SegmentRow.Type): Segment => ({
+  sandboxId: row.sandbox_id,
+  number: row.number,
+  from: row.from_at,
+  to: row.to_at,
+  sign: row.sign,
+  takesBack: row.takes_back,
+  isRunning: row.is_running,
+  hasVolume: row.has_volume,
+  sums: { vcpu: row.vcpu_sum, memory: row.memory_sum, volume: row.volume_sum },
+  rates: { vcpu: row.vcpu_rate, memory: row.memory_rate, volume: row.volume_rate },
+  cost: { vcpu: row.vcpu_micro_usd, memory: row.memory_micro_usd, volume: row.volume_micro_usd }
 })
 
 /** What stands of each Sandbox's segments after an instant, by Sandbox. */
@@ -281,56 +340,29 @@ export const readTails = Effect.fnUntraced(function* (
   sql: SqlClient.SqlClient,
   after: ReadonlyArray<{ readonly sandboxId: string; readonly at: number }>
 ) {
-  const rows = yield* sql<
-    SumsRow & {
-      readonly sandbox_id: string
-      readonly number: number
-      readonly from_at: bigint
-      readonly to_at: bigint
-      readonly sign: 1 | -1
-      readonly takes_back: number | null
-      readonly is_running: boolean
-      readonly has_volume: boolean
-      readonly vcpu_rate: string
-      readonly memory_rate: string
-      readonly volume_rate: string
-      readonly vcpu_micro_usd: bigint
-      readonly memory_micro_usd: bigint
-      readonly volume_micro_usd: bigint
-    }
-  >`
-    select s.sandbox_id, s.number, s.from_at, s.to_at, s.sign, s.takes_back, s.is_running, s.has_volume,
-           s.vcpu_sum::text, s.memory_sum::text, s.volume_sum::text,
-           s.vcpu_rate::text, s.memory_rate::text, s.volume_rate::text,
-           s.vcpu_micro_usd, s.memory_micro_usd, s.volume_micro_usd
-    from unnest(${textColumn(after.map(({ sandboxId }) => sandboxId))}::text[],
-                ${int8Column(after.map(({ at }) => BigInt(at)))}::int8[]) as a (id, at)
-    join segments s on s.sandbox_id = a.id and s.to_at > a.at
-    order by s.sandbox_id, s.number`
-  const segments = Map.groupBy(
-    rows.map(
-      (row): Segment => ({
-        sandboxId: row.sandbox_id,
-        number: row.number,
-        from: Number(row.from_at),
-        to: Number(row.to_at),
-        sign: row.sign,
-        takesBack: row.takes_back,
-        isRunning: row.is_running,
-        hasVolume: row.has_volume,
-        sums: sumsOf(row),
-        rates: { vcpu: BigInt(row.vcpu_rate), memory: BigInt(row.memory_rate), volume: BigInt(row.volume_rate) },
-        cost: { vcpu: row.vcpu_micro_usd, memory: row.memory_micro_usd, volume: row.volume_micro_usd }
-      })
-    ),
-    ({ sandboxId }) => sandboxId
-  )
+  const find = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: SegmentRow,
+    execute: () => sql`
+      select s.sandbox_id, s.number, s.from_at, s.to_at, s.sign, s.takes_back, s.is_running, s.has_volume,
+             s.vcpu_sum::text, s.memory_sum::text, s.volume_sum::text,
+             s.vcpu_rate::text, s.memory_rate::text, s.volume_rate::text,
+             s.vcpu_micro_usd, s.memory_micro_usd, s.volume_micro_usd
+      from unnest(${textColumn(after.map(({ sandboxId }) => sandboxId))}::text[],
+                  ${int8Column(after.map(({ at }) => BigInt(at)))}::int8[]) as a (id, at)
+      join segments s on s.sandbox_id = a.id and s.to_at > a.at
+      order by s.sandbox_id, s.number`
+  })
+  const segments = Map.groupBy((yield* find()).map(segmentOf), ({ sandboxId }) => sandboxId)
   return new Map([...segments].map(([sandboxId, all]) => [sandboxId, standing(all)]))
 })
 
-const spentOf = (
-  rows: ReadonlyArray<{ readonly spent_by: string; readonly grant_id: string; readonly left: string }>
-) => rows.map((row): Spent => ({ spentBy: row.spent_by, grantId: row.grant_id, microUsd: BigInt(row.left) }))
+const SpentRow = Schema.Struct({ spent_by: Schema.String, grant_id: Schema.String, left: Schema.BigIntFromString })
+
+const findSpent = <E>(rows: Effect.Effect<ReadonlyArray<unknown>, E>) =>
+  Effect.map(SqlSchema.findAll({ Request: Schema.Void, Result: SpentRow, execute: () => rows })(), (found) =>
+    found.map((row): Spent => ({ spentBy: row.spent_by, grantId: row.grant_id, microUsd: row.left }))
+  )
 
 /**
  * What entries took and have not given back, latest first, with the grants that it came from. Where that is less than what is asked for (a
@@ -342,39 +374,37 @@ export const readSpent = Effect.fnUntraced(function* (
   needed: { readonly entryIds: ReadonlyArray<string>; readonly microUsd: bigint }
 ) {
   if (needed.entryIds.length === 0) return { spent: [], grants: [] }
-  const rows = yield* sql<{ readonly spent_by: string; readonly grant_id: string; readonly left: string }>`
+  let spent = yield* findSpent(sql`
     select spent_by, grant_id, sum(micro_usd)::text as left from allocations
     where spent_by = any(${textColumn(needed.entryIds)}::text[])
     group by spent_by, grant_id having sum(micro_usd) > 0
-    order by max(at) desc, spent_by, max(number) desc`
-  let spent = spentOf(rows)
+    order by max(at) desc, spent_by, max(number) desc`)
   if (spent.reduce((sum, { microUsd }) => sum + microUsd, 0n) < needed.microUsd) {
-    const all = yield* sql<{ readonly spent_by: string; readonly grant_id: string; readonly left: string }>`
+    spent = yield* findSpent(sql`
       select a.spent_by, a.grant_id, sum(a.micro_usd)::text as left
       from ledger_entries e join allocations a on a.entry_id = e.id
       where e.account_id = ${accountId}
       group by a.spent_by, a.grant_id having sum(a.micro_usd) > 0
-      order by max(e.number) desc, max(a.number) desc`
-    spent = spentOf(all)
+      order by max(e.number) desc, max(a.number) desc`)
   }
   return { spent, grants: yield* readGrants(sql, [...new Set(spent.map(({ grantId }) => grantId))]) }
 })
 
-interface LoadRow {
+const LoadRow = Schema.Struct({
   /** The instant of it all: as asked for, or that of the meter that is ahead. */
-  readonly at: bigint
+  at: Int8,
   /** The instant of the meter that is behind. */
-  readonly since: bigint | null
-  readonly grown: string
-  readonly vcpu_rest: string
-  readonly memory_rest: string
-  readonly volume_rest: string
-  readonly vcpus: string
-  readonly memory_bytes: string
-  readonly volume_bytes: string
-  readonly running: number
-  readonly volumes: number
-}
+  since: Schema.NullOr(Int8),
+  grown: Schema.BigIntFromString,
+  vcpu_rest: Schema.BigIntFromString,
+  memory_rest: Schema.BigIntFromString,
+  volume_rest: Schema.BigIntFromString,
+  vcpus: Schema.BigIntFromString,
+  memory_bytes: Schema.BigIntFromString,
+  volume_bytes: Schema.BigIntFromString,
+  running: Schema.Int,
+  volumes: Schema.Int
+})
 
 /** $1: the account; $2: the instant. As `loadOf`, of meters that are all under the card that is in force then. */
 const loadStatement = `
@@ -403,10 +433,10 @@ const loadStatement = `
     from sums
   )`
 
-const loadOf = (row: LoadRow): Load => ({
-  grownMicroUsd: BigInt(row.grown),
-  rests: { vcpu: BigInt(row.vcpu_rest), memory: BigInt(row.memory_rest), volume: BigInt(row.volume_rest) },
-  sizes: { vcpu: BigInt(row.vcpus), memory: BigInt(row.memory_bytes), volume: BigInt(row.volume_bytes) },
+const loadOf = (row: typeof LoadRow.Type): Load => ({
+  grownMicroUsd: row.grown,
+  rests: { vcpu: row.vcpu_rest, memory: row.memory_rest, volume: row.volume_rest },
+  sizes: { vcpu: row.vcpus, memory: row.memory_bytes, volume: row.volume_bytes },
   terms: 2 * row.running + row.volumes,
   each: null
 })
@@ -417,17 +447,17 @@ export interface LoadRead {
   readonly load: Load
 }
 
-const loadReadOf = (row: LoadRow): LoadRead => ({ at: Number(row.at), since: instantOf(row.since), load: loadOf(row) })
+const loadReadOf = (row: typeof LoadRow.Type): LoadRead => ({ at: row.at, since: row.since, load: loadOf(row) })
 
 /** The sums of all open meters of an account. */
-export const readLoad = (sql: SqlClient.SqlClient, accountId: string, at: number) =>
-  Effect.map(
-    sql.unsafe<LoadRow>(`with ${loadStatement} select instant.*, load.* from instant cross join load`, [
-      accountId,
-      BigInt(at)
-    ]),
-    ([row]) => loadReadOf(row!)
-  )
+export const readLoad = (sql: SqlClient.SqlClient, accountId: string, at: number) => {
+  const find = SqlSchema.findOne({
+    Request: Schema.Tuple([Schema.String, Int8]),
+    Result: LoadRow,
+    execute: (given) => sql.unsafe(`with ${loadStatement} select instant.*, load.* from instant cross join load`, given)
+  })
+  return Effect.map(find([accountId, at]), loadReadOf)
+}
 
 export interface Overview extends LoadRead {
   readonly account: Account
@@ -442,13 +472,15 @@ export interface Overview extends LoadRead {
   readonly grants: ReadonlyArray<Grant>
 }
 
-interface OverviewRow extends AccountRow, LoadRow {
-  readonly balance_micro_usd: bigint | null
-  readonly low_at: bigint | null
-  readonly next_at: bigint | null
-  readonly cards: ReadonlyArray<CardRow>
-  readonly grants: ReadonlyArray<GrantRow>
-}
+const OverviewRow = Schema.Struct({
+  ...AccountRow.fields,
+  ...LoadRow.fields,
+  balance_micro_usd: Schema.NullOr(Schema.BigInt),
+  low_at: Schema.NullOr(Int8),
+  next_at: Schema.NullOr(Int8),
+  cards: Schema.Array(CardInJson),
+  grants: Schema.Array(GrantInJson)
+})
 
 /** Whole numbers as text: JSON's are not exact. */
 const overviewStatement = `
@@ -464,25 +496,23 @@ const overviewStatement = `
   from accounts a left join wallets w on w.account_id = a.id cross join instant cross join load
   where a.id = $1`
 
+const overviewOf = (row: typeof OverviewRow.Type): Overview => ({
+  ...loadReadOf(row),
+  account: accountOf(row),
+  wallet:
+    row.balance_micro_usd === null
+      ? null
+      : { balanceMicroUsd: row.balance_micro_usd, lowAt: row.low_at, nextAt: row.next_at },
+  cards: row.cards.map(cardOf),
+  grants: row.grants.map(grantOf)
+})
+
 /** An account's money as it stands, in one snapshot. Null: there is no such account. */
-export const readOverview = (sql: SqlClient.SqlClient, accountId: string, at: number, withUsedGrants: boolean) =>
-  Effect.map(
-    sql.unsafe<OverviewRow>(overviewStatement, [accountId, BigInt(at), withUsedGrants]),
-    ([row]): Overview | null =>
-      row === undefined
-        ? null
-        : {
-            ...loadReadOf(row),
-            account: accountOf(row),
-            wallet:
-              row.balance_micro_usd === null
-                ? null
-                : {
-                    balanceMicroUsd: row.balance_micro_usd,
-                    lowAt: instantOf(row.low_at),
-                    nextAt: instantOf(row.next_at)
-                  },
-            cards: row.cards.map(cardOf),
-            grants: row.grants.map(grantOf)
-          }
-  )
+export const readOverview = (sql: SqlClient.SqlClient, accountId: string, at: number, withUsedGrants: boolean) => {
+  const find = SqlSchema.findOneOption({
+    Request: Schema.Tuple([Schema.String, Int8, Schema.Boolean]),
+    Result: OverviewRow,
+    execute: (given) => sql.unsafe(overviewStatement, given)
+  })
+  return Effect.map(find([accountId, at, withUsedGrants]), (row) => Option.getOrNull(Option.map(row, overviewOf)))
+}

@@ -23,14 +23,16 @@ interface Thing {
   readonly pending?: ReadonlyArray<unknown>
 }
 
+const input = { name: null, profile: { vcpus: 1, memoryBytes: 1, diskBytes: 1 } }
+
 /** With its first transition and its key. */
 const insert = Effect.fnUntraced(function* (id: string, { kind, value, sandboxId, context, pending }: Thing) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`insert into accounts (id, name, created_at) values ('acc', 'acc', 0) on conflict do nothing`
   yield* sql`
     insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, pending, created_at)
-    values (${id}, ${kind ?? "operation"}, 'acc', ${sandboxId ?? "sbx_alive"}, 1, 1, '{}'::jsonb,
-      ${JSON.stringify({ value: value ?? "completed", context })}::jsonb, ${JSON.stringify(pending ?? [])}::jsonb, 1)`
+    values (${id}, ${kind ?? "operation"}, 'acc', ${sandboxId ?? "sbx_alive"}, 1, 1, ${JSON.stringify(input)}::jsonb,
+      ${JSON.stringify({ value: value ?? "completed", context: { workspaceId: "wsp_1", ...context } })}::jsonb, ${JSON.stringify(pending ?? [])}::jsonb, 1)`
   yield* fillColumns
   yield* sql`
     insert into transitions (actor_id, revision, at, event, to_state, commands, cause, commit_token)

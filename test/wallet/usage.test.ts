@@ -44,10 +44,12 @@ const newSandbox = Effect.fnUntraced(function* (
 ) {
   const sql = yield* SqlClient.SqlClient
   const id = newId("sbx_")
+  const input = { name: null, profile: { vcpus: 1, memoryBytes: 1, diskBytes: 1 } }
+  const snapshot = { value: status, context: { workspaceId: "wsp_1", deletedAt } }
   yield* sql`insert into accounts (id, name, created_at) values (${accountId}, ${accountId}, 0) on conflict do nothing`
   yield* sql`
     insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
-    values (${id}, 'sandbox', ${accountId}, ${id}, 1, 1, '{}'::jsonb, ${JSON.stringify({ value: status, context: { deletedAt } })}::jsonb, 1)`
+    values (${id}, 'sandbox', ${accountId}, ${id}, 1, 1, ${JSON.stringify(input)}::jsonb, ${JSON.stringify(snapshot)}::jsonb, 1)`
   yield* fillColumns
   return id
 })
