@@ -78,11 +78,26 @@ layer(TestApi.layer(), { excludeTestServices: true })("registration", (it) => {
       const sql = yield* SqlClient.SqlClient
       const { code, invitation } = yield* newInvitation()
       const people = Array.from({ length: 8 }, newPerson)
-      const answers = yield* Effect.forEach(
-        people,
-        (person, at) => post(at % 2 === 0 ? port : second.port, "/register", { code, ...person }),
-        { concurrency: "unbounded" }
+      /** Until two are in the middle of it, held up by a lock. */
+      const begun = Effect.gen(function* () {
+        yield* sql`lock table passphrases in share mode`
+        const asked = Promise.all(
+          people.map((person, at) =>
+            new Browser(at % 2 === 0 ? port : second.port).console("POST", "/register", { code, ...person })
+          )
+        )
+        for (;;) {
+          yield* sql`select pg_stat_clear_snapshot()`
+          const waiting = yield* sql`
+            select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+          if (waiting.length >= 2) return asked
+          yield* Effect.sleep(10)
+        }
+      }).pipe(
+        sql.withTransaction,
+        Effect.map((asked) => () => asked)
       )
+      const answers = yield* Effect.promise(yield* begun)
       assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [201, ...Array(7).fill(404)])
       const made = yield* sql<{ id: string }>`
         select id from accounts where name = any(${people.map(({ accountName }) => accountName)}::text[])`
