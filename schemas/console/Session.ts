@@ -133,6 +133,12 @@ export class SessionGroup extends HttpApiGroup.make("session")
       params: { id: SessionId },
       success: HttpApiSchema.NoContent,
       error: NotFound
-    }).annotateMerge(described("endSession", "End a session of the account"))
+    }).annotateMerge(described("endSession", "End a session of the account")),
+    HttpApiEndpoint.post("createTicket", "/tickets", {
+      success: Schema.Struct({ ticket: Schema.String, expiresAt: Timestamp }).pipe(HttpApiSchema.status(201)),
+      error: RateLimited
+    })
+      .annotate(ReadOnly, true)
+      .annotateMerge(described("createTicket", "What opens a WebSocket as this session, once"))
   )
   .middleware(SignedIn) {}

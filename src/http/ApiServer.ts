@@ -13,6 +13,7 @@ import { Registration } from "../console/server/Registration.ts"
 import { Sessions } from "../console/server/Sessions.ts"
 import { SignIn } from "../console/server/SignIn.ts"
 import { SignInLinks } from "../console/server/SignInLinks.ts"
+import { Tickets } from "../console/server/Tickets.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { ApiRoutes, routerConfig } from "./ApiRoutes.ts"
 import { withoutServices } from "./LeanContext.ts"
@@ -22,7 +23,7 @@ const accounts = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Authentication.la
   Layer.provideMerge(KeyUse.layer)
 )
 
-const people = Layer.mergeAll(Registration.layer, SignIn.layer).pipe(
+const people = Layer.mergeAll(Registration.layer, SignIn.layer, Tickets.layer).pipe(
   Layer.provideMerge(
     Layer.mergeAll(Attempts.layer, Invitations.layer, Passphrases.layer, Sessions.layer, SignInLinks.layer)
   )

@@ -8,9 +8,11 @@ import type { ConsoleSession, ListedSession } from "../../schemas/console/Sessio
 import { NotFound } from "../../schemas/Errors.ts"
 import { Accounts } from "../account/Accounts.ts"
 import { awaitLeases } from "../account/KeyLease.ts"
+import { Attempts, ticketRate } from "../console/server/Attempts.ts"
 import { type Opened, Registration } from "../console/server/Registration.ts"
 import { type Session, Sessions, type Visitor } from "../console/server/Sessions.ts"
 import { SignIn } from "../console/server/SignIn.ts"
+import { Tickets } from "../console/server/Tickets.ts"
 import { csrfOf } from "../console/server/Token.ts"
 import { plainAddress } from "../gateway/peerAddress.ts"
 import { changeBegins } from "../store/Change.ts"
@@ -124,7 +126,9 @@ const session = leanGroup(
   ConsoleApi,
   "session",
   Effect.fnUntraced(function* (handlers) {
+    const attempts = yield* Attempts
     const sessions = yield* Sessions
+    const tickets = yield* Tickets
     const signIn = yield* SignIn
     const cookie = yield* SessionCookie
     const show = yield* shown
@@ -175,6 +179,15 @@ const session = leanGroup(
           if (!(yield* sessions.end(accountId, params.id))) return yield* new NotFound()
         }),
         { uninterruptible: true }
+      )
+      .handle(
+        "createTicket",
+        Effect.fnUntraced(function* () {
+          const { accountId, sessionId } = yield* Caller
+          yield* attempts.take(`tickets ${accountId}`, ticketRate)
+          const { ticket, expiresAt } = yield* tickets.create(sessionId!)
+          return unkept(jsonAnswer({ ticket, expiresAt: timestamp(expiresAt) }, 201))
+        })
       )
   })
 )

@@ -32,6 +32,7 @@ import usageHours from "./migrations/0034_usage_hours.ts"
 import firstWallets from "./migrations/0036_first_wallets.ts"
 import consoleTables from "./migrations/0037_console.ts"
 import transitionPositions from "./migrations/0038_transition_positions.ts"
+import tickets from "./migrations/0039_tickets.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -58,7 +59,8 @@ export const migrations: MigrationRecord = {
   "0034_usage_hours": usageHours,
   "0036_first_wallets": firstWallets,
   "0037_console": consoleTables,
-  "0038_transition_positions": transitionPositions
+  "0038_transition_positions": transitionPositions,
+  "0039_tickets": tickets
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -21,6 +21,9 @@ export const passphraseRate: Rate = { inARow: 10, everyMs: 60_000 }
 /** Keys that an account makes. */
 export const keyRate: Rate = { inARow: 60, everyMs: 10_000 }
 
+/** Tickets of an account. */
+export const ticketRate: Rate = { inARow: 60, everyMs: 1000 }
+
 /** Whoever has one address of IPv6 has 2^64 of them. */
 export const addressSubject = (address: string): string => {
   if (!address.includes(":")) return `address ${address}`

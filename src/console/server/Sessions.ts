@@ -124,6 +124,8 @@ export class Sessions extends Context.Service<
     ) => Effect.Effect<{ readonly session: Session; readonly token: string }>
     /** The live session with this token, whatever the state of its account. It was used by this. */
     readonly authenticate: (token: string) => Effect.Effect<Credential, Unauthenticated>
+    /** The same for who knows the session otherwise: read anew, and no use of it. Null: it is over. */
+    readonly credential: (sessionId: string) => Effect.Effect<Credential | null>
     /** Those of an account that are not over, the latest first. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<Session>>
     readonly get: (sessionId: string) => Effect.Effect<Session | null>
@@ -189,6 +191,17 @@ export class Sessions extends Context.Service<
         return Effect.flatMap((lease === undefined ? ofUnknown : ofKnown)(sha256), living)
       }
 
+      const credential = Effect.fn("Sessions.credential")(function* (sessionId: string) {
+        const now = yield* Clock.currentTimeMillis
+        const rows = yield* sql.unsafe<FoundRow>(
+          `select s.token_sha256, s.id, s.account_id, s.created_at, a.suspended_at is not null as is_suspended, a.exhausted_at
+           from sessions s join accounts a on a.id = s.account_id
+           where s.id = $1 and s.ended_at is null and s.created_at > $2 and s.last_used_at > $3`,
+          [sessionId, BigInt(now - sessionMaxMs), BigInt(now - idleMaxMs)]
+        )
+        return rows[0] === undefined ? null : foundOf(rows[0]).credential
+      }, Effect.orDie)
+
       const open = Effect.fn("Sessions.open")(function* (accountId: string, openedBy: OpenedBy, visitor: Visitor) {
         const token = newToken()
         const now = BigInt(yield* Clock.currentTimeMillis)
@@ -240,7 +253,7 @@ export class Sessions extends Context.Service<
 
       yield* worker("session pruner", prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery))))
 
-      return { open, authenticate, list, get, end, endAll }
+      return { open, authenticate, credential, list, get, end, endAll }
     })
   )
 }

@@ -1,0 +1,57 @@
+/**
+ * Tickets: a page cannot set headers when it opens a WebSocket, and its cookie alone must open nothing. So it asks for a ticket, which stands for
+ * its session once, within half a minute, and goes as a subprotocol, which no log has.
+ */
+import { Clock, Context, Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { Unauthenticated } from "../../../schemas/Errors.ts"
+import type { Credential } from "../../account/Authentication.ts"
+import { Sessions } from "./Sessions.ts"
+import { isToken, newToken, sha256Of } from "./Token.ts"
+
+export const ticketValidMs = 30_000
+
+const unusable = () =>
+  new Unauthenticated({
+    message: "This ticket was used, is past, or never was. Ask for another one, and use it at once."
+  })
+
+export class Tickets extends Context.Service<
+  Tickets,
+  {
+    /** `ticket` is known here and never again. */
+    readonly create: (sessionId: string) => Effect.Effect<{ readonly ticket: string; readonly expiresAt: number }>
+    /** Whose session it is, if that is not over; it is used up by that. */
+    readonly redeem: (ticket: string) => Effect.Effect<Credential, Unauthenticated>
+  }
+>()("atoll/console/Tickets") {
+  static readonly layer = Layer.effect(
+    Tickets,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const sessions = yield* Sessions
+
+      const create = Effect.fn("Tickets.create")(function* (sessionId: string) {
+        const ticket = newToken()
+        const now = yield* Clock.currentTimeMillis
+        const expiresAt = now + ticketValidMs
+        yield* sql`delete from tickets where expires_at <= ${BigInt(now)}`
+        yield* sql`
+          insert into tickets (ticket_sha256, session_id, expires_at)
+          values (${sha256Of(ticket)}, ${sessionId}, ${BigInt(expiresAt)})`
+        return { ticket, expiresAt }
+      }, Effect.orDie)
+
+      const redeem = Effect.fn("Tickets.redeem")(function* (ticket: string) {
+        if (!isToken(ticket)) return yield* unusable()
+        const now = BigInt(yield* Clock.currentTimeMillis)
+        const [row] = yield* Effect.orDie(sql<{ readonly session_id: string }>`
+          delete from tickets where ticket_sha256 = ${sha256Of(ticket)} and expires_at > ${now} returning session_id`)
+        const credential = row === undefined ? null : yield* sessions.credential(row.session_id)
+        return credential ?? (yield* unusable())
+      })
+
+      return { create, redeem }
+    })
+  )
+}
