@@ -23,7 +23,9 @@ export interface Wallet {
   readonly entries: bigint
 }
 
-export type EntryKind = "grant" | "usage" | "expiry" | "adjustment" | "reversal"
+export const entryKinds = ["grant", "usage", "expiry", "adjustment", "reversal"] as const
+
+export type EntryKind = (typeof entryKinds)[number]
 
 /** Times are epoch milliseconds. */
 export interface Entry {

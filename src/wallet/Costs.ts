@@ -4,14 +4,15 @@
  *
  * @source contract-details.md "Usage and credit"
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { InvalidRequest } from "../../schemas/Errors.ts"
 import { costGroupsMax } from "../../schemas/Limits.ts"
 import type { costGroupings } from "../../schemas/Usage.ts"
+import { Int8 } from "../store/Columns.ts"
 import type { Amounts } from "./Cost.ts"
 import { dayMs } from "./Fold.ts"
-import { withPieces } from "./Pieces.ts"
+import { ReportRequest, withPieces } from "./Pieces.ts"
 import { reportWindow } from "./ReportWindow.ts"
 
 export type CostGrouping = (typeof costGroupings)[number]
@@ -42,16 +43,20 @@ export interface CostReport {
   readonly asOf: number
 }
 
-interface Row {
-  readonly as_of: bigint
-  /** Of a day: how many were before it since 1970. */
-  readonly key: string | null
-  readonly name: string | null
-  readonly running_ms: bigint
-  readonly vcpu: bigint
-  readonly memory: bigint
-  readonly volume: bigint
-}
+/** Where nothing cost anything, only the instant. */
+const Row = Schema.Union([
+  Schema.Struct({ as_of: Int8, key: Schema.Null }),
+  Schema.Struct({
+    as_of: Int8,
+    /** Of a day: how many were before it since 1970. */
+    key: Schema.String,
+    name: Schema.NullOr(Schema.String),
+    running_ms: Int8,
+    vcpu: Schema.BigInt,
+    memory: Schema.BigInt,
+    volume: Schema.BigInt
+  })
+])
 
 const groupings: Readonly<Record<CostGrouping, { key: string; name: string; order: string }>> = {
   sandbox: {
@@ -113,28 +118,32 @@ export class Costs extends Context.Service<
     Costs,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const find = (groupBy: CostGrouping) =>
+        SqlSchema.findNonEmpty({
+          Request: ReportRequest,
+          Result: Row,
+          execute: (request) => sql.unsafe(statements[groupBy], request)
+        })
       return {
         read: Effect.fn("Costs.read")(function* (accountId, query) {
           const now = yield* Clock.currentTimeMillis
           const { from, to } = yield* reportWindow(query, now)
-          const rows = yield* Effect.orDie(
-            sql.unsafe<Row>(statements[query.groupBy], [accountId, BigInt(from), BigInt(to), BigInt(now)])
-          )
+          const rows = yield* Effect.orDie(find(query.groupBy)([accountId, from, to, now]))
           const groups = rows.filter((row) => row.key !== null)
           if (groups.length > costGroupsMax) return yield* tooMany(query.groupBy)
           const costs = groups.map(
             ({ key, name, running_ms, vcpu, memory, volume }): CostGroup => ({
-              key: query.groupBy === "day" ? dayOf(Number(key)) : key!,
+              key: query.groupBy === "day" ? dayOf(Number(key)) : key,
               name,
               microUsd: vcpu + memory + volume,
-              sandboxMs: Number(running_ms),
+              sandboxMs: running_ms,
               components: { vcpu, memory, volume }
             })
           )
           return {
             costs,
             totalMicroUsd: costs.reduce((sum, { microUsd }) => sum + microUsd, 0n),
-            asOf: Number(rows[0]!.as_of)
+            asOf: rows[0].as_of
           }
         })
       }

@@ -28,7 +28,7 @@ const postedTwice = (ids: ReadonlyArray<string>) =>
   Effect.die(new Error(`Somebody else has posted what these Sandboxes cost: ${ids.join(", ")}.`))
 
 const insertMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, meters: ReadonlyArray<Meter>) {
-  const rows = yield* sql.unsafe<{ readonly sandbox_id: string }>(
+  const rows = yield* sql.unsafe(
     `insert into meters (sandbox_id, account_id, workspace_id, name, vcpus, memory_bytes, volume_bytes, revision, at, changed_at, run_since,
        is_running, has_volume, segments, vcpu_sum, memory_sum, volume_sum, closed_at)
      select i.id, i.account_id, i.workspace_id, i.name, i.vcpus, i.memory_bytes, i.volume_bytes, i.revision, i.at, i.changed_at, i.run_since,
@@ -62,7 +62,7 @@ const insertMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, mete
 
 const updateMeters = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, changes: ReadonlyArray<MeterChange>) {
   const after = changes.map((change) => change.after)
-  const rows = yield* sql.unsafe<{ readonly sandbox_id: string }>(
+  const rows = yield* sql.unsafe(
     `update meters m
      set revision = i.revision, at = i.at, changed_at = i.changed_at, run_since = i.run_since, is_running = i.is_running,
          has_volume = i.has_volume, segments = i.segments, vcpu_sum = i.vcpu::numeric, memory_sum = i.memory::numeric,

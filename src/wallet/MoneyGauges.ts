@@ -2,8 +2,9 @@
  * What all accounts together burn, and how many have nothing left: gauges that are read when somebody asks for metrics, and not again for a
  * while. One statement over what costs just now; it names no account. Every process shows the same.
  */
-import { Clock, Context, Effect, Layer, Metric } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Metric, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { Int8 } from "../store/Columns.ts"
 
 const freshForMs = 15_000
 const patience = "1 second"
@@ -37,6 +38,14 @@ const statement = `
     (select count(*)::int4 from accounts where billing = 'prepaid' and exhausted_at <= $1) as exhausted,
     (select greatest($1 - min(next_at), 0)::float8 / 1000 from wallets) as overdue`
 
+const Row = Schema.Struct({
+  /** By billing. */
+  burns: Schema.Record(Schema.String, Schema.Finite),
+  exhausted: Schema.Int,
+  /** Seconds; null: there is no wallet that waits for anything. */
+  overdue: Schema.NullOr(Schema.Finite)
+})
+
 export class MoneyGauges extends Context.Service<
   MoneyGauges,
   {
@@ -48,19 +57,20 @@ export class MoneyGauges extends Context.Service<
     MoneyGauges,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const find = SqlSchema.findOne({
+        Request: Int8,
+        Result: Row,
+        execute: (now) => sql.unsafe(statement, [now])
+      })
       let readAt = Number.NEGATIVE_INFINITY
       const read = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         if (now - readAt < freshForMs && now >= readAt) return
         readAt = now
-        const [row] = yield* sql.unsafe<{
-          readonly burns: Readonly<Record<string, number>>
-          readonly exhausted: number
-          readonly overdue: number | null
-        }>(statement, [BigInt(now)])
-        for (const [billing, gauge] of burns) gauge.updateUnsafe(row!.burns[billing] ?? 0, context)
-        exhausted.updateUnsafe(row!.exhausted, context)
-        overdue.updateUnsafe(row!.overdue ?? 0, context)
+        const found = yield* find(now)
+        for (const [billing, gauge] of burns) gauge.updateUnsafe(found.burns[billing] ?? 0, context)
+        exhausted.updateUnsafe(found.exhausted, context)
+        overdue.updateUnsafe(found.overdue ?? 0, context)
       })
       return { refresh: read.pipe(Effect.timeout(patience), Effect.ignore) }
     })

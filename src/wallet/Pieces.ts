@@ -2,8 +2,13 @@
  * What Sandboxes were and cost within a window, as SQL: closed segments, and what has grown in open meters since. Each piece is clipped to the
  * window, and lies in one UTC day; what it costs is a difference of rounded sums (`Cost.ts`), so adjacent windows add up to the micro-dollar.
  */
+import { Schema } from "effect"
+import { Int8 } from "../store/Columns.ts"
 import { divisors } from "./Cost.ts"
 import { dayMs } from "./Fold.ts"
+
+/** An account, the window's begin and end, and now: $1 to $4 of `withPieces`. */
+export const ReportRequest = Schema.Tuple([Schema.String, Int8, Int8, Int8])
 
 /** A sum at an instant within its piece. */
 const sumAt = (component: string, at: string) => `${component}_sum + ${component}_rate * (${at} - from_at)`

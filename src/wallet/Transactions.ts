@@ -1,7 +1,8 @@
 /** The entries of an account's ledger, newest first, each with what it did to grants. */
-import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
-import type { EntryKind } from "./Allocation.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { Int8 } from "../store/Columns.ts"
+import { type EntryKind, entryKinds } from "./Allocation.ts"
 
 /** Times are epoch milliseconds. */
 export interface Transaction {
@@ -23,38 +24,34 @@ export interface Transaction {
   readonly reversesId: string | null
 }
 
-interface Row {
-  readonly id: string
-  readonly number: bigint
-  readonly at: bigint
-  readonly posted_at: bigint
-  readonly kind: EntryKind
-  readonly micro_usd: bigint
-  readonly balance_micro_usd: bigint
-  readonly sandbox_id: string | null
-  readonly period_from: bigint | null
-  readonly period_to: bigint | null
-  readonly description: string
-  readonly grant_id: string | null
-  readonly reverses_id: string | null
-  readonly grants: ReadonlyArray<{ readonly grantId: string; readonly microUsd: string }>
-}
+const Row = Schema.Struct({
+  id: Schema.String,
+  number: Schema.BigInt,
+  at: Int8,
+  posted_at: Int8,
+  kind: Schema.Literals(entryKinds),
+  micro_usd: Schema.BigInt,
+  balance_micro_usd: Schema.BigInt,
+  sandbox_id: Schema.NullOr(Schema.String),
+  period_from: Schema.NullOr(Int8),
+  period_to: Schema.NullOr(Int8),
+  description: Schema.String,
+  reverses_id: Schema.NullOr(Schema.String),
+  grants: Schema.Array(Schema.Struct({ grantId: Schema.String, microUsd: Schema.BigIntFromString }))
+})
 
-const transactionOf = (row: Row): Transaction => ({
+const transactionOf = (row: typeof Row.Type): Transaction => ({
   id: row.id,
   number: row.number,
-  at: Number(row.at),
-  postedAt: Number(row.posted_at),
+  at: row.at,
+  postedAt: row.posted_at,
   kind: row.kind,
   microUsd: row.micro_usd,
   balanceMicroUsd: row.balance_micro_usd,
   sandboxId: row.sandbox_id,
-  period:
-    row.period_from === null || row.period_to === null
-      ? null
-      : { from: Number(row.period_from), to: Number(row.period_to) },
+  period: row.period_from === null || row.period_to === null ? null : { from: row.period_from, to: row.period_to },
   description: row.description,
-  grants: row.grants.map(({ grantId, microUsd }) => ({ grantId, microUsd: BigInt(microUsd) })),
+  grants: row.grants,
   reversesId: row.reverses_id
 })
 
@@ -72,27 +69,32 @@ export class Transactions extends Context.Service<
     Transactions,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const find = SqlSchema.findAll({
+        Request: Schema.Struct({ accountId: Schema.String, before: Schema.BigInt, limit: Int8 }),
+        Result: Row,
+        execute: ({ accountId, before, limit }) => sql`
+          select e.id, e.number, e.at, e.posted_at, e.kind, e.micro_usd, e.balance_micro_usd, e.sandbox_id, e.period_from, e.period_to,
+                 e.description, e.reverses_id, changed.grants
+          from ledger_entries e
+          cross join lateral (
+            -- A grant's own entry, or its expiry, changes it too. Whole numbers as text: JSON's are not exact.
+            select coalesce(json_agg(json_build_object('grantId', each.grant_id, 'microUsd', each.micro_usd::text) order by each.number)
+                            filter (where each.micro_usd <> 0), '[]') as grants
+            from (
+              select c.grant_id, sum(c.micro_usd) as micro_usd, min(c.number) as number
+              from (
+                select a.grant_id, -a.micro_usd as micro_usd, a.number from allocations a where a.entry_id = e.id
+                union all
+                select e.grant_id, e.micro_usd, -1 where e.grant_id is not null
+              ) c group by c.grant_id
+            ) each
+          ) changed
+          where e.account_id = ${accountId} and e.number < ${before}
+          order by e.number desc limit ${limit}`
+      })
       return {
         list: Effect.fn("Transactions.list")(function* (accountId, { limit, before }) {
-          const rows = yield* sql<Row>`
-            select e.id, e.number, e.at, e.posted_at, e.kind, e.micro_usd, e.balance_micro_usd, e.sandbox_id, e.period_from, e.period_to,
-                   e.description, e.grant_id, e.reverses_id, changed.grants
-            from ledger_entries e
-            cross join lateral (
-              -- A grant's own entry, or its expiry, changes it too. Whole numbers as text: JSON's are not exact.
-              select coalesce(json_agg(json_build_object('grantId', each.grant_id, 'microUsd', each.micro_usd::text) order by each.number)
-                              filter (where each.micro_usd <> 0), '[]') as grants
-              from (
-                select c.grant_id, sum(c.micro_usd) as micro_usd, min(c.number) as number
-                from (
-                  select a.grant_id, -a.micro_usd as micro_usd, a.number from allocations a where a.entry_id = e.id
-                  union all
-                  select e.grant_id, e.micro_usd, -1 where e.grant_id is not null
-                ) c group by c.grant_id
-              ) each
-            ) changed
-            where e.account_id = ${accountId} and e.number < ${before ?? 9_223_372_036_854_775_807n}
-            order by e.number desc limit ${BigInt(limit)}`
+          const rows = yield* find({ accountId, before: before ?? 9_223_372_036_854_775_807n, limit })
           return rows.map(transactionOf)
         }, Effect.orDie)
       }

@@ -7,11 +7,12 @@
  *
  * @source contract-details.md "Usage and credit"
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import type { InvalidRequest } from "../../schemas/Errors.ts"
 import { ExecutionLog } from "../operation/ExecutionLog.ts"
-import { withPieces } from "./Pieces.ts"
+import { Int8 } from "../store/Columns.ts"
+import { ReportRequest, withPieces } from "./Pieces.ts"
 import { reportWindow } from "./ReportWindow.ts"
 
 export interface UsageQuery {
@@ -39,17 +40,17 @@ export interface UsageReport {
   readonly executes: number
 }
 
-interface Row {
-  readonly as_of: bigint
-  readonly sandbox_ms: string
-  readonly vcpu_ms: string
-  readonly memory_byte_ms: string
-  readonly volume_byte_ms: string
-  readonly cpu_us: string
-  readonly cpu_samples: bigint
-  readonly operations: bigint
-  readonly executes: bigint
-}
+const Row = Schema.Struct({
+  as_of: Int8,
+  sandbox_ms: Schema.BigIntFromString,
+  vcpu_ms: Schema.BigIntFromString,
+  memory_byte_ms: Schema.BigIntFromString,
+  volume_byte_ms: Schema.BigIntFromString,
+  cpu_us: Schema.BigIntFromString,
+  cpu_samples: Int8,
+  operations: Int8,
+  executes: Int8
+})
 
 const hourMs = 60 * 60 * 1000
 
@@ -94,26 +95,28 @@ export class UsageReports extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const executionLog = yield* ExecutionLog
+      const find = SqlSchema.findOne({
+        Request: ReportRequest,
+        Result: Row,
+        execute: (request) => sql.unsafe(statement, request)
+      })
       return {
         read: Effect.fn("UsageReports.read")(function* (accountId, query) {
           const now = yield* Clock.currentTimeMillis
           const { from, to } = yield* reportWindow(query, now)
           yield* executionLog.write
-          const [row] = yield* Effect.orDie(
-            sql.unsafe<Row>(statement, [accountId, BigInt(from), BigInt(to), BigInt(now)])
-          )
-          const found = row!
+          const found = yield* Effect.orDie(find([accountId, from, to, now]))
           return {
             from,
             to,
-            asOf: Number(found.as_of),
-            sandboxMs: BigInt(found.sandbox_ms),
-            vcpuMs: BigInt(found.vcpu_ms),
-            memoryByteMs: BigInt(found.memory_byte_ms),
-            volumeByteMs: BigInt(found.volume_byte_ms),
-            cpuUs: found.cpu_samples === 0n ? null : BigInt(found.cpu_us),
-            operations: Number(found.operations),
-            executes: Number(found.executes)
+            asOf: found.as_of,
+            sandboxMs: found.sandbox_ms,
+            vcpuMs: found.vcpu_ms,
+            memoryByteMs: found.memory_byte_ms,
+            volumeByteMs: found.volume_byte_ms,
+            cpuUs: found.cpu_samples === 0 ? null : found.cpu_us,
+            operations: found.operations,
+            executes: found.executes
           }
         })
       }

@@ -1,6 +1,6 @@
 /** How the commands of a wallet are done: the ledger is asked, and Sandboxes are told to stop. */
 import { Clock, Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { type WalletContext, walletMachine } from "../../machines/wallet.ts"
 import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
@@ -76,6 +76,16 @@ export const walletDefinition = Effect.gen(function* () {
   const mayGoOn = ({ status, suspendedAt, exhaustedAt, at }: Reckoning): boolean =>
     suspendedAt === null && (status !== "exhausted" || at < (exhaustedAt ?? at) + graceMs)
 
+  const findInhabited = SqlSchema.findAll({
+    Request: Schema.Struct({ accountId: Schema.String, after: Schema.String }),
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: ({ accountId, after }) => sql`
+      select id from actors
+      where account_id = ${accountId} and kind = 'sandbox' and sandbox_status = any(${textColumn(inhabitedStates)}::text[])
+        and id > ${after}
+      order by id limit ${stopBatch}`
+  })
+
   const stopSandboxes = Effect.fnUntraced(function* (
     accountId: string,
     reason: { readonly code: string; readonly message: string }
@@ -84,11 +94,7 @@ export const walletDefinition = Effect.gen(function* () {
     while (true) {
       // A top-up may have come before whoever tells of it.
       if (mayGoOn(yield* ledger.reckon(accountId))) return { type: "CHANGED" }
-      const found = yield* sql<{ readonly id: string }>`
-        select id from actors
-        where account_id = ${accountId} and kind = 'sandbox' and sandbox_status = any(${textColumn(inhabitedStates)}::text[])
-          and id > ${after}
-        order by id limit ${stopBatch}`.pipe(Effect.orDie)
+      const found = yield* Effect.orDie(findInhabited({ accountId, after }))
       yield* Effect.forEach(
         found,
         ({ id }) =>

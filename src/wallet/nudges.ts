@@ -4,8 +4,8 @@
  *
  * Every process listens; a wallet that is told twice asks once.
  */
-import { Effect, Layer, Queue } from "effect"
-import { SqlClient } from "effect/sql"
+import { Effect, Layer, Queue, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { NoticeDatabase } from "../store/Database.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { worker } from "../worker/Worker.ts"
@@ -17,10 +17,7 @@ const toldAtOnce = 8
 /** One that could not be told is told again, also if nobody else is heard of. */
 const againAfterMs = 5_000
 
-interface Nudge {
-  readonly account_id: string
-  readonly token: string
-}
+const Nudge = Schema.Struct({ account_id: Schema.String, token: Schema.String })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
@@ -29,7 +26,7 @@ const make = Effect.gen(function* () {
   const wallets = yield* WalletActors
 
   /** Whether it was told. */
-  const tell = ({ account_id, token }: Nudge) =>
+  const tell = ({ account_id, token }: typeof Nudge.Type) =>
     wallets.changed(account_id).pipe(
       // Whoever nudged meanwhile has left another token.
       Effect.andThen(sql`delete from wallet_nudges where account_id = ${account_id} and token = ${token}`),
@@ -39,13 +36,19 @@ const make = Effect.gen(function* () {
       )
     )
 
+  const findAfter = SqlSchema.findAll({
+    Request: Schema.String,
+    Result: Nudge,
+    execute: (after) => sql`
+      select account_id, token from wallet_nudges where account_id > ${after} order by account_id limit ${batch}`
+  })
+
   /** All that are there. Fails only with what the database does. */
   const tellAll = Effect.gen(function* () {
     let after = ""
     let isAllTold = true
     while (true) {
-      const found = yield* sql<Nudge>`
-        select account_id, token from wallet_nudges where account_id > ${after} order by account_id limit ${batch}`
+      const found = yield* Effect.catchTag(findAfter(after), "SchemaError", Effect.die)
       const told = yield* Effect.forEach(found, tell, { concurrency: toldAtOnce })
       if (told.includes(false)) isAllTold = false
       if (found.length < batch) return isAllTold
