@@ -6,36 +6,25 @@ import { existsSync } from "node:fs"
 import { mkdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { build, stop } from "esbuild"
+import { bundle } from "../../bundle/bundle.ts"
 
 const ENTRY = fileURLToPath(new URL("../../agent/main.ts", import.meta.url))
 
 /** Node's arguments for the agent: measured 9 MiB idle. */
 export const AGENT_NODE_ARGUMENTS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"] as const
 
-/** How many are being made: they share one helper process, and one whose helper is stopped never ends. */
-let underway = 0
-
 const bundled = async (): Promise<Uint8Array> => {
-  underway++
-  try {
-    const { outputFiles } = await build({
-      entryPoints: [ENTRY],
-      bundle: true,
-      platform: "node",
-      target: "node24",
-      // CommonJS starts 15 to 20 ms sooner: Node does not load its module loader.
-      format: "cjs",
-      minify: true,
-      legalComments: "none",
-      write: false,
-      logLevel: "silent"
-    })
-    return outputFiles[0]!.contents
-  } finally {
-    // The helper is not needed again.
-    if (--underway === 0) await stop()
-  }
+  const [made] = await bundle({
+    entryPoints: [ENTRY],
+    bundle: true,
+    platform: "node",
+    target: "node24",
+    // CommonJS starts 15 to 20 ms sooner: Node does not load its module loader.
+    format: "cjs",
+    minify: true,
+    legalComments: "none"
+  })
+  return made!.contents
 }
 
 /** Path of `agent-<sha256 prefix>.cjs` in `folder`, which is made if it is missing. World-readable. */
