@@ -6,6 +6,7 @@ setUpPackages()
 
 const checks = [
   ["types", "tsc", "--noEmit", "--incremental", "--tsBuildInfoFile", "node_modules/.cache/types.tsbuildinfo"],
+  ["types of the pages", "tsc", "-p", "src/console/pages"],
   ["dead code", "knip", "--no-progress"],
   ["format and lint", "biome", "ci", "--colors=off", "--reporter=default", "--error-on-warnings", "."],
   ["imports", "node", "scripts/imports/check.ts"],

@@ -97,7 +97,7 @@ const cycles = (edges: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArra
  * @param folder The repository, or a folder laid out like it.
  */
 export const importFaults = (folder: string): ReadonlyArray<string> => {
-  const paths = roots.flatMap((root) => globSync(`${root}/**/*.ts`, { cwd: folder })).toSorted()
+  const paths = roots.flatMap((root) => globSync(`${root}/**/*.{ts,tsx}`, { cwd: folder })).toSorted()
   const modules = new Map(paths.map((path) => [path, read(join(folder, path))]))
   const edges = new Map(
     [...modules].map(([path, { imports }]) => [

@@ -41,6 +41,9 @@ const fileLock = "src/fileLock/"
 /** Makes identifiers; knows nothing else. */
 const identifier = "src/identifier/"
 
+/** esbuild, for what is bundled at the service's start; knows nothing of what it is. */
+const bundle = "src/bundle/"
+
 /** Keeps background work going; knows nothing of what it does. */
 const worker = "src/worker/"
 
@@ -56,6 +59,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: config, places: [] },
   { path: identifier, places: ["schemas/"] },
   { path: fileLock, places: [], packages: [] },
+  { path: bundle, places: [], packages: ["esbuild"], builtins: false },
   { path: worker, places: [], packages: ["effect"], builtins: false },
   { path: "src/postgres/", places: [fileLock, worker, config] },
   { path: "src/store/", places: ["schemas/", "src/postgres/", worker, config] },
@@ -65,7 +69,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/agent/", places: [], packages: [] },
   /** What the service sees of a host. */
   { path: "src/runtime/", places: ["schemas/", config] },
-  { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/agent/", "schemas/", config] },
+  { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/agent/", "schemas/", bundle, config] },
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
   { path: "src/host/linux/", places: ["src/runtime/", "schemas/", config] },
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
@@ -82,9 +86,19 @@ export const importTable: ReadonlyArray<Place> = [
     places: ["src/host/namespace/", "src/host/qemu/", "src/host/simulated/", "src/runtime/", "schemas/", config]
   },
 
+  /** What runs in a browser. Of schemas and machines it takes types, and what is pure. */
+  {
+    path: "src/console/pages/",
+    places: ["schemas/", "machines/"],
+    packages: ["preact", "@preact/signals"],
+    builtins: false
+  },
+  /** The pages as files that a browser can ask for. */
+  { path: "src/console/bundle/", places: [bundle] },
+
   ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),
 
-  { path: "src/http/", places: [...belowResources, ...resources] },
+  { path: "src/http/", places: [...belowResources, ...resources, "src/console/bundle/"] },
   { path: "src/cli/", places: [...belowResources, ...resources] },
   /** Where the layers meet. */
   { path: "src/Atoll.ts", places: "all" },

@@ -8,6 +8,7 @@ import { AccountHandlers } from "./AccountHandlers.ts"
 import { AnalyticsHandlers } from "./AnalyticsHandlers.ts"
 import { AuditHandlers } from "./AuditHandlers.ts"
 import { ConsoleKeysHandlers } from "./ConsoleKeysHandlers.ts"
+import { ConsolePages } from "./ConsolePages.ts"
 import { ConsoleSessionHandlers } from "./ConsoleSessionHandlers.ts"
 import { CooperativeHandlers } from "./CooperativeHandlers.ts"
 import { Edge } from "./Edge.ts"
@@ -58,6 +59,7 @@ export const ApiRoutes = {
   layer: Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
     HttpApiBuilder.layer(ConsoleApi).pipe(Layer.provide(consoleHandlers)),
+    ConsolePages.layer,
     OperatorRoutes.layer,
     Edge.layer
   ).pipe(Layer.provide(EndpointGuard.layer), Layer.provide(SessionCookie.layer))

@@ -1,0 +1,97 @@
+/**
+ * The console's pages as a browser asks for them: bundled, compressed ahead, and named by a digest of what is in them, so that they can be
+ * kept for ever. The one page that names them is made last.
+ */
+import { createHash } from "node:crypto"
+import { basename, extname } from "node:path"
+import { fileURLToPath } from "node:url"
+import { promisify } from "node:util"
+import { brotliCompress, constants, gzip } from "node:zlib"
+import { bundle } from "../../bundle/bundle.ts"
+
+export interface PageFile {
+  readonly contentType: string
+  readonly etag: string
+  readonly plain: Uint8Array
+  readonly gzip: Uint8Array
+  readonly br: Uint8Array
+}
+
+export interface PageFiles {
+  /** By name, without a folder. */
+  readonly assets: ReadonlyMap<string, PageFile>
+  /** The answer to every path of the console. */
+  readonly page: PageFile
+}
+
+/** Where assets are served. */
+export const assetsPath = "/console/assets/"
+
+const pages = fileURLToPath(new URL("../pages/", import.meta.url))
+
+const contentTypes: Readonly<Record<string, string>> = {
+  ".js": "text/javascript; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".svg": "image/svg+xml"
+}
+
+const compress = { gzip: promisify(gzip), brotli: promisify(brotliCompress) }
+
+const pageFile = async (contentType: string, plain: Uint8Array): Promise<PageFile> => ({
+  contentType,
+  etag: `"${createHash("sha256").update(plain).digest("base64url").slice(0, 22)}"`,
+  plain,
+  gzip: await compress.gzip(plain, { level: constants.Z_BEST_COMPRESSION }),
+  br: await compress.brotli(plain, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: plain.byteLength } })
+})
+
+/** Without a script or a style of its own: the policy allows none. */
+const page = ({ script, style, icon }: { script: string; style: string; icon: string }) => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Atoll</title>
+<link rel="icon" href="${assetsPath}${icon}">
+<link rel="stylesheet" href="${assetsPath}${style}">
+<script type="module" src="${assetsPath}${script}"></script>
+</head>
+<body>
+<div id="console"></div>
+<noscript>The console needs JavaScript. Everything in it can also be done with the API: /api/v2/openapi.json</noscript>
+</body>
+</html>
+`
+
+/** Takes a few tenths of a second. */
+export const pageFiles = async (): Promise<PageFiles> => {
+  const made = await bundle({
+    entryPoints: { main: `${pages}main.tsx`, style: `${pages}console.css`, icon: `${pages}icon.svg` },
+    bundle: true,
+    outdir: "assets",
+    entryNames: "[name]-[hash]",
+    chunkNames: "[name]-[hash]",
+    assetNames: "[name]-[hash]",
+    loader: { ".svg": "copy" },
+    format: "esm",
+    splitting: true,
+    platform: "browser",
+    target: ["chrome120", "firefox121", "safari17.2"],
+    jsx: "automatic",
+    jsxImportSource: "preact",
+    minify: true,
+    legalComments: "none"
+  })
+  const named = made.map(({ path, contents }) => [basename(path), contents] as const)
+  const nameOf = (start: string): string => {
+    const found = named.find(([name]) => name.startsWith(`${start}-`))
+    if (found === undefined) throw new Error(`The console's bundle has no ${start}`)
+    return found[0]
+  }
+  const html = page({ script: nameOf("main"), style: nameOf("style"), icon: nameOf("icon") })
+  const assets = await Promise.all(
+    named.map(async ([name, contents]) => [name, await pageFile(contentTypes[extname(name)]!, contents)] as const)
+  )
+  return { assets: new Map(assets), page: await pageFile("text/html; charset=utf-8", Buffer.from(html)) }
+}

@@ -1,0 +1,147 @@
+/** Who called what. */
+import { useCallback, useState } from "preact/hooks"
+import type { AuditEvent } from "../../../schemas/Audit.ts"
+import { get, queryOf } from "./api.ts"
+import { type Page, usePages } from "./paged.ts"
+import { Field } from "./ui/Field.tsx"
+import { Instant } from "./ui/Instant.tsx"
+import { More } from "./ui/More.tsx"
+import { Pane } from "./ui/Pane.tsx"
+import { Scrolls } from "./ui/Scrolls.tsx"
+
+interface Filter {
+  readonly action: string
+  readonly sandboxId: string
+  readonly from: string
+  readonly to: string
+}
+
+const everything: Filter = { action: "", sandboxId: "", from: "", to: "" }
+
+/** Of a datetime-local field. */
+const instantOf = (text: string): string | null => (text === "" ? null : new Date(text).toISOString())
+
+const Filters = ({ apply, reset }: { apply: (filter: Filter) => void; reset: () => void }) => (
+  <form
+    class="filters"
+    aria-label="Filters"
+    onSubmit={(event) => {
+      event.preventDefault()
+      const data = new FormData(event.currentTarget)
+      const text = (name: keyof Filter) => String(data.get(name)).trim()
+      apply({ action: text("action"), sandboxId: text("sandboxId"), from: text("from"), to: text("to") })
+    }}
+    onReset={reset}
+  >
+    <Field label="Action" name="action" placeholder="createSandbox" autocomplete="off" spellcheck={false} />
+    <Field label="Sandbox" name="sandboxId" placeholder="sbx_…" autocomplete="off" spellcheck={false} />
+    <Field label="From" name="from" type="datetime-local" />
+    <Field label="To" name="to" type="datetime-local" />
+    <div class="buttons">
+      <button type="submit" class="button">
+        Filter
+      </button>
+      <button type="reset" class="button">
+        Reset
+      </button>
+    </div>
+  </form>
+)
+
+const who = ({ source, keyName, keyHint }: AuditEvent): string =>
+  keyHint === null ? source : `${keyName ?? "key"} (… ${keyHint})`
+
+export const Audit = () => {
+  const [filter, setFilter] = useState(everything)
+  const load = useCallback(
+    async (cursor: string | null, signal?: AbortSignal): Promise<Page<AuditEvent>> => {
+      const { action, sandboxId } = filter
+      const query = queryOf({
+        action,
+        sandboxId,
+        from: instantOf(filter.from),
+        to: instantOf(filter.to),
+        limit: 100,
+        cursor
+      })
+      const answer = await get<{ events: ReadonlyArray<AuditEvent>; nextCursor: string | null }>(
+        `/api/v2/usage/audit${query}`,
+        signal
+      )
+      return { entries: answer.events, nextCursor: answer.nextCursor }
+    },
+    [filter]
+  )
+  const listed = usePages(JSON.stringify(filter), load)
+  return (
+    <>
+      <h1>Audit</h1>
+      <p class="lead">
+        Every call that changes something or reads the content of a Sandbox, refused ones too. An event appears within
+        about a second.
+      </p>
+      <Filters apply={setFilter} reset={() => setFilter(everything)} />
+      <Pane title="Events" loaded={listed}>
+        {() =>
+          listed.entries.length === 0 ? (
+            <p class="empty">No event matches.</p>
+          ) : (
+            <>
+              <Scrolls label="Events">
+                <table>
+                  <thead>
+                    <tr>
+                      <th scope="col">At</th>
+                      <th scope="col">Action</th>
+                      <th scope="col">Answer</th>
+                      <th scope="col">Who</th>
+                      <th scope="col">From</th>
+                      <th scope="col">About</th>
+                      <th scope="col">Request</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {listed.entries.map((event) => (
+                      <tr key={event.id}>
+                        <td>
+                          <Instant at={event.at} />
+                        </td>
+                        <td>
+                          <strong>{event.action}</strong>
+                          <code class="soft block cut called" title={event.path}>
+                            {event.method} {event.path}
+                          </code>
+                        </td>
+                        <td>
+                          <span class={`status ${event.status < 400 ? "done" : "refused"}`}>{event.status}</span>
+                          {event.errorCode === null ? null : <span class="soft block">{event.errorCode}</span>}
+                        </td>
+                        <td>{who(event)}</td>
+                        <td>
+                          {event.sourceIp}
+                          {event.userAgent === null ? null : (
+                            <span class="soft block cut agent" title={event.userAgent}>
+                              {event.userAgent}
+                            </span>
+                          )}
+                        </td>
+                        <td>
+                          {event.targetType ?? "–"}
+                          {event.targetId === null ? null : <code class="soft block">{event.targetId}</code>}
+                        </td>
+                        <td>
+                          <code class="soft">{event.requestId}</code>
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </Scrolls>
+              <More list={listed} />
+            </>
+          )
+        }
+      </Pane>
+    </>
+  )
+}

@@ -1,0 +1,65 @@
+/** Before anybody is signed in: the sign-in, or what the link says that one came by. */
+import type { ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
+import { Register } from "./Register.tsx"
+import { navigate, path, takeCode } from "./router.ts"
+import { signIn, signInByLink } from "./session.ts"
+import { Form } from "./ui/Action.tsx"
+import { Field } from "./ui/Field.tsx"
+import { Mark } from "./ui/Mark.tsx"
+
+const Frame = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <main class="entrance">
+    <p class="brand">
+      <Mark />
+      Atoll
+    </p>
+    <h1>{title}</h1>
+    {children}
+  </main>
+)
+
+const SignIn = ({ wasIn }: { wasIn: boolean }) => (
+  <Frame title="Sign in">
+    {wasIn ? (
+      <p class="notice" role="status">
+        Your session is over. Sign in again to go on.
+      </p>
+    ) : null}
+    <Form
+      label="Sign in"
+      busyLabel="Signing in …"
+      submit={(data) => signIn(String(data.get("email")), String(data.get("passphrase")))}
+    >
+      <Field label="E-mail" name="email" type="email" autocomplete="username" required />
+      <Field label="Passphrase" name="passphrase" type="password" autocomplete="current-password" required />
+    </Form>
+    <p class="hint">
+      Accounts are made by invitation. Who has forgotten a passphrase asks the operator of this service for a link.
+    </p>
+  </Frame>
+)
+
+/** A link is used up by opening it, so nobody's mail program may do that: somebody must press a button. */
+const ByLink = ({ code, giveUp }: { code: string; giveUp: () => void }) => (
+  <Frame title="Sign in by link">
+    <p>This link signs you in once.</p>
+    <Form label="Sign in" busyLabel="Signing in …" cancel={giveUp} submit={() => signInByLink(code).then(arrive)} />
+  </Frame>
+)
+
+const arrive = () => {
+  if (path.value !== "/") navigate("/", "replace")
+}
+
+export const Entrance = ({ wasIn }: { wasIn: boolean }) => {
+  const [came, setCame] = useState(takeCode)
+  const giveUp = () => setCame(null)
+  if (came === null) return <SignIn wasIn={wasIn} />
+  if (came.kind === "link") return <ByLink code={came.code} giveUp={giveUp} />
+  return (
+    <Frame title="Make an account">
+      <Register code={came.code} giveUp={giveUp} done={arrive} />
+    </Frame>
+  )
+}

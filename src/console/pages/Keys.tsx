@@ -1,0 +1,247 @@
+/** API keys of the account. A secret is in this page for as long as its dialog is open, and nowhere else. */
+import { useState } from "preact/hooks"
+import type { Scope } from "../../../schemas/Access.ts"
+import type { ConsoleKey } from "../../../schemas/console/Keys.ts"
+import { ask, get } from "./api.ts"
+import { useLoad } from "./load.ts"
+import { Form } from "./ui/Action.tsx"
+import { Copy } from "./ui/Copy.tsx"
+import { Dialog } from "./ui/Dialog.tsx"
+import { Check, Field } from "./ui/Field.tsx"
+import { Instant } from "./ui/Instant.tsx"
+import { Pane } from "./ui/Pane.tsx"
+import { Scrolls } from "./ui/Scrolls.tsx"
+
+interface NewKey {
+  readonly key: ConsoleKey
+  readonly secret: string
+}
+
+const scopes: Readonly<Record<Scope, string>> = {
+  "workspace:create": "Make workspaces",
+  "sandbox:read": "See Sandboxes, their states, logs and events",
+  "sandbox:create": "Create and start Sandboxes",
+  "sandbox:execute": "Run commands, work with files, open previews and connections, stop",
+  "sandbox:delete": "Delete Sandboxes",
+  "usage:read": "See usage, costs, credit and the audit log"
+}
+
+type Shown =
+  | { readonly what: "create" }
+  | { readonly what: "secret"; readonly made: NewKey; readonly replaced: boolean }
+  | { readonly what: "revoke" | "rotate"; readonly key: ConsoleKey }
+
+const CreateKey = ({ close, made }: { close: () => void; made: (made: NewKey) => void }) => (
+  <Dialog title="Create an API key" close={close}>
+    <Form
+      label="Create the key"
+      busyLabel="Creating …"
+      cancel={close}
+      submit={async (data) => {
+        const chosen = data.getAll("scopes").map(String)
+        if (chosen.length === 0) throw new Error("Choose at least one scope.")
+        const expires = String(data.get("expiresAt"))
+        const expiresAt = expires === "" ? null : new Date(expires).toISOString()
+        made(
+          await ask<NewKey>("POST", "/console/api/keys", {
+            body: { name: String(data.get("name")).trim(), scopes: chosen, expiresAt }
+          })
+        )
+      }}
+    >
+      <Field label="Name" name="name" maxLength={128} required hint="What it is for." autocomplete="off" />
+      <fieldset>
+        <legend>Scopes</legend>
+        {Object.entries(scopes).map(([scope, meaning]) => (
+          <Check key={scope} label={scope} name="scopes" value={scope} defaultChecked hint={meaning} />
+        ))}
+      </fieldset>
+      <Field
+        label="Expires"
+        name="expiresAt"
+        type="datetime-local"
+        hint="Optional, in this browser's time zone. It is refused from then on."
+      />
+    </Form>
+  </Dialog>
+)
+
+const Secret = ({ made: { key, secret }, replaced, close }: { made: NewKey; replaced: boolean; close: () => void }) => (
+  <Dialog title={`The secret of “${key.name}”`} close={close}>
+    <p class="notice" role="status">
+      <strong>This is shown now and never again.</strong> Keep it like a password: whoever has it can do what its scopes
+      allow.{replaced ? " The old key is refused from now on." : ""}
+    </p>
+    <Copy text={secret} label="Copy the secret" />
+    <div class="buttons">
+      <button type="button" class="button primary" onClick={close}>
+        I have kept it
+      </button>
+    </div>
+  </Dialog>
+)
+
+const stateOf = ({ revokedAt, expiresAt }: ConsoleKey): "active" | "revoked" | "expired" => {
+  if (revokedAt !== null) return "revoked"
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? "expired" : "active"
+}
+
+const byWhom = { operator: "by the operator", console: "in the console", key: "by itself" }
+
+const KeyState = ({ of }: { of: ConsoleKey }) => {
+  const state = stateOf(of)
+  return (
+    <>
+      <span class={`status ${state}`}>{state}</span>
+      {of.revokedAt !== null ? (
+        <span class="soft block">
+          <Instant at={of.revokedAt} /> {of.revokedBy === null ? "" : byWhom[of.revokedBy]}
+        </span>
+      ) : of.expiresAt !== null ? (
+        <span class="soft block">
+          {state === "expired" ? "since" : "until"} <Instant at={of.expiresAt} />
+        </span>
+      ) : null}
+    </>
+  )
+}
+
+export const Keys = () => {
+  const loaded = useLoad("keys", (signal) =>
+    get<{ readonly keys: ReadonlyArray<ConsoleKey> }>("/console/api/keys", signal)
+  )
+  const [shown, setShown] = useState<Shown | null>(null)
+  const close = () => setShown(null)
+  const showSecret = (replaced: boolean) => (made: NewKey) => {
+    setShown({ what: "secret", made, replaced })
+    loaded.reload()
+  }
+  return (
+    <>
+      <h1>Keys</h1>
+      <p class="lead">
+        Programs call the API with <code>Authorization: Bearer</code> and a key. A key acts for the whole account,
+        within its scopes.
+      </p>
+      <Pane
+        title="API keys"
+        loaded={loaded}
+        actions={
+          <button type="button" class="button primary" onClick={() => setShown({ what: "create" })}>
+            Create
+          </button>
+        }
+      >
+        {({ keys }) =>
+          keys.length === 0 ? (
+            <p class="empty">There is no key yet.</p>
+          ) : (
+            <Scrolls label="API keys">
+              <table>
+                <thead>
+                  <tr>
+                    <th scope="col">Name</th>
+                    <th scope="col">State</th>
+                    <th scope="col">Scopes</th>
+                    <th scope="col">Created</th>
+                    <th scope="col">Last used</th>
+                    <th scope="col">Actions</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {keys.toReversed().map((key) => (
+                    <tr key={key.id}>
+                      <td>
+                        <strong class="break">{key.name}</strong>
+                        <code class="soft block">… {key.hint}</code>
+                      </td>
+                      <td>
+                        <KeyState of={key} />
+                      </td>
+                      <td>
+                        {key.scopes.length === Object.keys(scopes).length ? (
+                          "all"
+                        ) : (
+                          <ul class="words">
+                            {key.scopes.map((scope) => (
+                              <li key={scope}>{scope}</li>
+                            ))}
+                          </ul>
+                        )}
+                      </td>
+                      <td>
+                        <Instant at={key.createdAt} />
+                      </td>
+                      <td>
+                        <Instant at={key.lastUsedAt} none="never" />
+                        {key.lastUsedFrom === null ? null : <span class="soft block">from {key.lastUsedFrom}</span>}
+                      </td>
+                      <td>
+                        {stateOf(key) !== "active" ? null : (
+                          <span class="actions">
+                            <button
+                              type="button"
+                              class="button small"
+                              aria-label={`Rotate ${key.name}`}
+                              onClick={() => setShown({ what: "rotate", key })}
+                            >
+                              Rotate
+                            </button>
+                            <button
+                              type="button"
+                              class="button small"
+                              aria-label={`Revoke ${key.name}`}
+                              onClick={() => setShown({ what: "revoke", key })}
+                            >
+                              Revoke
+                            </button>
+                          </span>
+                        )}
+                      </td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </Scrolls>
+          )
+        }
+      </Pane>
+      {shown?.what === "create" ? <CreateKey close={close} made={showSecret(false)} /> : null}
+      {shown?.what === "secret" ? <Secret made={shown.made} replaced={shown.replaced} close={close} /> : null}
+      {shown?.what === "revoke" ? (
+        <Dialog title="Revoke this key?" close={close}>
+          <p>
+            <strong class="break">{shown.key.name}</strong> (… {shown.key.hint}) is refused everywhere from then on.
+            This cannot be undone.
+          </p>
+          <Form
+            label="Revoke"
+            busyLabel="Revoking …"
+            kind="danger"
+            cancel={close}
+            submit={async () => {
+              await ask("POST", `/console/api/keys/${shown.key.id}/revoke`)
+              close()
+              loaded.reload()
+            }}
+          />
+        </Dialog>
+      ) : null}
+      {shown?.what === "rotate" ? (
+        <Dialog title="Rotate this key?" close={close}>
+          <p>
+            A new key takes the place of <strong class="break">{shown.key.name}</strong> (… {shown.key.hint}), with the
+            same scopes and the same end. The old one is refused from then on.
+          </p>
+          <Form
+            label="Rotate"
+            busyLabel="Rotating …"
+            kind="danger"
+            cancel={close}
+            submit={async () => showSecret(true)(await ask<NewKey>("POST", `/console/api/keys/${shown.key.id}/rotate`))}
+          />
+        </Dialog>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,77 @@
+/** What stands around each page: where else one can go, and who is signed in. */
+import type { ComponentChildren } from "preact"
+import { useEffect, useRef } from "preact/hooks"
+import type { ConsoleSession } from "../../../schemas/console/Session.ts"
+import { path } from "./router.ts"
+import { signOut } from "./session.ts"
+import { useAction } from "./ui/Action.tsx"
+import { Fault } from "./ui/Fault.tsx"
+import { Link } from "./ui/Link.tsx"
+import { Mark } from "./ui/Mark.tsx"
+
+const pages: ReadonlyArray<readonly [path: string, name: string]> = [
+  ["/", "Sandboxes"],
+  ["/keys", "Keys"],
+  ["/usage", "Usage"],
+  ["/audit", "Audit"],
+  ["/account", "Account"]
+]
+
+/** A page that is gone to without a load must tell who does not see it. */
+const useArrival = () => {
+  const main = useRef<HTMLElement>(null)
+  const isFirst = useRef(true)
+  const here = path.value
+  useEffect(() => {
+    document.title = `${pages.find(([to]) => to === here)?.[1] ?? "No such page"} · Atoll`
+    if (!isFirst.current) main.current?.focus()
+    isFirst.current = false
+  }, [here])
+  return main
+}
+
+export const Shell = ({ session, children }: { session: ConsoleSession; children: ComponentChildren }) => {
+  const main = useArrival()
+  const leaving = useAction(() => signOut(false))
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="side">
+        <p class="brand">
+          <Mark />
+          Atoll
+        </p>
+        <nav aria-label="Pages">
+          <ul>
+            {pages.map(([to, name]) => (
+              <li key={to}>
+                <Link to={to}>{name}</Link>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <div class="who">
+          <p>
+            <strong>{session.account.name}</strong>
+            {session.email === null ? null : <span class="soft">{session.email}</span>}
+          </p>
+          <button type="button" class="button small" onClick={() => void leaving.run()} aria-disabled={leaving.isBusy}>
+            Sign out
+          </button>
+          <Fault fault={leaving.fault} />
+        </div>
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        {session.email === null ? (
+          <p class="notice">
+            This account has no passphrase yet, and the link that you came by works only once.{" "}
+            <Link to="/account">Set an e-mail address and a passphrase</Link> to be able to sign in again.
+          </p>
+        ) : null}
+        {children}
+      </main>
+    </div>
+  )
+}

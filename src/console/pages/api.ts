@@ -1,0 +1,101 @@
+/** Asks the service that this page came from, as the account that is signed in. */
+import { signal } from "@preact/signals"
+
+/** A refusal or a failure, in the service's words. `requestId` finds it in the service's log; null where no answer came. */
+export class ApiFault extends Error {
+  readonly status: number | null
+  readonly code: string
+  readonly requestId: string | null
+
+  constructor(status: number | null, code: string, message: string, requestId: string | null) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.requestId = requestId
+  }
+}
+
+interface ErrorBody {
+  readonly code: string
+  readonly message: string
+  readonly requestId: string
+  readonly details: {
+    readonly issues?: ReadonlyArray<{ readonly path: ReadonlyArray<string | number>; readonly message: string }>
+  } | null
+}
+
+/** Null: nobody is signed in. */
+export const csrf = signal<string | null>(null)
+
+/** How often an answer said that the session is over. */
+export const signedOut = signal(0)
+
+const isErrorBody = (body: unknown): body is ErrorBody =>
+  typeof body === "object" && body !== null && "code" in body && "message" in body && "requestId" in body
+
+/** The sentence, and what exactly is wrong with which field. */
+const sentenceOf = ({ message, details }: ErrorBody): string => {
+  const issues = details?.issues ?? []
+  return issues.length === 0 ? message : issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("; ")
+}
+
+const faultOf = async (answer: Response): Promise<ApiFault> => {
+  const body: unknown = await answer.json().catch(() => null)
+  const requestId = answer.headers.get("x-request-id")
+  return isErrorBody(body)
+    ? new ApiFault(answer.status, body.code, sentenceOf(body), body.requestId)
+    : new ApiFault(answer.status, "UNKNOWN", `The answer has status ${answer.status} and says no more.`, requestId)
+}
+
+export interface Ask {
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+}
+
+/** The answer, whatever it holds; a refusal is thrown. */
+export const open = async (
+  method: string,
+  path: string,
+  { body, headers = {}, signal: aborted }: Ask = {}
+): Promise<Response> => {
+  const init: RequestInit = {
+    method,
+    credentials: "same-origin",
+    headers: {
+      ...(csrf.value === null ? {} : { "x-atoll-csrf": csrf.value }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(aborted === undefined ? {} : { signal: aborted })
+  }
+  const answer = await fetch(path, init).catch((cause: unknown) => {
+    if (aborted?.aborted === true) throw cause
+    throw new ApiFault(null, "UNREACHED", "The service does not answer. Look at your connection, and try again.", null)
+  })
+  if (answer.ok) return answer
+  const fault = await faultOf(answer)
+  if (fault.status === 401 && csrf.value !== null) signedOut.value++
+  throw fault
+}
+
+/** Of an answer without a body: null. */
+export const ask = async <A>(method: string, path: string, given: Ask = {}): Promise<A> => {
+  const answer = await open(method, path, given)
+  return (answer.status === 204 ? null : await answer.json()) as A
+}
+
+export const get = <A>(path: string, signal?: AbortSignal): Promise<A> =>
+  ask<A>("GET", path, signal === undefined ? {} : { signal })
+
+/** One for each thing that is to be made once, however often it is sent. */
+export const idempotencyKey = (): string => crypto.randomUUID()
+
+/** `?a=b`, without what is empty. */
+export const queryOf = (parameters: Readonly<Record<string, string | number | null>>): string => {
+  const given = Object.entries(parameters).flatMap(([name, value]) =>
+    value === null || value === "" ? [] : [[name, String(value)]]
+  )
+  return given.length === 0 ? "" : `?${new URLSearchParams(given)}`
+}

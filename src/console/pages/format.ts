@@ -1,0 +1,58 @@
+/** Amounts, sizes and instants as people read them. */
+
+/** Whole micro-dollars; what is no whole cents keeps the digits that count. */
+export const usd = (microUsd: number): string => {
+  const size = Math.abs(microUsd) / 1e6
+  const digits = microUsd % 10_000 === 0 ? 2 : size >= 0.01 ? 4 : 6
+  const text = size.toLocaleString("en-US", { minimumFractionDigits: digits, maximumFractionDigits: digits })
+  return `${microUsd < 0 ? "−" : ""}$${text}`
+}
+
+/** With its sign, whichever it is. */
+export const signedUsd = (microUsd: number): string => `${microUsd > 0 ? "+" : ""}${usd(microUsd)}`
+
+const units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
+
+export const size = (bytes: number): string => {
+  const step = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
+  return `${(bytes / 1024 ** step).toLocaleString("en-US", { maximumFractionDigits: 1 })} ${units[step]}`
+}
+
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" })
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" })
+
+/** Of this browser's zone. */
+export const timeOfDay = (at: number): string => clock.format(at)
+
+/** An instant of the service, in this browser's zone: today's by the clock, others with their day. */
+export const instant = (text: string): string => {
+  const at = new Date(text)
+  const isToday = new Date().toDateString() === at.toDateString()
+  return isToday ? clock.format(at) : `${day.format(at)}, ${clock.format(at).slice(0, 5)}`
+}
+
+const steps: ReadonlyArray<readonly [string, number]> = [
+  ["d", 86_400],
+  ["h", 3600],
+  ["min", 60],
+  ["s", 1]
+]
+
+/** The two largest units of a time in seconds. */
+export const duration = (seconds: number): string => {
+  if (seconds < 1) return seconds === 0 ? "0 s" : "under 1 s"
+  let rest = Math.floor(seconds)
+  const parts: Array<string> = []
+  for (const [unit, length] of steps) {
+    const count = Math.floor(rest / length)
+    rest -= count * length
+    if (count > 0) parts.push(`${count} ${unit}`)
+  }
+  return parts.slice(0, 2).join(" ")
+}
+
+export const count = (value: number): string => value.toLocaleString("en-US")
+
+/** Three digits that count. */
+export const gibHours = (mibSeconds: number): string =>
+  `${(mibSeconds / 1024 / 3600).toLocaleString("en-US", { maximumSignificantDigits: 3 })} GiB h`

@@ -1,0 +1,48 @@
+/** What a pane shows of the service: it is asked when the pane appears, and each pane fails alone. */
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+
+export interface Loaded<A> {
+  /** Of the last answer that came; null before the first. */
+  readonly value: A | null
+  /** Of the last attempt, if it failed. */
+  readonly fault: unknown
+  readonly isLoading: boolean
+  /** Epoch milliseconds of the last answer. */
+  readonly at: number | null
+  readonly reload: () => void
+}
+
+interface State<A> {
+  readonly value: A | null
+  readonly fault: unknown
+  readonly isLoading: boolean
+  readonly at: number | null
+}
+
+/** @param key What the answer depends on: another one asks anew, and forgets what was shown. */
+export const useLoad = <A>(key: string, load: (signal: AbortSignal) => Promise<A>): Loaded<A> => {
+  const [state, setState] = useState<State<A>>({ value: null, fault: null, isLoading: true, at: null })
+  const [turn, setTurn] = useState(0)
+  const shown = useRef(key)
+  const loading = useRef(load)
+  loading.current = load
+  useEffect(() => {
+    const abort = new AbortController()
+    const isOther = shown.current !== key
+    shown.current = key
+    setState((before) =>
+      isOther ? { value: null, fault: null, isLoading: true, at: null } : { ...before, isLoading: true }
+    )
+    loading.current(abort.signal).then(
+      (value) => {
+        if (!abort.signal.aborted) setState({ value, fault: null, isLoading: false, at: Date.now() })
+      },
+      (fault: unknown) => {
+        if (!abort.signal.aborted) setState((before) => ({ ...before, fault, isLoading: false }))
+      }
+    )
+    return () => abort.abort()
+  }, [key, turn])
+  const reload = useCallback(() => setTurn((before) => before + 1), [])
+  return { ...state, reload }
+}

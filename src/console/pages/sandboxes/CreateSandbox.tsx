@@ -1,0 +1,105 @@
+import { useRef, useState } from "preact/hooks"
+import type { CreateSandboxRequest, Sandbox, SandboxResponse } from "../../../../schemas/Sandbox.ts"
+import type { Workspace } from "../../../../schemas/Workspace.ts"
+import { ask, idempotencyKey } from "../api.ts"
+import { Form } from "../ui/Action.tsx"
+import { Dialog } from "../ui/Dialog.tsx"
+import { Check, Field, Select } from "../ui/Field.tsx"
+
+/** What is sent again after a failure has the key that it had. */
+const useKeys = () => {
+  const keys = useRef(new Map<string, string>())
+  return (path: string, body: object): string => {
+    const what = `${path} ${JSON.stringify(body)}`
+    const key = keys.current.get(what) ?? idempotencyKey()
+    keys.current.set(what, key)
+    return key
+  }
+}
+
+/** `key=value`, one a line. */
+const pairsOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    text
+      .split("\n")
+      .map((line) => line.trim())
+      .filter(Boolean)
+      .map((line) => {
+        const equals = line.indexOf("=")
+        if (equals < 1) throw new Error(`Metadata: “${line}” is not of the form key=value.`)
+        return [line.slice(0, equals).trim(), line.slice(equals + 1).trim()]
+      })
+  )
+
+const anotherWorkspace = ""
+
+interface Asked {
+  readonly workspaces: ReadonlyArray<Workspace>
+  readonly close: () => void
+  readonly made: (sandbox: Sandbox) => void
+}
+
+export const CreateSandbox = ({ workspaces, close, made }: Asked) => {
+  const [workspaceId, setWorkspaceId] = useState(workspaces[0]?.id ?? anotherWorkspace)
+  const keyOf = useKeys()
+  const post = <A,>(path: string, body: object): Promise<A> =>
+    ask<A>("POST", path, { body, headers: { "idempotency-key": keyOf(path, body) } })
+
+  const create = async (data: FormData) => {
+    const metadata = pairsOf(String(data.get("metadata")))
+    const name = String(data.get("name")).trim()
+    const into =
+      workspaceId === anotherWorkspace
+        ? (
+            await post<{ workspace: Workspace }>("/api/v2/workspaces", {
+              name: String(data.get("workspaceName")).trim()
+            })
+          ).workspace.id
+        : workspaceId
+    const body: CreateSandboxRequest = {
+      workspaceId: into,
+      name: name === "" ? null : name,
+      networkEnabled: data.has("networkEnabled"),
+      metadata
+    }
+    const { sandbox } = await post<SandboxResponse>("/api/v2/sandboxes", body)
+    made(sandbox)
+  }
+
+  return (
+    <Dialog title="Create a Sandbox" close={close}>
+      <Form label="Create" busyLabel="Creating …" submit={create} cancel={close}>
+        {workspaces.length === 0 ? null : (
+          <Select
+            label="Workspace"
+            name="workspace"
+            value={workspaceId}
+            onChoice={setWorkspaceId}
+            options={[
+              ...workspaces.map(({ id, name }) => [id, name] as const),
+              [anotherWorkspace, "A new workspace …"] as const
+            ]}
+          />
+        )}
+        {workspaceId === anotherWorkspace ? (
+          <Field label="New workspace's name" name="workspaceName" maxLength={128} required />
+        ) : null}
+        <Field label="Name" name="name" maxLength={128} hint="Optional; need not be unique." autocomplete="off" />
+        <div class="field">
+          <label for="metadata">Metadata</label>
+          <textarea id="metadata" name="metadata" rows={3} spellcheck={false} aria-describedby="metadata-hint" />
+          <p class="hint" id="metadata-hint">
+            Optional: key=value, one a line.
+          </p>
+        </div>
+        <Check
+          label="Network"
+          name="networkEnabled"
+          value="yes"
+          defaultChecked
+          hint="Out to the internet, without the host's own and private networks."
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,33 @@
+/** Which Sandboxes are shown. */
+import type { Sandbox } from "../../../../schemas/Sandbox.ts"
+
+export interface Filter {
+  /** A status, `kept` (all but deleted and expired ones) or `all`. */
+  readonly status: string
+  /** An id; empty: any. */
+  readonly workspaceId: string
+  /** Words, all of which must be in its name, its id or its metadata; `key=value` is a pair of its metadata. */
+  readonly words: string
+}
+
+export const everything: Filter = { status: "kept", workspaceId: "", words: "" }
+
+const hasStatus = ({ status }: Sandbox, wanted: string): boolean =>
+  wanted === "all" || (wanted === "kept" ? status !== "deleted" && status !== "expired" : status === wanted)
+
+const hasWord = ({ id, name, metadata }: Sandbox, word: string): boolean => {
+  const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`.toLowerCase())
+  return word.includes("=")
+    ? pairs.includes(word)
+    : [id, (name ?? "").toLowerCase(), ...pairs].some((text) => text.includes(word))
+}
+
+export const filtered = (sandboxes: ReadonlyArray<Sandbox>, filter: Filter): ReadonlyArray<Sandbox> => {
+  const words = filter.words.toLowerCase().split(/\s+/).filter(Boolean)
+  return sandboxes.filter(
+    (sandbox) =>
+      hasStatus(sandbox, filter.status) &&
+      (filter.workspaceId === "" || sandbox.workspaceId === filter.workspaceId) &&
+      words.every((word) => hasWord(sandbox, word))
+  )
+}

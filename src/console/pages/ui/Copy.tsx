@@ -1,0 +1,29 @@
+import { useState } from "preact/hooks"
+
+/** A text to take elsewhere. Where the browser refuses (no HTTPS), it can still be selected by hand. */
+export const Copy = ({ text, label }: { text: string; label: string }) => {
+  const [said, setSaid] = useState<"copied" | "refused" | null>(null)
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(text)
+      setSaid("copied")
+    } catch {
+      setSaid("refused")
+    }
+  }
+  return (
+    <div class="copy">
+      <code class="secret">{text}</code>
+      <button type="button" class="button" onClick={() => void copy()}>
+        {label}
+      </button>
+      <span role="status" class="hint">
+        {said === "copied"
+          ? "Copied."
+          : said === "refused"
+            ? "The browser does not let this page copy: select it and copy by hand."
+            : ""}
+      </span>
+    </div>
+  )
+}

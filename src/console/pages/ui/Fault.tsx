@@ -1,0 +1,29 @@
+import { ApiFault } from "../api.ts"
+
+const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault))
+
+/** What went wrong, in the service's words, with what its operator needs to look it up. */
+export const Fault = ({ fault, retry }: { fault: unknown; retry?: (() => void) | undefined }) => {
+  if (fault === null || fault === undefined) return null
+  const known = fault instanceof ApiFault ? fault : null
+  return (
+    <div class="fault" role="alert">
+      <p>{messageOf(fault)}</p>
+      {known === null ? null : (
+        <p class="fault-id">
+          {known.code}
+          {known.requestId === null ? null : (
+            <>
+              {" · "}request <code>{known.requestId}</code>
+            </>
+          )}
+        </p>
+      )}
+      {retry === undefined ? null : (
+        <button type="button" class="button small" onClick={retry}>
+          Try again
+        </button>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,79 @@
+import type { Cost } from "../../../../schemas/Usage.ts"
+import { usd } from "../format.ts"
+import { Scrolls } from "../ui/Scrolls.tsx"
+import { barsOf, chart, daysBetween } from "./chart.ts"
+
+interface Drawn {
+  readonly costs: ReadonlyArray<Cost>
+  readonly from: string
+  readonly to: string
+}
+
+/** A day that has not begun has no bar; one without a cost is told as that by the table beside it. */
+export const CostChart = ({ costs, from, to }: Drawn) => {
+  const byDay = new Map(costs.map((cost) => [cost.key, cost]))
+  const days = daysBetween(from, to)
+  const { bars, ticks } = barsOf(days.map((day) => [day, byDay.get(day)?.microUsd ?? 0]))
+  const labelEvery = Math.ceil(days.length / 8)
+  return (
+    <>
+      <svg class="chart" viewBox={`0 0 ${chart.width} ${chart.height}`} role="img" aria-label="Costs by UTC day">
+        {ticks.map(({ value, y }) => (
+          <g key={value}>
+            <line class="grid" x1={chart.left} x2={chart.width - chart.right} y1={y} y2={y} />
+            <text x={chart.left - 8} y={y + 4} text-anchor="end">
+              {usd(value)}
+            </text>
+          </g>
+        ))}
+        {bars.map(({ key, x, y, width, height }, index) => (
+          <g key={key}>
+            <rect class="bar" x={x} y={y} width={width} height={height} rx={Math.min(2, width / 4)}>
+              <title>{`${key}: ${usd(byDay.get(key)?.microUsd ?? 0)}`}</title>
+            </rect>
+            {index % labelEvery === 0 ? (
+              <text x={x + width / 2} y={chart.height - 8} text-anchor="middle">
+                {key.slice(5)}
+              </text>
+            ) : null}
+          </g>
+        ))}
+      </svg>
+      <details>
+        <summary>As a table</summary>
+        <Scrolls label="Costs by day, as a table">
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">UTC day</th>
+                <th scope="col" class="number">
+                  vCPU
+                </th>
+                <th scope="col" class="number">
+                  Memory
+                </th>
+                <th scope="col" class="number">
+                  Volumes
+                </th>
+                <th scope="col" class="number">
+                  Together
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {costs.map(({ key, microUsd, components }) => (
+                <tr key={key}>
+                  <td>{key}</td>
+                  <td class="number">{usd(components.vcpuMicroUsd)}</td>
+                  <td class="number">{usd(components.memoryMicroUsd)}</td>
+                  <td class="number">{usd(components.volumeMicroUsd)}</td>
+                  <td class="number">{usd(microUsd)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </Scrolls>
+      </details>
+    </>
+  )
+}

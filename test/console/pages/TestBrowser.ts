@@ -1,0 +1,58 @@
+/** A real Chromium that looks at the console of a test's own service, and notes all that its policy refuses. */
+import { existsSync } from "node:fs"
+import { Effect } from "effect"
+import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+
+const programs = ["/usr/bin/chromium", "/usr/bin/chromium-browser"]
+const program = programs.find((path) => existsSync(path))
+
+/** Null: it can be had. */
+export const noChromium: string | null =
+  program === undefined ? "chromium is not installed (Debian package chromium)" : null
+
+/** What no page of the console may do. */
+export interface Complaints {
+  /** By the Content-Security-Policy, exceptions of scripts, and errors on the browser's console. */
+  readonly texts: Array<string>
+  /** Requests to anybody but the service. */
+  readonly elsewhere: Array<string>
+}
+
+export interface Visit {
+  readonly page: Page
+  readonly context: BrowserContext
+  readonly complaints: Complaints
+}
+
+const launched = Effect.acquireRelease(
+  Effect.promise(() =>
+    chromium.launch({ executablePath: program!, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] })
+  ),
+  (browser) => Effect.promise(() => browser.close())
+)
+
+/** Opens profiles of their own; `open` answers with an empty page of one. */
+export const testBrowser = Effect.map(launched, (browser) => ({
+  open: (origin: string, options: BrowserContextOptions = {}) =>
+    Effect.promise(async (): Promise<Visit> => {
+      const context = await browser.newContext({ baseURL: origin, ...options })
+      context.setDefaultTimeout(10_000)
+      const complaints: Complaints = { texts: [], elsewhere: [] }
+      const page = await context.newPage()
+      page.on("pageerror", (error) => complaints.texts.push(error.message))
+      page.on("console", (message) => {
+        // Refused requests are told as errors, too: those are the page's to show.
+        if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+          complaints.texts.push(message.text())
+        }
+      })
+      page.on("request", (request) => {
+        if (!request.url().startsWith(`${origin}/`)) complaints.elsewhere.push(request.url())
+      })
+      await page.addInitScript(
+        `document.addEventListener("securitypolicyviolation", (event) =>
+           console.error("policy: " + event.violatedDirective + " " + event.blockedURI))`
+      )
+      return { page, context, complaints }
+    })
+}))

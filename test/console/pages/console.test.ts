@@ -1,0 +1,272 @@
+/** The console in a real Chromium, as people use it. */
+import { assert, layer } from "@effect/vitest"
+import axe from "axe-core"
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import { TestApi } from "../../http/TestApi.ts"
+import { newInvitation } from "../server/Browser.ts"
+import { noChromium, testBrowser, type Visit } from "./TestBrowser.ts"
+
+if (noChromium !== null) console.warn(`The console is not tried in a browser: ${noChromium}.`)
+
+interface Violation {
+  readonly id: string
+  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>
+}
+
+const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
+  await page.evaluate(axe.source)
+  const found = (await page.evaluate("axe.run()")) as { readonly violations: ReadonlyArray<Violation> }
+  return found.violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)
+  )
+}
+
+const person = { email: "ada@example.org", passphrase: "a horse, a battery, a staple" }
+const names = ["Sandboxes", "Keys", "Usage", "Audit", "Account"]
+
+const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 })
+
+/** No pane waits for an answer. A function, for the policy lets no text become code. */
+const isAtRest = (): boolean =>
+  (globalThis as unknown as { document: { querySelector: (selector: string) => unknown } }).document.querySelector(
+    '[aria-busy="true"]'
+  ) === null
+
+const goTo = async (page: Page, name: string) => {
+  await page.getByRole("navigation").getByRole("link", { name }).click()
+  await page.waitForFunction(isAtRest)
+}
+
+const register = async (page: Page, code: string, email: string) => {
+  await page.goto(`/console/#invitation=${code}`)
+  await page.getByText("with $10.00 of credit").waitFor()
+  await page.getByLabel("E-mail").fill(email)
+  await page.getByLabel("Account name").fill(`Laboratory of ${email}`)
+  await page.getByLabel("Passphrase").fill(person.passphrase)
+  await page.getByRole("button", { name: "Make the account" }).click()
+  await heading(page, "Sandboxes").waitFor()
+}
+
+const createSandbox = async (page: Page, name: string, workspace: string | null) => {
+  await page.getByRole("button", { name: "Create" }).click()
+  const dialog = page.getByRole("dialog")
+  if (workspace !== null) await dialog.getByLabel("New workspace's name").fill(workspace)
+  await dialog.getByLabel("Name", { exact: true }).fill(name)
+  await dialog.getByLabel("Metadata").fill("team=<b>blue</b>\nstage=test")
+  await dialog.getByRole("button", { name: "Create" }).click()
+  await dialog.waitFor({ state: "detached" })
+}
+
+let people = 0
+
+/** With somebody who has just registered. */
+const visited = (test: (visit: Visit & { readonly email: string; readonly origin: string }) => Promise<void>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { port } = yield* TestApi
+      const { code } = yield* newInvitation()
+      const browser = yield* testBrowser
+      const origin = `http://127.0.0.1:${port}`
+      const visit = yield* browser.open(origin, { viewport: { width: 1280, height: 800 } })
+      const email = `${people++}${person.email}`
+      yield* Effect.promise(async () => {
+        await register(visit.page, code, email)
+        await test({ ...visit, email, origin })
+        assert.deepStrictEqual(visit.complaints, { texts: [], elsewhere: [] })
+      })
+    })
+  )
+
+layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser", (it) => {
+  it.effect.skipIf(noChromium !== null)(
+    "leads from an invitation to the first Sandbox, whose hostile name is only shown",
+    () =>
+      visited(async ({ page }) => {
+        assert.strictEqual(new URL(page.url()).hash, "", "the invitation's code is out of the address")
+        const hostile = `<script>document.title = "owned"</script><img src=x onerror=alert(1)>`
+        await createSandbox(page, hostile, "research")
+        const row = page.getByRole("row").filter({ hasText: hostile })
+        await row.getByText("running").waitFor()
+        assert.strictEqual(await page.locator("img, script:not([type=module])").count(), 0)
+        assert.match(await page.title(), /^Sandboxes/)
+
+        await row.getByRole("button", { name: "Stop" }).click()
+        await row.getByText("stopped").waitFor()
+        await row.getByRole("button", { name: "Start" }).click()
+        await row.getByText("running").waitFor()
+        await page.getByLabel("Search").fill("team=<b>blue</b>")
+        assert.strictEqual(await row.count(), 1)
+        await page.getByLabel("Search").fill("team=red")
+        await page.getByText("No Sandbox matches").waitFor()
+        await page.getByLabel("Search").fill("")
+        await row.getByRole("button", { name: "Delete" }).click()
+        await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click()
+        await page.getByText("No Sandbox matches").waitFor()
+        await page.getByLabel("Status").selectOption("deleted")
+        assert.strictEqual(await row.count(), 1)
+      })
+  )
+
+  it.effect.skipIf(noChromium !== null)("shows a key's secret once; a revoked key is refused from then on", () =>
+    visited(async ({ page, origin }) => {
+      await goTo(page, "Keys")
+      await page.getByRole("button", { name: "Create" }).click()
+      await page.getByLabel("Name", { exact: true }).fill("CI")
+      await page.getByRole("button", { name: "Create the key" }).click()
+      const secret = (await page.locator(".secret").textContent())!
+      const call = () => fetch(`${origin}/api/v2/me`, { headers: { authorization: `Bearer ${secret}` } })
+      assert.strictEqual((await call()).status, 200)
+      const shown = async () =>
+        (await page.content()) +
+        JSON.stringify(await page.evaluate("[{ ...localStorage }, { ...sessionStorage }, document.cookie]"))
+      assert.include(await shown(), secret)
+      await page.getByRole("button", { name: "I have kept it" }).click()
+      assert.notInclude(await shown(), secret)
+      await page.reload()
+      await page.getByText(`… ${secret.slice(-4)}`).waitFor()
+      assert.notInclude(await shown(), secret)
+      await page.getByRole("button", { name: "Revoke CI" }).click()
+      await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click()
+      await page.getByText("revoked").waitFor()
+      assert.strictEqual((await call()).status, 401)
+    })
+  )
+
+  it.effect.skipIf(noChromium !== null)("has no fault that axe-core finds, on any page, light, dark or narrow", () =>
+    visited(async ({ page, context }) => {
+      await createSandbox(page, "first", "research")
+      const found: Array<string> = []
+      const look = async (where: string) => found.push(...(await violations(page)).map((text) => `${where}: ${text}`))
+      for (const colorScheme of ["light", "dark"] as const) {
+        await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
+        for (const name of names) {
+          await goTo(page, name)
+          await look(`${name}, ${colorScheme}`)
+        }
+        await goTo(page, "Sandboxes")
+        await page.getByRole("button", { name: "Create" }).click()
+        await look(`dialog, ${colorScheme}`)
+        await page.keyboard.press("Escape")
+      }
+      await page.setViewportSize({ width: 360, height: 700 })
+      for (const name of names) {
+        await goTo(page, name)
+        await look(`${name}, narrow`)
+        const over = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+        assert.isAtMost(over, 0, `${name} is wider than a narrow screen`)
+      }
+      await context.clearCookies()
+      await page.reload()
+      await heading(page, "Sign in").waitFor()
+      await look("sign-in")
+      assert.deepStrictEqual(found, [])
+    })
+  )
+
+  it.effect.skipIf(noChromium !== null)("lets each pane fail alone, in the service's words, and be asked again", () =>
+    visited(async ({ page }) => {
+      const requestId = "req_of_the_failure"
+      const body = { code: "SERVICE_UNAVAILABLE", message: "The database rests.", requestId, details: null }
+      await page.route("**/api/v2/usage/balance", (route) => route.fulfill({ status: 503, json: body }))
+      await goTo(page, "Usage")
+      const fault = page.getByRole("alert")
+      await fault.getByText("The database rests.").waitFor()
+      assert.include((await fault.textContent())!, requestId)
+      await page.getByText("Sandboxes ran").waitFor()
+      await page.unroute("**/api/v2/usage/balance")
+      await fault.getByRole("button", { name: "Try again" }).click()
+      await page.getByText("Runs dry").waitFor()
+      assert.strictEqual(await fault.count(), 0)
+    })
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "says so when its session was ended elsewhere, and lets one sign in again",
+    () =>
+      visited(async ({ page, email, origin }) => {
+        const other = await page.context().browser()!.newContext({ baseURL: origin })
+        const second = await other.newPage()
+        const signIn = async (on: Page) => {
+          await on.getByLabel("E-mail").fill(email)
+          await on.getByLabel("Passphrase").fill(person.passphrase)
+          await on.getByRole("button", { name: "Sign in" }).click()
+          await heading(on, "Sandboxes").waitFor()
+        }
+        await second.goto("/console/")
+        await signIn(second)
+        await goTo(second, "Account")
+        await second.getByRole("button", { name: "Sign out everywhere" }).click()
+        await heading(second, "Sign in").waitFor()
+        await page.getByRole("navigation").getByRole("link", { name: "Keys" }).click()
+        await page.getByText("Your session is over").waitFor()
+        await page.getByLabel("E-mail").fill(email)
+        await page.getByLabel("Passphrase").fill(person.passphrase)
+        await page.getByRole("button", { name: "Sign in" }).click()
+        await heading(page, "Keys").waitFor()
+        await other.close()
+      })
+  )
+
+  it.effect.skipIf(noChromium !== null)("scrolls through 5,000 Sandboxes with few of them in the document", () =>
+    visited(async ({ page }) => {
+      await createSandbox(page, "pattern", "research")
+      await page.getByRole("row").getByText("running").waitFor()
+      const pattern = (await page.evaluate(`(async () => {
+        const { session } = await (await fetch("/console/api/session")).json()
+        const answer = await fetch("/api/v2/sandboxes", { headers: { "x-atoll-csrf": session.csrf } })
+        return (await answer.json()).sandboxes[0]
+      })()`)) as object
+      const of = (index: number) => ({ ...pattern, id: `sbx_${String(index).padStart(26, "0")}`, name: `row ${index}` })
+      const sandboxes = Array.from({ length: 5000 }, (_, index) => of(index))
+      await page.route("**/api/v2/sandboxes?*", (route) => {
+        const first = Number(new URL(route.request().url()).searchParams.get("cursor") ?? 0)
+        const next = first + 1000
+        const nextCursor = next < sandboxes.length ? String(next) : null
+        return route.fulfill({ json: { sandboxes: sandboxes.slice(first, next), nextCursor } })
+      })
+      await page.reload()
+      await page.getByText("5,000 of 5,000").waitFor()
+      const inDocument = () => page.locator(".windowed-body .row").count()
+      assert.isBelow(await inDocument(), 60)
+      const medianMs = Number(
+        await page.evaluate(`(async () => {
+          const view = document.querySelector(".windowed")
+          const frames = []
+          let before = performance.now()
+          for (let step = 1; step <= 60; step++) {
+            view.scrollTop = (view.scrollHeight * step) / 60
+            await new Promise(requestAnimationFrame)
+            const now = performance.now()
+            frames.push(now - before)
+            before = now
+          }
+          return frames.toSorted((a, b) => a - b)[30]
+        })()`)
+      )
+      await page.getByText("row 4999", { exact: true }).waitFor()
+      assert.isBelow(await inDocument(), 60)
+      assert.isBelow(medianMs, 50, "the median frame")
+      await page.getByLabel("Search").fill("row 4321")
+      await page.getByText("1 of 5,000").waitFor()
+    })
+  )
+
+  it.effect.skipIf(noChromium !== null)("can be used by the keyboard alone", () =>
+    visited(async ({ page }) => {
+      await page.reload()
+      await heading(page, "Sandboxes").waitFor()
+      await page.keyboard.press("Tab")
+      assert.strictEqual(await page.evaluate("document.activeElement.textContent"), "Skip to the page")
+      const create = page.getByRole("button", { name: "Create" })
+      await create.focus()
+      await page.keyboard.press("Enter")
+      await page.getByRole("dialog").waitFor()
+      assert.strictEqual(await page.evaluate("document.querySelectorAll(':modal').length"), 1)
+      assert.isTrue(await page.evaluate(`document.querySelector("dialog").contains(document.activeElement)`))
+      await page.keyboard.press("Escape")
+      await page.getByRole("dialog").waitFor({ state: "detached" })
+      assert.strictEqual(await page.evaluate("document.activeElement.textContent"), "Create")
+    })
+  )
+})
