@@ -78,7 +78,7 @@ export class SignIn extends Context.Service<
       const passphrases = yield* Passphrases
       const sessions = yield* Sessions
 
-      const admitSuspended = Effect.fnUntraced(function* (accountId: string) {
+      const refuseSuspended = Effect.fnUntraced(function* (accountId: string) {
         const [row] = yield* sql<{ readonly is_suspended: boolean }>`
           select suspended_at is not null as is_suspended from accounts where id = ${accountId}`
         if (row!.is_suspended) return yield* new AccountSuspended()
@@ -99,7 +99,7 @@ export class SignIn extends Context.Service<
           const isRight = yield* passphrases.matches(passphrase, known?.hash ?? null)
           if (known === undefined || !isRight) return yield* wrongPassphrase()
           yield* attempts.forgive(subject)
-          yield* admitSuspended(known.account_id)
+          yield* refuseSuspended(known.account_id)
           yield* changeBegins
           return yield* Effect.gen(function* () {
             const held = yield* sql`
@@ -123,7 +123,7 @@ export class SignIn extends Context.Service<
               })
             }
             recognised(accountId)
-            yield* admitSuspended(accountId)
+            yield* refuseSuspended(accountId)
             return yield* sessions.open(accountId, "link", visitor)
           }).pipe(sql.withTransaction)
         },
