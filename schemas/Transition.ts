@@ -12,13 +12,22 @@ export const Transition = Schema.Struct({
   commands: Schema.Array(Schema.Struct({ type: Schema.String, params: Schema.Unknown })).annotate({
     description: "What the step asked the service to do."
   }),
-  cause: Schema.String.annotate({ description: "Who or what sent the event." })
+  cause: Schema.String.annotate({ description: "Who or what sent the event." }),
+  requestId: Schema.NullOr(Schema.String).annotate({ description: "Of the request that sent it; null where none did." })
 }).annotate({ identifier: "Transition" })
 export interface Transition extends Schema.Schema.Type<typeof Transition> {}
 
 export const TransitionList = Schema.Struct({
   transitions: Schema.Array(Transition),
   nextCursor: NextCursor,
-  nextEvents: Schema.Array(Schema.String).annotate({ description: "The events that the present state accepts." })
+  nextEvents: Schema.Array(Schema.String).annotate({ description: "The events that the present state accepts." }),
+  stored: Schema.Struct({
+    revision: Schema.Int,
+    status: Schema.String,
+    context: Schema.Record(Schema.String, Schema.Unknown)
+  }).annotate({
+    description:
+      "What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision through the machine gets the same. Read before the log, which may be ahead."
+  })
 }).annotate({ identifier: "TransitionList", description: "Oldest first." })
 export interface TransitionList extends Schema.Schema.Type<typeof TransitionList> {}

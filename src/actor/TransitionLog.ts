@@ -31,6 +31,11 @@ export const transitionLog = Effect.fn("transitionLog")(function* (
       commands: entry.commands.map(({ type, params }) => ({ type, params }))
     })),
     nextCursor,
-    nextEvents: nextEvents(snapshot)
+    nextEvents: nextEvents(snapshot),
+    stored: {
+      revision: record.revision,
+      status: record.status,
+      context: record.context as TransitionList["stored"]["context"]
+    }
   } satisfies TransitionList
 })

@@ -24,9 +24,9 @@ const commandsOf = (stored: string): string =>
 
 /** Postgres prints JSON on one line. */
 export const frameOf = (era: string, row: TransitionRow): Frame => {
-  const { kind, actorId, sandboxId, revision, at, from, to, cause } = row
+  const { kind, actorId, sandboxId, revision, at, from, to, cause, requestId } = row
   const head = JSON.stringify({ kind, actorId, sandboxId, revision, at: new Date(at).toISOString() }).slice(0, -1)
-  const tail = JSON.stringify({ from, to, cause }).slice(1)
+  const tail = JSON.stringify({ from, to, cause, requestId }).slice(1)
   const data = `${head},"event":${row.event},"commands":${commandsOf(row.commands)},${tail}`
   return {
     position: row.position,

@@ -32,6 +32,7 @@ export interface LogEntry {
   readonly to: string
   readonly commands: ReadonlyArray<PendingCommand>
   readonly cause: string
+  readonly requestId: string | null
 }
 
 export interface ActorFilter {
@@ -176,9 +177,10 @@ export class Actors extends Context.Service<
                 readonly at: bigint
                 readonly from_state: string | null
                 readonly to_state: string
+                readonly request_id: string | null
               } & Pick<LogEntry, "event" | "commands" | "cause">
             >`
-              select revision, at, event, from_state, to_state, commands, cause from transitions
+              select revision, at, event, from_state, to_state, commands, cause, request_id from transitions
               where actor_id = ${id} and revision > ${BigInt(afterRevision)} order by revision limit ${limit}`.pipe(
               Effect.map((rows) =>
                 rows.map((row) => ({
@@ -188,7 +190,8 @@ export class Actors extends Context.Service<
                   from: row.from_state,
                   to: row.to_state,
                   commands: row.commands,
-                  cause: row.cause
+                  cause: row.cause,
+                  requestId: row.request_id
                 }))
               )
             )

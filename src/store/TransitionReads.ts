@@ -40,6 +40,7 @@ export interface TransitionRow {
   /** As JSON text. */
   readonly commands: string
   readonly cause: string
+  readonly requestId: string | null
 }
 
 export interface TransitionRange {
@@ -79,6 +80,7 @@ interface Raw {
   readonly to_state: string
   readonly commands: string
   readonly cause: string
+  readonly request_id: string | null
 }
 
 const statement = `
@@ -86,12 +88,12 @@ const statement = `
   select f.n::int4 as n, p.xmin::text as xmin, h.forgotten::text as forgotten,
     exists (select from transitions t where t.account_key = f.account_key and t.xact >= p.xmin) as held,
     e.xact::text as xact, e.actor_id, a.account_id, a.kind, a.sandbox_id, e.revision, e.at, e.event::text as event, e.from_state, e.to_state,
-    e.commands::text as commands, e.cause
+    e.commands::text as commands, e.cause, e.request_id
   from unnest($1::int4[], $2::text[], $3::int4[]) with ordinality as f (account_key, xact, done, n)
   cross join present p
   left join transition_horizons h on h.account_key = f.account_key
   left join lateral (
-    select t.xact, t.actor_id, t.revision, t.at, t.event, t.from_state, t.to_state, t.commands, t.cause from transitions t
+    select t.xact, t.actor_id, t.revision, t.at, t.event, t.from_state, t.to_state, t.commands, t.cause, t.request_id from transitions t
     where t.account_key = f.account_key and t.xact >= coalesce(f.xact::xid8, p.xmin) and t.xact < p.xmin
     order by t.xact, t.actor_id collate "C", t.revision
     offset f.done limit ${rowsMax}
@@ -142,7 +144,8 @@ const pageOf = (raws: ReadonlyArray<Raw>, { accountId, after }: TransitionRange)
       from: raw.from_state,
       to: raw.to_state,
       commands: raw.commands,
-      cause: raw.cause
+      cause: raw.cause,
+      requestId: raw.request_id
     })
   }
   const isFull = count === rowsMax

@@ -12,7 +12,8 @@ const log = (
     from,
     to,
     commands: [],
-    cause: "test"
+    cause: "test",
+    requestId: null
   }))
 
 const twoBoots = log(

@@ -2,10 +2,13 @@
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { sandboxMachine } from "../../machines/sandbox.ts"
 import { scopes } from "../../schemas/Access.ts"
 import { metadataKeyMaxCharacters, metadataMaxPairs, metadataValueMaxCharacters } from "../../schemas/Limits.ts"
 import { Sandbox, SandboxList, SandboxResponse } from "../../schemas/Sandbox.ts"
 import { TransitionList } from "../../schemas/Transition.ts"
+import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
+import { replay } from "../../src/actor/Transition.ts"
 import { type Answer, type Ask, TestApi } from "./TestApi.ts"
 
 const path = "/api/v2/sandboxes"
@@ -207,6 +210,22 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
         all.json.transitions.map((_: unknown, at: number) => at + 1)
       )
       assert.includeMembers(all.json.nextEvents, ["STOP", "DELETE"])
+      const { context, status, revision } = all.json.stored
+      const events = all.json.transitions.slice(1, revision).map(({ event }: { event: AnyEvent }) => event)
+      const folded = replay(sandboxMachine, { ...context, at: context.createdAt }, events)
+      assert.deepStrictEqual(folded, { value: status, context })
+      assert.deepStrictEqual(
+        all.json.transitions
+          .map(({ event, requestId }: { event: AnyEvent; requestId: string | null }) => [
+            event.type,
+            requestId !== null
+          ])
+          .slice(0, 2),
+        [
+          ["CREATED", true],
+          ["RUNTIME_UP", false]
+        ]
+      )
       const pages: Array<unknown> = []
       for (let cursor: string | null = ""; cursor !== null; ) {
         const page: Answer = await send(
