@@ -10,6 +10,7 @@ import {
   InvalidRequest,
   NotFound,
   PayloadTooLarge,
+  RateLimited,
   SandboxUnavailable,
   UnsupportedByRuntime,
   UnsupportedMediaType
@@ -29,7 +30,7 @@ import { orNull, withDefault } from "./Optional.ts"
 import { integer, integerWithDefault, NextCursor, page } from "./Query.ts"
 import { Reason } from "./Sandbox.ts"
 import { seconds } from "./Seconds.ts"
-import { Timestamp } from "./Text.ts"
+import { isMatching, Timestamp } from "./Text.ts"
 import { TransitionList } from "./Transition.ts"
 
 export const operationStatuses = ["queued", "running", "completed", "cancelled", "failed"] as const
@@ -190,6 +191,32 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
           summary: "Read output by absolute byte offset",
           description:
             "The last 16 MiB of each stream are retained (a setting): an earlier offset answers from the first retained byte with truncated true. An offset past the end answers an empty chunk at that offset. A command that writes faster than its Sandbox's output may be stored in the long run (a setting) is held back, as by a slow pipe; no byte is dropped for it."
+        })
+      ),
+    HttpApiEndpoint.get("streamOperationOutput", "/sandboxes/:id/operations/:operationId/output/stream", {
+      params: operationParams,
+      query: {
+        stdoutOffset: integerWithDefault({ minimum: 0, maximum: offsetMax }, 0, "Absolute byte offset."),
+        stderrOffset: integerWithDefault({ minimum: 0, maximum: offsetMax }, 0, "Absolute byte offset.")
+      },
+      headers: Schema.Struct({
+        "last-event-id": Schema.optionalKey(
+          Schema.String.check(isMatching(/^\d{1,16}-\d{1,16}$/, { expected: "the id of an event" })).annotate({
+            description: "As EventSource sends it: counts instead of the offsets."
+          })
+        )
+      }),
+      success: HttpApiSchema.StreamUint8Array({ contentType: "text/event-stream" }),
+      error: [InvalidRequest, RateLimited, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotate(ReadsContent, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "streamOperationOutput",
+          summary: "Follow the output as it is written",
+          description:
+            "Server-sent events, each with one line of JSON as `data`: `output` {stream, offset, nextOffset, data (base64), truncated}, and at last `operation` {operation}, when the operation is terminal and all of its output was told; then the stream ends. It goes on from the offsets, or from Last-Event-ID, which carries both. The two streams are told apart, not in the order in which they were written. A client that reads slowly is waited for, and may miss what is no longer retained: truncated says so. A heartbeat comment comes every 15 s in which nothing is written."
         })
       ),
     HttpApiEndpoint.post("waitOperation", "/sandboxes/:id/operations/:operationId/wait", {

@@ -5,8 +5,11 @@ import type { ExecutionResult } from "../../schemas/Execute.ts"
 import type { OperationOutputChunk, OperationResponse } from "../../schemas/Operation.ts"
 import { Operations } from "../operation/Operations.ts"
 import { noteTarget } from "./AuditedRequest.ts"
+import { eventStreamAnswer } from "./EventStreamAnswer.ts"
 import { base64Answer, jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
+import { OpenStreams } from "./OpenStreams.ts"
+import { outputEvents } from "./outputEvents.ts"
 import { fingerprintOf } from "./RequestFingerprint.ts"
 
 export const OperationsHandlers = {
@@ -15,6 +18,7 @@ export const OperationsHandlers = {
     "operations",
     Effect.fnUntraced(function* (handlers) {
       const operations = yield* Operations
+      const streams = yield* OpenStreams
       return handlers
         .handle("execute", ({ params, payload }) =>
           Effect.flatMap(Caller, ({ accountId, requestId, exhaustedAt }) =>
@@ -57,6 +61,27 @@ export const OperationsHandlers = {
               base64Answer<"data", OperationOutputChunk>(chunk, "data")
             )
           )
+        )
+        .handle(
+          "streamOperationOutput",
+          Effect.fnUntraced(function* ({ params, query, headers }) {
+            const { accountId, apiKeyId, sessionId } = yield* Caller
+            const [stdout, stderr] = headers["last-event-id"]?.split("-").map(Number) ?? [
+              query.stdoutOffset,
+              query.stderrOffset
+            ]
+            const reading = yield* operations.follow(accountId, params.id, params.operationId, {
+              stdout: stdout!,
+              stderr: stderr!
+            })
+            const stream = outputEvents(reading)
+            const leave = yield* streams.open({
+              accountId,
+              credentialId: apiKeyId ?? sessionId ?? "",
+              end: () => stream.close()
+            })
+            return eventStreamAnswer(stream, leave)
+          }, Effect.uninterruptible)
         )
         .handle("waitOperation", ({ params, payload }) =>
           Effect.flatMap(Caller, ({ accountId }) =>

@@ -27,6 +27,7 @@ import type {
 } from "../../schemas/Operation.ts"
 import type { TransitionList } from "../../schemas/Transition.ts"
 import type { Page } from "../sandbox/Sandboxes.ts"
+import type { OutputOffsets, OutputReading } from "./OutputReading.ts"
 
 type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
 
@@ -64,6 +65,13 @@ export class Operations extends Context.Service<
       operationId: string,
       range: { readonly stream: OutputStream; readonly offset: number; readonly limit: number }
     ) => Effect.Effect<OperationOutputChunk, Unreachable>
+    /** The output from these offsets on, as it is stored, and the operation once that is all. Close it when nobody reads it any more. */
+    readonly follow: (
+      accountId: string,
+      sandboxId: string,
+      operationId: string,
+      from: OutputOffsets
+    ) => Effect.Effect<OutputReading, Unreachable>
     /** Ends early when the caller goes away. */
     readonly wait: (
       accountId: string,

@@ -22,6 +22,7 @@ import { Executions } from "./Executions.ts"
 import { type OperationPayload, openOperationStates, operationDefinition } from "./OperationDefinition.ts"
 import { Operations } from "./Operations.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
+import { outputReadings } from "./OutputReading.ts"
 
 const keyKind = "operation.start"
 const askEveryMs = 500
@@ -55,6 +56,7 @@ const make = Effect.gen(function* () {
       Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
     )
 
+  const readingOf = yield* outputReadings
   const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string, operationId: string) {
     const record = yield* actors.read(operationId)
     if (
@@ -183,6 +185,8 @@ const make = Effect.gen(function* () {
         eof: isSettled && page.nextOffset >= page.totalBytes
       }
     }),
+    follow: (accountId, sandboxId, operationId, from) =>
+      Effect.map(find(accountId, sandboxId, operationId), () => readingOf(operationId, from)),
     wait,
     cancel: Effect.fn("Operations.cancel")(function* (accountId, sandboxId, operationId, { requestId }) {
       yield* find(accountId, sandboxId, operationId)
