@@ -12,6 +12,7 @@ import { useSandboxes } from "./sandboxes/useSandboxes.ts"
 import { Fault } from "./ui/Fault.tsx"
 import { Field, Select } from "./ui/Field.tsx"
 import { Instant } from "./ui/Instant.tsx"
+import { Live } from "./ui/Live.tsx"
 import { Pane } from "./ui/Pane.tsx"
 import { WindowedRows } from "./ui/WindowedRows.tsx"
 
@@ -40,7 +41,7 @@ export const Status = ({ sandbox: { status, statusReason } }: { sandbox: Sandbox
 )
 
 export const Sandboxes = () => {
-  const { loaded, sandboxes, tell, look } = useSandboxes()
+  const { loaded, sandboxes, tell, look, feed } = useSandboxes()
   const workspaces = useLoad("workspaces", (signal) =>
     get<{ readonly workspaces: ReadonlyArray<Workspace> }>("/api/v2/workspaces", signal)
   )
@@ -57,6 +58,7 @@ export const Sandboxes = () => {
       <Pane
         title="All Sandboxes"
         loaded={loaded}
+        age={<Live feed={feed} at={loaded.at} />}
         actions={
           <button
             type="button"

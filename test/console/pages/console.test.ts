@@ -208,6 +208,50 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
       })
   )
 
+  it.effect.skipIf(noChromium !== null)("shows by itself what others do, and what they did while it was cut off", () =>
+    visited(async ({ page, context, origin }) => {
+      await createSandbox(page, "first", "research")
+      await goTo(page, "Keys")
+      await page.getByRole("button", { name: "Create" }).click()
+      await page.getByLabel("Name", { exact: true }).fill("CI")
+      await page.getByRole("button", { name: "Create the key" }).click()
+      const secret = await page.locator(".secret").textContent()
+      await page.getByRole("button", { name: "I have kept it" }).click()
+      const call = async (method: string, path: string, body?: object) => {
+        const headers = {
+          authorization: `Bearer ${secret}`,
+          "idempotency-key": `${method} ${path} ${JSON.stringify(body)}`,
+          ...(body === undefined ? {} : { "content-type": "application/json" })
+        }
+        const answer = await fetch(`${origin}/api/v2${path}`, {
+          method,
+          headers,
+          ...(body === undefined ? {} : { body: JSON.stringify(body) })
+        })
+        return answer.json()
+      }
+      await goTo(page, "Sandboxes")
+      await page.getByText("Live", { exact: true }).waitFor()
+      const { workspaces } = (await call("GET", "/workspaces")) as { workspaces: ReadonlyArray<{ id: string }> }
+      const create = async (name: string) => {
+        const made = await call("POST", "/sandboxes", { workspaceId: workspaces[0]!.id, name })
+        return (made as { sandbox: { id: string } }).sandbox.id
+      }
+      const id = await create("by a program")
+      const row = page.getByRole("row").filter({ hasText: "by a program" })
+      await row.getByText("running").waitFor()
+      await call("POST", `/sandboxes/${id}/stop`)
+      await row.getByText("stopped").waitFor()
+
+      await context.setOffline(true)
+      await page.getByText("Not live").waitFor()
+      await create("meanwhile")
+      await context.setOffline(false)
+      await page.getByRole("row").filter({ hasText: "meanwhile" }).getByText("running").waitFor()
+      await page.getByText("Live", { exact: true }).waitFor()
+    })
+  )
+
   it.effect.skipIf(noChromium !== null)("scrolls through 5,000 Sandboxes with few of them in the document", () =>
     visited(async ({ page }) => {
       await createSandbox(page, "pattern", "research")

@@ -1,16 +1,16 @@
 /** All Sandboxes of the account, and of each the newest state that anybody has told this page of. */
-import { useCallback, useEffect, useMemo, useState } from "preact/hooks"
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { Sandbox, SandboxList, SandboxResponse } from "../../../../schemas/Sandbox.ts"
 import { get, queryOf } from "../api.ts"
 import { useLoad } from "../load.ts"
+import { useFeed } from "../useFeed.ts"
 
 const pageRows = 1000
 
-/** Neither deleted nor at rest: something of the service's own will change it soon. */
-const passing: ReadonlySet<string> = new Set(["pending", "stopping", "deleting"])
-const lookAgainMs = 1000
-/** More than these at once are told by a load of the whole list. */
-const lookAtMost = 8
+/** What happens within such a time is asked for together. */
+const gatherMs = 100
+/** More Sandboxes than these at once are told by a load of the whole list. */
+const lookAtMost = 20
 
 const all = async (signal: AbortSignal): Promise<ReadonlyArray<Sandbox>> => {
   const found: Array<Sandbox> = []
@@ -21,6 +21,11 @@ const all = async (signal: AbortSignal): Promise<ReadonlyArray<Sandbox>> => {
     cursor = page.nextCursor
   } while (cursor !== null)
   return found
+}
+
+interface StreamedTransition {
+  readonly kind: string
+  readonly sandboxId: string
 }
 
 const isNewer = (one: Sandbox, other: Sandbox): boolean => Date.parse(one.updatedAt) >= Date.parse(other.updatedAt)
@@ -60,26 +65,35 @@ export const useSandboxes = () => {
     [tell]
   )
 
-  const onTheWay = sandboxes.filter(({ status }) => passing.has(status))
-  const watched = onTheWay
-    .slice(0, lookAtMost)
-    .map(({ id }) => id)
-    .join(" ")
-  const [turn, setTurn] = useState(0)
-  useEffect(() => {
-    if (watched === "") return
-    const abort = new AbortController()
-    const timer = setTimeout(() => {
-      // A look that fails changes nothing that is shown; the next one is due anyhow.
-      void Promise.allSettled(watched.split(" ").map((id) => look(id, abort.signal))).then(() => {
-        if (!abort.signal.aborted) setTurn((before) => before + 1)
-      })
-    }, lookAgainMs)
-    return () => {
-      clearTimeout(timer)
-      abort.abort()
-    }
-  }, [watched, turn, look])
+  const waiting = useRef(new Set<string>())
+  const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
+  useEffect(() => () => clearTimeout(timer.current ?? undefined), [])
 
-  return { loaded, sandboxes, tell, look }
+  const { reload } = loaded
+  const lookAtWaiting = useCallback(() => {
+    const ids = [...waiting.current]
+    waiting.current.clear()
+    if (ids.length > lookAtMost) {
+      timer.current = null
+      return reload()
+    }
+    // One that cannot be asked for is found by the next load of the list; the others are shown.
+    void Promise.allSettled(ids.map((id) => look(id))).then((answers) => {
+      timer.current = waiting.current.size > 0 ? setTimeout(lookAtWaiting, gatherMs) : null
+      if (answers.some(({ status }) => status === "rejected")) reload()
+    })
+  }, [look, reload])
+
+  const feed = useFeed("/api/v2/events", {
+    // Whatever happened before the stream began is in the list that is asked for now.
+    began: reload,
+    event: (data) => {
+      const { kind, sandboxId } = data as StreamedTransition
+      if (kind !== "sandbox") return
+      waiting.current.add(sandboxId)
+      timer.current ??= setTimeout(lookAtWaiting, gatherMs)
+    }
+  })
+
+  return { loaded, sandboxes, tell, look, feed }
 }

@@ -8,18 +8,20 @@ interface Shown<A> {
   readonly title: string
   readonly loaded: Loaded<A>
   readonly actions?: ComponentChildren
+  /** How old it is; by default, when it was loaded. */
+  readonly age?: ComponentChildren
   readonly children: (value: A) => ComponentChildren
 }
 
 /** A part of a page with what was loaded for it: it waits, fails and is asked again alone. */
-export const Pane = <A,>({ title, loaded, actions, children }: Shown<A>) => {
+export const Pane = <A,>({ title, loaded, actions, age, children }: Shown<A>) => {
   const { value, fault, isLoading, at, reload } = loaded
   const id = useId()
   return (
     <section class="pane" aria-labelledby={id} aria-busy={isLoading}>
       <header class="pane-head">
         <h2 id={id}>{title}</h2>
-        {at === null ? null : <span class="as-of">as of {timeOfDay(at)}</span>}
+        {age ?? (at === null ? null : <span class="as-of">as of {timeOfDay(at)}</span>)}
         <button type="button" class="button small" onClick={reload} aria-label={`Refresh: ${title}`}>
           Refresh
         </button>

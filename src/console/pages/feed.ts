@@ -1,0 +1,105 @@
+/**
+ * Follows a stream of server-sent events from where it is, over losses of the connection: each event once, in its order.
+ *
+ * By fetch and not by EventSource, which can send no header.
+ *
+ * @source HTML Living Standard section 9.2.6 (interpreting an event stream)
+ */
+import { ApiFault, open, queryOf } from "./api.ts"
+
+export type FeedState =
+  | { readonly state: "connecting" }
+  | { readonly state: "live" }
+  /** It is tried again. */
+  | { readonly state: "lost"; readonly fault: unknown }
+
+interface Follower {
+  /** A new beginning: what happened before it is not in the stream. */
+  readonly began: () => void
+  readonly event: (data: unknown) => void
+  readonly changed: (state: FeedState) => void
+}
+
+const pauseFirstMs = 500
+const pauseMaxMs = 15_000
+/** Heartbeats come every 15 s. */
+const silenceMaxMs = 40_000
+
+/** Shorter, when the network comes back or nobody waits any more. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      clearTimeout(timer)
+      removeEventListener("online", done)
+      signal.removeEventListener("abort", done)
+      resolve()
+    }
+    const timer = setTimeout(done, ms)
+    addEventListener("online", done)
+    signal.addEventListener("abort", done)
+  })
+
+/** Fields of whole events, as they come. */
+async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void) {
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
+  let text = ""
+  for (;;) {
+    const { value, done } = await reader.read()
+    if (done) return
+    heard()
+    text += decoder.decode(value, { stream: true })
+    for (let end = text.indexOf("\n\n"); end !== -1; end = text.indexOf("\n\n")) {
+      const fields = text
+        .slice(0, end)
+        .split("\n")
+        .map((line) => /^(\w+): ?(.*)$/.exec(line))
+        .filter((found) => found !== null)
+      text = text.slice(end + 2)
+      const field = (name: string): string | null => fields.findLast(([, found]) => found === name)?.[2] ?? null
+      yield { id: field("id"), data: field("data") }
+    }
+  }
+}
+
+/** Until the signal aborts, or the session is over. */
+export const follow = async (path: string, follower: Follower, signal: AbortSignal): Promise<void> => {
+  let position: string | null = null
+  let pauseMs = pauseFirstMs
+  while (!signal.aborted) {
+    const silence = new AbortController()
+    // A connection of a network that is gone is only silent.
+    const cut = () => silence.abort()
+    addEventListener("offline", cut)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const heard = () => {
+      clearTimeout(timer)
+      timer = setTimeout(cut, silenceMaxMs)
+    }
+    let fault: unknown = null
+    try {
+      heard()
+      const answer = await open("GET", `${path}${queryOf({ after: position })}`, {
+        signal: AbortSignal.any([signal, silence.signal])
+      })
+      if (position === null) follower.began()
+      follower.changed({ state: "live" })
+      for await (const { id, data } of eventsOf(answer.body!, heard)) {
+        pauseMs = pauseFirstMs
+        if (data !== null) follower.event(JSON.parse(data))
+        if (id !== null) position = id
+      }
+    } catch (cause) {
+      fault = cause
+    } finally {
+      clearTimeout(timer)
+      removeEventListener("offline", cut)
+    }
+    if (signal.aborted) return
+    if (fault instanceof ApiFault && fault.status === 401) return
+    if (fault instanceof ApiFault && fault.code === "CURSOR_STALE") position = null
+    follower.changed({ state: "lost", fault })
+    await pause(pauseMs, signal)
+    pauseMs = Math.min(pauseMs * 2, pauseMaxMs)
+  }
+}
