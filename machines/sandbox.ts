@@ -143,8 +143,11 @@ export const sandboxMachine = setup({
     destroyRuntime: () => {},
     /** Command: post what it has cost and costs from now on, and let its account's wallet know. Answers nothing. */
     meter: () => {},
-    /** Command: everything that lives in this Sandbox learns that it is gone. */
-    closeDependents: (_, _params: { readonly code: string; readonly message: string }) => {},
+    /** Command: everything that lives in this Sandbox, since this generation or one before, learns that it is gone. */
+    closeDependents: (
+      _,
+      _params: { readonly code: string; readonly message: string; readonly generation: number }
+    ) => {},
     /** Deadline: replaces an earlier one of the same name. */
     schedule: (
       _,
@@ -355,11 +358,13 @@ export const sandboxMachine = setup({
       entry: [
         {
           type: "closeDependents",
-          params: ({ context: { statusReason }, event }) => {
-            if (statusReason === null) return { code: "SANDBOX_STOPPED", message: "The Sandbox was stopped." }
+          params: ({ context: { statusReason, generation }, event }) => {
+            if (statusReason === null) {
+              return { code: "SANDBOX_STOPPED", message: "The Sandbox was stopped.", generation }
+            }
             return event.type === "STOP"
-              ? { code: statusReason.code, message: `The Sandbox was stopped: ${statusReason.message}` }
-              : { code: "SANDBOX_LOST", message: `The Sandbox's runtime ended: ${statusReason.message}` }
+              ? { code: statusReason.code, message: `The Sandbox was stopped: ${statusReason.message}`, generation }
+              : { code: "SANDBOX_LOST", message: `The Sandbox's runtime ended: ${statusReason.message}`, generation }
           }
         },
         { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }
@@ -436,7 +441,14 @@ export const sandboxMachine = setup({
         refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }
       },
       entry: [
-        { type: "closeDependents", params: { code: "SANDBOX_DELETED", message: "The Sandbox was deleted." } },
+        {
+          type: "closeDependents",
+          params: ({ context: { generation } }) => ({
+            code: "SANDBOX_DELETED",
+            message: "The Sandbox was deleted.",
+            generation
+          })
+        },
         { type: "destroyRuntime" }
       ],
       on: {

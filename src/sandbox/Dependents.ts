@@ -21,8 +21,11 @@ export class Dependents extends Context.Service<
   Dependents,
   {
     readonly register: (kind: DependentKind) => Effect.Effect<void>
-    /** Tells every open dependent. Returns when each has heard; repeated calls do no harm. */
-    readonly close: (sandboxId: string, reason: Reason) => Effect.Effect<void>
+    /**
+     * Tells every open dependent of a generation and those before it: what a later one has begun meanwhile goes on.
+     * Returns when each has heard; repeated calls do no harm.
+     */
+    readonly close: (sandboxId: string, generation: number, reason: Reason) => Effect.Effect<void>
   }
 >()("atoll/sandbox/Dependents") {
   static readonly layer = Layer.effect(
@@ -33,21 +36,23 @@ export class Dependents extends Context.Service<
       const findOpen = SqlSchema.findAll({
         Request: Schema.Struct({
           sandboxId: Schema.String,
+          generation: Schema.Int,
           kind: Schema.String,
           openStates: Schema.Array(Schema.String)
         }),
         Result: Schema.Struct({ id: Schema.String }),
-        execute: ({ sandboxId, kind, openStates }) => sql`
+        execute: ({ sandboxId, generation, kind, openStates }) => sql`
           select id from actors
           where sandbox_id = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
-            and (pending <> '[]'::jsonb or due_at is not null)`
+            and (pending <> '[]'::jsonb or due_at is not null)
+            and (snapshot -> 'context' ->> 'generation')::int4 <= ${generation}`
       })
       const kinds = yield* Ref.make<ReadonlyArray<DependentKind>>([])
       return Dependents.of({
         register: (kind) => Ref.update(kinds, (known) => [...known, kind]),
-        close: Effect.fn("Dependents.close")(function* (sandboxId, reason) {
+        close: Effect.fn("Dependents.close")(function* (sandboxId, generation, reason) {
           for (const { kind, openStates, event } of yield* Ref.get(kinds)) {
-            const open = yield* Effect.orDie(findOpen({ sandboxId, kind, openStates }))
+            const open = yield* Effect.orDie(findOpen({ sandboxId, generation, kind, openStates }))
             yield* Effect.forEach(
               open,
               ({ id }) =>

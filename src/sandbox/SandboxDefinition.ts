@@ -147,11 +147,15 @@ export const sandboxDefinition = Effect.gen(function* () {
           Effect.flatMap((folded) => (folded === null ? Effect.void : wallets.changed(folded.accountId))),
           Effect.as(null)
         )
-      case "closeDependents":
-        return Effect.as(
-          dependents.close(sandboxId, command.params as { readonly code: string; readonly message: string }),
-          null
-        )
+      case "closeDependents": {
+        // One that an older version stored names no generation.
+        const { generation = context.generation, ...reason } = command.params as {
+          readonly code: string
+          readonly message: string
+          readonly generation?: number
+        }
+        return Effect.as(dependents.close(sandboxId, generation, reason), null)
+      }
       default:
         return Effect.die(new Error(`Unknown command ${command.type} of a Sandbox.`))
     }

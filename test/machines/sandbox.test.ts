@@ -71,6 +71,21 @@ describe("the Sandbox machine", () => {
     }
   })
 
+  it("ends only what began in its generation or one before, however late it is heard", () => {
+    let told = 0
+    for (const { snapshot, steps } of reached) {
+      const { generation } = snapshot.context as SandboxContext
+      for (const { verdict } of steps) {
+        if (verdict.type !== "accepted") continue
+        for (const { params } of verdict.commands.filter(({ type }) => type === "closeDependents")) {
+          assert.deepInclude(params, { generation })
+          told++
+        }
+      }
+    }
+    assert.isAbove(told, 0)
+  })
+
   it("says why the service stopped it, to what lives in it and until its next start; a client's stop needs no reason", () => {
     const seen = new Set<string>()
     for (const { state, event, verdict } of stepsOf("STOP")) {
