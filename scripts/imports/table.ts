@@ -89,7 +89,7 @@ export const importTable: ReadonlyArray<Place> = [
   /** What runs in a browser. Of schemas and machines it takes types, and what is pure. */
   {
     path: "src/console/pages/",
-    places: ["schemas/", "machines/"],
+    places: ["schemas/", "machines/", "src/statechart/"],
     packages: ["preact", "@preact/signals"],
     builtins: false
   },

@@ -5,13 +5,18 @@ import { Entrance } from "./Entrance.tsx"
 import { Keys } from "./Keys.tsx"
 import { path } from "./router.ts"
 import { Sandboxes } from "./Sandboxes.tsx"
+import { SandboxPage } from "./SandboxPage.tsx"
 import { Shell } from "./Shell.tsx"
 import { known, recognise } from "./session.ts"
 import { Usage } from "./Usage.tsx"
 import { Fault } from "./ui/Fault.tsx"
 import { Link } from "./ui/Link.tsx"
 
+const sandboxPath = /^\/sandboxes\/(sbx_[0-9a-z]+)$/
+
 const Page = () => {
+  const sandboxId = sandboxPath.exec(path.value)?.[1]
+  if (sandboxId !== undefined) return <SandboxPage key={sandboxId} id={sandboxId} />
   switch (path.value) {
     case "/":
       return <Sandboxes />

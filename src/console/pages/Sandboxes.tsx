@@ -12,6 +12,7 @@ import { useSandboxes } from "./sandboxes/useSandboxes.ts"
 import { Fault } from "./ui/Fault.tsx"
 import { Field, Select } from "./ui/Field.tsx"
 import { Instant } from "./ui/Instant.tsx"
+import { Link } from "./ui/Link.tsx"
 import { Live } from "./ui/Live.tsx"
 import { Pane } from "./ui/Pane.tsx"
 import { WindowedRows } from "./ui/WindowedRows.tsx"
@@ -114,7 +115,7 @@ export const Sandboxes = () => {
                 keyOf={({ id }) => id}
                 cells={(sandbox) => [
                   <span key="name" class="two-lines">
-                    <strong>{titleOf(sandbox)}</strong>
+                    <Link to={`/sandboxes/${sandbox.id}`}>{titleOf(sandbox)}</Link>
                     <code class="soft">{sandbox.id}</code>
                   </span>,
                   <Status key="status" sandbox={sandbox} />,

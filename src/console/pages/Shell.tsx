@@ -23,7 +23,8 @@ const useArrival = () => {
   const isFirst = useRef(true)
   const here = path.value
   useEffect(() => {
-    document.title = `${pages.find(([to]) => to === here)?.[1] ?? "No such page"} · Atoll`
+    const name = here.startsWith("/sandboxes/") ? "Sandbox" : pages.find(([to]) => to === here)?.[1]
+    document.title = `${name ?? "No such page"} · Atoll`
     if (!isFirst.current) main.current?.focus()
     isFirst.current = false
   }, [here])

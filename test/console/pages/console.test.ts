@@ -252,6 +252,27 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
     })
   )
 
+  it.effect.skipIf(noChromium !== null)(
+    "lights the state that is stored in a Sandbox's statechart, as it changes",
+    () =>
+      visited(async ({ page }) => {
+        await createSandbox(page, "first", "research")
+        await page.getByRole("link", { name: "first" }).click()
+        await heading(page, "first").waitFor()
+        const lit = (state: string) => page.locator(`.is-current[data-state="${state}"]`).waitFor()
+        await lit("running")
+        await page.getByText("RUNTIME_UP led to it").waitFor()
+        assert.strictEqual(await page.locator('.is-last[data-edge="pending>running"]').count(), 1)
+        assert.deepStrictEqual(await violations(page), [])
+        await page.getByRole("button", { name: "Stop first" }).click()
+        await lit("stopped")
+        await page.getByRole("cell", { name: "stopping → stopped" }).waitFor()
+        assert.strictEqual(await page.locator(".is-current").count(), 1)
+        await page.reload()
+        await lit("stopped")
+      })
+  )
+
   it.effect.skipIf(noChromium !== null)("scrolls through 5,000 Sandboxes with few of them in the document", () =>
     visited(async ({ page }) => {
       await createSandbox(page, "pattern", "research")
