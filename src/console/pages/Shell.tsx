@@ -48,7 +48,9 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
           <ul>
             {pages.map(([to, name]) => (
               <li key={to}>
-                <Link to={to}>{name}</Link>
+                <Link to={to} isAround={to === "/" && path.value.startsWith("/sandboxes/")}>
+                  {name}
+                </Link>
               </li>
             ))}
           </ul>

@@ -12,6 +12,8 @@ export type FeedState =
   | { readonly state: "live" }
   /** It is tried again. */
   | { readonly state: "lost"; readonly fault: unknown }
+  /** There is no such stream; it is not asked for again. */
+  | { readonly state: "refused" }
 
 interface Follower {
   /** A new beginning: what happened before it is not in the stream. */
@@ -97,6 +99,7 @@ export const follow = async (path: string, follower: Follower, signal: AbortSign
     }
     if (signal.aborted) return
     if (fault instanceof ApiFault && fault.status === 401) return
+    if (fault instanceof ApiFault && fault.status === 404) return follower.changed({ state: "refused" })
     if (fault instanceof ApiFault && fault.code === "CURSOR_STALE") position = null
     follower.changed({ state: "lost", fault })
     await pause(pauseMs, signal)

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import axe from "axe-core"
 import { Effect } from "effect"
 import type { Page } from "playwright-core"
+import { SignInLinks } from "../../../src/console/server/SignInLinks.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { newInvitation } from "../server/Browser.ts"
 import { noChromium, testBrowser, type Visit } from "./TestBrowser.ts"
@@ -271,6 +272,40 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
         await page.reload()
         await lit("stopped")
       })
+  )
+
+  it.effect.skipIf(noChromium !== null)("signs in by a link, sets a passphrase, and signs in with that", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { port, accountId } = yield* TestApi
+        const { code } = yield* Effect.flatMap(SignInLinks, (links) => links.create(accountId)).pipe(
+          Effect.provide(SignInLinks.layer)
+        )
+        const { open } = yield* testBrowser
+        const { page, complaints } = yield* open(`http://127.0.0.1:${port}`)
+        yield* Effect.promise(async () => {
+          await page.goto(`/console/#link=${code}`)
+          await page.getByRole("button", { name: "Sign in" }).click()
+          assert.strictEqual(new URL(page.url()).hash, "")
+          await page.getByRole("link", { name: "Set an e-mail address" }).click()
+          await page.getByLabel("E-mail").fill("first@example.org")
+          await page.getByLabel("New passphrase").fill(person.passphrase)
+          await page.getByRole("button", { name: "Set the passphrase" }).click()
+          await page.getByText("The passphrase is changed.").waitFor()
+          await page.getByRole("button", { name: "Sign out", exact: true }).click()
+          await page.getByLabel("E-mail").fill("first@example.org")
+          await page.getByLabel("Passphrase").fill("not the passphrase")
+          await page.getByRole("button", { name: "Sign in" }).click()
+          await page.getByRole("alert").waitFor()
+          await page.getByLabel("Passphrase").fill(person.passphrase)
+          await page.getByRole("button", { name: "Sign in" }).click()
+          await heading(page, "Account").waitFor()
+          await page.goto("/console/sandboxes/sbx_01m80z8t47ezf83e6wj5da1qzb")
+          await page.getByText("There is no such resource").first().waitFor()
+          assert.deepStrictEqual(complaints, { texts: [], elsewhere: [] })
+        })
+      })
+    )
   )
 
   it.effect.skipIf(noChromium !== null)("scrolls through 5,000 Sandboxes with few of them in the document", () =>

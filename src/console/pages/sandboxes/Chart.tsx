@@ -81,7 +81,16 @@ export const Chart = ({ machine, moment }: { machine: Statechart; moment: Moment
       aria-label={`The states of a ${machine.kind}: it is ${moment.state}`}
     >
       <defs>
-        <marker id="arrow" viewBox="0 0 8 8" refX="7.5" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+        <marker
+          id="arrow"
+          viewBox="0 0 8 8"
+          refX="7.5"
+          refY="4"
+          markerWidth="10"
+          markerHeight="10"
+          markerUnits="userSpaceOnUse"
+          orient="auto"
+        >
           <path class="chart-head" d="M0 0.5L8 4L0 7.5Z" />
         </marker>
       </defs>

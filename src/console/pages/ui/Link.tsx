@@ -2,10 +2,18 @@ import type { ComponentChildren } from "preact"
 import { hrefOf, navigate, path } from "../router.ts"
 
 /** A link within the console: without a load, unless the reader asks for another tab. */
-export const Link = ({ to, children }: { to: string; children: ComponentChildren }) => (
+export const Link = ({
+  to,
+  isAround = false,
+  children
+}: {
+  to: string
+  isAround?: boolean
+  children: ComponentChildren
+}) => (
   <a
     href={hrefOf(to)}
-    {...(path.value === to ? { "aria-current": "page" as const } : {})}
+    {...(path.value === to ? { "aria-current": "page" as const } : isAround ? { "aria-current": "true" as const } : {})}
     onClick={(event) => {
       if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
       event.preventDefault()

@@ -12,6 +12,7 @@ export const Live = ({ feed, at }: { feed: FeedState; at: number | null }) => {
         </span>
       )
     case "connecting":
+    case "refused":
       return <span class="as-of">{asOf}</span>
     case "lost":
       return (

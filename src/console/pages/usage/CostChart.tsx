@@ -17,28 +17,30 @@ export const CostChart = ({ costs, from, to }: Drawn) => {
   const labelEvery = Math.ceil(days.length / 8)
   return (
     <>
-      <svg class="chart" viewBox={`0 0 ${chart.width} ${chart.height}`} role="img" aria-label="Costs by UTC day">
-        {ticks.map(({ value, y }) => (
-          <g key={value}>
-            <line class="grid" x1={chart.left} x2={chart.width - chart.right} y1={y} y2={y} />
-            <text x={chart.left - 8} y={y + 4} text-anchor="end">
-              {usd(value)}
-            </text>
-          </g>
-        ))}
-        {bars.map(({ key, x, y, width, height }, index) => (
-          <g key={key}>
-            <rect class="bar" x={x} y={y} width={width} height={height} rx={Math.min(2, width / 4)}>
-              <title>{`${key}: ${usd(byDay.get(key)?.microUsd ?? 0)}`}</title>
-            </rect>
-            {index % labelEvery === 0 ? (
-              <text x={x + width / 2} y={chart.height - 8} text-anchor="middle">
-                {key.slice(5)}
+      <Scrolls label="Costs by day, drawn">
+        <svg class="chart" viewBox={`0 0 ${chart.width} ${chart.height}`} role="img" aria-label="Costs by UTC day">
+          {ticks.map(({ value, y }) => (
+            <g key={value}>
+              <line class="grid" x1={chart.left} x2={chart.width - chart.right} y1={y} y2={y} />
+              <text x={chart.left - 8} y={y + 4} text-anchor="end">
+                {usd(value)}
               </text>
-            ) : null}
-          </g>
-        ))}
-      </svg>
+            </g>
+          ))}
+          {bars.map(({ key, x, y, width, height }, index) => (
+            <g key={key}>
+              <rect class="bar" x={x} y={y} width={width} height={height} rx={Math.min(2, width / 4)}>
+                <title>{`${key}: ${usd(byDay.get(key)?.microUsd ?? 0)}`}</title>
+              </rect>
+              {index % labelEvery === 0 ? (
+                <text x={x + width / 2} y={chart.height - 8} text-anchor="middle">
+                  {key.slice(5)}
+                </text>
+              ) : null}
+            </g>
+          ))}
+        </svg>
+      </Scrolls>
       <details>
         <summary>As a table</summary>
         <Scrolls label="Costs by day, as a table">
