@@ -1,9 +1,10 @@
 /** Accounts. They are made by the operator: on the command line, or by the bootstrap key. */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { newId } from "../identifier/newId.ts"
+import { Int8 } from "../store/Columns.ts"
 import { nudgeWallet } from "../wallet/nudge.ts"
-import { type LimitsRow, type OwnLimits, ownLimitsOf } from "./AccountLimits.ts"
+import { LimitsRow, type OwnLimits, ownLimitsOf } from "./AccountLimits.ts"
 import { awaitLeases } from "./KeyLease.ts"
 
 /** unlimited: what it uses is recorded, and nothing is refused for want of credit. prepaid: it can use what it has credit for. */
@@ -28,26 +29,27 @@ export class AccountExists extends Schema.TaggedError<AccountExists>()("AccountE
   }
 }
 
-interface Row extends LimitsRow {
-  readonly id: string
-  readonly name: string
-  readonly email: string | null
-  readonly billing: Billing
-  readonly suspended_at: bigint | null
-  readonly created_at: bigint
-}
+const Row = Schema.Struct({
+  ...LimitsRow.fields,
+  id: Schema.String,
+  name: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  billing: Schema.Literals(billings),
+  suspended_at: Schema.NullOr(Int8),
+  created_at: Int8
+})
 
-const accountOf = (row: Row): Account => ({
+const accountOf = (row: typeof Row.Type): Account => ({
   id: row.id,
   name: row.name,
   email: row.email,
   billing: row.billing,
   limits: ownLimitsOf(row),
-  suspendedAt: row.suspended_at === null ? null : Number(row.suspended_at),
-  createdAt: Number(row.created_at)
+  suspendedAt: row.suspended_at,
+  createdAt: row.created_at
 })
 
-const firstOf = (rows: ReadonlyArray<Row>): Account | null => (rows[0] === undefined ? null : accountOf(rows[0]))
+const firstOf = (row: Option.Option<typeof Row.Type>): Account | null => Option.getOrNull(Option.map(row, accountOf))
 
 export class Accounts extends Context.Service<
   Accounts,
@@ -81,14 +83,79 @@ export class Accounts extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const insert = Effect.fnUntraced(function* (name: string, email: string | null, billing: Billing) {
-        const now = BigInt(yield* Clock.currentTimeMillis)
-        const rows = yield* sql<Row>`
+      const insertRow = SqlSchema.findOneOption({
+        Request: Schema.Struct({
+          id: Schema.String,
+          name: Schema.String,
+          email: Schema.NullOr(Schema.String),
+          billing: Schema.Literals(billings),
+          now: Int8
+        }),
+        Result: Row,
+        execute: ({ id, name, email, billing, now }) => sql`
           insert into accounts (id, name, email, created_at, billing, exhausted_at)
-          values (${newId("acc_")}, ${name}, ${email}, ${now}, ${billing}, ${billing === "prepaid" ? now : null})
+          values (${id}, ${name}, ${email}, ${now}, ${billing}, ${billing === "prepaid" ? now : null})
           on conflict (name) do nothing
           returning *`
-        return firstOf(rows)
+      })
+
+      const insert = Effect.fnUntraced(function* (name: string, email: string | null, billing: Billing) {
+        const now = yield* Clock.currentTimeMillis
+        return firstOf(yield* insertRow({ id: newId("acc_"), name, email, billing, now }))
+      })
+
+      const findNamed = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: Row,
+        execute: (name) => sql`select * from accounts where name = ${name}`
+      })
+
+      const findById = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Row,
+        execute: (accountId) => sql`select * from accounts where id = ${accountId}`
+      })
+
+      const findByEither = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Row,
+        execute: (nameOrId) => sql`
+          select * from accounts where name = ${nameOrId} or id = ${nameOrId} order by name = ${nameOrId} desc limit 1`
+      })
+
+      const findAll = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: Row,
+        execute: () => sql`select * from accounts order by id`
+      })
+
+      const updateSuspended = SqlSchema.findOneOption({
+        Request: Schema.Struct({ accountId: Schema.String, suspendedAt: Schema.NullOr(Int8) }),
+        Result: Row,
+        execute: ({ accountId, suspendedAt }) => sql`
+          update accounts set suspended_at = case when ${suspendedAt}::int8 is null then null
+                                                  else coalesce(suspended_at, ${suspendedAt}::int8) end
+          where id = ${accountId} returning *`
+      })
+
+      const lock = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Row,
+        execute: (accountId) => sql`select * from accounts where id = ${accountId} for no key update`
+      })
+
+      const updateLimits = SqlSchema.findOne({
+        Request: Schema.Struct({
+          accountId: Schema.String,
+          workspaces: Schema.NullOr(Schema.Int),
+          sandboxes: Schema.NullOr(Schema.Int),
+          workspaceStorageBytes: Schema.NullOr(Int8)
+        }),
+        Result: Row,
+        execute: ({ accountId, workspaces, sandboxes, workspaceStorageBytes }) => sql`
+          update accounts set workspaces_limit = ${workspaces}, sandboxes_limit = ${sandboxes},
+            workspace_storage_bytes_limit = ${workspaceStorageBytes}
+          where id = ${accountId} returning *`
       })
 
       const create = Effect.fn("Accounts.create")(function* (options: {
@@ -103,43 +170,36 @@ export class Accounts extends Context.Service<
       const named = Effect.fn("Accounts.named")(function* (name: string) {
         const made = yield* insert(name, null, "unlimited")
         if (made !== null) return { ...made, isNew: true }
-        const rows = yield* sql<Row>`select * from accounts where name = ${name}`
-        return { ...accountOf(rows[0]!), isNew: false }
+        return { ...accountOf(yield* findNamed(name)), isNew: false }
       }, Effect.orDie)
 
       const get = Effect.fn("Accounts.get")(function* (accountId: string) {
-        const rows = yield* sql<Row>`select * from accounts where id = ${accountId}`
-        return firstOf(rows)
+        return firstOf(yield* findById(accountId))
       }, Effect.orDie)
 
       const find = Effect.fn("Accounts.find")(function* (nameOrId: string) {
-        const rows = yield* sql<Row>`
-          select * from accounts where name = ${nameOrId} or id = ${nameOrId} order by name = ${nameOrId} desc limit 1`
-        return firstOf(rows)
+        return firstOf(yield* findByEither(nameOrId))
       }, Effect.orDie)
 
-      const list = sql<Row>`select * from accounts order by id`.pipe(
+      const list = Effect.suspend(() => findAll()).pipe(
         Effect.map((rows) => rows.map(accountOf)),
         Effect.orDie
       )
 
       /** @param suspendedAt An instant that does not replace an earlier one, or null. */
-      const setSuspended = (accountId: string, suspendedAt: bigint | null) =>
+      const setSuspended = (accountId: string, suspendedAt: number | null) =>
         sql
           .withTransaction(
             Effect.gen(function* () {
-              const rows = yield* sql<Row>`
-                update accounts set suspended_at = case when ${suspendedAt}::int8 is null then null
-                                                        else coalesce(suspended_at, ${suspendedAt}::int8) end
-                where id = ${accountId} returning *`
-              if (rows[0] !== undefined) yield* nudgeWallet(sql, accountId)
-              return firstOf(rows)
+              const account = firstOf(yield* updateSuspended({ accountId, suspendedAt }))
+              if (account !== null) yield* nudgeWallet(sql, accountId)
+              return account
             })
           )
           .pipe(Effect.tap((account) => (account === null ? Effect.void : awaitLeases)))
 
       const suspend = Effect.fn("Accounts.suspend")(function* (accountId: string) {
-        return yield* setSuspended(accountId, BigInt(yield* Clock.currentTimeMillis))
+        return yield* setSuspended(accountId, yield* Clock.currentTimeMillis)
       }, Effect.orDie)
 
       const resume = Effect.fn("Accounts.resume")(function* (accountId: string) {
@@ -149,14 +209,9 @@ export class Accounts extends Context.Service<
       const setLimits = Effect.fn("Accounts.setLimits")(function* (accountId: string, limits: Partial<OwnLimits>) {
         return yield* sql.withTransaction(
           Effect.gen(function* () {
-            const [before] = yield* sql<Row>`select * from accounts where id = ${accountId} for no key update`
-            if (before === undefined) return null
-            const { workspaces, sandboxes, workspaceStorageBytes } = { ...ownLimitsOf(before), ...limits }
-            const rows = yield* sql<Row>`
-              update accounts set workspaces_limit = ${workspaces}, sandboxes_limit = ${sandboxes},
-                workspace_storage_bytes_limit = ${workspaceStorageBytes === null ? null : BigInt(workspaceStorageBytes)}
-              where id = ${accountId} returning *`
-            return accountOf(rows[0]!)
+            const before = firstOf(yield* lock(accountId))
+            if (before === null) return null
+            return accountOf(yield* updateLimits({ accountId, ...before.limits, ...limits }))
           })
         )
       }, Effect.orDie)
