@@ -1,19 +1,19 @@
 /** Whether each segment that costs has its one entry, and nothing stands in the books that belongs to nothing. Told by Postgres, differences only. */
-import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
+import { Effect, Schema } from "effect"
+import { type SqlClient, SqlSchema } from "effect/sql"
 import type { Differences } from "./Differences.ts"
 
 const readMax = 100
 
-interface DifferenceRow {
-  readonly what: string
-  readonly account_id: string | null
-  readonly id: string | null
-  readonly expected: string | null
-  readonly found: string | null
+const DifferenceRow = Schema.Struct({
+  what: Schema.String,
+  account_id: Schema.NullOr(Schema.String),
+  id: Schema.NullOr(Schema.String),
+  expected: Schema.NullOr(Schema.String),
+  found: Schema.NullOr(Schema.String),
   /** How many of these there are in all. */
-  readonly count: number
-}
+  count: Schema.Int
+})
 
 /** $1: an account, or null. */
 const statements = [
@@ -63,7 +63,12 @@ export const checkPostings = Effect.fnUntraced(function* (
   differences: Differences
 ) {
   for (const statement of statements) {
-    const rows = yield* sql.unsafe<DifferenceRow>(`${statement} limit ${readMax}`, [accountId])
+    const find = SqlSchema.findAll({
+      Request: Schema.NullOr(Schema.String),
+      Result: DifferenceRow,
+      execute: (account) => sql.unsafe(`${statement} limit ${readMax}`, [account])
+    })
+    const rows = yield* find(accountId)
     for (const { what, account_id, id, expected, found } of rows) differences.add(what, account_id, id, expected, found)
     differences.countMore((rows[0]?.count ?? 0) - rows.length)
   }

@@ -2,7 +2,11 @@
 import { Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-/** @param name Unique among those that are open. */
+/**
+ * Its rows are not held to schemas: they are all that there are, of logs by the million.
+ *
+ * @param name Unique among those that are open.
+ */
 export const eachBatch = <Row extends object, E>(
   sql: SqlClient.SqlClient,
   name: string,
