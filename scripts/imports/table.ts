@@ -90,7 +90,7 @@ export const importTable: ReadonlyArray<Place> = [
   {
     path: "src/console/pages/",
     places: ["schemas/", "machines/", "src/statechart/"],
-    packages: ["preact", "@preact/signals"],
+    packages: ["preact", "@preact/signals", "xstate"],
     builtins: false
   },
   /** The pages as files that a browser can ask for. */

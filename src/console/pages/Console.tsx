@@ -5,18 +5,22 @@ import { Entrance } from "./Entrance.tsx"
 import { Keys } from "./Keys.tsx"
 import { path } from "./router.ts"
 import { Sandboxes } from "./Sandboxes.tsx"
-import { SandboxPage } from "./SandboxPage.tsx"
 import { Shell } from "./Shell.tsx"
 import { known, recognise } from "./session.ts"
 import { Usage } from "./Usage.tsx"
 import { Fault } from "./ui/Fault.tsx"
+import { lazy } from "./ui/Lazy.tsx"
 import { Link } from "./ui/Link.tsx"
 
-const sandboxPath = /^\/sandboxes\/(sbx_[0-9a-z]+)$/
+// These bring the machines and XState along.
+const Machines = lazy("machines", async () => (await import("./Machines.tsx")).Machines)
+const Sandbox = lazy("sandbox", async () => (await import("./Sandbox.tsx")).Sandbox)
 
 const Page = () => {
-  const sandboxId = sandboxPath.exec(path.value)?.[1]
-  if (sandboxId !== undefined) return <SandboxPage key={sandboxId} id={sandboxId} />
+  const sandbox = /^\/sandboxes\/([^/]+)$/.exec(path.value)
+  if (sandbox !== null) return <Sandbox id={sandbox[1]!} />
+  const machine = /^\/machines(?:\/([^/]+))?$/.exec(path.value)
+  if (machine !== null) return <Machines kind={machine[1] ?? null} />
   switch (path.value) {
     case "/":
       return <Sandboxes />

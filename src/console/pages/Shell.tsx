@@ -11,11 +11,18 @@ import { Mark } from "./ui/Mark.tsx"
 
 const pages: ReadonlyArray<readonly [path: string, name: string]> = [
   ["/", "Sandboxes"],
+  ["/machines", "Machines"],
   ["/keys", "Keys"],
   ["/usage", "Usage"],
   ["/audit", "Audit"],
   ["/account", "Account"]
 ]
+
+/** Of what is below a page, too. */
+const titleOf = (here: string): string =>
+  here.startsWith("/sandboxes/")
+    ? "Sandbox"
+    : (pages.find(([to]) => to === here || (to !== "/" && here.startsWith(`${to}/`)))?.[1] ?? "No such page")
 
 /** A page that is gone to without a load must tell who does not see it. */
 const useArrival = () => {
@@ -23,8 +30,7 @@ const useArrival = () => {
   const isFirst = useRef(true)
   const here = path.value
   useEffect(() => {
-    const name = here.startsWith("/sandboxes/") ? "Sandbox" : pages.find(([to]) => to === here)?.[1]
-    document.title = `${name ?? "No such page"} · Atoll`
+    document.title = `${titleOf(here)} · Atoll`
     if (!isFirst.current) main.current?.focus()
     isFirst.current = false
   }, [here])
@@ -48,7 +54,7 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
           <ul>
             {pages.map(([to, name]) => (
               <li key={to}>
-                <Link to={to} isAround={to === "/" && path.value.startsWith("/sandboxes/")}>
+                <Link to={to} isAround={path.value.startsWith(to === "/" ? "/sandboxes/" : `${to}/`)}>
                   {name}
                 </Link>
               </li>

@@ -1,0 +1,40 @@
+/** Every machine that the service runs: its drawing, what it does with each event in each state, and a copy to try. */
+import { kinds } from "./machine/kinds.ts"
+import { Simulator } from "./machine/Simulator.tsx"
+import { TransitionTable } from "./machine/TransitionTable.tsx"
+import { hrefOf, navigate } from "./router.ts"
+
+/** @param kind From the path; null: the first one. */
+export const Machines = ({ kind }: { kind: string | null }) => {
+  const shown = kinds.find((one) => one.kind === kind) ?? kinds[0]!
+  return (
+    <>
+      <h1>Machines</h1>
+      <p class="lead">
+        Each thing that Atoll keeps is one of these state machines. What is drawn and tried here is what the service
+        runs.
+      </p>
+      <nav aria-label="Machines" class="tabs">
+        {kinds.map((one) => (
+          <a
+            key={one.kind}
+            href={hrefOf(`/machines/${one.kind}`)}
+            {...(one === shown ? { "aria-current": "page" as const } : {})}
+            onClick={(event) => {
+              if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+              event.preventDefault()
+              navigate(`/machines/${one.kind}`)
+            }}
+          >
+            {one.title}
+          </a>
+        ))}
+      </nav>
+      <Simulator key={shown.kind} kind={shown} />
+      <section class="pane" aria-labelledby="table">
+        <h2 id="table">What it does with each event in each state</h2>
+        <TransitionTable chart={shown.chart} />
+      </section>
+    </>
+  )
+}

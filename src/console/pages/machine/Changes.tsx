@@ -1,0 +1,71 @@
+import { sameJson } from "./sameJson.ts"
+
+type Context = Readonly<Record<string, unknown>>
+
+const text = (value: unknown): string => (value === undefined ? "–" : JSON.stringify(value))
+
+/** Epoch milliseconds are told as instants, too: those of this age have 13 digits. */
+const Value = ({ name, value }: { name: string; value: unknown }) => (
+  <>
+    <code class="break">{text(value)}</code>
+    {typeof value === "number" && name.endsWith("At") && value > 1e12 && value < 8.64e15 ? (
+      <span class="block soft break">{new Date(value).toISOString()}</span>
+    ) : null}
+  </>
+)
+
+/** A context before and after a step. Null: there was none before. */
+export const Changes = ({ before, after }: { before: Context | null; after: Context }) => {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after)])]
+  const isChanged = (name: string) => before === null || !sameJson(before[name], after[name])
+  const changed = names.filter(isChanged)
+  const kept = names.filter((name) => !isChanged(name))
+  return (
+    <div class="changes">
+      {changed.length === 0 ? (
+        <p class="soft">Nothing in the context changes.</p>
+      ) : (
+        <table>
+          <caption>{before === null ? "The context that it begins with" : "What changes in the context"}</caption>
+          <thead>
+            <tr>
+              <th scope="col">Field</th>
+              {before === null ? null : <th scope="col">Before</th>}
+              <th scope="col">{before === null ? "Value" : "After"}</th>
+            </tr>
+          </thead>
+          <tbody>
+            {changed.map((name) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                {before === null ? null : (
+                  <td class="before">
+                    <Value name={name} value={before[name]} />
+                  </td>
+                )}
+                <td class={before === null ? undefined : "after"}>
+                  <Value name={name} value={after[name]} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+      {kept.length === 0 ? null : (
+        <details>
+          <summary>{kept.length === 1 ? "1 field stays" : `${kept.length} fields stay`} as before</summary>
+          <dl class="facts">
+            {kept.map((name) => (
+              <div key={name} class="fact">
+                <dt>{name}</dt>
+                <dd>
+                  <Value name={name} value={after[name]} />
+                </dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,19 @@
+import type { Asked } from "./life.ts"
+
+/** Deadlines are commands of the machine, which the service keeps with its state. */
+export const Commands = ({ commands }: { commands: ReadonlyArray<Asked> }) =>
+  commands.length === 0 ? (
+    <p class="soft">It asks the service for nothing.</p>
+  ) : (
+    <div>
+      <p class="asks">It asks the service for</p>
+      <ul class="commands" aria-label="Commands">
+        {commands.map(({ type, params }, index) => (
+          <li key={index}>
+            <code class="command">{type}</code>{" "}
+            {params === null ? null : <code class="soft break">{JSON.stringify(params)}</code>}
+          </li>
+        ))}
+      </ul>
+    </div>
+  )

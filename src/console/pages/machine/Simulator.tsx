@@ -1,0 +1,181 @@
+/** A copy of a machine in the browser, to which events are sent; the service hears nothing of it. */
+import { useMemo, useState } from "preact/hooks"
+import type { AnyMachineSnapshot } from "xstate"
+import { litOf } from "../../../statechart/lit.ts"
+import { Statechart } from "../statechart/Statechart.tsx"
+import { Select } from "../ui/Field.tsx"
+import { Changes } from "./Changes.tsx"
+import { Commands } from "./Commands.tsx"
+import type { Kind } from "./kinds.ts"
+import { type AnyEvent, type Asked, begin, decide, nextEvents, type Verdict } from "./life.ts"
+
+interface Step {
+  readonly event: AnyEvent | null
+  readonly from: string | null
+  readonly before: AnyMachineSnapshot | null
+  readonly snapshot: AnyMachineSnapshot
+  readonly commands: ReadonlyArray<Asked>
+}
+
+interface Attempt {
+  readonly event: AnyEvent
+  readonly state: string
+  readonly verdict: Verdict
+}
+
+const first = ({ machine, input }: Kind): Step => ({
+  event: null,
+  from: null,
+  before: null,
+  ...begin(machine, input(Date.now()))
+})
+
+const sentences: Readonly<Record<Verdict["type"], string>> = {
+  accepted: "was taken",
+  unchanged: "changes nothing: the state answers with itself",
+  refused: "was refused"
+}
+
+export const Simulator = ({ kind }: { kind: Kind }) => {
+  const { machine, chart, parameters } = kind
+  const [steps, setSteps] = useState<ReadonlyArray<Step>>(() => [first(kind)])
+  const [attempt, setAttempt] = useState<Attempt | null>(null)
+  const { snapshot, event: lastEvent, from, before, commands } = steps.at(-1)!
+  const state = snapshot.value as string
+
+  /** As it would be sent now. */
+  const sample = (type: string): AnyEvent => ({
+    type,
+    at: Date.now(),
+    ...parameters[type]!(snapshot.context as never)
+  })
+  const possible = useMemo(() => nextEvents(snapshot, sample), [snapshot])
+  const [type, setType] = useState(() => possible[0] ?? chart.events[0]!.name)
+  const jsonOf = (name: string): string => JSON.stringify(parameters[name]!(snapshot.context as never), null, 2)
+  const [edited, setEdited] = useState<string | null>(null)
+  const [wrong, setWrong] = useState<string | null>(null)
+  const json = edited ?? jsonOf(type)
+
+  const choose = (name: string) => {
+    setType(name)
+    setEdited(null)
+    setWrong(null)
+  }
+
+  const send = () => {
+    let event: AnyEvent
+    try {
+      event = { at: Date.now(), ...(JSON.parse(json) as object), type }
+    } catch (fault) {
+      setWrong(`The parameters are not JSON: ${(fault as Error).message}`)
+      return
+    }
+    setWrong(null)
+    try {
+      const verdict = decide(machine, snapshot, event)
+      setAttempt({ event, state, verdict })
+      setEdited(null)
+      if (verdict.type !== "accepted") return
+      setSteps([
+        ...steps,
+        { event, from: state, before: snapshot, snapshot: verdict.snapshot, commands: verdict.commands }
+      ])
+    } catch (fault) {
+      setWrong(`The machine cannot take this: ${(fault as Error).message}`)
+    }
+  }
+
+  const last = steps.length - 1
+  const lit = litOf(chart, {
+    state,
+    last: { from, event: lastEvent?.type ?? "CREATED", to: state },
+    nextEvents: possible
+  })
+  return (
+    <section class="pane" aria-labelledby="simulator">
+      <header class="pane-head">
+        <h2 id="simulator">{kind.title}</h2>
+        <button
+          type="button"
+          class="button small"
+          disabled={last === 0}
+          onClick={() => {
+            setSteps(steps.slice(0, -1))
+            setAttempt(null)
+            setEdited(null)
+          }}
+        >
+          One step back
+        </button>
+        <button
+          type="button"
+          class="button small"
+          onClick={() => {
+            setSteps([first(kind)])
+            setAttempt(null)
+            setEdited(null)
+          }}
+        >
+          Begin anew
+        </button>
+      </header>
+      <div class="beside">
+        <Statechart chart={chart} lit={lit} turn={last} />
+        <div class="controls">
+          <p class="hint">This copy lives in your browser. What you send to it changes nothing in the service.</p>
+          <Select
+            label="Event"
+            name="event"
+            value={type}
+            onChoice={choose}
+            options={chart.events.map(({ name }) => [name, possible.includes(name) ? `${name} ·` : name] as const)}
+            hint="A dot marks what this state would take."
+          />
+          <div class="field">
+            <label for="parameters">Parameters</label>
+            <textarea
+              id="parameters"
+              rows={Math.min(12, json.split("\n").length + 1)}
+              spellcheck={false}
+              value={json}
+              onInput={({ currentTarget }) => setEdited(currentTarget.value)}
+              aria-describedby="parameters-hint"
+            />
+            <p class="hint" id="parameters-hint">
+              JSON; <code>at</code> is now unless you give one.
+            </p>
+          </div>
+          {wrong === null ? null : (
+            <p class="fault" role="alert">
+              {wrong}
+            </p>
+          )}
+          <div class="buttons">
+            <button type="button" class="button primary" onClick={send}>
+              Send
+            </button>
+          </div>
+          <div role="status" class="verdict">
+            {attempt === null ? null : (
+              <p class={attempt.verdict.type === "refused" ? "notice" : "said"}>
+                <code class="event">{attempt.event.type}</code> in <strong>{attempt.state}</strong>{" "}
+                {sentences[attempt.verdict.type]}
+                {attempt.verdict.type === "refused" ? (
+                  <>
+                    : <code>{attempt.verdict.code}</code>
+                  </>
+                ) : null}
+                .
+              </p>
+            )}
+          </div>
+          <h3>
+            {from === null ? "It begins" : `${from} → ${state}`} <code class="event">{lastEvent?.type ?? ""}</code>
+          </h3>
+          <Commands commands={commands} />
+          <Changes before={before?.context ?? null} after={snapshot.context} />
+        </div>
+      </div>
+    </section>
+  )
+}

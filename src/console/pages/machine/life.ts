@@ -1,0 +1,53 @@
+/** A machine's life in the browser: the real machine, by XState's pure functions, with nothing done about what it asks for. */
+import {
+  type AnyMachineSnapshot,
+  type AnyStateMachine,
+  getNextTransitions,
+  initialTransition,
+  transition
+} from "xstate"
+import type { StateMeta } from "../../../../machines/meta.ts"
+
+export interface AnyEvent {
+  readonly type: string
+  readonly [field: string]: unknown
+}
+
+/** What a step asks the service to do. */
+export interface Asked {
+  readonly type: string
+  readonly params: unknown
+}
+
+export type Verdict =
+  | { readonly type: "accepted"; readonly snapshot: AnyMachineSnapshot; readonly commands: ReadonlyArray<Asked> }
+  /** Answered with the state as it is. */
+  | { readonly type: "unchanged" }
+  | { readonly type: "refused"; readonly code: string }
+
+const plain = (actions: ReadonlyArray<{ readonly type: string; readonly params?: unknown }>): ReadonlyArray<Asked> =>
+  actions.map(({ type, params }) => ({ type, params: params ?? null }))
+
+export const begin = (machine: AnyStateMachine, input: unknown) => {
+  const [snapshot, actions] = initialTransition(machine, input as never)
+  if (snapshot.status === "error") throw snapshot.error
+  return { snapshot: snapshot as AnyMachineSnapshot, commands: plain(actions) }
+}
+
+export const decide = (machine: AnyStateMachine, snapshot: AnyMachineSnapshot, event: AnyEvent): Verdict => {
+  if (!snapshot.can(event as never)) {
+    const meta = machine.states[snapshot.value as string]?.meta as StateMeta | undefined
+    return meta?.unchanged.includes(event.type) === true
+      ? { type: "unchanged" }
+      : { type: "refused", code: meta?.refuses[event.type] ?? "UNEXPECTED_EVENT" }
+  }
+  const [next, actions] = transition(machine, snapshot, event as never)
+  if (next.status === "error") throw next.error
+  return { type: "accepted", snapshot: next, commands: plain(actions) }
+}
+
+/** Those that the guards let through. `eventOf` gives the event that would come. */
+export const nextEvents = (snapshot: AnyMachineSnapshot, eventOf: (type: string) => AnyEvent): ReadonlyArray<string> =>
+  [...new Set(getNextTransitions(snapshot).map(({ eventType }) => eventType))].filter((type) =>
+    snapshot.can(eventOf(type) as never)
+  )

@@ -1,0 +1,161 @@
+/** What a simulator begins with, and what it sends when nobody changes it. The types hold that no event and no field is missing. */
+import type {
+  ConnectionGrantContext,
+  ConnectionGrantEvent,
+  ConnectionGrantInput
+} from "../../../../machines/connectionGrant.ts"
+import type { OperationContext, OperationEvent, OperationInput } from "../../../../machines/operation.ts"
+import type { PreviewContext, PreviewEvent, PreviewInput } from "../../../../machines/preview.ts"
+import type { Reason, SandboxContext, SandboxEvent, SandboxInput } from "../../../../machines/sandbox.ts"
+import type {
+  ServiceAccessContext,
+  ServiceAccessEvent,
+  ServiceAccessInput
+} from "../../../../machines/serviceAccess.ts"
+import type { WalletContext, WalletEvent, WalletInput } from "../../../../machines/wallet.ts"
+
+interface Samples<Input, Context, Event extends { readonly type: string }> {
+  readonly input: (at: number) => Input
+  readonly parameters: {
+    readonly [Type in Event["type"]]: (context: Context) => Omit<Extract<Event, { readonly type: Type }>, "type" | "at">
+  }
+}
+
+const nothing = () => ({})
+const reason: Reason = { code: "EXAMPLE", message: "An example." }
+const because = () => ({ reason })
+const ofGeneration = ({ generation }: { readonly generation: number }) => ({ generation })
+const failedGeneration = ({ generation }: { readonly generation: number }) => ({ generation, reason })
+
+const hourMs = 3_600_000
+const owner = { accountId: "acc_example", sandboxId: "sbx_example" }
+
+const sandbox: Samples<SandboxInput, SandboxContext, SandboxEvent> = {
+  input: (at) => ({
+    ...owner,
+    workspaceId: "wsp_example",
+    volumeId: "vol_example",
+    name: "example",
+    runtime: "vm",
+    profile: { vcpus: 1, memoryBytes: 1_073_741_824, diskBytes: 4_294_967_296 },
+    networkEnabled: true,
+    metadata: {},
+    bootTimeoutMs: 60_000,
+    at
+  }),
+  parameters: {
+    START: nothing,
+    STOP: nothing,
+    DELETE: nothing,
+    SLEEP: nothing,
+    RUNTIME_UP: ofGeneration,
+    RUNTIME_REFUSED: failedGeneration,
+    RUNTIME_FAILED: failedGeneration,
+    RUNTIME_DOWN: failedGeneration,
+    RUNTIME_FOUND: nothing,
+    RUNTIME_STALLED: failedGeneration,
+    RUNTIME_RESUMED: ofGeneration,
+    RUNTIME_STOPPED: ofGeneration,
+    SUSPEND_FAILED: failedGeneration,
+    IN_USE: ({ updatedAt }) => ({ until: updatedAt + hourMs }),
+    IDLE_DUE: nothing,
+    VOLUME_GONE: nothing,
+    BOOT_TIMEOUT: ofGeneration
+  }
+}
+
+const operation: Samples<OperationInput, OperationContext, OperationEvent> = {
+  input: (at) => ({ ...owner, operationId: "op_example", generation: 1, timeoutMs: 60_000, at }),
+  parameters: {
+    STARTED: nothing,
+    REFUSED: because,
+    EXITED: () => ({ exitCode: 0, signal: null, reason: null, processTree: "gone" }),
+    CANCEL: nothing,
+    LOST: because,
+    TIME_OUT: nothing,
+    TREE_SETTLED: () => ({ processTree: "gone" })
+  }
+}
+
+const preview: Samples<PreviewInput, PreviewContext, PreviewEvent> = {
+  input: (at) => ({
+    ...owner,
+    previewSha256: "0".repeat(64),
+    generation: 1,
+    port: 3000,
+    lifetimeMs: hourMs,
+    at
+  }),
+  parameters: {
+    TUNNEL_OPEN: nothing,
+    TUNNEL_REFUSED: because,
+    CLOSE: nothing,
+    EXPIRE: nothing,
+    SANDBOX_ENDED: because,
+    TUNNEL_CLOSED: nothing
+  }
+}
+
+const serviceAccess: Samples<ServiceAccessInput, ServiceAccessContext, ServiceAccessEvent> = {
+  input: (at) => ({
+    ...owner,
+    generationId: "00000000-0000-4000-8000-000000000000",
+    generation: 1,
+    ports: [5432],
+    requestedAt: at,
+    lifetimeMs: hourMs,
+    at
+  }),
+  parameters: {
+    SANDBOX_CONFIRMED: nothing,
+    SANDBOX_REFUSED: because,
+    ATTACH: () => ({ client: "a-client" }),
+    REVOKE: nothing,
+    EXPIRE: nothing,
+    SANDBOX_ENDED: because,
+    CONNECTIONS_CUT: () => ({ cleanup: "confirmed" })
+  }
+}
+
+const connectionGrant: Samples<ConnectionGrantInput, ConnectionGrantContext, ConnectionGrantEvent> = {
+  input: (at) => ({
+    ...owner,
+    endpointId: "end_example",
+    generation: 1,
+    publicKeys: ["ssh-ed25519 AAAA"],
+    grantMs: 60_000,
+    at
+  }),
+  parameters: {
+    SANDBOX_CONFIRMED: nothing,
+    SANDBOX_REFUSED: because,
+    CONNECT: nothing,
+    CONNECTIONS_OVER: nothing,
+    EXPIRE: nothing,
+    REVOKE: nothing,
+    SANDBOX_ENDED: because
+  }
+}
+
+const wallet: Samples<WalletInput, WalletContext, WalletEvent> = {
+  input: (at) => ({ accountId: "acc_example", at }),
+  parameters: {
+    CHANGED: nothing,
+    RECKONED: ({ createdAt }) => ({
+      status: "funded",
+      balanceMicroUsd: 5_000_000,
+      burnMicroUsdPerHour: 100_000,
+      grantedMicroUsd: 5_000_000,
+      exhaustedAt: createdAt + 50 * hourMs,
+      lowAt: createdAt + 40 * hourMs,
+      nextAt: createdAt + hourMs,
+      suspendedAt: null,
+      reckonedAt: createdAt,
+      graceMs: 60_000
+    }),
+    DUE: nothing,
+    STOP_DUE: nothing
+  }
+}
+
+export const samples = { sandbox, operation, preview, serviceAccess, connectionGrant, wallet }

@@ -1,0 +1,168 @@
+/** One moment of a life, and the way to all others. */
+import type { TransitionList } from "../../../../schemas/Transition.ts"
+import { litOf } from "../../../statechart/lit.ts"
+import { Changes } from "../machine/Changes.tsx"
+import { Commands } from "../machine/Commands.tsx"
+import { sandboxKind } from "../machine/kinds.ts"
+import { nextEvents } from "../machine/life.ts"
+import { sameJson } from "../machine/sameJson.ts"
+import { Statechart } from "../statechart/Statechart.tsx"
+import { Instant } from "../ui/Instant.tsx"
+import { WindowedRows } from "../ui/WindowedRows.tsx"
+import type { Revision } from "./useLife.ts"
+
+interface Shown {
+  readonly revisions: ReadonlyArray<Revision>
+  readonly stored: TransitionList["stored"] | null
+  /** Null: the newest. */
+  readonly chosen: number | null
+  readonly choose: (revision: number | null) => void
+}
+
+/** The fold here against what the service keeps, at the revision that it was asked at. */
+const Proof = ({ revisions, stored }: Pick<Shown, "revisions" | "stored">) => {
+  const folded = stored === null ? undefined : revisions[stored.revision - 1]?.snapshot
+  if (stored === null || folded === undefined) return <p class="hint">Comparing with what the service stores …</p>
+  return folded.value === stored.status && sameJson(folded.context, stored.context) ? (
+    <p class="proof good">
+      This browser folded {stored.revision === 1 ? "1 transition" : `${stored.revision} transitions`} through the
+      machine: the result equals what the service stores at revision {stored.revision}.
+    </p>
+  ) : (
+    <p class="fault" role="alert">
+      This browser's fold of the log differs from what the service stores at revision {stored.revision}.
+    </p>
+  )
+}
+
+/** An event of the present generation, from a client that is not known yet, as the service asks. */
+const nextOf = ({ snapshot }: Revision): ReadonlyArray<string> => {
+  const { generation } = snapshot.context as { readonly generation: number }
+  return nextEvents(snapshot, (type) => ({ type, generation, client: "" }))
+}
+
+const fieldsOf = ({ type: _type, at: _at, ...fields }: Readonly<Record<string, unknown>>): string | null =>
+  Object.keys(fields).length === 0 ? null : JSON.stringify(fields)
+
+export const Moment = ({ revisions, stored, chosen, choose }: Shown) => {
+  const newest = revisions.length
+  const revision = Math.min(chosen ?? newest, newest)
+  const shown = revisions[revision - 1]!
+  const before = revisions[revision - 2] ?? null
+  const { transition, snapshot } = shown
+  const next = nextOf(shown)
+  const go = (to: number) => choose(to >= newest ? null : Math.max(1, to))
+  const lit = litOf(sandboxKind.chart, {
+    state: snapshot.value as string,
+    last: { from: transition.from, event: transition.event.type, to: transition.to },
+    nextEvents: next
+  })
+  const fields = fieldsOf(transition.event)
+  return (
+    <>
+      <div class="scrubber">
+        <button type="button" class="button small" onClick={() => go(1)} disabled={revision === 1}>
+          First
+        </button>
+        <button
+          type="button"
+          class="button small"
+          onClick={() => go(revision - 1)}
+          disabled={revision === 1}
+          aria-label="One revision back"
+        >
+          ‹
+        </button>
+        <input
+          type="range"
+          min={1}
+          max={newest}
+          step={1}
+          value={revision}
+          aria-label="Revision"
+          aria-valuetext={`Revision ${revision} of ${newest}: ${transition.event.type}, ${transition.to}`}
+          onInput={({ currentTarget }) => go(Number(currentTarget.value))}
+        />
+        <button
+          type="button"
+          class="button small"
+          onClick={() => go(revision + 1)}
+          disabled={revision === newest}
+          aria-label="One revision on"
+        >
+          ›
+        </button>
+        <button type="button" class="button small" onClick={() => choose(null)} disabled={chosen === null}>
+          Newest
+        </button>
+        <span class="as-of" data-revision={revision} data-newest={newest}>
+          Revision {revision} of {newest}
+          {chosen === null ? ", following" : ""}
+        </span>
+      </div>
+      <div class="beside">
+        <Statechart chart={sandboxKind.chart} lit={lit} turn={revision} />
+        <div class="controls">
+          <h3>
+            <code class="event">{transition.event.type}</code>{" "}
+            {transition.from === null ? `→ ${transition.to}` : `${transition.from} → ${transition.to}`}
+          </h3>
+          <dl class="facts">
+            <dt>At</dt>
+            <dd>
+              <Instant at={transition.at} />
+            </dd>
+            <dt>Cause</dt>
+            <dd>{transition.cause}</dd>
+            <dt>Request</dt>
+            <dd>
+              {transition.requestId === null ? <span class="soft">none</span> : <code>{transition.requestId}</code>}
+            </dd>
+            {fields === null ? null : (
+              <>
+                <dt>Event's fields</dt>
+                <dd>
+                  <code class="break">{fields}</code>
+                </dd>
+              </>
+            )}
+            <dt>May be next</dt>
+            <dd>
+              {next.length === 0 ? <span class="soft">nothing</span> : <code class="break">{next.join(", ")}</code>}
+            </dd>
+          </dl>
+          <Commands commands={transition.commands} />
+          <Changes before={before?.snapshot.context ?? null} after={snapshot.context} />
+          <Proof revisions={revisions} stored={stored} />
+        </div>
+      </div>
+      <WindowedRows
+        label="Transitions"
+        layout="of-transitions"
+        columns={["Revision", "Event", "From", "To", "At", "Cause", "Request"]}
+        rows={revisions}
+        keyOf={(row) => String(row.transition.revision)}
+        cells={(row) => [
+          <button
+            key="revision"
+            type="button"
+            class="button small"
+            onClick={() => go(row.transition.revision)}
+            aria-label={`Show revision ${row.transition.revision}`}
+            {...(row.transition.revision === revision ? { "aria-current": "step" as const } : {})}
+          >
+            {row.transition.revision}
+          </button>,
+          <code key="event" class="event">
+            {row.transition.event.type}
+          </code>,
+          row.transition.from ?? "–",
+          row.transition.to,
+          <Instant key="at" at={row.transition.at} />,
+          row.transition.cause,
+          row.transition.requestId === null ? "–" : <code key="request">{row.transition.requestId}</code>
+        ]}
+      />
+    </>
+  )
+}

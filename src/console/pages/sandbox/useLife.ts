@@ -1,0 +1,185 @@
+/**
+ * The whole log of one Sandbox, live, and each of its revisions as the machine has it: the browser folds the log itself.
+ *
+ * The stream is opened before the log is read, so nothing falls between them; what both tell counts once.
+ */
+import { useCallback, useEffect, useRef, useState } from "preact/hooks"
+import type { AnyMachineSnapshot } from "xstate"
+import type { Transition, TransitionList } from "../../../../schemas/Transition.ts"
+import { get, queryOf } from "../api.ts"
+import { type FeedState, follow } from "../feed.ts"
+import { sandboxKind } from "../machine/kinds.ts"
+import { begin, decide } from "../machine/life.ts"
+
+export interface Revision {
+  readonly transition: Transition
+  readonly snapshot: AnyMachineSnapshot
+}
+
+export interface Life {
+  /** Without gaps, from revision 1 on. */
+  readonly revisions: ReadonlyArray<Revision>
+  /** What the service stores, as of when it was last asked. */
+  readonly stored: TransitionList["stored"] | null
+  readonly feed: FeedState
+  /** Epoch milliseconds of the last answer. */
+  readonly at: number | null
+  readonly fault: unknown
+}
+
+const pageRows = 1000
+const sliceMs = 10
+
+const nothing: Life = { revisions: [], stored: null, feed: { state: "connecting" }, at: null, fault: null }
+
+const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
+
+class Follower {
+  readonly #path: string
+  readonly #show: (change: Partial<Life>) => void
+  readonly #abort = new AbortController()
+  readonly #ahead = new Map<number, Transition>()
+  #revisions: Array<Revision> = []
+  #stored: TransitionList["stored"] | null = null
+  #isFolding = false
+  #isAsking = false
+  #isStale = false
+  #isLoaded = false
+
+  constructor(id: string, show: (change: Partial<Life>) => void) {
+    this.#path = `/api/v2/sandboxes/${id}`
+    this.#show = show
+    void this.#follow()
+  }
+
+  close() {
+    this.#abort.abort()
+  }
+
+  #follow() {
+    const { signal } = this.#abort
+    return follow(
+      `${this.#path}/events`,
+      {
+        began: () => void this.#load(),
+        event: (data) => {
+          const told = data as Transition & { readonly kind: string }
+          if (told.kind !== "sandbox") return
+          void this.#take([told])
+          void this.#askStored()
+        },
+        changed: (feed) => {
+          if (signal.aborted) return
+          this.#show({ feed })
+          // A log can be read where nothing is streamed.
+          if (feed.state !== "live" && feed.state !== "connecting" && !this.#isLoaded) void this.#load()
+        }
+      },
+      signal
+    )
+  }
+
+  async #load() {
+    try {
+      let cursor: string | null = null
+      do {
+        const page: TransitionList = await get(
+          `${this.#path}/transitions${queryOf({ limit: pageRows, cursor })}`,
+          this.#abort.signal
+        )
+        await this.#take(page.transitions)
+        this.#tellStored(page.stored)
+        cursor = page.nextCursor
+      } while (cursor !== null)
+      this.#isLoaded = true
+    } catch (fault) {
+      if (!this.#abort.signal.aborted) this.#show({ fault })
+    }
+  }
+
+  #tellStored(stored: TransitionList["stored"]) {
+    if (this.#stored !== null && stored.revision < this.#stored.revision) return
+    this.#stored = stored
+    this.#show({ stored, at: Date.now(), fault: null })
+    void this.#fold()
+  }
+
+  /** Once at a time, and once more where something came meanwhile. */
+  async #askStored() {
+    this.#isStale = true
+    if (this.#isAsking) return
+    this.#isAsking = true
+    try {
+      while (this.#isStale) {
+        this.#isStale = false
+        const page: TransitionList = await get(`${this.#path}/transitions?limit=1`, this.#abort.signal)
+        this.#tellStored(page.stored)
+      }
+    } catch (fault) {
+      if (!this.#abort.signal.aborted) this.#show({ fault })
+    } finally {
+      this.#isAsking = false
+    }
+  }
+
+  #take(transitions: ReadonlyArray<Transition>): Promise<void> {
+    for (const transition of transitions) {
+      if (transition.revision > this.#revisions.length) this.#ahead.set(transition.revision, transition)
+    }
+    return this.#fold()
+  }
+
+  /** In slices: a long log freezes no page. */
+  async #fold() {
+    if (this.#isFolding || this.#stored === null) return
+    this.#isFolding = true
+    try {
+      for (let until = performance.now() + sliceMs; ; ) {
+        const transition = this.#ahead.get(this.#revisions.length + 1)
+        if (transition === undefined || this.#abort.signal.aborted) break
+        this.#ahead.delete(transition.revision)
+        this.#revisions.push({ transition, snapshot: this.#next(transition) })
+        if (performance.now() < until) continue
+        await rest()
+        until = performance.now() + sliceMs
+      }
+      this.#show({ revisions: [...this.#revisions] })
+    } catch (fault) {
+      this.#show({ fault })
+    } finally {
+      this.#isFolding = false
+    }
+  }
+
+  #next({ event, revision }: Transition): AnyMachineSnapshot {
+    const { machine } = sandboxKind
+    const last = this.#revisions.at(-1)
+    if (last === undefined) {
+      // All of its input stands in its context, but for the instant, which is when it was made.
+      const { context } = this.#stored!
+      return begin(machine, { ...context, at: context["createdAt"] }).snapshot
+    }
+    const verdict = decide(machine, last.snapshot, event)
+    if (verdict.type !== "accepted") throw new Error(`This browser's machine does not take revision ${revision}.`)
+    return verdict.snapshot
+  }
+}
+
+export const useLife = (id: string): Life & { readonly reload: () => void } => {
+  const [life, setLife] = useState<Life>(nothing)
+  const [turn, setTurn] = useState(0)
+  const current = useRef<Follower | null>(null)
+  useEffect(() => {
+    setLife(nothing)
+    const follower = new Follower(id, (change) => {
+      if (current.current === follower) setLife((before) => ({ ...before, ...change }))
+    })
+    current.current = follower
+    return () => {
+      current.current = null
+      follower.close()
+    }
+  }, [id, turn])
+  const reload = useCallback(() => setTurn((before) => before + 1), [])
+  return { ...life, reload }
+}

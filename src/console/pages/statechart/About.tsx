@@ -1,0 +1,113 @@
+/** What a state or an edge of a drawing means. */
+import { commandText } from "../../../statechart/edges.ts"
+import { anyStateText } from "../../../statechart/rows.ts"
+import type { ChartTransition, Command, DrawnEdge, Named, Statechart } from "../../../statechart/Statechart.ts"
+import { Prose } from "./Prose.tsx"
+
+export type Thing =
+  | { readonly type: "state"; readonly name: string }
+  | { readonly type: "edge"; readonly edge: DrawnEdge }
+
+const descriptionOf = (named: ReadonlyArray<Named>, name: string): string =>
+  named.find((one) => one.name === name)?.description ?? ""
+
+const CommandItem = ({ chart, command, when }: { chart: Statechart; command: Command; when: string }) => (
+  <li>
+    {when} <code class="command">{commandText(command)}</code>{" "}
+    <span class="soft">
+      <Prose text={descriptionOf(chart.commands, command.name)} />
+    </span>
+  </li>
+)
+
+/** `is low` is the guard `is` with a parameter. */
+const guardText = (chart: Statechart, guard: string) => descriptionOf(chart.guards, guard.split(" ", 1)[0]!)
+
+const TransitionItem = ({ chart, transition }: { chart: Statechart; transition: ChartTransition }) => (
+  <li>
+    <code class="event">{transition.event}</code>{" "}
+    {transition.guard === null ? null : <code class="guard">[{transition.guard}]</code>} {transition.description}
+    <ul>
+      <li class="soft">
+        <Prose text={descriptionOf(chart.events, transition.event)} />
+      </li>
+      {transition.guard === null ? null : (
+        <li>
+          only if <code class="guard">{transition.guard}</code>{" "}
+          <span class="soft">
+            <Prose text={guardText(chart, transition.guard)} />
+          </span>
+        </li>
+      )}
+      {transition.commands.map((command) => (
+        <CommandItem key={commandText(command)} chart={chart} command={command} when="asks for" />
+      ))}
+    </ul>
+  </li>
+)
+
+const OfState = ({ chart, name }: { chart: Statechart; name: string }) => {
+  const state = chart.states.find((one) => one.name === name)!
+  const stays = chart.transitions.filter(({ from, to }) => from === name && to === null)
+  const refusals = Object.entries(state.refuses)
+  return (
+    <>
+      <h3>{name}</h3>
+      <p>{state.description}</p>
+      {state.entry.length + state.exit.length + stays.length === 0 ? null : (
+        <ul>
+          {state.entry.map((command) => (
+            <CommandItem key={commandText(command)} chart={chart} command={command} when="on entry" />
+          ))}
+          {state.exit.map((command) => (
+            <CommandItem key={commandText(command)} chart={chart} command={command} when="on exit" />
+          ))}
+          {stays.map((transition) => (
+            <TransitionItem key={transition.id} chart={chart} transition={transition} />
+          ))}
+        </ul>
+      )}
+      {state.unchanged.length === 0 ? null : (
+        <p class="soft">
+          Answers with itself: <code>{state.unchanged.join(", ")}</code>
+        </p>
+      )}
+      {refusals.length === 0 ? null : (
+        <p class="soft">
+          Refuses <code class="break">{refusals.map(([event, code]) => `${event} (${code})`).join(", ")}</code>
+        </p>
+      )}
+    </>
+  )
+}
+
+const OfEdge = ({ chart, edge }: { chart: Statechart; edge: DrawnEdge }) => {
+  const transitions = edge.lines.flatMap((line) => {
+    const found = chart.transitions.filter(({ id }) => line.transitions.includes(id))
+    // From any state alike: once.
+    return edge.from === null ? found.slice(0, 1) : found
+  })
+  return (
+    <>
+      <h3>
+        {edge.from ?? anyStateText} → {edge.to}
+      </h3>
+      <ul>
+        {transitions.map((transition) => (
+          <TransitionItem key={transition.id} chart={chart} transition={transition} />
+        ))}
+      </ul>
+    </>
+  )
+}
+
+export const About = ({ chart, thing }: { chart: Statechart; thing: Thing | null }) =>
+  thing === null ? (
+    <p class="soft">
+      {chart.description} Point at a state or an arrow, or go to it with the Tab key, to read about it.
+    </p>
+  ) : thing.type === "state" ? (
+    <OfState chart={chart} name={thing.name} />
+  ) : (
+    <OfEdge chart={chart} edge={thing.edge} />
+  )

@@ -1,0 +1,206 @@
+/** The machines in a real Chromium: what is lit against what is stored, and a simulator against the machine of the service. */
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import type { Page } from "playwright-core"
+import type { Transition } from "../../../schemas/Transition.ts"
+import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
+import { begin, decide } from "../../../src/actor/Transition.ts"
+import { kinds } from "../../../src/console/pages/machine/kinds.ts"
+import { SignInLinks } from "../../../src/console/server/SignInLinks.ts"
+import { TestApi } from "../../http/TestApi.ts"
+import { violations } from "./axe.ts"
+import { noChromium, testBrowser, type Visit } from "./TestBrowser.ts"
+
+/** Signed in as the account of the service's key. */
+const visited = (test: (visit: Visit, api: TestApi["Service"]) => Promise<void>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const api = yield* TestApi
+      const { code } = yield* (yield* SignInLinks).create(api.accountId)
+      const visit = yield* (yield* testBrowser).open(`http://127.0.0.1:${api.port}`, {
+        viewport: { width: 1400, height: 900 },
+        reducedMotion: "reduce"
+      })
+      yield* Effect.promise(async () => {
+        await visit.page.goto(`/console/#link=${code}`)
+        await visit.page.getByRole("button", { name: "Sign in" }).click()
+        await visit.page.getByRole("heading", { name: "Sandboxes", level: 1 }).waitFor()
+        await test(visit, api)
+        assert.deepStrictEqual(visit.complaints, { texts: [], elsewhere: [] })
+      })
+    }).pipe(Effect.provide(SignInLinks.layer))
+  )
+
+const until = async (holds: () => Promise<boolean>) => {
+  for (let wait = 0; wait < 200; wait++) {
+    if (await holds()) return
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  assert.fail("It did not come about within 10 s.")
+}
+
+/** Boots, is stopped, boots again, dies, is asked to start, and is deleted. Answers with its log. */
+const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<ReadonlyArray<Transition>> => {
+  const path = `/api/v2/sandboxes/${id}`
+  const post = (what: string) => send("POST", `${path}/${what}`)
+  const becomes = (status: string) => until(async () => (await send("GET", path)).json.sandbox.status === status)
+  await post("stop")
+  await becomes("stopped")
+  await post("start")
+  await becomes("running")
+  world.crash(id)
+  await becomes("stopped")
+  await post("start")
+  await becomes("running")
+  await send("DELETE", path)
+  await becomes("deleted")
+  return (await send("GET", `${path}/transitions`)).json.transitions
+}
+
+const names = (page: Page, selector: string, attribute: string): Promise<ReadonlyArray<string | null>> =>
+  page
+    .locator(selector)
+    .evaluateAll(
+      (found, name) =>
+        found.map((one) => (one as unknown as { getAttribute: (name: string) => string | null }).getAttribute(name)),
+      attribute
+    )
+
+const atRevision = (page: Page, revision: number, of: number) =>
+  page.locator(`[data-revision="${revision}"][data-newest="${of}"]`).waitFor()
+
+const assertLit = async (page: Page, { from, to, event, revision, requestId }: Transition) => {
+  const about = `revision ${revision}`
+  assert.deepStrictEqual(await names(page, ".state.current", "data-state"), [to], about)
+  const stays = from === null || from === to
+  assert.deepStrictEqual(await names(page, ".state.previous", "data-state"), stays ? [] : [from], about)
+  assert.deepStrictEqual(
+    await names(page, ".edge.taken[data-line]", "data-line"),
+    stays ? [] : [`${from}>${to}`],
+    about
+  )
+  const shown = (await page.locator(".controls").textContent())!
+  assert.include(shown, event.type, about)
+  if (requestId !== null) assert.include(shown, requestId, about)
+}
+
+layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser", (it) => {
+  it.effect.skipIf(noChromium !== null)(
+    "follow a Sandbox's life as it is lived; at each revision the state lit is the state stored, forwards and back",
+    () =>
+      visited(async ({ page }, api) => {
+        const id = await api.newSandbox(await api.newWorkspace())
+        await page.goto(`/console/sandboxes/${id}`)
+        await page.getByText("Live", { exact: true }).waitFor()
+        await page.locator(".state.current[data-state=running]").waitFor()
+        const log = await liveOn(api, id)
+        assert.isAbove(log.length, 10)
+        await atRevision(page, log.length, log.length)
+        await page.getByText(`equals what the service stores at revision ${log.length}`).waitFor()
+        await page.reload()
+        await atRevision(page, log.length, log.length)
+        await page.getByRole("button", { name: "First" }).click()
+        for (const transition of log) {
+          await atRevision(page, transition.revision, log.length)
+          await assertLit(page, transition)
+          if (transition.revision < log.length) await page.getByRole("button", { name: "One revision on" }).click()
+        }
+        const scrubber = page.getByRole("slider", { name: "Revision" })
+        for (const transition of log.toReversed()) {
+          await atRevision(page, transition.revision, log.length)
+          await assertLit(page, transition)
+          await scrubber.press("ArrowLeft")
+        }
+        await page.getByRole("button", { name: "Show revision 2", exact: true }).click()
+        await atRevision(page, 2, log.length)
+        await assertLit(page, log[1]!)
+      })
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "show each what the service's machine says of every event in its first state",
+    () =>
+      visited(async ({ page }) => {
+        for (const { kind, machine, input, parameters } of kinds) {
+          await page.goto(`/console/machines/${kind}`)
+          const at = Date.now()
+          const { snapshot } = begin(machine, input(at))
+          for (const type of Object.keys(parameters)) {
+            const event = { type, at, ...parameters[type]!(snapshot.context as never) } as AnyEvent
+            const verdict = decide(machine, snapshot, event, 2, {})
+            await page.getByLabel("Event", { exact: true }).selectOption(type)
+            await page.getByRole("button", { name: "Send" }).click()
+            const said = page.locator(".verdict p").filter({ hasText: type })
+            const expected =
+              verdict.type === "accepted"
+                ? "was taken"
+                : verdict.type === "unchanged"
+                  ? "changes nothing"
+                  : `was refused: ${verdict.code}`
+            assert.include(await said.textContent(), expected, `${kind} ${type}`)
+            const state = verdict.type === "accepted" ? verdict.snapshot.value : snapshot.value
+            assert.deepStrictEqual(
+              await names(page, ".state.current", "data-state"),
+              [String(state)],
+              `${kind} ${type}`
+            )
+            await page.getByRole("button", { name: "Begin anew" }).click()
+          }
+        }
+      })
+  )
+
+  it.effect.skipIf(noChromium !== null)("take parameters as they are written, and refuse what is no JSON", () =>
+    visited(async ({ page }) => {
+      await page.goto("/console/machines")
+      await page.getByLabel("Event", { exact: true }).selectOption("RUNTIME_UP")
+      await page.getByLabel("Parameters").fill(`{ "generation": 7 }`)
+      await page.getByRole("button", { name: "Send" }).click()
+      await page.getByText("STALE_RUNTIME_EVENT", { exact: true }).first().waitFor()
+      assert.deepStrictEqual(await names(page, ".state.current", "data-state"), ["pending"])
+      await page.getByLabel("Parameters").fill("{")
+      await page.getByRole("button", { name: "Send" }).click()
+      await page.getByText("The parameters are not JSON").waitFor()
+      await page.getByLabel("Parameters").fill(`{ "generation": 1 }`)
+      await page.getByRole("button", { name: "Send" }).click()
+      await page.locator(".state.current[data-state=running]").waitFor()
+      const row = page.getByRole("row", { name: /^startedAt null \d+ ?\d{4}-/ })
+      assert.strictEqual(await row.count(), 1)
+    })
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "tell about every state and edge by the keyboard, and have no fault that axe-core finds",
+    () =>
+      visited(async ({ page }, api) => {
+        const id = await api.newSandbox(await api.newWorkspace())
+        const found: Array<string> = []
+        for (const path of ["/console/machines", `/console/sandboxes/${id}`]) {
+          await page.goto(path)
+          await page.locator(".statechart").waitFor()
+          for (const colorScheme of ["light", "dark"] as const) {
+            await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
+            found.push(...(await violations(page)))
+          }
+        }
+        assert.deepStrictEqual(found, [])
+        const { chart } = kinds[0]!
+        const about = page.locator(".about")
+        for (const { name, description } of chart.states) {
+          await page.locator(`[data-state="${name}"]`).focus()
+          assert.include(await about.textContent(), description)
+        }
+        for (const { id: edge, lines } of chart.drawing.edges) {
+          await page.locator(`[data-edge="${edge}"]`).focus()
+          const transition = chart.transitions.find((one) => one.id === lines[0]!.transitions[0])!
+          assert.include(await about.textContent(), transition.description)
+          for (const { name } of transition.commands) assert.include(await about.textContent(), name)
+        }
+        const label = await page.locator('[data-state="running"]').getAttribute("aria-label")
+        assert.include(label, "current state")
+        await page.setViewportSize({ width: 360, height: 700 })
+        const over = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))
+        assert.isAtMost(over, 0, "wider than a narrow screen")
+      })
+  )
+})
