@@ -358,6 +358,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
       await page.keyboard.press("Tab")
       assert.strictEqual(await page.evaluate("document.activeElement.textContent"), "Skip to the page")
       const create = page.getByRole("button", { name: "Create" })
+      // It can be pressed once the workspaces are known.
+      await create.and(page.locator(":enabled")).waitFor()
       await create.focus()
       await page.keyboard.press("Enter")
       await page.getByRole("dialog").waitFor()
