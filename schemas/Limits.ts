@@ -70,3 +70,6 @@ export const cooperativeKeysMax = 4
 
 /** Of a stream of events on which nothing else is sent. */
 export const heartbeatSeconds = 15
+
+/** Of `wait=running`. */
+export const runningWaitSeconds = 30

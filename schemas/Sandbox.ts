@@ -21,7 +21,8 @@ import {
   metadataMaxPairs,
   metadataValueMaxCharacters,
   nameMaxCharacters,
-  pageMax
+  pageMax,
+  runningWaitSeconds
 } from "./Limits.ts"
 import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
@@ -126,6 +127,14 @@ const listQuery = {
   cursor: Schema.optionalKey(Cursor)
 }
 
+const waitQuery = {
+  wait: Schema.optionalKey(
+    Schema.Literal("running").annotate({
+      description: `Answers once it runs, or will not by itself, or after ${runningWaitSeconds} s, with the status that it has.`
+    })
+  )
+}
+
 const sandboxParams = { id: SandboxId }
 const reached = [NotFound, UnsupportedByRuntime, SandboxUnavailable] as const
 const limits = [CreditExhausted, SandboxLimitReached, StorageLimitReached] as const
@@ -150,6 +159,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       ),
     HttpApiEndpoint.post("createSandbox", "/sandboxes", {
       headers: IdempotencyKey.required,
+      query: waitQuery,
       payload: CreateSandboxRequest,
       success: [
         SandboxResponse.annotate({ description: "It is made; status says what it is now." }).pipe(
@@ -164,8 +174,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         OpenApi.annotations({
           identifier: "createSandbox",
           summary: "Create a Sandbox",
-          description:
-            "Answers 202 at once with a pending Sandbox. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429, used up credit 402, and either keeps nothing."
+          description: `Answers 202 at once with a pending Sandbox. With \`wait=running\`, the first answer too is as a repeated one: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429, used up credit 402, and either keeps nothing.`
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {
@@ -194,6 +203,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
     HttpApiEndpoint.post("startSandbox", "/sandboxes/:id/start", {
       params: sandboxParams,
       headers: IdempotencyKey.ofStart,
+      query: waitQuery,
       payload: StartSandboxRequest,
       success: SandboxResponse.pipe(HttpApiSchema.status(201)),
       error: [...jsonBody, ...limits, ...reached]
@@ -205,7 +215,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "startSandbox",
           summary: "Start a Sandbox",
           description:
-            "running: the same runtime. stopped or sleeping: boots or wakes it with its volume, and answers once it runs, or after 20 s with the status it has. pending: 201 with pending. A limit refuses the boot: 429. expired or failed: 502. A repeated Idempotency-Key boots once."
+            "running: the same runtime. stopped or sleeping: boots or wakes it with its volume, and answers once it runs, or after 20 s (with `wait=running`: 30 s) with the status it has. pending: waited for likewise, then 201 with pending if it still is. A limit refuses the boot: 429. expired or failed: 502. A repeated Idempotency-Key boots once."
         })
       ),
     HttpApiEndpoint.post("stopSandbox", "/sandboxes/:id/stop", {

@@ -72,10 +72,9 @@ export const Atoll = {
           ConnectionGrantsLive
         )
       ),
-      Layer.provideMerge(
-        Layer.mergeAll(LiveConnections.layer, SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)
-      ),
+      Layer.provideMerge(Layer.mergeAll(SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)),
       Layer.provideMerge(SandboxesLive),
+      Layer.provideMerge(LiveConnections.layer),
       Layer.provideMerge(WalletActors.layer),
       Layer.provideMerge(ActorHost.layer(options)),
       Layer.provideMerge(

@@ -44,14 +44,15 @@ export const SandboxesHandlers = {
         )
         .handle(
           "createSandbox",
-          Effect.fnUntraced(function* ({ headers, payload, request }) {
+          Effect.fnUntraced(function* ({ headers, payload, query, request }) {
             const { accountId, requestId } = yield* Caller
             const { sandbox, replayStatus } = yield* sandboxes.create({
               accountId,
               requestId,
               idempotencyKey: headers["idempotency-key"],
               fingerprint: yield* fingerprintOf(request),
-              request: payload
+              request: payload,
+              wait: query.wait
             })
             noteTarget(request, sandbox.id)
             return jsonAnswer<SandboxResponse>({ sandbox }, replayStatus)
@@ -71,13 +72,14 @@ export const SandboxesHandlers = {
         )
         .handle(
           "startSandbox",
-          ({ params, headers }) =>
+          ({ params, headers, query }) =>
             Effect.flatMap(Caller, ({ accountId, requestId, exhaustedAt }) =>
               Effect.map(
                 sandboxes.start(accountId, params.id, {
                   requestId,
                   exhaustedAt,
-                  idempotencyKey: headers["idempotency-key"] ?? null
+                  idempotencyKey: headers["idempotency-key"] ?? null,
+                  wait: query.wait
                 }),
                 (sandbox) => ({ sandbox })
               )

@@ -49,6 +49,8 @@ export class Sandboxes extends Context.Service<
       readonly idempotencyKey: string
       readonly fingerprint: string
       readonly request: CreateSandboxRequest
+      /** Answers, as a replay does, once it runs or will not by itself, or when `RunningWait` is over. */
+      readonly wait?: "running" | undefined
     }) => Effect.Effect<
       { readonly sandbox: Sandbox; readonly replayStatus: 201 | 202 },
       Unreachable | Limit | AccountSuspended | IdempotencyConflict | InvalidRequest
@@ -63,6 +65,8 @@ export class Sandboxes extends Context.Service<
         readonly idempotencyKey: string | null
         /** From then on (epoch milliseconds) the account has no credit; null: no end of it is in sight. */
         readonly exhaustedAt: number | null
+        /** Waits for as long as `RunningWait` says. */
+        readonly wait?: "running" | undefined
       }
     ) => Effect.Effect<Sandbox, Unreachable | Limit>
     readonly stop: (

@@ -21,6 +21,7 @@ import { awaitState } from "../actor/ActorWait.ts"
 import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
 import { Settings } from "../Config.ts"
+import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { newId } from "../identifier/newId.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
@@ -30,6 +31,7 @@ import { Journal } from "../store/Journal.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
 import { Dependents } from "./Dependents.ts"
+import { RunningWait } from "./RunningWait.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
 import { Sandboxes } from "./Sandboxes.ts"
 import { sandboxView } from "./SandboxView.ts"
@@ -43,6 +45,9 @@ const deleteAnswerMs = 10_000
 const dependentsAnswerMs = 2_000
 const dependentsAskEveryMs = 5
 const keyKind = "sandbox.create"
+
+/** Of a Sandbox that was made or started: none of these becomes `running` unless somebody asks again. */
+const startEnds: ReadonlyArray<string> = ["running", "sleeping", "failed", "stopped", "deleting", "deleted", "expired"]
 
 interface AccountRow extends LimitsRow {
   readonly is_suspended: boolean
@@ -80,6 +85,8 @@ const make = Effect.gen(function* () {
   const journal = yield* Journal
   const runtime = yield* Runtime
   const settings = yield* Settings
+  const connections = yield* LiveConnections
+  const runningWaitMs = yield* RunningWait
   const sql = yield* SqlClient.SqlClient
   yield* host.register(yield* sandboxDefinition)
 
@@ -95,6 +102,16 @@ const make = Effect.gen(function* () {
       Effect.provideService(Journal, journal),
       Effect.map((state) => sandboxView(state!.value, state!.context as SandboxContext))
     )
+
+  const untilStopping = Effect.callback<void>((resume) => {
+    if (connections.isStopping()) return resume(Effect.void)
+    const unheard = connections.onStop(() => resume(Effect.void))
+    return Effect.sync(unheard)
+  })
+
+  /** Until a start has come to its end, well or not; a service that stops answers with what there is. */
+  const waitForStart = (id: string, timeoutMs: number) =>
+    Effect.raceFirst(wait(id, startEnds, timeoutMs), Effect.andThen(untilStopping, wait(id, startEnds, 0)))
 
   /** Until everything that lived in the Sandbox has heard of its end: whoever was told of the end finds it so everywhere. */
   const untilDependentsHeard = (id: string) =>
@@ -114,21 +131,32 @@ const make = Effect.gen(function* () {
       where account_id = ${accountId} and kind = ${keyKind} and key = ${key}`.pipe(Effect.orDie)
     if (known === undefined) return null
     if (known.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
-    const { status, context } = yield* find(accountId, known.target_id)
-    if (status === "expired") return yield* limitOf(context)
-    const sandbox = sandboxView(status, context)
-    return { sandbox, replayStatus: status === "pending" ? (202 as const) : (201 as const) }
+    return view(yield* find(accountId, known.target_id))
   })
+
+  /** What a create is answered with, the first time if it waited, and every later time. */
+  const createAnswer = (sandbox: Sandbox) =>
+    sandbox.status === "expired"
+      ? Effect.fail(limitOf(sandbox))
+      : Effect.succeed({ sandbox, replayStatus: sandbox.status === "pending" ? (202 as const) : (201 as const) })
+
+  const createAnswerOnceRunning = (sandbox: Sandbox) =>
+    Effect.flatMap(
+      startEnds.includes(sandbox.status) ? Effect.succeed(sandbox) : waitForStart(sandbox.id, runningWaitMs),
+      createAnswer
+    )
 
   const create: Sandboxes["Service"]["create"] = Effect.fn("Sandboxes.create")(function* ({
     accountId,
     requestId,
     idempotencyKey,
     fingerprint,
-    request
+    request,
+    wait: waitsFor
   }) {
+    const answer = waitsFor === "running" ? createAnswerOnceRunning : createAnswer
     const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
-    if (replayed !== null) return replayed
+    if (replayed !== null) return yield* answer(replayed)
     const sandboxId = newId("sbx_")
     const at = yield* Clock.currentTimeMillis
     const inserted = host.prepare("sandbox", {
@@ -200,12 +228,9 @@ const make = Effect.gen(function* () {
       Effect.catchTag("KeyClaimed", () => Effect.succeed(false)),
       Effect.uninterruptible
     )
-    if (!claimed) return (yield* replay(accountId, idempotencyKey, fingerprint))!
+    if (!claimed) return yield* answer((yield* replay(accountId, idempotencyKey, fingerprint))!)
     yield* host.adopt(inserted)
-    return {
-      sandbox: sandboxView(inserted.row.snapshot.value, inserted.row.snapshot.context as SandboxContext),
-      replayStatus: 202 as const
-    }
+    return yield* answer(sandboxView(inserted.row.snapshot.value, inserted.row.snapshot.context as SandboxContext))
   })
 
   // --- the rest -----------------------------------------------------------------------------------------------------
@@ -228,11 +253,11 @@ const make = Effect.gen(function* () {
   const start: Sandboxes["Service"]["start"] = Effect.fn("Sandboxes.start")(function* (
     accountId,
     sandboxId,
-    { requestId, idempotencyKey, exhaustedAt }
+    { requestId, idempotencyKey, exhaustedAt, wait: waitsFor }
   ) {
     const record = yield* find(accountId, sandboxId)
     if (record.status === "deleted") return yield* new NotFound()
-    const answer = wait(sandboxId, ["running", "failed", "stopped", "deleting", "deleted", "expired"], startAnswerMs)
+    const answer = waitForStart(sandboxId, waitsFor === "running" ? runningWaitMs : startAnswerMs)
     if (idempotencyKey === null) {
       yield* requireCredit(exhaustedAt)
       const state = yield* send(sandboxId, "START", requestId)

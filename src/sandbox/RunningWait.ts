@@ -1,0 +1,7 @@
+/** How long `wait=running` waits for a Sandbox to run, in ms. */
+import { Context } from "effect"
+import { runningWaitSeconds } from "../../schemas/Limits.ts"
+
+export const RunningWait = Context.Reference<number>("atoll/sandbox/RunningWait", {
+  defaultValue: () => runningWaitSeconds * 1000
+})
