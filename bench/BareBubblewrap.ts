@@ -26,7 +26,7 @@ export class BareBubblewrap {
     const folder = await mkdtemp(join(tmpdir(), "atoll-bare-"))
     await chmod(folder, 0o755)
     const layout = await HostLayout.prepare(folder)
-    await layout.systemFiles
+    await layout.systemFiles()
     return new BareBubblewrap(folder, layout)
   }
 

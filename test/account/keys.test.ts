@@ -30,8 +30,15 @@ HttpApi.reflect(Api, {
 
 layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
   it.effect("every endpoint but one needs a key, and a key with exactly the endpoint's scope gets past 403", () =>
-    withApi(async ({ send, newKey }) => {
+    withApi(async ({ send, newKey, port }) => {
       assert.isAbove(endpoints.length, 15)
+      /** An event stream does not end by itself. */
+      const admitted = async (method: string, path: string, key: string) => {
+        if (!path.endsWith("/events")) return (await send(method, path, { key })).status
+        const answer = await fetch(`http://127.0.0.1:${port}${path}`, { headers: { authorization: `Bearer ${key}` } })
+        await answer.body?.cancel()
+        return answer.status
+      }
       const of = new Map<string, { with: string; without: string }>()
       for (const scope of scopes) {
         const only = await newKey([scope])
@@ -45,7 +52,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
         assert.strictEqual(refused.status, 403, call)
         assert.strictEqual(refused.json.code, "SCOPE_REQUIRED")
         assert.deepStrictEqual(refused.json.details, { scope })
-        assert.notInclude([401, 403, 500], (await send(method, path, { key: of.get(scope)!.with })).status, call)
+        assert.notInclude([401, 403, 500], await admitted(method, path, of.get(scope)!.with), call)
       }
     })
   )

@@ -4,6 +4,7 @@
  *     <data>/runtime/namespace/<sandboxId>/   see SandboxState.ts
  *     <data>/runtime/namespace/.trash/        see Trash.ts
  *     <data>/runtime/namespace/.users         locked by every process that uses these folders
+ *     <data>/runtime/namespace/.etc           locked by the process that writes the /etc of Sandboxes
  *     /run/atoll-<digest>/                    as root: mount points of volumes, and what is bound into Sandboxes, reachable by their users
  *     <data>/runtime/namespace/.run/          the same without root
  *     <cgroup hierarchy>/atoll-<digest>/<sandboxId>
@@ -38,10 +39,10 @@ export class HostLayout {
   /** The agent's program and the Node that runs it, where the users of Sandboxes can read them. */
   agent = ""
   node = ""
-  /** Reading the host's own takes a while, which a start need not wait for. */
-  systemFiles: Promise<void> = Promise.resolve()
   /** What starts commands there; null where there is none for this processor. */
   spawner: string | null = null
+  /** That the /etc of Sandboxes is written; null before, and after a failure. */
+  private writing: Promise<void> | null = null
   /** Held shared by every process that uses these folders. */
   private users: FileLock | null = null
   /** Volumes are images of their own size; else plain folders. */
@@ -68,15 +69,32 @@ export class HostLayout {
     layout.agent = await agentBundle(layout.runFolder)
     layout.node = await layout.sealedNode()
     layout.spawner = await layout.sealedSpawner()
-    layout.systemFiles = layout.writeSystemFiles()
     // Told to whoever waits for it.
-    layout.systemFiles.catch(() => {})
+    layout.systemFiles().catch(() => {})
     return layout
   }
 
+  /** Once it resolves, the /etc of Sandboxes is there. Reading the host's own takes a while, which a start need not wait for. */
+  systemFiles(): Promise<void> {
+    this.writing ??= this.writeSystemFiles().catch((fault: unknown) => {
+      this.writing = null
+      throw fault
+    })
+    return this.writing
+  }
+
+  /** One process at a time: they share the folders. */
   private async writeSystemFiles(): Promise<void> {
     const shared = await publicConfiguration()
-    for (const networkEnabled of [true, false]) await writeSystemFiles(this.etc(networkEnabled), networkEnabled, shared)
+    const turn = await FileLock.open(join(this.stateFolder, ".etc"))
+    try {
+      if (!(await turn.exclusive(LOCK_WAIT_SECONDS)))
+        throw new Error(`${this.runFolder} is being written by another Atoll`)
+      for (const networkEnabled of [true, false])
+        await writeSystemFiles(this.etc(networkEnabled), networkEnabled, shared)
+    } finally {
+      await turn.close()
+    }
   }
 
   /**
@@ -86,7 +104,7 @@ export class HostLayout {
    */
   async release(isOver: () => boolean, also: () => Promise<void> = async () => {}): Promise<void> {
     // Nothing is written any more by the time that another may remove it.
-    await this.systemFiles.catch(() => {})
+    await this.writing?.catch(() => {})
     try {
       if (!isOver() || !(await this.users?.exclusive(0)) || !isOver()) return
       await this.remove()
@@ -128,7 +146,7 @@ export class HostLayout {
     return join(this.volume(state).folder, `console-${generation}`)
   }
 
-  /** Is there once `systemFiles` has resolved. */
+  /** Is there once `systemFiles()` has resolved. */
   etc(networkEnabled: boolean): string {
     return join(this.runFolder, networkEnabled ? "etc-online" : "etc-offline")
   }

@@ -58,7 +58,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     await removeConsoles(place.folder)
     const way = { monitor, init: null, isRoot: uid !== null, cgroups: serves, mark: layout.marker(spec) }
     let network: ProcessIdentity | null = null
-    await layout.systemFiles
+    await layout.systemFiles()
     if (networkEnabled && uid === null) {
       launched.makeNetwork()
       await unlessEnded(launched.monitor, launched.networkMade)
