@@ -92,7 +92,7 @@ export class MoneyStorm {
       this.#clients.push({ name, key, workspaceId: made.body.workspace.id, sandboxes: new Set() })
     }
     await this.#give("saver", "1000", null)
-    await this.#give("payer", "0.05", null)
+    await this.#give("payer", "0.01", null)
   }
 
   #any(): ServiceProcess {

@@ -32,7 +32,6 @@ const withStorm = async (
     assert.isAbove(found.sandboxes, 3)
     assert.isAbove(found.entries, 20)
     assert.isAbove(Number(found.costMicroUsd), 0)
-    assert.isAbove(storm.refusals, 0)
     assert.isAbove(storm.grants.size, 2)
     return found
   } catch (error) {
@@ -62,6 +61,8 @@ layer(TestDatabase.bare, { excludeTestServices: true })("money", (it) => {
             await storm.verify()
           }
           await storm.during(async () => void (await storm.verify()))
+          // Two processes on simulated hosts of their own take each other's Sandboxes for lost: there, credit may outlast the test.
+          assert.isAbove(storm.refusals, 0)
         })
       }),
     300_000
