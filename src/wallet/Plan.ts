@@ -214,7 +214,7 @@ class Growth {
     if (late <= from || this.by(late) < microUsd) return null
     let early = Math.max(Math.min(reaches(microUsd), late), from + 1)
     while (early < late) {
-      const middle = Math.floor(early + (late - early) / 2)
+      const middle = early + Math.floor((late - early) / 2)
       if (this.by(middle) >= microUsd) late = middle
       else early = middle + 1
     }
