@@ -36,7 +36,7 @@ export const testBrowser = Effect.map(launched, (browser) => ({
   open: (origin: string, options: BrowserContextOptions = {}) =>
     Effect.promise(async (): Promise<Visit> => {
       const context = await browser.newContext({ baseURL: origin, ...options })
-      context.setDefaultTimeout(10_000)
+      context.setDefaultTimeout(30_000)
       const complaints: Complaints = { texts: [], elsewhere: [] }
       const page = await context.newPage()
       page.on("pageerror", (error) => complaints.texts.push(error.message))

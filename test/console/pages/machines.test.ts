@@ -32,11 +32,11 @@ const visited = (test: (visit: Visit, api: TestApi["Service"]) => Promise<void>)
   )
 
 const until = async (holds: () => Promise<boolean>) => {
-  for (let wait = 0; wait < 200; wait++) {
+  for (let wait = 0; wait < 600; wait++) {
     if (await holds()) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  assert.fail("It did not come about within 10 s.")
+  assert.fail("It did not come about within 30 s.")
 }
 
 /** Boots, is stopped, boots again, dies, is asked to start, and is deleted. Answers with its log. */
