@@ -17,8 +17,8 @@ const Machines = lazy("machines", async () => (await import("./Machines.tsx")).M
 const Sandbox = lazy("sandbox", async () => (await import("./Sandbox.tsx")).Sandbox)
 
 const Page = () => {
-  const sandbox = /^\/sandboxes\/([^/]+)$/.exec(path.value)
-  if (sandbox !== null) return <Sandbox id={sandbox[1]!} />
+  const sandbox = /^\/sandboxes\/([^/]+)(?:\/([a-z]+))?$/.exec(path.value)
+  if (sandbox !== null) return <Sandbox id={sandbox[1]!} tab={sandbox[2] ?? null} />
   const machine = /^\/machines(?:\/([^/]+))?$/.exec(path.value)
   if (machine !== null) return <Machines kind={machine[1] ?? null} />
   switch (path.value) {

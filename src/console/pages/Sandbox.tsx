@@ -1,17 +1,18 @@
-/** One Sandbox: its statechart, and its whole life to go back and forth in. */
-import { useEffect, useState } from "preact/hooks"
+/** One Sandbox: what it is, what can be done with it, and its parts. */
+import { useEffect } from "preact/hooks"
 import type { SandboxResponse } from "../../../schemas/Sandbox.ts"
 import { get } from "./api.ts"
 import { useLoad } from "./load.ts"
-import { Moment } from "./sandbox/Moment.tsx"
+import { Facts } from "./sandbox/Facts.tsx"
+import { tabs } from "./sandbox/tabs.ts"
 import { useLife } from "./sandbox/useLife.ts"
 import { SandboxActions, titleOf } from "./sandboxes/SandboxActions.tsx"
 import { Fault } from "./ui/Fault.tsx"
-import { Instant } from "./ui/Instant.tsx"
 import { Link } from "./ui/Link.tsx"
 import { Live } from "./ui/Live.tsx"
 
-export const Sandbox = ({ id }: { id: string }) => {
+/** @param tab From the path; null: the first one. */
+export const Sandbox = ({ id, tab }: { id: string; tab: string | null }) => {
   const life = useLife(id)
   const loaded = useLoad(id, (signal) => get<SandboxResponse>(`/api/v2/sandboxes/${id}`, signal))
   const revision = life.stored?.revision ?? 0
@@ -20,11 +21,8 @@ export const Sandbox = ({ id }: { id: string }) => {
   useEffect(() => {
     if (revision > 0) reload()
   }, [revision, reload])
-  /** Null: the newest, whichever it is. */
-  const [chosen, choose] = useState<number | null>(null)
-  useEffect(() => choose(null), [id])
   const sandbox = loaded.value?.sandbox ?? null
-
+  const shown = tab === null ? tabs[0] : tabs.find(({ name }) => name === tab)
   return (
     <>
       <p>
@@ -50,22 +48,24 @@ export const Sandbox = ({ id }: { id: string }) => {
       </header>
       <Fault fault={loaded.fault} retry={reload} />
       {sandbox === null ? null : (
-        <p class="soft">
-          <code>{sandbox.id}</code> · made <Instant at={sandbox.createdAt} /> · generation {sandbox.generation}
-          {sandbox.statusReason === null ? null : <> · {sandbox.statusReason.message}</>}
-        </p>
+        <>
+          <Facts sandbox={sandbox} />
+          {tabs.length > 1 ? (
+            <nav aria-label="Parts of the Sandbox" class="tabs">
+              {tabs.map(({ name, title }, index) => (
+                <Link key={name} to={index === 0 ? `/sandboxes/${id}` : `/sandboxes/${id}/${name}`}>
+                  {title}
+                </Link>
+              ))}
+            </nav>
+          ) : null}
+          {shown === undefined ? (
+            <p class="empty">A Sandbox has no part of this name.</p>
+          ) : (
+            <shown.Tab key={`${shown.name} ${id}`} sandbox={sandbox} life={life} />
+          )}
+        </>
       )}
-      <section class="pane" aria-labelledby="life">
-        <h2 id="life">Its life</h2>
-        <Fault fault={life.fault} retry={life.reload} />
-        {life.revisions.length === 0 ? (
-          life.fault === null ? (
-            <p class="waiting">Loading …</p>
-          ) : null
-        ) : (
-          <Moment revisions={life.revisions} stored={life.stored} chosen={chosen} choose={choose} />
-        )}
-      </section>
     </>
   )
 }

@@ -15,7 +15,7 @@ export type FeedState =
   /** There is no such stream; it is not asked for again. */
   | { readonly state: "refused" }
 
-interface Follower {
+export interface Follower {
   /** A new beginning: what happened before it is not in the stream. */
   readonly began: () => void
   readonly event: (data: unknown) => void

@@ -1,6 +1,7 @@
 /** A stream of events for as long as a component is shown. */
 import { useEffect, useRef, useState } from "preact/hooks"
-import { type FeedState, follow } from "./feed.ts"
+import type { FeedState } from "./feed.ts"
+import { subscribe } from "./subscribe.ts"
 
 interface Heard {
   readonly began: () => void
@@ -11,15 +12,14 @@ export const useFeed = (path: string, heard: Heard): FeedState => {
   const [state, setState] = useState<FeedState>({ state: "connecting" })
   const now = useRef(heard)
   now.current = heard
-  useEffect(() => {
-    const abort = new AbortController()
-    setState({ state: "connecting" })
-    void follow(
-      path,
-      { began: () => now.current.began(), event: (data) => now.current.event(data), changed: setState },
-      abort.signal
-    )
-    return () => abort.abort()
-  }, [path])
+  useEffect(
+    () =>
+      subscribe(path, {
+        began: () => now.current.began(),
+        event: (data) => now.current.event(data),
+        changed: setState
+      }),
+    [path]
+  )
   return state
 }

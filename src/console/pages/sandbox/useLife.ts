@@ -7,9 +7,10 @@ import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import type { AnyMachineSnapshot } from "xstate"
 import type { Transition, TransitionList } from "../../../../schemas/Transition.ts"
 import { get, queryOf } from "../api.ts"
-import { type FeedState, follow } from "../feed.ts"
+import type { FeedState } from "../feed.ts"
 import { sandboxKind } from "../machine/kinds.ts"
 import { begin, decide } from "../machine/life.ts"
+import { subscribe } from "../subscribe.ts"
 
 export interface Revision {
   readonly transition: Transition
@@ -38,6 +39,7 @@ class Follower {
   readonly #path: string
   readonly #show: (change: Partial<Life>) => void
   readonly #abort = new AbortController()
+  #unsubscribe: () => void = () => {}
   readonly #ahead = new Map<number, Transition>()
   #revisions: Array<Revision> = []
   #stored: TransitionList["stored"] | null = null
@@ -49,34 +51,32 @@ class Follower {
   constructor(id: string, show: (change: Partial<Life>) => void) {
     this.#path = `/api/v2/sandboxes/${id}`
     this.#show = show
-    void this.#follow()
+  }
+
+  begin() {
+    this.#unsubscribe = this.#follow()
   }
 
   close() {
     this.#abort.abort()
+    this.#unsubscribe()
   }
 
-  #follow() {
-    const { signal } = this.#abort
-    return follow(
-      `${this.#path}/events`,
-      {
-        began: () => void this.#load(),
-        event: (data) => {
-          const told = data as Transition & { readonly kind: string }
-          if (told.kind !== "sandbox") return
-          void this.#take([told])
-          void this.#askStored()
-        },
-        changed: (feed) => {
-          if (signal.aborted) return
-          this.#show({ feed })
-          // A log can be read where nothing is streamed.
-          if (feed.state !== "live" && feed.state !== "connecting" && !this.#isLoaded) void this.#load()
-        }
+  #follow(): () => void {
+    return subscribe(`${this.#path}/events`, {
+      began: () => void this.#load(),
+      event: (data) => {
+        const told = data as Transition & { readonly kind: string }
+        if (told.kind !== "sandbox") return
+        void this.#take([told])
+        void this.#askStored()
       },
-      signal
-    )
+      changed: (feed) => {
+        this.#show({ feed })
+        // A log can be read where nothing is streamed.
+        if (feed.state !== "live" && feed.state !== "connecting" && !this.#isLoaded) void this.#load()
+      }
+    })
   }
 
   async #load() {
@@ -165,7 +165,11 @@ class Follower {
   }
 }
 
-export const useLife = (id: string): Life & { readonly reload: () => void } => {
+export interface FollowedLife extends Life {
+  readonly reload: () => void
+}
+
+export const useLife = (id: string): FollowedLife => {
   const [life, setLife] = useState<Life>(nothing)
   const [turn, setTurn] = useState(0)
   const current = useRef<Follower | null>(null)
@@ -175,6 +179,7 @@ export const useLife = (id: string): Life & { readonly reload: () => void } => {
       if (current.current === follower) setLife((before) => ({ ...before, ...change }))
     })
     current.current = follower
+    follower.begin()
     return () => {
       current.current = null
       follower.close()
