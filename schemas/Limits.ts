@@ -68,6 +68,9 @@ export const serviceAccessClockToleranceSeconds = 60
 export const cooperativeGrantSeconds = 30
 export const cooperativeKeysMax = 4
 
+/** Of each operation, those that its machine did not take. */
+export const declinedEventsMax = 100
+
 /** Of a stream of events on which nothing else is sent. */
 export const heartbeatSeconds = 15
 

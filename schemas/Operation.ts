@@ -19,6 +19,7 @@ import { ExecuteRequest, ExecutionResult } from "./Execute.ts"
 import * as IdempotencyKey from "./IdempotencyKey.ts"
 import { OperationId, SandboxId } from "./Identifiers.ts"
 import {
+  declinedEventsMax,
   offsetMax,
   operationOutputChunkDefaultBytes,
   operationOutputChunkMaxBytes,
@@ -31,7 +32,7 @@ import { integer, integerWithDefault, NextCursor, page } from "./Query.ts"
 import { Reason } from "./Sandbox.ts"
 import { seconds } from "./Seconds.ts"
 import { isMatching, Timestamp } from "./Text.ts"
-import { TransitionList } from "./Transition.ts"
+import { DeclinedEventList, TransitionList } from "./Transition.ts"
 
 export const operationStatuses = ["queued", "running", "completed", "cancelled", "failed"] as const
 
@@ -259,6 +260,19 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(
         OpenApi.annotations({ identifier: "listOperationTransitions", summary: "The transition log of an operation" })
+      ),
+    HttpApiEndpoint.get("listDeclinedEvents", "/sandboxes/:id/operations/:operationId/declined", {
+      params: operationParams,
+      success: DeclinedEventList,
+      error: reached
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listDeclinedEvents",
+          summary: "What an operation did not take",
+          description: `The events that lost a race: those that came to the operation and changed nothing, so that its transition log does not have them. A cancel after the end, an exit that was seen after a cancel. The first ${declinedEventsMax} are kept, as long as the operation is; what was noted within the last moments before a crash of the service may be missing.`
+        })
       )
   )
   .middleware(Authorized)

@@ -1,12 +1,17 @@
 /** One step in the life of a Sandbox, an Operation or a Preview, as its machine took it. */
 import { Schema } from "effect"
+import { declinedEventsMax } from "./Limits.ts"
 import { NextCursor } from "./Query.ts"
 import { Timestamp } from "./Text.ts"
+
+const LoggedEvent = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
+  Schema.Record(Schema.String, Schema.Unknown)
+])
 
 export const Transition = Schema.Struct({
   revision: Schema.Int.annotate({ description: "1 for the first, without gaps." }),
   at: Timestamp,
-  event: Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [Schema.Record(Schema.String, Schema.Unknown)]),
+  event: LoggedEvent,
   from: Schema.NullOr(Schema.String).annotate({ description: "The status before; null for the first." }),
   to: Schema.String.annotate({ description: "The status after." }),
   commands: Schema.Array(Schema.Struct({ type: Schema.String, params: Schema.Unknown })).annotate({
@@ -31,3 +36,27 @@ export const TransitionList = Schema.Struct({
   })
 }).annotate({ identifier: "TransitionList", description: "Oldest first." })
 export interface TransitionList extends Schema.Schema.Type<typeof TransitionList> {}
+
+export const DeclinedEvent = Schema.Struct({
+  revision: Schema.Int.annotate({
+    description: "Of the state that did not take it: after this transition, and before the next."
+  }),
+  at: Timestamp,
+  state: Schema.String.annotate({ description: "The status that it met." }),
+  event: LoggedEvent,
+  code: Schema.NullOr(Schema.String).annotate({
+    description:
+      "Why the machine refused it; null: the state answered with itself, as a repeated or late cancel is answered."
+  }),
+  cause: Schema.String.annotate({ description: "Who or what sent the event." }),
+  requestId: Schema.NullOr(Schema.String).annotate({ description: "Of the request that sent it; null where none did." })
+}).annotate({ identifier: "DeclinedEvent", description: "An event that came and changed nothing." })
+export interface DeclinedEvent extends Schema.Schema.Type<typeof DeclinedEvent> {}
+
+export const DeclinedEventList = Schema.Struct({
+  declined: Schema.Array(DeclinedEvent),
+  truncated: Schema.Boolean.annotate({
+    description: `There were more: the first ${declinedEventsMax} are kept.`
+  })
+}).annotate({ identifier: "DeclinedEventList", description: "In the order in which they came." })
+export interface DeclinedEventList extends Schema.Schema.Type<typeof DeclinedEventList> {}

@@ -27,6 +27,21 @@ export interface CommandScope<C = unknown> {
   readonly tell: (event: AnyEvent) => Effect.Effect<void>
 }
 
+/** An event that the machine did not take; nothing is committed for it. */
+export interface DeclinedEvent {
+  readonly actorId: string
+  /** Of the state that it met. */
+  readonly revision: number
+  readonly state: string
+  /** Epoch milliseconds, never before those of the transition before it. */
+  readonly at: number
+  readonly event: AnyEvent
+  /** Why it was refused; null: the state answered with itself. */
+  readonly code: string | null
+  readonly cause: string
+  readonly requestId: string | null
+}
+
 export interface ActorDefinition<C = unknown> {
   readonly kind: string
   /** The machine's own, stored with each snapshot. A machine whose states or context change shape takes the next number and a migration. */
@@ -44,4 +59,6 @@ export interface ActorDefinition<C = unknown> {
   readonly interpret: (command: PendingCommand, scope: CommandScope<C>) => Effect.Effect<AnyEvent | null>
   /** Commands of one lane exclude each other: a newer one supersedes an older one that is not done. Null: no lane. */
   readonly lane: (commandType: string) => string | null
+  /** Told of each event that was answered without a transition. At once, and it must not throw. */
+  readonly declined?: (event: DeclinedEvent) => void
 }

@@ -350,6 +350,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     }
     if (verdict.type !== "accepted") {
       const answer = () => {
+        if (event !== null) decline(actor, event, verdict, message, at)
         if (verdict.type === "refused") {
           message.fail(
             new EventRefused({
@@ -383,6 +384,24 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       }
     )
   }
+
+  const decline = (
+    actor: LiveActor,
+    event: AnyEvent,
+    verdict: Exclude<ReturnType<typeof decide>, { type: "accepted" }>,
+    { cause, requestId }: Message,
+    at: number
+  ) =>
+    actor.definition.declined?.({
+      actorId: actor.id,
+      revision: actor.revision,
+      state: actor.snapshot.value as string,
+      at,
+      event,
+      code: verdict.type === "refused" ? verdict.code : null,
+      cause,
+      requestId
+    })
 
   const recordOf = (
     actor: LiveActor,
@@ -608,6 +627,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         const at = actor.instantAt(clock.currentTimeMillisUnsafe())
         const stamped = stamp(event, at)
         const verdict = decide(definition.machine, actor.snapshot, stamped, actor.revision + 1, actor.deadlines)
+        if (verdict.type !== "accepted") decline(actor, stamped, verdict, asked, at)
         if (verdict.type === "unchanged") return actor.state()
         if (verdict.type === "refused") {
           return yield* new EventRefused({

@@ -108,6 +108,9 @@ export const OperationsHandlers = {
             })
           )
         )
+        .handle("listDeclinedEvents", ({ params }) =>
+          Effect.flatMap(Caller, ({ accountId }) => operations.declined(accountId, params.id, params.operationId))
+        )
     })
   )
 }

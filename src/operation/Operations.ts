@@ -25,7 +25,7 @@ import type {
   StartOperationRequest,
   WaitOperationRequest
 } from "../../schemas/Operation.ts"
-import type { TransitionList } from "../../schemas/Transition.ts"
+import type { DeclinedEventList, TransitionList } from "../../schemas/Transition.ts"
 import type { Page } from "../sandbox/Sandboxes.ts"
 import type { OutputOffsets, OutputReading } from "./OutputReading.ts"
 
@@ -91,5 +91,10 @@ export class Operations extends Context.Service<
       operationId: string,
       page: Page
     ) => Effect.Effect<TransitionList, Unreachable | InvalidRequest>
+    readonly declined: (
+      accountId: string,
+      sandboxId: string,
+      operationId: string
+    ) => Effect.Effect<DeclinedEventList, Unreachable>
   }
 >()("atoll/operation/Operations") {}

@@ -18,6 +18,7 @@ import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
 import { Journal } from "../store/Journal.ts"
 import { Output } from "../store/Output.ts"
+import { declinedEvents } from "./DeclinedEvents.ts"
 import { Executions } from "./Executions.ts"
 import { type OperationPayload, openOperationStates, operationDefinition } from "./OperationDefinition.ts"
 import { Operations } from "./Operations.ts"
@@ -38,7 +39,8 @@ const make = Effect.gen(function* () {
   const uses = yield* SandboxUse
   const settings = yield* Settings
   const sql = yield* SqlClient.SqlClient
-  yield* host.register(yield* operationDefinition)
+  const declined = yield* declinedEvents
+  yield* host.register({ ...(yield* operationDefinition), declined: declined.note })
   yield* Effect.flatMap(Dependents, (dependents) =>
     dependents.register({
       kind: "operation",
@@ -202,6 +204,10 @@ const make = Effect.gen(function* () {
     transitions: Effect.fn("Operations.transitions")(function* (accountId, sandboxId, operationId, page) {
       const record = yield* find(accountId, sandboxId, operationId)
       return yield* transitionLog(operationMachine, record, page).pipe(Effect.provideService(Actors, actors))
+    }),
+    declined: Effect.fn("Operations.declined")(function* (accountId, sandboxId, operationId) {
+      yield* find(accountId, sandboxId, operationId)
+      return yield* declined.list(operationId)
     })
   })
 })

@@ -33,6 +33,7 @@ import firstWallets from "./migrations/0036_first_wallets.ts"
 import consoleTables from "./migrations/0037_console.ts"
 import transitionPositions from "./migrations/0038_transition_positions.ts"
 import tickets from "./migrations/0039_tickets.ts"
+import declinedEvents from "./migrations/0040_declined_events.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -60,7 +61,8 @@ export const migrations: MigrationRecord = {
   "0036_first_wallets": firstWallets,
   "0037_console": consoleTables,
   "0038_transition_positions": transitionPositions,
-  "0039_tickets": tickets
+  "0039_tickets": tickets,
+  "0040_declined_events": declinedEvents
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -155,6 +155,7 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
         ["GET", `${one}/operations/${operationId}`],
         ["GET", `${one}/operations/${operationId}/output?stream=stdout&offset=0`],
         ["GET", `${one}/operations/${operationId}/transitions`],
+        ["GET", `${one}/operations/${operationId}/declined`],
         ["POST", `${one}/operations/${operationId}/wait`, { body: { timeoutSeconds: 0 } }],
         ["POST", `${one}/operations/${operationId}/cancel`],
         ["GET", `${one}/logs`],

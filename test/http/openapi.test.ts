@@ -60,7 +60,8 @@ const contract: Record<string, ReadonlyArray<number>> = {
   "get /sandboxes/{id}/operations/{operationId}/output": [200, 400, 401, 403, 404, 501, 502],
   "post /sandboxes/{id}/operations/{operationId}/wait": [200, 400, 401, 403, 404, 413, 415, 501, 502],
   "post /sandboxes/{id}/operations/{operationId}/cancel": [200, 401, 403, 404, 501, 502],
-  "get /sandboxes/{id}/operations/{operationId}/transitions": [200, 400, 401, 403, 404]
+  "get /sandboxes/{id}/operations/{operationId}/transitions": [200, 400, 401, 403, 404],
+  "get /sandboxes/{id}/operations/{operationId}/declined": [200, 401, 403, 404]
 }
 
 /** contract.md "Resources and their fields": the names of the interface. */

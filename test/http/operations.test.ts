@@ -4,10 +4,10 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ExecutionResult } from "../../schemas/Execute.ts"
-import { argvMaxItems, pathMaxCharacters } from "../../schemas/Limits.ts"
+import { argvMaxItems, declinedEventsMax, pathMaxCharacters } from "../../schemas/Limits.ts"
 import { Operation, OperationList, OperationOutputChunk } from "../../schemas/Operation.ts"
 import { ProcessList } from "../../schemas/Process.ts"
-import { TransitionList } from "../../schemas/Transition.ts"
+import { DeclinedEventList, TransitionList } from "../../schemas/Transition.ts"
 import { type Answer, type Ask, TestApi } from "./TestApi.ts"
 
 const running = async (api: TestApi["Service"]) => {
@@ -237,6 +237,42 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
+  it.effect("what it did not take is told with the reason, those that came first", () =>
+    withSandbox(async ({ send, start, wait }) => {
+      const declined = async (operationId: string): Promise<DeclinedEventList> => {
+        const { json, text } = await send("GET", `/operations/${operationId}/declined`)
+        assert.isTrue(Schema.is(DeclinedEventList)(json), text)
+        return json
+      }
+      const cancel = (operationId: string, requestId: string) =>
+        send("POST", `/operations/${operationId}/cancel`, { headers: { "x-request-id": requestId } })
+      const { operation } = (await start({ argv: ["hang"] })).json
+      assert.deepStrictEqual(await declined(operation.id), { declined: [], truncated: false })
+      await cancel(operation.id, "in-time")
+      await cancel(operation.id, "repeated")
+      const done = (await start({ argv: ["true"] })).json.operation
+      while ((await wait(done.id)).json.operation.status !== "completed");
+      await cancel(done.id, "too-late")
+      const ofBoth = [await declined(operation.id), await declined(done.id)]
+      assert.deepStrictEqual(
+        ofBoth.map(({ declined }) =>
+          declined.map(({ state, event, code, cause, requestId }) => [state, event.type, code, cause, requestId])
+        ),
+        [[["cancelled", "CANCEL", null, "client", "repeated"]], [["completed", "CANCEL", null, "client", "too-late"]]]
+      )
+      const log: TransitionList = (await send("GET", `/operations/${done.id}/transitions`)).json
+      const last = log.transitions.at(-1)!
+      assert.strictEqual(ofBoth[1]!.declined[0]!.revision, last.revision)
+      assert.isAtLeast(Date.parse(ofBoth[1]!.declined[0]!.at), Date.parse(last.at))
+
+      for (let at = 0; at < declinedEventsMax + 5; at++) await cancel(done.id, `again-${at}`)
+      const many = await declined(done.id)
+      assert.deepStrictEqual([many.declined.length, many.truncated], [declinedEventsMax, true])
+      assert.strictEqual(many.declined[0]!.requestId, "too-late")
+      assert.strictEqual(many.declined.at(-1)!.requestId, `again-${declinedEventsMax - 2}`)
+    })
+  )
+
   it.effect("wait takes 0 to 30 seconds, and may come without a body", () =>
     withSandbox(async ({ send, start, wait }) => {
       const { operation } = (await start({ argv: ["hang"] })).json
@@ -292,7 +328,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
         ["GET", "/output?stream=stdout&offset=0"],
         ["POST", "/wait"],
         ["POST", "/cancel"],
-        ["GET", "/transitions"]
+        ["GET", "/transitions"],
+        ["GET", "/declined"]
       ] as const) {
         assert.strictEqual((await other.send(method, `/operations/${operation.id}${call}`)).status, 404, call)
       }

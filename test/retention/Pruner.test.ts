@@ -38,6 +38,9 @@ const insert = Effect.fnUntraced(function* (id: string, { kind, value, sandboxId
     insert into transitions (actor_id, revision, at, event, to_state, commands, cause, commit_token)
     values (${id}, 1, 1, '{}'::jsonb, 'queued', '[]'::jsonb, 'client', 't')`
   yield* sql`
+    insert into declined_events (actor_id, id, revision, at, state, event, cause)
+    values (${id}, 'dec', 1, 1, 'queued', '{}'::jsonb, 'client')`
+  yield* sql`
     insert into idempotency_keys (account_id, kind, key, fingerprint, target_id, created_at)
     values ('acc', 'operation.start', ${id}, 'f', ${id}, 1)`
 })
@@ -48,6 +51,7 @@ const left = Effect.fnUntraced(function* (id: string) {
   const [row] = yield* sql<Record<string, number>>`
     select (select count(*) from actors where id = ${id})::int4 as things,
            (select count(*) from transitions where actor_id = ${id})::int4 as transitions,
+           (select count(*) from declined_events where actor_id = ${id})::int4 as declined,
            (select count(*) from idempotency_keys where target_id = ${id})::int4 as keys,
            (select count(*) from outputs where owner_id = ${id})::int4 as streams,
            (select count(*) from output_chunks where owner_id = ${id})::int4 as chunks`
@@ -93,10 +97,11 @@ layer(
       yield* write("op_old", now)
       yield* write("op_young", now)
       yield* prune().pipe(Effect.provide(settings))
-      assert.deepStrictEqual(yield* left("op_old"), [0, 0, 0, 0, 0])
-      assert.deepStrictEqual(yield* left("prv_old"), [0, 0, 0, 0, 0])
-      assert.deepStrictEqual(yield* left("op_young"), [1, 1, 1, 1, 1])
-      for (const id of ["op_open", "op_ending", "sbx_alive"]) assert.deepStrictEqual(yield* left(id), [1, 1, 1, 0, 0])
+      assert.deepStrictEqual(yield* left("op_old"), [0, 0, 0, 0, 0, 0])
+      assert.deepStrictEqual(yield* left("prv_old"), [0, 0, 0, 0, 0, 0])
+      assert.deepStrictEqual(yield* left("op_young"), [1, 1, 1, 1, 1, 1])
+      for (const id of ["op_open", "op_ending", "sbx_alive"])
+        assert.deepStrictEqual(yield* left(id), [1, 1, 1, 1, 0, 0])
       const sql = yield* SqlClient.SqlClient
       const [total] = yield* sql<{ readonly stored_bytes: bigint }>`
         select stored_bytes from output_totals where sandbox_id = 'sbx_alive'`
@@ -116,10 +121,10 @@ layer(
       yield* insert("op_deleted", { sandboxId: "sbx_deleted", context: { finishedAt: at } })
       const short = { ATOLL_RETENTION_DAYS: "7", ATOLL_ENDED_RETENTION_DAYS: "1" }
       yield* prune().pipe(Effect.provide(testSettings(short)))
-      assert.deepStrictEqual(yield* left("op_deleted"), [1, 1, 1, 0, 0])
+      assert.deepStrictEqual(yield* left("op_deleted"), [1, 1, 1, 1, 0, 0])
       yield* prune().pipe(Effect.provide(testSettings({ ...short, ATOLL_RETENTION_DAYS: "4" })))
-      assert.deepStrictEqual(yield* left("op_deleted"), [0, 0, 0, 0, 0])
-      assert.deepStrictEqual(yield* left("sbx_deleted"), [0, 0, 0, 0, 0])
+      assert.deepStrictEqual(yield* left("op_deleted"), [0, 0, 0, 0, 0, 0])
+      assert.deepStrictEqual(yield* left("sbx_deleted"), [0, 0, 0, 0, 0, 0])
     })
   )
 
@@ -143,8 +148,8 @@ layer(
           values ('acc', 'sandbox.start:sbx_alive', ${key}, 'f', 'sbx_starts', ${BigInt(createdAt)})`
       }
       yield* prune().pipe(Effect.provide(testSettings({ ATOLL_RETENTION_DAYS: "0", ATOLL_ENDED_RETENTION_DAYS: "1" })))
-      assert.deepStrictEqual(yield* left("sbx_brief"), [1, 1, 1, 0, 0])
-      assert.deepStrictEqual(yield* left("op_brief"), [1, 1, 1, 0, 0])
+      assert.deepStrictEqual(yield* left("sbx_brief"), [1, 1, 1, 1, 0, 0])
+      assert.deepStrictEqual(yield* left("op_brief"), [1, 1, 1, 1, 0, 0])
       const keys = yield* sql<{ readonly key: string }>`select key from idempotency_keys where target_id = 'sbx_starts'`
       assert.deepStrictEqual(
         keys.map(({ key }) => key),
@@ -190,7 +195,7 @@ layer(
         assert.isBelow(read[table]!.rows, 100, table)
         assert.isBelow(read[table]!.blocks, 90, table)
       }
-      assert.deepStrictEqual(yield* left(due), [0, 0, 0, 0, 0])
+      assert.deepStrictEqual(yield* left(due), [0, 0, 0, 0, 0, 0])
     })
   )
 })
