@@ -15,8 +15,11 @@ import { Link } from "./ui/Link.tsx"
 // These bring the machines and XState along.
 const Machines = lazy("machines", async () => (await import("./Machines.tsx")).Machines)
 const Sandbox = lazy("sandbox", async () => (await import("./Sandbox.tsx")).Sandbox)
+const Operation = lazy("operation", async () => (await import("./operation/Operation.tsx")).Operation)
 
 const Page = () => {
+  const operation = /^\/sandboxes\/([^/]+)\/operations\/([^/]+)$/.exec(path.value)
+  if (operation !== null) return <Operation key={operation[2]} sandboxId={operation[1]!} id={operation[2]!} />
   const sandbox = /^\/sandboxes\/([^/]+)(?:\/([a-z]+))?$/.exec(path.value)
   if (sandbox !== null) return <Sandbox id={sandbox[1]!} tab={sandbox[2] ?? null} />
   const machine = /^\/machines(?:\/([^/]+))?$/.exec(path.value)

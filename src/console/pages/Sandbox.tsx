@@ -3,9 +3,9 @@ import { useEffect } from "preact/hooks"
 import type { SandboxResponse } from "../../../schemas/Sandbox.ts"
 import { get } from "./api.ts"
 import { useLoad } from "./load.ts"
+import { sandboxSubject, useLife } from "./machine/useLife.ts"
 import { Facts } from "./sandbox/Facts.tsx"
 import { tabs } from "./sandbox/tabs.ts"
-import { useLife } from "./sandbox/useLife.ts"
 import { SandboxActions, titleOf } from "./sandboxes/SandboxActions.tsx"
 import { Fault } from "./ui/Fault.tsx"
 import { Link } from "./ui/Link.tsx"
@@ -13,7 +13,7 @@ import { Live } from "./ui/Live.tsx"
 
 /** @param tab From the path; null: the first one. */
 export const Sandbox = ({ id, tab }: { id: string; tab: string | null }) => {
-  const life = useLife(id)
+  const life = useLife(sandboxSubject(id))
   const loaded = useLoad(id, (signal) => get<SandboxResponse>(`/api/v2/sandboxes/${id}`, signal))
   const revision = life.stored?.revision ?? 0
   const { reload } = loaded

@@ -21,7 +21,9 @@ const pages: ReadonlyArray<readonly [path: string, name: string]> = [
 /** Of what is below a page, too. */
 const titleOf = (here: string): string =>
   here.startsWith("/sandboxes/")
-    ? "Sandbox"
+    ? here.includes("/operations/")
+      ? "Operation"
+      : "Sandbox"
     : (pages.find(([to]) => to === here || (to !== "/" && here.startsWith(`${to}/`)))?.[1] ?? "No such page")
 
 /** A page that is gone to without a load must tell who does not see it. */

@@ -18,7 +18,8 @@ export type FeedState =
 export interface Follower {
   /** A new beginning: what happened before it is not in the stream. */
   readonly began: () => void
-  readonly event: (data: unknown) => void
+  /** `name`: what kind of event it is. */
+  readonly event: (data: unknown, name: string) => void
   readonly changed: (state: FeedState) => void
 }
 
@@ -26,6 +27,8 @@ const pauseFirstMs = 500
 const pauseMaxMs = 15_000
 /** Heartbeats come every 15 s. */
 const silenceMaxMs = 40_000
+/** After so long the page has its turn: what comes faster than it can be taken freezes nothing. */
+const sliceMs = 10
 
 /** Shorter, when the network comes back or nobody waits any more. */
 const pause = (ms: number, signal: AbortSignal): Promise<void> =>
@@ -59,13 +62,24 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void) {
         .filter((found) => found !== null)
       text = text.slice(end + 2)
       const field = (name: string): string | null => fields.findLast(([, found]) => found === name)?.[2] ?? null
-      yield { id: field("id"), data: field("data") }
+      yield { id: field("id"), name: field("event") ?? "message", data: field("data") }
     }
   }
 }
 
-/** Until the signal aborts, or the session is over. */
-export const follow = async (path: string, follower: Follower, signal: AbortSignal): Promise<void> => {
+const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
+
+/**
+ * Until the signal aborts, or the session is over.
+ *
+ * @param query Where it begins or goes on, for a stream whose positions are not the ids of its events.
+ */
+export const follow = async (
+  path: string,
+  follower: Follower,
+  signal: AbortSignal,
+  query = (position: string | null): string => queryOf({ after: position })
+): Promise<void> => {
   let position: string | null = null
   let pauseMs = pauseFirstMs
   while (!signal.aborted) {
@@ -81,15 +95,19 @@ export const follow = async (path: string, follower: Follower, signal: AbortSign
     let fault: unknown = null
     try {
       heard()
-      const answer = await open("GET", `${path}${queryOf({ after: position })}`, {
+      const answer = await open("GET", `${path}${query(position)}`, {
         signal: AbortSignal.any([signal, silence.signal])
       })
       if (position === null) follower.began()
       follower.changed({ state: "live" })
-      for await (const { id, data } of eventsOf(answer.body!, heard)) {
+      let until = performance.now() + sliceMs
+      for await (const { id, name, data } of eventsOf(answer.body!, heard)) {
         pauseMs = pauseFirstMs
-        if (data !== null) follower.event(JSON.parse(data))
+        if (data !== null) follower.event(JSON.parse(data), name)
         if (id !== null) position = id
+        if (performance.now() < until) continue
+        await rest()
+        until = performance.now() + sliceMs
       }
     } catch (cause) {
       fault = cause

@@ -21,7 +21,7 @@ const opened = (path: string): Shared => {
     path,
     {
       began: () => each((follower) => follower.began()),
-      event: (data) => each((follower) => follower.event(data)),
+      event: (data, name) => each((follower) => follower.event(data, name)),
       changed: (state) => {
         shared.state = state
         each((follower) => follower.changed(state))

@@ -1,7 +1,6 @@
 /** The machines in a real Chromium: what is lit against what is stored, and a simulator against the machine of the service. */
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import type { Page } from "playwright-core"
 import type { Transition } from "../../../schemas/Transition.ts"
 import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
 import { begin, decide } from "../../../src/actor/Transition.ts"
@@ -9,6 +8,7 @@ import { kinds } from "../../../src/console/pages/machine/kinds.ts"
 import { SignInLinks } from "../../../src/console/server/SignInLinks.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { violations } from "./axe.ts"
+import { assertLifeLit, assertLit, atRevision, names } from "./litStates.ts"
 import { noChromium, testBrowser, type Visit } from "./TestBrowser.ts"
 
 /** Signed in as the account of the service's key. */
@@ -57,33 +57,6 @@ const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<
   return (await send("GET", `${path}/transitions`)).json.transitions
 }
 
-const names = (page: Page, selector: string, attribute: string): Promise<ReadonlyArray<string | null>> =>
-  page
-    .locator(selector)
-    .evaluateAll(
-      (found, name) =>
-        found.map((one) => (one as unknown as { getAttribute: (name: string) => string | null }).getAttribute(name)),
-      attribute
-    )
-
-const atRevision = (page: Page, revision: number, of: number) =>
-  page.locator(`[data-revision="${revision}"][data-newest="${of}"]`).waitFor()
-
-const assertLit = async (page: Page, { from, to, event, revision, requestId }: Transition) => {
-  const about = `revision ${revision}`
-  assert.deepStrictEqual(await names(page, ".state.current", "data-state"), [to], about)
-  const stays = from === null || from === to
-  assert.deepStrictEqual(await names(page, ".state.previous", "data-state"), stays ? [] : [from], about)
-  assert.deepStrictEqual(
-    await names(page, ".edge.taken[data-line]", "data-line"),
-    stays ? [] : [`${from}>${to}`],
-    about
-  )
-  const shown = (await page.locator(".controls").textContent())!
-  assert.include(shown, event.type, about)
-  if (requestId !== null) assert.include(shown, requestId, about)
-}
-
 layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser", (it) => {
   it.effect.skipIf(noChromium !== null)(
     "follow a Sandbox's life as it is lived; at each revision the state lit is the state stored, forwards and back",
@@ -98,19 +71,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
         await atRevision(page, log.length, log.length)
         await page.getByText(`equals what the service stores at revision ${log.length}`).waitFor()
         await page.reload()
-        await atRevision(page, log.length, log.length)
-        await page.getByRole("button", { name: "First" }).click()
-        for (const transition of log) {
-          await atRevision(page, transition.revision, log.length)
-          await assertLit(page, transition)
-          if (transition.revision < log.length) await page.getByRole("button", { name: "One revision on" }).click()
-        }
-        const scrubber = page.getByRole("slider", { name: "Revision" })
-        for (const transition of log.toReversed()) {
-          await atRevision(page, transition.revision, log.length)
-          await assertLit(page, transition)
-          await scrubber.press("ArrowLeft")
-        }
+        await assertLifeLit(page, log)
         await page.getByRole("button", { name: "Show revision 2", exact: true }).click()
         await atRevision(page, 2, log.length)
         await assertLit(page, log[1]!)

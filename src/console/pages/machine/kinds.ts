@@ -37,15 +37,17 @@ export const sandboxKind: Kind = {
   ...samples.sandbox
 }
 
+export const operationKind: Kind = {
+  kind: "operation",
+  title: "Operation",
+  machine: operationMachine,
+  chart: chart(operationChart),
+  ...samples.operation
+}
+
 export const kinds: ReadonlyArray<Kind> = [
   sandboxKind,
-  {
-    kind: "operation",
-    title: "Operation",
-    machine: operationMachine,
-    chart: chart(operationChart),
-    ...samples.operation
-  },
+  operationKind,
   { kind: "preview", title: "Preview", machine: previewMachine, chart: chart(previewChart), ...samples.preview },
   {
     kind: "serviceAccess",

@@ -1,14 +1,8 @@
 /** The parts of a Sandbox's page, each at an address of its own: `/sandboxes/{id}/{name}`, and the first one without its name. */
 import type { FunctionComponent } from "preact"
-import type { Sandbox } from "../../../../schemas/Sandbox.ts"
+import { lazy } from "../ui/Lazy.tsx"
 import { Life } from "./Life.tsx"
-import type { FollowedLife } from "./useLife.ts"
-
-export interface TabProps {
-  /** As it was last read; read anew with each of its transitions. */
-  readonly sandbox: Sandbox
-  readonly life: FollowedLife
-}
+import type { TabProps } from "./TabProps.ts"
 
 export interface Tab {
   readonly name: string
@@ -17,4 +11,11 @@ export interface Tab {
 }
 
 /** In the order in which they are offered. Whatever is large is fetched when it is first shown (`ui/Lazy.tsx`). */
-export const tabs: ReadonlyArray<Tab> = [{ name: "life", title: "Life", Tab: Life }]
+export const tabs: ReadonlyArray<Tab> = [
+  { name: "life", title: "Life", Tab: Life },
+  {
+    name: "commands",
+    title: "Commands",
+    Tab: lazy("commands", async () => (await import("./commands/Commands.tsx")).Commands)
+  }
+]

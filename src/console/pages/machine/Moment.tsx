@@ -1,22 +1,26 @@
 /** One moment of a life, and the way to all others. */
+import type { ComponentChildren } from "preact"
 import type { TransitionList } from "../../../../schemas/Transition.ts"
 import { litOf } from "../../../statechart/lit.ts"
-import { Changes } from "../machine/Changes.tsx"
-import { Commands } from "../machine/Commands.tsx"
-import { sandboxKind } from "../machine/kinds.ts"
-import { nextEvents } from "../machine/life.ts"
-import { sameJson } from "../machine/sameJson.ts"
 import { Statechart } from "../statechart/Statechart.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { WindowedRows } from "../ui/WindowedRows.tsx"
+import { Changes } from "./Changes.tsx"
+import { Commands } from "./Commands.tsx"
+import type { Kind } from "./kinds.ts"
+import { nextEvents } from "./life.ts"
+import { sameJson } from "./sameJson.ts"
 import type { Revision } from "./useLife.ts"
 
 interface Shown {
+  readonly kind: Kind
   readonly revisions: ReadonlyArray<Revision>
   readonly stored: TransitionList["stored"] | null
   /** Null: the newest. */
   readonly chosen: number | null
   readonly choose: (revision: number | null) => void
+  /** What else of that moment is shown, above the list of all. `go` shows another revision. */
+  readonly between?: ((revision: number, go: (to: number) => void) => ComponentChildren) | undefined
 }
 
 /** The fold here against what the service keeps, at the revision that it was asked at. */
@@ -44,7 +48,7 @@ const nextOf = ({ snapshot }: Revision): ReadonlyArray<string> => {
 const fieldsOf = ({ type: _type, at: _at, ...fields }: Readonly<Record<string, unknown>>): string | null =>
   Object.keys(fields).length === 0 ? null : JSON.stringify(fields)
 
-export const Moment = ({ revisions, stored, chosen, choose }: Shown) => {
+export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Shown) => {
   const newest = revisions.length
   const revision = Math.min(chosen ?? newest, newest)
   const shown = revisions[revision - 1]!
@@ -52,7 +56,7 @@ export const Moment = ({ revisions, stored, chosen, choose }: Shown) => {
   const { transition, snapshot } = shown
   const next = nextOf(shown)
   const go = (to: number) => choose(to >= newest ? null : Math.max(1, to))
-  const lit = litOf(sandboxKind.chart, {
+  const lit = litOf(kind.chart, {
     state: snapshot.value as string,
     last: { from: transition.from, event: transition.event.type, to: transition.to },
     nextEvents: next
@@ -101,7 +105,7 @@ export const Moment = ({ revisions, stored, chosen, choose }: Shown) => {
         </span>
       </div>
       <div class="beside">
-        <Statechart chart={sandboxKind.chart} lit={lit} turn={revision} />
+        <Statechart chart={kind.chart} lit={lit} turn={revision} />
         <div class="controls">
           <h3>
             <code class="event">{transition.event.type}</code>{" "}
@@ -136,6 +140,7 @@ export const Moment = ({ revisions, stored, chosen, choose }: Shown) => {
           <Proof revisions={revisions} stored={stored} />
         </div>
       </div>
+      {between?.(revision, go)}
       <WindowedRows
         label="Transitions"
         layout="of-transitions"

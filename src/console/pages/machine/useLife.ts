@@ -1,5 +1,5 @@
 /**
- * The whole log of one Sandbox, live, and each of its revisions as the machine has it: the browser folds the log itself.
+ * The whole log of one actor, live, and each of its revisions as the machine has it: the browser folds the log itself.
  *
  * The stream is opened before the log is read, so nothing falls between them; what both tell counts once.
  */
@@ -8,9 +8,29 @@ import type { AnyMachineSnapshot } from "xstate"
 import type { Transition, TransitionList } from "../../../../schemas/Transition.ts"
 import { get, queryOf } from "../api.ts"
 import type { FeedState } from "../feed.ts"
-import { sandboxKind } from "../machine/kinds.ts"
-import { begin, decide } from "../machine/life.ts"
 import { subscribe } from "../subscribe.ts"
+import { type Kind, operationKind, sandboxKind } from "./kinds.ts"
+import { begin, decide } from "./life.ts"
+
+/** Whose life it is. */
+export interface Subject {
+  readonly kind: Kind
+  readonly actorId: string
+  /** Its log is below this. */
+  readonly path: string
+  /** The stream that tells of it. */
+  readonly events: string
+}
+
+export const sandboxSubject = (id: string): Subject => {
+  const path = `/api/v2/sandboxes/${id}`
+  return { kind: sandboxKind, actorId: id, path, events: `${path}/events` }
+}
+
+export const operationSubject = (sandboxId: string, id: string): Subject => {
+  const { path, events } = sandboxSubject(sandboxId)
+  return { kind: operationKind, actorId: id, path: `${path}/operations/${id}`, events }
+}
 
 export interface Revision {
   readonly transition: Transition
@@ -18,6 +38,7 @@ export interface Revision {
 }
 
 export interface Life {
+  readonly kind: Kind
   /** Without gaps, from revision 1 on. */
   readonly revisions: ReadonlyArray<Revision>
   /** What the service stores, as of when it was last asked. */
@@ -31,12 +52,12 @@ export interface Life {
 const pageRows = 1000
 const sliceMs = 10
 
-const nothing: Life = { revisions: [], stored: null, feed: { state: "connecting" }, at: null, fault: null }
+const nothing = { revisions: [], stored: null, feed: { state: "connecting" }, at: null, fault: null } as const
 
 const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
 class Follower {
-  readonly #path: string
+  readonly #subject: Subject
   readonly #show: (change: Partial<Life>) => void
   readonly #abort = new AbortController()
   #unsubscribe: () => void = () => {}
@@ -48,8 +69,8 @@ class Follower {
   #isStale = false
   #isLoaded = false
 
-  constructor(id: string, show: (change: Partial<Life>) => void) {
-    this.#path = `/api/v2/sandboxes/${id}`
+  constructor(subject: Subject, show: (change: Partial<Life>) => void) {
+    this.#subject = subject
     this.#show = show
   }
 
@@ -63,11 +84,12 @@ class Follower {
   }
 
   #follow(): () => void {
-    return subscribe(`${this.#path}/events`, {
+    const { kind, actorId, events } = this.#subject
+    return subscribe(events, {
       began: () => void this.#load(),
       event: (data) => {
-        const told = data as Transition & { readonly kind: string }
-        if (told.kind !== "sandbox") return
+        const told = data as Transition & { readonly kind: string; readonly actorId: string }
+        if (told.kind !== kind.kind || told.actorId !== actorId) return
         void this.#take([told])
         void this.#askStored()
       },
@@ -84,7 +106,7 @@ class Follower {
       let cursor: string | null = null
       do {
         const page: TransitionList = await get(
-          `${this.#path}/transitions${queryOf({ limit: pageRows, cursor })}`,
+          `${this.#subject.path}/transitions${queryOf({ limit: pageRows, cursor })}`,
           this.#abort.signal
         )
         await this.#take(page.transitions)
@@ -112,7 +134,7 @@ class Follower {
     try {
       while (this.#isStale) {
         this.#isStale = false
-        const page: TransitionList = await get(`${this.#path}/transitions?limit=1`, this.#abort.signal)
+        const page: TransitionList = await get(`${this.#subject.path}/transitions?limit=1`, this.#abort.signal)
         this.#tellStored(page.stored)
       }
     } catch (fault) {
@@ -152,7 +174,7 @@ class Follower {
   }
 
   #next({ event, revision }: Transition): AnyMachineSnapshot {
-    const { machine } = sandboxKind
+    const { machine } = this.#subject.kind
     const last = this.#revisions.at(-1)
     if (last === undefined) {
       // All of its input stands in its context, but for the instant, which is when it was made.
@@ -169,13 +191,14 @@ export interface FollowedLife extends Life {
   readonly reload: () => void
 }
 
-export const useLife = (id: string): FollowedLife => {
-  const [life, setLife] = useState<Life>(nothing)
+export const useLife = (subject: Subject): FollowedLife => {
+  const { kind, actorId } = subject
+  const [life, setLife] = useState<Omit<Life, "kind">>(nothing)
   const [turn, setTurn] = useState(0)
   const current = useRef<Follower | null>(null)
   useEffect(() => {
     setLife(nothing)
-    const follower = new Follower(id, (change) => {
+    const follower = new Follower(subject, (change) => {
       if (current.current === follower) setLife((before) => ({ ...before, ...change }))
     })
     current.current = follower
@@ -184,7 +207,7 @@ export const useLife = (id: string): FollowedLife => {
       current.current = null
       follower.close()
     }
-  }, [id, turn])
+  }, [actorId, turn])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  return { ...life, reload }
+  return { kind, ...life, reload }
 }

@@ -1,0 +1,39 @@
+/** An actor's statechart, and its whole life to go back and forth in. */
+import type { ComponentProps } from "preact"
+import { useEffect, useState } from "preact/hooks"
+import { Fault } from "../ui/Fault.tsx"
+import { Moment } from "./Moment.tsx"
+import type { FollowedLife } from "./useLife.ts"
+
+interface Shown {
+  readonly actorId: string
+  readonly life: FollowedLife
+  /** As of a moment: what else is shown of it. */
+  readonly between?: ComponentProps<typeof Moment>["between"]
+}
+
+export const Life = ({ actorId, life, between }: Shown) => {
+  /** Null: the newest, whichever it is. */
+  const [chosen, choose] = useState<number | null>(null)
+  useEffect(() => choose(null), [actorId])
+  return (
+    <section class="pane" aria-labelledby="life">
+      <h2 id="life">Its life</h2>
+      <Fault fault={life.fault} retry={life.reload} />
+      {life.revisions.length === 0 ? (
+        life.fault === null ? (
+          <p class="waiting">Loading …</p>
+        ) : null
+      ) : (
+        <Moment
+          kind={life.kind}
+          revisions={life.revisions}
+          stored={life.stored}
+          chosen={chosen}
+          choose={choose}
+          between={between}
+        />
+      )}
+    </section>
+  )
+}

@@ -1,0 +1,51 @@
+import { useState } from "preact/hooks"
+import type { Operation, OperationResponse } from "../../../../schemas/Operation.ts"
+import { ask } from "../api.ts"
+import { instant } from "../format.ts"
+import { useAction } from "../ui/Action.tsx"
+import { Fault } from "../ui/Fault.tsx"
+import { commandText } from "./commandText.ts"
+
+const isOpen = ({ status }: Operation): boolean => status === "queued" || status === "running"
+
+/** What came of it: the answer has the result that stands. */
+const sentenceOf = ({ status, exitCode, reason, finishedAt }: Operation): string => {
+  if (status === "cancelled") return "Cancelled: its processes get TERM, and KILL after 2 s."
+  const end = exitCode !== null ? ` with exit code ${exitCode}` : reason !== null ? ` (${reason.code})` : ""
+  return `Too late: it had ${status}${end}${finishedAt === null ? "" : ` at ${instant(finishedAt)}`}. That result stands.`
+}
+
+interface Asked {
+  readonly operation: Operation
+  readonly tell: (operation: Operation) => void
+}
+
+/** Offered while it runs, as far as is known here. */
+export const CancelOperation = ({ operation, tell }: Asked) => {
+  const [said, setSaid] = useState<string | null>(null)
+  const { isBusy, fault, run } = useAction(async () => {
+    const path = `/api/v2/sandboxes/${operation.sandboxId}/operations/${operation.id}/cancel`
+    const answer = await ask<OperationResponse>("POST", path)
+    setSaid(sentenceOf(answer.operation))
+    tell(answer.operation)
+  })
+  return (
+    <div class="cancel">
+      {isOpen(operation) ? (
+        <button
+          type="button"
+          class="button small"
+          onClick={() => void run()}
+          aria-disabled={isBusy}
+          aria-label={`Cancel ${commandText(operation.argv).slice(0, 80)}`}
+        >
+          {isBusy ? "Cancelling …" : "Cancel"}
+        </button>
+      ) : null}
+      <span role="status" class="hint">
+        {said}
+      </span>
+      <Fault fault={fault} />
+    </div>
+  )
+}

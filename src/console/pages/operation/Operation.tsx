@@ -1,0 +1,98 @@
+/** One Operation: what it is, what it wrote, what came to it, and its whole life. */
+import { useCallback, useEffect } from "preact/hooks"
+import type { Operation as OperationBody, OperationResponse } from "../../../../schemas/Operation.ts"
+import type { DeclinedEventList } from "../../../../schemas/Transition.ts"
+import { get } from "../api.ts"
+import { useLoad } from "../load.ts"
+import { Life } from "../machine/Life.tsx"
+import { operationSubject, useLife } from "../machine/useLife.ts"
+import { Fault } from "../ui/Fault.tsx"
+import { Link } from "../ui/Link.tsx"
+import { Live } from "../ui/Live.tsx"
+import { CancelOperation } from "./CancelOperation.tsx"
+import { commandText } from "./commandText.ts"
+import { OperationFacts } from "./OperationFacts.tsx"
+import { Outcome } from "./Outcome.tsx"
+import { Output } from "./Output.tsx"
+import { Races } from "./Races.tsx"
+
+const titleMaxCharacters = 160
+
+/** What loses a race comes right after what won it: so long after a transition it is asked for once more. */
+const losersMs = 1000
+
+const useDeclined = (path: string, revision: number) => {
+  const loaded = useLoad(path, (signal) => get<DeclinedEventList>(`${path}/declined`, signal))
+  const { reload } = loaded
+  useEffect(() => {
+    if (revision === 0) return
+    reload()
+    const timer = setTimeout(reload, losersMs)
+    return () => clearTimeout(timer)
+  }, [revision, reload])
+  // Nothing tells of what changed nothing: whoever comes back to the page sees what there is by now.
+  useEffect(() => {
+    const look = () => {
+      if (document.visibilityState === "visible") reload()
+    }
+    document.addEventListener("visibilitychange", look)
+    return () => document.removeEventListener("visibilitychange", look)
+  }, [reload])
+  return loaded
+}
+
+export const Operation = ({ sandboxId, id }: { sandboxId: string; id: string }) => {
+  const subject = operationSubject(sandboxId, id)
+  const { path } = subject
+  const life = useLife(subject)
+  const loaded = useLoad(path, (signal) => get<OperationResponse>(path, signal))
+  const revision = life.stored?.revision ?? 0
+  const declined = useDeclined(path, revision)
+  const { reload } = loaded
+  // What is told of it anew is asked for anew.
+  useEffect(() => {
+    if (revision > 0) reload()
+  }, [revision, reload])
+  const reloadDeclined = declined.reload
+  const changed = useCallback(() => {
+    reload()
+    reloadDeclined()
+  }, [reload, reloadDeclined])
+  const operation: OperationBody | null = loaded.value?.operation ?? null
+  return (
+    <>
+      <p>
+        <Link to={`/sandboxes/${sandboxId}/commands`}>All commands of the Sandbox</Link>
+      </p>
+      <header class="page-head">
+        <h1 class="break command-title">
+          {operation === null ? id : commandText(operation.argv).slice(0, titleMaxCharacters)}
+        </h1>
+        {operation === null ? null : (
+          <>
+            <span role="status">
+              <Outcome operation={operation} />
+            </span>
+            <CancelOperation operation={operation} tell={changed} />
+          </>
+        )}
+        <Live feed={life.feed} at={life.at} />
+      </header>
+      <Fault fault={loaded.fault} retry={reload} />
+      {operation === null ? null : (
+        <>
+          <section class="pane" aria-labelledby="output">
+            <h2 id="output">Output</h2>
+            <Output operation={operation} ended={changed} />
+          </section>
+          <section class="pane" aria-labelledby="facts">
+            <h2 id="facts">What it is</h2>
+            <OperationFacts operation={operation} life={life} />
+          </section>
+          <Races life={life} loaded={declined} />
+          <Life actorId={id} life={life} />
+        </>
+      )}
+    </>
+  )
+}

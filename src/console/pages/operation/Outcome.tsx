@@ -1,0 +1,18 @@
+/** How an operation is, and what its command ended with. */
+import type { Operation } from "../../../../schemas/Operation.ts"
+
+/** Null: nothing is known of an end. */
+const endOf = ({ exitCode, signal, reason }: Operation): string | null =>
+  exitCode !== null ? `exit code ${exitCode}` : signal !== null ? signal : (reason?.code ?? null)
+
+export const Outcome = ({ operation }: { operation: Operation }) => {
+  const end = endOf(operation)
+  return (
+    <span class="outcome">
+      <span class={`status ${operation.status}`} data-status={operation.status}>
+        {operation.status}
+      </span>
+      {end === null ? null : <span class={operation.exitCode === 0 ? "tint-good" : "tint-bad"}>{end}</span>}
+    </span>
+  )
+}

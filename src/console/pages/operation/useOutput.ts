@@ -1,0 +1,107 @@
+/** The output of an operation as it is written: each byte once, over losses of the connection, until there is no more. */
+import { useEffect, useState } from "preact/hooks"
+import type { Operation, OutputStream } from "../../../../schemas/Operation.ts"
+import { queryOf } from "../api.ts"
+import { type FeedState, follow } from "../feed.ts"
+import { keptBytes, type Piece, StreamTail } from "./StreamTail.ts"
+
+export interface ShownStream {
+  readonly pieces: ReadonlyArray<Piece>
+  /** Bytes so far, whether they are shown or not. */
+  readonly bytes: number
+}
+
+export interface FollowedOutput {
+  readonly stdout: ShownStream
+  readonly stderr: ShownStream
+  readonly feed: FeedState
+  /** Of the last news, epoch milliseconds. */
+  readonly at: number | null
+  /** All of it was told; null: more may come. */
+  readonly ended: Operation | null
+}
+
+interface OutputEvent {
+  readonly stream: OutputStream
+  readonly offset: number
+  readonly data: string
+}
+
+/** What comes within such a time is shown together. */
+const showEveryMs = 100
+
+const bytesOf = (base64: string): Uint8Array => {
+  const text = atob(base64)
+  const bytes = new Uint8Array(text.length)
+  for (let at = 0; at < bytes.length; at++) bytes[at] = text.charCodeAt(at)
+  return bytes
+}
+
+const none: ShownStream = { pieces: [], bytes: 0 }
+const nothing: FollowedOutput = {
+  stdout: none,
+  stderr: none,
+  feed: { state: "connecting" },
+  at: null,
+  ended: null
+}
+
+/** What would not be kept here is not asked for. */
+const tailOf = (bytes: number): StreamTail => new StreamTail(Math.max(0, bytes - keptBytes))
+
+const followOutput = (
+  path: string,
+  { stdoutBytes, stderrBytes }: Operation["output"],
+  show: (change: Partial<FollowedOutput>) => void
+): (() => void) => {
+  const abort = new AbortController()
+  const tails = { stdout: tailOf(stdoutBytes), stderr: tailOf(stderrBytes) }
+  const shown = ({ pieces, end }: StreamTail): ShownStream => ({ pieces: [...pieces], bytes: end })
+  let timer: ReturnType<typeof setTimeout> | null = null
+  const showNow = (change: Partial<FollowedOutput> = {}) => {
+    clearTimeout(timer ?? undefined)
+    timer = null
+    show({ stdout: shown(tails.stdout), stderr: shown(tails.stderr), at: Date.now(), ...change })
+  }
+  void follow(
+    `${path}/output/stream`,
+    {
+      began: () => {},
+      event: (data, name) => {
+        if (name === "operation") {
+          for (const tail of Object.values(tails)) tail.finish()
+          showNow({ ended: (data as { readonly operation: Operation }).operation })
+          abort.abort()
+          return
+        }
+        const { stream, offset, data: base64 } = data as OutputEvent
+        tails[stream].append(offset, bytesOf(base64))
+        timer ??= setTimeout(showNow, showEveryMs)
+      },
+      changed: (feed) => show({ feed })
+    },
+    abort.signal,
+    () => queryOf({ stdoutOffset: tails.stdout.end, stderrOffset: tails.stderr.end })
+  )
+  return () => {
+    abort.abort()
+    clearTimeout(timer ?? undefined)
+  }
+}
+
+export const useOutput = (operation: Operation): FollowedOutput => {
+  const [output, setOutput] = useState<FollowedOutput>(nothing)
+  const path = `/api/v2/sandboxes/${operation.sandboxId}/operations/${operation.id}`
+  useEffect(() => {
+    let isShown = true
+    setOutput(nothing)
+    const end = followOutput(path, operation.output, (change) => {
+      if (isShown) setOutput((before) => ({ ...before, ...change }))
+    })
+    return () => {
+      isShown = false
+      end()
+    }
+  }, [path])
+  return output
+}

@@ -1,0 +1,108 @@
+/** What is to be run, and how. */
+import { useRef, useState } from "preact/hooks"
+import type { Operation, OperationResponse, StartOperationRequest } from "../../../../../schemas/Operation.ts"
+import { ask, idempotencyKey } from "../../api.ts"
+import { Form } from "../../ui/Action.tsx"
+import { Area } from "../../ui/Area.tsx"
+import { Field, Select } from "../../ui/Field.tsx"
+
+const workspace = "/workspace"
+
+type Manner = "shell" | "exact"
+
+const linesOf = (text: string): ReadonlyArray<string> => text.replace(/\r/g, "").replace(/\n$/, "").split("\n")
+
+const argvOf = (manner: Manner, text: string): ReadonlyArray<string> =>
+  manner === "shell" ? ["sh", "-c", text.replace(/\r/g, "")] : linesOf(text)
+
+/** `NAME=value`, one a line. */
+const environmentOf = (text: string): Record<string, string> =>
+  Object.fromEntries(
+    linesOf(text)
+      .filter((line) => line.trim() !== "")
+      .map((line) => {
+        const equals = line.indexOf("=")
+        if (equals < 1) throw new Error(`Environment: “${line}” is not of the form NAME=value.`)
+        return [line.slice(0, equals), line.slice(equals + 1)]
+      })
+  )
+
+/** Seconds; null: none is given. */
+const secondsOf = (text: string): number | null => {
+  if (text === "") return null
+  const seconds = Number(text)
+  if (!Number.isFinite(seconds)) throw new Error(`Time limit: “${text}” is no number of seconds.`)
+  return seconds
+}
+
+const requestOf = (manner: Manner, data: FormData): StartOperationRequest => {
+  const text = (name: string) => String(data.get(name))
+  return {
+    argv: argvOf(manner, text("command")),
+    cwd: text("cwd").trim() || workspace,
+    env: environmentOf(text("env")),
+    stdin: text("stdin") === "" ? null : text("stdin"),
+    encoding: "utf8",
+    timeoutSeconds: secondsOf(text("timeoutSeconds").trim())
+  }
+}
+
+/** What is sent again after a failure is the same command; after an answer, it is another one. */
+const useStart = (sandboxId: string) => {
+  const unanswered = useRef<{ readonly body: string; readonly key: string } | null>(null)
+  return async (request: StartOperationRequest): Promise<Operation> => {
+    const body = JSON.stringify(request)
+    if (unanswered.current?.body !== body) unanswered.current = { body, key: idempotencyKey() }
+    const { operation } = await ask<OperationResponse>("POST", `/api/v2/sandboxes/${sandboxId}/operations`, {
+      body: request,
+      headers: { "idempotency-key": unanswered.current.key }
+    })
+    unanswered.current = null
+    return operation
+  }
+}
+
+const manners: ReadonlyArray<readonly [Manner, string]> = [
+  ["shell", "A shell line (sh -c)"],
+  ["exact", "Exact arguments, one a line"]
+]
+
+export const RunCommand = ({ sandboxId, started }: { sandboxId: string; started: (operation: Operation) => void }) => {
+  const [manner, setManner] = useState<Manner>("shell")
+  const start = useStart(sandboxId)
+  return (
+    <div class="run">
+      <Form label="Run" busyLabel="Starting …" submit={async (data) => started(await start(requestOf(manner, data)))}>
+        <Select
+          label="What is given"
+          name="manner"
+          value={manner}
+          options={manners}
+          onChoice={(value) => setManner(value as Manner)}
+        />
+        <Area
+          label={manner === "shell" ? "Command" : "Program and arguments"}
+          name="command"
+          rows={3}
+          required
+          placeholder={manner === "shell" ? "make test 2>&1 | tail" : "make\ntest"}
+          hint="Ctrl and Enter run it. It goes on when this page is closed."
+        />
+        <details class="more">
+          <summary>Folder, environment, input, time limit</summary>
+          <div class="more-fields">
+            <Field label="Folder" name="cwd" placeholder={workspace} autocomplete="off" spellcheck={false} />
+            <Field
+              label="Time limit"
+              name="timeoutSeconds"
+              autocomplete="off"
+              hint="Seconds, up to a day; empty: none."
+            />
+            <Area label="Environment" name="env" rows={3} hint="NAME=value, one a line; added to the Sandbox's own." />
+            <Area label="Input" name="stdin" rows={3} hint="What it reads from stdin; empty: nothing." />
+          </div>
+        </details>
+      </Form>
+    </div>
+  )
+}
