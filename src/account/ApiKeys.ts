@@ -3,11 +3,12 @@
  *
  * @source contract.md "Authentication", "API key"
  */
-import { Clock, Context, Effect, Layer, Schema } from "effect"
-import { SqlClient } from "effect/sql"
-import { scopes as allScopes, type Scope } from "../../schemas/Access.ts"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { scopes as allScopes, Scope } from "../../schemas/Access.ts"
 import { newId } from "../identifier/newId.ts"
 import { changeBegins } from "../store/Change.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 import { hintOf, isSecret, newSecret, sha256Of } from "./ApiKeySecret.ts"
 import { awaitLeases } from "./KeyLease.ts"
 
@@ -30,44 +31,46 @@ export interface ApiKey {
 }
 
 /** key: by itself (DELETE /auth). */
-export type RevokedBy = "operator" | "console" | "key"
+const revokers = ["operator", "console", "key"] as const
+export type RevokedBy = (typeof revokers)[number]
 
-export interface KeyRow {
-  readonly id: string
-  readonly account_id: string
-  readonly name: string
-  readonly hint: string
-  readonly scopes: ReadonlyArray<Scope>
-  readonly created_at: bigint
-  readonly last_used_at: bigint | null
-  readonly expires_at: bigint | null
-  readonly revoked_at: bigint | null
-  readonly last_used_from: string | null
-  readonly revoked_by: RevokedBy | null
-}
+const Row = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.String,
+  name: Schema.String,
+  hint: Schema.String,
+  scopes: Schema.Array(Scope),
+  created_at: Int8,
+  last_used_at: Schema.NullOr(Int8),
+  expires_at: Schema.NullOr(Int8),
+  revoked_at: Schema.NullOr(Int8),
+  last_used_from: Schema.NullOr(Schema.String),
+  revoked_by: Schema.NullOr(Schema.Literals(revokers))
+})
 
-const instant = (value: bigint | null): number | null => (value === null ? null : Number(value))
-
-export const keyOf = (row: KeyRow): ApiKey => ({
+const keyOf = (row: typeof Row.Type): ApiKey => ({
   id: row.id,
   accountId: row.account_id,
   name: row.name,
   hint: row.hint,
   scopes: row.scopes,
-  createdAt: Number(row.created_at),
-  lastUsedAt: instant(row.last_used_at),
-  expiresAt: instant(row.expires_at),
-  revokedAt: instant(row.revoked_at),
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+  expiresAt: row.expires_at,
+  revokedAt: row.revoked_at,
   lastUsedFrom: row.last_used_from,
   revokedBy: row.revoked_by
 })
+
+/** Never the secret's hash. */
+const columns = Object.keys(Row.fields).join(", ")
+
+const firstOf = (row: Option.Option<typeof Row.Type>): ApiKey | null => Option.getOrNull(Option.map(row, keyOf))
 
 export class SecretUnusable extends Schema.TaggedError<SecretUnusable>()("SecretUnusable", {
   message: Schema.String
 }) {}
 
-const columns =
-  "id, account_id, name, hint, scopes, created_at, last_used_at, expires_at, revoked_at, last_used_from, revoked_by"
 const bootstrapAccount = "default"
 
 interface NewKey {
@@ -102,26 +105,68 @@ export class ApiKeys extends Context.Service<
     ApiKeys,
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
+      const shown = sql.literal(columns)
 
-      const insert = Effect.fnUntraced(function* (secret: string, options: NewKey) {
+      const insertRow = SqlSchema.findOneOption({
+        Request: Schema.Struct({
+          id: Schema.String,
+          accountId: Schema.String,
+          name: Schema.String,
+          sha256: Schema.String,
+          hint: Schema.String,
+          scopes: Schema.Array(Scope),
+          now: Int8,
+          expiresAt: Schema.NullOr(Int8)
+        }),
+        Result: Row,
+        execute: ({ id, accountId, name, sha256, hint, scopes, now, expiresAt }) => sql`
+          insert into api_keys (id, account_id, name, secret_sha256, hint, scopes, created_at, expires_at)
+          values (${id}, ${accountId}, ${name}, ${sha256}, ${hint}, ${textColumn(scopes)}::text[], ${now}, ${expiresAt})
+          on conflict (secret_sha256) do nothing
+          returning ${shown}`
+      })
+
+      const findAll = SqlSchema.findAll({
+        Request: Schema.NullOr(Schema.String),
+        Result: Row,
+        execute: (accountId) => sql`
+          select ${shown} from api_keys where ${accountId}::text is null or account_id = ${accountId} order by account_id, id`
+      })
+
+      const findById = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Row,
+        execute: (keyId) => sql`select ${shown} from api_keys where id = ${keyId}`
+      })
+
+      const revokeLive = SqlSchema.findOneOption({
+        Request: Schema.Struct({ keyId: Schema.String, by: Schema.String, accountId: Schema.String, now: Int8 }),
+        Result: Row,
+        execute: ({ keyId, by, accountId, now }) => sql`
+          update api_keys set revoked_at = ${now}, revoked_by = ${by}
+          where id = ${keyId} and account_id = ${accountId} and revoked_at is null and coalesce(expires_at > ${now}, true)
+          returning ${shown}`
+      })
+
+      const findOldest = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ id: Schema.String }),
+        execute: () => sql`select id from accounts order by id limit 1`
+      })
+
+      const insert = Effect.fnUntraced(function* (secret: string, { accountId, name, scopes, expiresAt }: NewKey) {
         const now = yield* Clock.currentTimeMillis
-        const rows = yield* sql.unsafe<KeyRow>(
-          `insert into api_keys (id, account_id, name, secret_sha256, hint, scopes, created_at, expires_at)
-           values ($1, $2, $3, $4, $5, $6, $7, $8)
-           on conflict (secret_sha256) do nothing
-           returning ${columns}`,
-          [
-            newId("key_"),
-            options.accountId,
-            options.name,
-            sha256Of(secret),
-            hintOf(secret),
-            [...options.scopes],
-            BigInt(now),
-            options.expiresAt === undefined || options.expiresAt === null ? null : BigInt(options.expiresAt)
-          ]
-        )
-        return rows[0] === undefined ? null : keyOf(rows[0])
+        const row = yield* insertRow({
+          id: newId("key_"),
+          accountId,
+          name,
+          sha256: sha256Of(secret),
+          hint: hintOf(secret),
+          scopes,
+          now,
+          expiresAt: expiresAt ?? null
+        })
+        return firstOf(row)
       })
 
       const create = Effect.fn("ApiKeys.create")(function* (options: NewKey) {
@@ -131,16 +176,11 @@ export class ApiKeys extends Context.Service<
       }, Effect.orDie)
 
       const list = Effect.fn("ApiKeys.list")(function* (accountId: string | null) {
-        const rows = yield* sql.unsafe<KeyRow>(
-          `select ${columns} from api_keys where $1::text is null or account_id = $1 order by account_id, id`,
-          [accountId]
-        )
-        return rows.map(keyOf)
+        return (yield* findAll(accountId)).map(keyOf)
       }, Effect.orDie)
 
       const get = Effect.fn("ApiKeys.get")(function* (keyId: string) {
-        const rows = yield* sql.unsafe<KeyRow>(`select ${columns} from api_keys where id = $1`, [keyId])
-        return rows[0] === undefined ? null : keyOf(rows[0])
+        return firstOf(yield* findById(keyId))
       }, Effect.orDie)
 
       const revoke = Effect.fn("ApiKeys.revoke")(function* (keyId: string, by: RevokedBy, accountId?: string) {
@@ -158,16 +198,12 @@ export class ApiKeys extends Context.Service<
       }, Effect.orDie)
 
       const rotate = Effect.fn("ApiKeys.rotate")(function* (keyId: string, by: RevokedBy, accountId: string) {
-        const now = BigInt(yield* Clock.currentTimeMillis)
+        const now = yield* Clock.currentTimeMillis
         yield* changeBegins
         const made = yield* sql.withTransaction(
           Effect.gen(function* () {
-            const [row] = yield* sql.unsafe<KeyRow>(
-              `update api_keys set revoked_at = $2, revoked_by = $3
-               where id = $1 and account_id = $4 and revoked_at is null and coalesce(expires_at > $2, true) returning ${columns}`,
-              [keyId, now, by, accountId]
-            )
-            return row === undefined ? null : yield* create(keyOf(row))
+            const old = firstOf(yield* revokeLive({ keyId, by, accountId, now }))
+            return old === null ? null : yield* create(old)
           })
         )
         if (made !== null) yield* awaitLeases
@@ -189,8 +225,8 @@ export class ApiKeys extends Context.Service<
                 select ${newId("acc_")}, ${bootstrapAccount}, null, ${BigInt(now)}
                 where not exists (select 1 from accounts)
                 on conflict (name) do nothing`
-              const [oldest] = yield* sql<{ id: string }>`select id from accounts order by id limit 1`
-              yield* insert(secret, { accountId: oldest!.id, name: "Bootstrap", scopes: allScopes })
+              const oldest = yield* findOldest()
+              yield* insert(secret, { accountId: oldest.id, name: "Bootstrap", scopes: allScopes })
             })
           )
           .pipe(Effect.orDie)

@@ -1,8 +1,8 @@
 /** Events of the audit log as rows: written in groups, read in pages. */
-import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
-import type { AuditSource, AuditTarget } from "../../schemas/Audit.ts"
-import { int4Column, int8Column, textColumn } from "../store/Columns.ts"
+import { Effect, Schema } from "effect"
+import { type SqlClient, SqlSchema } from "effect/sql"
+import { type AuditSource, type AuditTarget, auditSources, auditTargets } from "../../schemas/Audit.ts"
+import { Int8, int4Column, int8Column, textColumn } from "../store/Columns.ts"
 
 export interface AuditEvent {
   readonly id: string
@@ -44,33 +44,33 @@ export interface AuditPosition {
   readonly id: string
 }
 
-interface Row {
-  readonly id: string
-  readonly account_id: string
-  readonly at: bigint
-  readonly source: AuditSource
-  readonly action: string
-  readonly api_key_id: string | null
-  readonly key_hint: string | null
-  readonly key_name: string | null
-  readonly method: string
-  readonly path: string
-  readonly sandbox_id: string | null
-  readonly target_type: AuditTarget | null
-  readonly target_id: string | null
-  readonly status: number
-  readonly error_code: string | null
-  readonly request_id: string
-  readonly source_ip: string
-  readonly user_agent: string | null
-}
+const Row = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.String,
+  at: Int8,
+  source: Schema.Literals(auditSources),
+  action: Schema.String,
+  api_key_id: Schema.NullOr(Schema.String),
+  key_hint: Schema.NullOr(Schema.String),
+  key_name: Schema.NullOr(Schema.String),
+  method: Schema.String,
+  path: Schema.String,
+  sandbox_id: Schema.NullOr(Schema.String),
+  target_type: Schema.NullOr(Schema.Literals(auditTargets)),
+  target_id: Schema.NullOr(Schema.String),
+  status: Schema.Int,
+  error_code: Schema.NullOr(Schema.String),
+  request_id: Schema.String,
+  source_ip: Schema.String,
+  user_agent: Schema.NullOr(Schema.String)
+})
 
 type Events = ReadonlyArray<AuditEvent>
 
 const text = (of: (event: AuditEvent) => string | null) => (events: Events) => textColumn(events.map(of))
 
 /** Each column: its type, and what events have in it. */
-const columns: ReadonlyArray<readonly [name: keyof Row, type: string, of: (events: Events) => unknown]> = [
+const columns: ReadonlyArray<readonly [name: keyof typeof Row.Type, type: string, of: (events: Events) => unknown]> = [
   ["id", "text", text(({ id }) => id)],
   ["account_id", "text", text(({ accountId }) => accountId)],
   ["at", "int8", (events) => int8Column(events.map(({ at }) => BigInt(at)))],
@@ -104,10 +104,10 @@ export const insertEvents = (sql: SqlClient.SqlClient, events: Events) =>
     columns.map(([, , of]) => of(events))
   )
 
-const eventOf = (row: Row): AuditEvent => ({
+const eventOf = (row: typeof Row.Type): AuditEvent => ({
   id: row.id,
   accountId: row.account_id,
-  at: Number(row.at),
+  at: row.at,
   source: row.source,
   action: row.action,
   apiKeyId: row.api_key_id,
@@ -142,10 +142,13 @@ export const selectEvents = (
   if (from !== null) conditions.push(`at >= ${given(BigInt(from))}::int8`)
   if (to !== null) conditions.push(`at < ${given(BigInt(to))}::int8`)
   if (before !== null) conditions.push(`(at, id) < (${given(BigInt(before.at))}::int8, ${given(before.id)}::text)`)
-  const rows = sql.unsafe<Row>(
-    `select ${names} from audit_events where ${conditions.join(" and ")}
-     order by at desc, id desc limit ${given(BigInt(limit))}::int8`,
-    parameters
-  )
-  return Effect.map(rows, (found) => found.map(eventOf))
+  const statement = `
+    select ${names} from audit_events where ${conditions.join(" and ")}
+    order by at desc, id desc limit ${given(BigInt(limit))}::int8`
+  const find = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Row,
+    execute: () => sql.unsafe(statement, parameters)
+  })
+  return Effect.map(find(), (found) => found.map(eventOf))
 }

@@ -37,6 +37,7 @@ interface Lease {
 
 const leasesMax = 10_000
 
+/** Read for each lease of each key that is used, before its request: held to no schema. */
 interface Row {
   readonly secret_sha256: string
   readonly id: string

@@ -2,13 +2,13 @@
  * The streams that clients read here at the moment: bounded for each account, ended with their key or session, with the suspension of their
  * account, and with the service's stop. A stream was let in once and goes on for hours, so its key is looked at twice a second, all in one query.
  */
-import { Clock, Context, Effect, Latch, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Latch, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { RateLimited } from "../../schemas/Errors.ts"
 import { Settings } from "../Config.ts"
 import { idleMaxMs, sessionMaxMs } from "../console/server/Sessions.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
-import { textColumn } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
 
 const lookEveryMs = 500
@@ -49,18 +49,33 @@ export class OpenStreams extends Context.Service<
         if (forget(stream)) stream.end()
       }
 
+      const findGood = SqlSchema.findAll({
+        Request: Schema.Struct({
+          credentialIds: Schema.Array(Schema.String),
+          now: Int8,
+          createdAfter: Int8,
+          usedAfter: Int8
+        }),
+        Result: Schema.Struct({ id: Schema.String }),
+        execute: ({ credentialIds, now, createdAfter, usedAfter }) => sql`
+          select k.id from api_keys k join accounts a on a.id = k.account_id
+          where k.id = any(${textColumn(credentialIds)}::text[]) and a.suspended_at is null
+            and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${now})
+          union all
+          select s.id from sessions s join accounts a on a.id = s.account_id
+          where s.id = any(${textColumn(credentialIds)}::text[]) and a.suspended_at is null
+            and s.ended_at is null and s.created_at > ${createdAfter} and s.last_used_at > ${usedAfter}`
+      })
+
       const look = Effect.gen(function* () {
         const open = all()
         const now = yield* Clock.currentTimeMillis
-        const credentials = textColumn([...new Set(open.map(({ credentialId }) => credentialId))])
-        const good = yield* sql<{ readonly id: string }>`
-          select k.id from api_keys k join accounts a on a.id = k.account_id
-          where k.id = any(${credentials}::text[]) and a.suspended_at is null
-            and k.revoked_at is null and (k.expires_at is null or k.expires_at > ${BigInt(now)})
-          union all
-          select s.id from sessions s join accounts a on a.id = s.account_id
-          where s.id = any(${credentials}::text[]) and a.suspended_at is null
-            and s.ended_at is null and s.created_at > ${BigInt(now - sessionMaxMs)} and s.last_used_at > ${BigInt(now - idleMaxMs)}`
+        const good = yield* findGood({
+          credentialIds: [...new Set(open.map(({ credentialId }) => credentialId))],
+          now,
+          createdAfter: now - sessionMaxMs,
+          usedAfter: now - idleMaxMs
+        })
         const ids = new Set(good.map(({ id }) => id))
         for (const stream of open) if (!ids.has(stream.credentialId)) end(stream)
       }).pipe(Effect.catchCause((cause) => Effect.logWarning("The keys of open streams could not be looked at", cause)))

@@ -63,6 +63,7 @@ export interface TransitionPage {
 
 const rowsMax = 500
 
+/** Read for each commit that somebody watches: held to no schema. */
 interface Raw {
   readonly n: number
   readonly xmin: string

@@ -3,9 +3,10 @@
  *
  * @source contract-details.md "The console and registration"
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { newId } from "../../identifier/newId.ts"
+import { Int8 } from "../../store/Columns.ts"
 import { isToken, newToken, sha256Of } from "./Token.ts"
 
 export interface Invitation {
@@ -31,31 +32,33 @@ export const statusOf = (invitation: Invitation, now: number): InvitationStatus 
   return now < invitation.expiresAt ? "open" : "expired"
 }
 
-interface Row {
-  readonly id: string
-  readonly email: string | null
-  readonly credit_micro_usd: bigint
-  readonly created_at: bigint
-  readonly expires_at: bigint
-  readonly revoked_at: bigint | null
-  readonly used_at: bigint | null
-  readonly account_id: string | null
-}
+const Row = Schema.Struct({
+  id: Schema.String,
+  email: Schema.NullOr(Schema.String),
+  credit_micro_usd: Schema.BigInt,
+  created_at: Int8,
+  expires_at: Int8,
+  revoked_at: Schema.NullOr(Int8),
+  used_at: Schema.NullOr(Int8),
+  account_id: Schema.NullOr(Schema.String)
+})
 
-const instant = (value: bigint | null): number | null => (value === null ? null : Number(value))
-
-const invitationOf = (row: Row): Invitation => ({
+const invitationOf = (row: typeof Row.Type): Invitation => ({
   id: row.id,
   email: row.email,
-  creditMicroUsd: BigInt(row.credit_micro_usd),
-  createdAt: Number(row.created_at),
-  expiresAt: Number(row.expires_at),
-  revokedAt: instant(row.revoked_at),
-  usedAt: instant(row.used_at),
+  creditMicroUsd: row.credit_micro_usd,
+  createdAt: row.created_at,
+  expiresAt: row.expires_at,
+  revokedAt: row.revoked_at,
+  usedAt: row.used_at,
   accountId: row.account_id
 })
 
-const columns = "id, email, credit_micro_usd, created_at, expires_at, revoked_at, used_at, account_id"
+/** Never the code's hash. */
+const columns = Object.keys(Row.fields).join(", ")
+
+const firstOf = (row: Option.Option<typeof Row.Type>): Invitation | null =>
+  Option.getOrNull(Option.map(row, invitationOf))
 
 export class Invitations extends Context.Service<
   Invitations,
@@ -81,49 +84,68 @@ export class Invitations extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
+      const shown = sql.literal(columns)
+
+      const insertRow = SqlSchema.findOne({
+        Request: Schema.Struct({
+          id: Schema.String,
+          sha256: Schema.String,
+          email: Schema.NullOr(Schema.String),
+          creditMicroUsd: Schema.BigInt,
+          now: Int8,
+          expiresAt: Int8
+        }),
+        Result: Row,
+        execute: ({ id, sha256, email, creditMicroUsd, now, expiresAt }) => sql`
+          insert into invitations (id, code_sha256, email, credit_micro_usd, created_at, expires_at)
+          values (${id}, ${sha256}, ${email}, ${creditMicroUsd}, ${now}, ${expiresAt}) returning ${shown}`
+      })
+
+      const findAll = SqlSchema.findAll({
+        Request: Schema.Void,
+        Result: Row,
+        execute: () => sql`select ${shown} from invitations order by id`
+      })
+
+      const revokeRow = SqlSchema.findOneOption({
+        Request: Schema.Struct({ id: Schema.String, now: Int8 }),
+        Result: Row,
+        execute: ({ id, now }) => sql`
+          update invitations set revoked_at = case when used_at is null then coalesce(revoked_at, ${now}) else revoked_at end
+          where id = ${id} returning ${shown}`
+      })
+
+      const lockRow = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Row,
+        execute: (sha256) => sql`select ${shown} from invitations where code_sha256 = ${sha256} for update`
+      })
+
       const create = Effect.fn("Invitations.create")(function* (options: {
         readonly email: string | null
         readonly creditMicroUsd: bigint
         readonly expiresAt: number
       }) {
         const code = newToken()
-        const [row] = yield* sql.unsafe<Row>(
-          `insert into invitations (id, code_sha256, email, credit_micro_usd, created_at, expires_at)
-           values ($1, $2, $3, $4, $5, $6) returning ${columns}`,
-          [
-            newId("inv_"),
-            sha256Of(code),
-            options.email,
-            options.creditMicroUsd,
-            BigInt(yield* Clock.currentTimeMillis),
-            BigInt(options.expiresAt)
-          ]
-        )
-        return { invitation: invitationOf(row!), code }
+        const now = yield* Clock.currentTimeMillis
+        const row = yield* insertRow({ ...options, id: newId("inv_"), sha256: sha256Of(code), now })
+        return { invitation: invitationOf(row), code }
       }, Effect.orDie)
 
-      const list = sql.unsafe<Row>(`select ${columns} from invitations order by id`).pipe(
+      const list = findAll().pipe(
         Effect.map((rows) => rows.map(invitationOf)),
         Effect.orDie
       )
 
       const revoke = Effect.fn("Invitations.revoke")(function* (invitationId: string) {
-        const now = BigInt(yield* Clock.currentTimeMillis)
-        const [row] = yield* sql.unsafe<Row>(
-          `update invitations set revoked_at = case when used_at is null then coalesce(revoked_at, $2) else revoked_at end
-           where id = $1 returning ${columns}`,
-          [invitationId, now]
-        )
-        return row === undefined ? null : invitationOf(row)
+        const now = yield* Clock.currentTimeMillis
+        return firstOf(yield* revokeRow({ id: invitationId, now }))
       }, Effect.orDie)
 
       const find = Effect.fn("Invitations.find")(function* (code: string) {
         if (!isToken(code)) return null
-        const [row] = yield* sql.unsafe<Row>(`select ${columns} from invitations where code_sha256 = $1 for update`, [
-          sha256Of(code)
-        ])
-        if (row === undefined) return null
-        const invitation = invitationOf(row)
+        const invitation = firstOf(yield* lockRow(sha256Of(code)))
+        if (invitation === null) return null
         return statusOf(invitation, yield* Clock.currentTimeMillis) === "open" ? invitation : null
       }, Effect.orDie)
 

@@ -6,8 +6,8 @@
  *
  * @source contract-details.md "The console and registration"
  */
-import { Clock, Context, Effect, Layer, Schedule } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schedule, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { scopes } from "../../../schemas/Access.ts"
 import { Unauthenticated } from "../../../schemas/Errors.ts"
 import { heldUserAgent } from "../../account/Audit.ts"
@@ -16,6 +16,7 @@ import { awaitLeases, leaseClock, leaseMs } from "../../account/KeyLease.ts"
 import { keyLookUps } from "../../account/KeyLookUps.ts"
 import { newId } from "../../identifier/newId.ts"
 import { BoundedMap } from "../../store/BoundedMap.ts"
+import { Int8 } from "../../store/Columns.ts"
 import { MaintenanceDatabase } from "../../store/Database.ts"
 import { worker } from "../../worker/Worker.ts"
 import { isToken, newToken, sha256Of } from "./Token.ts"
@@ -27,7 +28,8 @@ const writtenEveryMs = 60_000
 const leasesMax = 10_000
 const pruneEvery = "1 hour"
 
-export type OpenedBy = "registration" | "passphrase" | "link"
+const openings = ["registration", "passphrase", "link"] as const
+export type OpenedBy = (typeof openings)[number]
 
 /** Who asks, as the connection and the request say it. */
 export interface Visitor {
@@ -48,31 +50,32 @@ export interface Session {
   readonly userAgent: string | null
 }
 
-interface SessionRow {
-  readonly id: string
-  readonly account_id: string
-  readonly opened_by: OpenedBy
-  readonly created_at: bigint
-  readonly last_used_at: bigint
-  readonly source_ip: string
-  readonly user_agent: string | null
-}
+const Row = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.String,
+  opened_by: Schema.Literals(openings),
+  created_at: Int8,
+  last_used_at: Int8,
+  source_ip: Schema.String,
+  user_agent: Schema.NullOr(Schema.String)
+})
 
 const endOf = (createdAt: number, lastUsedAt: number): number =>
   Math.min(createdAt + sessionMaxMs, lastUsedAt + idleMaxMs)
 
-const sessionOf = (row: SessionRow): Session => ({
+const sessionOf = (row: typeof Row.Type): Session => ({
   id: row.id,
   accountId: row.account_id,
   openedBy: row.opened_by,
-  createdAt: Number(row.created_at),
-  lastUsedAt: Number(row.last_used_at),
-  endsAt: endOf(Number(row.created_at), Number(row.last_used_at)),
+  createdAt: row.created_at,
+  lastUsedAt: row.last_used_at,
+  endsAt: endOf(row.created_at, row.last_used_at),
   sourceIp: row.source_ip,
   userAgent: row.user_agent
 })
 
-const columns = "id, account_id, opened_by, created_at, last_used_at, source_ip, user_agent"
+/** Never the token's hash. */
+const columns = Object.keys(Row.fields).join(", ")
 
 /** Of what a look-up reads; $2: the latest `created_at`, $3: the latest `last_used_at` of a session that is over. */
 const lives = "ended_at is null and created_at > $2 and last_used_at > $3"
@@ -83,6 +86,7 @@ interface Found {
   readonly endsAt: number
 }
 
+/** Read for each lease of each session that is used, before its request: held to no schema. */
 interface FoundRow {
   readonly token_sha256: string
   readonly id: string
@@ -202,29 +206,61 @@ export class Sessions extends Context.Service<
         return rows[0] === undefined ? null : foundOf(rows[0]).credential
       }, Effect.orDie)
 
+      const insertRow = SqlSchema.findOne({
+        Request: Schema.Struct({
+          id: Schema.String,
+          sha256: Schema.String,
+          accountId: Schema.String,
+          openedBy: Schema.Literals(openings),
+          now: Int8,
+          address: Schema.String,
+          userAgent: Schema.NullOr(Schema.String)
+        }),
+        Result: Row,
+        execute: ({ id, sha256, accountId, openedBy, now, address, userAgent }) => sql`
+          insert into sessions (id, token_sha256, account_id, opened_by, created_at, last_used_at, source_ip, user_agent)
+          values (${id}, ${sha256}, ${accountId}, ${openedBy}, ${now}, ${now}, ${address}, ${userAgent})
+          returning ${sql.literal(columns)}`
+      })
+
       const open = Effect.fn("Sessions.open")(function* (accountId: string, openedBy: OpenedBy, visitor: Visitor) {
         const token = newToken()
-        const now = BigInt(yield* Clock.currentTimeMillis)
-        const [row] = yield* sql.unsafe<SessionRow>(
-          `insert into sessions (id, token_sha256, account_id, opened_by, created_at, last_used_at, source_ip, user_agent)
-           values ($1, $2, $3, $4, $5, $5, $6, $7) returning ${columns}`,
-          [newId("ses_"), sha256Of(token), accountId, openedBy, now, visitor.address, heldUserAgent(visitor.userAgent)]
-        )
-        return { session: sessionOf(row!), token }
+        const row = yield* insertRow({
+          id: newId("ses_"),
+          sha256: sha256Of(token),
+          accountId,
+          openedBy,
+          now: yield* Clock.currentTimeMillis,
+          address: visitor.address,
+          userAgent: heldUserAgent(visitor.userAgent)
+        })
+        return { session: sessionOf(row), token }
       }, Effect.orDie)
+
+      const findLiving = SqlSchema.findAll({
+        Request: Schema.Tuple([Schema.String, Int8, Int8]),
+        Result: Row,
+        execute: (request) =>
+          sql.unsafe(
+            `select ${columns} from sessions where account_id = $1 and ${lives} order by created_at desc, id desc`,
+            request
+          )
+      })
 
       const list = Effect.fn("Sessions.list")(function* (accountId: string) {
         const now = yield* Clock.currentTimeMillis
-        const rows = yield* sql.unsafe<SessionRow>(
-          `select ${columns} from sessions where account_id = $1 and ${lives} order by created_at desc, id desc`,
-          [accountId, BigInt(now - sessionMaxMs), BigInt(now - idleMaxMs)]
-        )
+        const rows = yield* findLiving([accountId, now - sessionMaxMs, now - idleMaxMs])
         return rows.map(sessionOf)
       }, Effect.orDie)
 
+      const findById = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Row,
+        execute: (sessionId) => sql`select ${sql.literal(columns)} from sessions where id = ${sessionId}`
+      })
+
       const get = Effect.fn("Sessions.get")(function* (sessionId: string) {
-        const rows = yield* sql.unsafe<SessionRow>(`select ${columns} from sessions where id = $1`, [sessionId])
-        return rows[0] === undefined ? null : sessionOf(rows[0])
+        return Option.getOrNull(Option.map(yield* findById(sessionId), sessionOf))
       }, Effect.orDie)
 
       const end = Effect.fn("Sessions.end")(function* (accountId: string, sessionId: string) {

@@ -6,8 +6,8 @@
  *
  * @source contract-details.md "The console and registration"
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { AccountSuspended, InvalidRequest, type RateLimited, Unauthenticated } from "../../../schemas/Errors.ts"
 import { awaitLeases } from "../../account/KeyLease.ts"
 import { changeBegins } from "../../store/Change.ts"
@@ -22,11 +22,8 @@ import { sha256Of } from "./Token.ts"
 /** So long a session that a link opened may set a passphrase without the old one. */
 const linkSetsWithinMs = 60 * 60 * 1000
 
-interface Known {
-  readonly account_id: string
-  readonly email: string
-  readonly hash: string
-}
+const Known = Schema.Struct({ account_id: Schema.String, email: Schema.String, hash: Schema.String })
+type Known = typeof Known.Type
 
 export interface NewPassphrase {
   readonly accountId: string
@@ -78,10 +75,28 @@ export class SignIn extends Context.Service<
       const passphrases = yield* Passphrases
       const sessions = yield* Sessions
 
-      const refuseSuspended = Effect.fnUntraced(function* (accountId: string) {
-        const [row] = yield* sql<{ readonly is_suspended: boolean }>`
+      const findSuspension = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: Schema.Struct({ is_suspended: Schema.Boolean }),
+        execute: (accountId) => sql`
           select suspended_at is not null as is_suspended from accounts where id = ${accountId}`
-        if (row!.is_suspended) return yield* new AccountSuspended()
+      })
+
+      const findByEmail = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Known,
+        execute: (folded) => sql`select account_id, email, hash from passphrases where email_folded = ${folded}`
+      })
+
+      const findByAccount = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Known,
+        execute: (accountId) => sql`select account_id, email, hash from passphrases where account_id = ${accountId}`
+      })
+
+      const refuseSuspended = Effect.fnUntraced(function* (accountId: string) {
+        const { is_suspended } = yield* Effect.orDie(findSuspension(accountId))
+        if (is_suspended) return yield* new AccountSuspended()
       })
 
       const byPassphrase = Effect.fn("SignIn.byPassphrase")(
@@ -93,8 +108,7 @@ export class SignIn extends Context.Service<
           const subject = emailSubject(email)
           yield* attempts.take(addressSubject(visitor.address), addressRate)
           yield* attempts.take(subject, passphraseRate)
-          const [known] = yield* sql<Known>`
-          select account_id, email, hash from passphrases where email_folded = ${foldedEmail(email)}`
+          const known = Option.getOrUndefined(yield* Effect.orDie(findByEmail(foldedEmail(email))))
           if (known !== undefined) recognised(known.account_id)
           const isRight = yield* passphrases.matches(passphrase, known?.hash ?? null)
           if (known === undefined || !isRight) return yield* wrongPassphrase()
@@ -173,8 +187,7 @@ export class SignIn extends Context.Service<
       const changePassphrase = Effect.fn("SignIn.changePassphrase")(
         function* (wanted: NewPassphrase, visitor: Visitor) {
           yield* attempts.take(`passphrase ${wanted.accountId}`, passphraseRate)
-          const [known] = yield* sql<Known>`
-          select account_id, email, hash from passphrases where account_id = ${wanted.accountId}`
+          const known = Option.getOrUndefined(yield* Effect.orDie(findByAccount(wanted.accountId)))
           if (known !== undefined) yield* admitChange(wanted, known)
           const email = known?.email ?? wanted.email
           if (email === null) return yield* wrong("email", "Required: this account has none to sign in with yet")
@@ -188,9 +201,7 @@ export class SignIn extends Context.Service<
       )
 
       const emailOf = Effect.fn("SignIn.emailOf")(function* (accountId: string) {
-        const [known] = yield* sql<Pick<Known, "email">>`
-          select email from passphrases where account_id = ${accountId}`
-        return known?.email ?? null
+        return Option.getOrNull(Option.map(yield* findByAccount(accountId), ({ email }) => email))
       }, Effect.orDie)
 
       return { byPassphrase, byLink, changePassphrase, emailOf }

@@ -1,6 +1,7 @@
 /** Links that sign in once, for who has no passphrase or lost it. The operator makes them. */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { Int8 } from "../../store/Columns.ts"
 import { isToken, newToken, sha256Of } from "./Token.ts"
 
 export const linkValidMs = 24 * 60 * 60 * 1000
@@ -31,20 +32,31 @@ export class SignInLinks extends Context.Service<
         return { code, expiresAt }
       }, Effect.orDie)
 
+      const use = SqlSchema.findOneOption({
+        Request: Schema.Struct({ sha256: Schema.String, now: Int8 }),
+        Result: Schema.Struct({ account_id: Schema.String }),
+        execute: ({ sha256, now }) => sql`
+          update sign_in_links set used_at = ${now}
+          where code_sha256 = ${sha256} and used_at is null and expires_at > ${now}
+          returning account_id`
+      })
+
       const take = Effect.fn("SignInLinks.take")(function* (code: string) {
         if (!isToken(code)) return null
-        const now = BigInt(yield* Clock.currentTimeMillis)
-        const [row] = yield* sql<{ readonly account_id: string }>`
-          update sign_in_links set used_at = ${now}
-          where code_sha256 = ${sha256Of(code)} and used_at is null and expires_at > ${now}
-          returning account_id`
-        return row?.account_id ?? null
+        const used = yield* use({ sha256: sha256Of(code), now: yield* Clock.currentTimeMillis })
+        return Option.getOrNull(Option.map(used, ({ account_id }) => account_id))
       }, Effect.orDie)
 
-      const isAnybodyKnown = sql<{ readonly is_known: boolean }>`
-        select exists (select 1 from passphrases) or exists (select 1 from sign_in_links)
-               or exists (select 1 from sessions) as is_known`.pipe(
-        Effect.map((rows) => rows[0]!.is_known),
+      const findAny = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ is_known: Schema.Boolean }),
+        execute: () => sql`
+          select exists (select 1 from passphrases) or exists (select 1 from sign_in_links)
+                 or exists (select 1 from sessions) as is_known`
+      })
+
+      const isAnybodyKnown = findAny().pipe(
+        Effect.map(({ is_known }) => is_known),
         Effect.orDie
       )
 

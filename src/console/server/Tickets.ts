@@ -2,10 +2,11 @@
  * Tickets: a page cannot set headers when it opens a WebSocket, and its cookie alone must open nothing. So it asks for a ticket, which stands for
  * its session once, within half a minute, and goes as a subprotocol, which no log has.
  */
-import { Clock, Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { Unauthenticated } from "../../../schemas/Errors.ts"
 import type { Credential } from "../../account/Authentication.ts"
+import { Int8 } from "../../store/Columns.ts"
 import { Sessions } from "./Sessions.ts"
 import { isToken, newToken, sha256Of } from "./Token.ts"
 
@@ -42,12 +43,17 @@ export class Tickets extends Context.Service<
         return { ticket, expiresAt }
       }, Effect.orDie)
 
+      const takeOut = SqlSchema.findOneOption({
+        Request: Schema.Struct({ sha256: Schema.String, now: Int8 }),
+        Result: Schema.Struct({ session_id: Schema.String }),
+        execute: ({ sha256, now }) => sql`
+          delete from tickets where ticket_sha256 = ${sha256} and expires_at > ${now} returning session_id`
+      })
+
       const redeem = Effect.fn("Tickets.redeem")(function* (ticket: string) {
         if (!isToken(ticket)) return yield* unusable()
-        const now = BigInt(yield* Clock.currentTimeMillis)
-        const [row] = yield* Effect.orDie(sql<{ readonly session_id: string }>`
-          delete from tickets where ticket_sha256 = ${sha256Of(ticket)} and expires_at > ${now} returning session_id`)
-        const credential = row === undefined ? null : yield* sessions.credential(row.session_id)
+        const taken = yield* Effect.orDie(takeOut({ sha256: sha256Of(ticket), now: yield* Clock.currentTimeMillis }))
+        const credential = Option.isNone(taken) ? null : yield* sessions.credential(taken.value.session_id)
         return credential ?? (yield* unusable())
       })
 

@@ -1,8 +1,8 @@
 /** Each account's entries, paid anew, beside its grants and its wallet. */
-import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
-import { textColumn } from "../../store/Columns.ts"
-import type { Grant, GrantKind } from "../Grant.ts"
+import { Effect, Schema } from "effect"
+import { type SqlClient, SqlSchema } from "effect/sql"
+import { Int8, textColumn } from "../../store/Columns.ts"
+import { type Grant, grantKinds } from "../Grant.ts"
 import { AccountReplay, type PostedEntry } from "./AccountReplay.ts"
 import { eachBatch } from "./cursor.ts"
 import type { Differences } from "./Differences.ts"
@@ -28,31 +28,31 @@ interface AccountRow {
   readonly posted_at: bigint | null
 }
 
-interface GrantRow {
-  readonly id: string
-  readonly account_id: string
-  readonly kind: GrantKind
-  readonly granted_micro_usd: bigint
-  readonly remaining_micro_usd: bigint
-  readonly expired_micro_usd: bigint
-  readonly effective_at: bigint
-  readonly expires_at: bigint | null
-  readonly is_posted: boolean
-  readonly description: string
-  readonly created_at: bigint
-}
+const GrantRow = Schema.Struct({
+  id: Schema.String,
+  account_id: Schema.String,
+  kind: Schema.Literals(grantKinds),
+  granted_micro_usd: Schema.BigInt,
+  remaining_micro_usd: Schema.BigInt,
+  expired_micro_usd: Schema.BigInt,
+  effective_at: Int8,
+  expires_at: Schema.NullOr(Int8),
+  is_posted: Schema.Boolean,
+  description: Schema.String,
+  created_at: Int8
+})
 
-const grantOf = (row: GrantRow): Grant => ({
+const grantOf = (row: typeof GrantRow.Type): Grant => ({
   id: row.id,
   kind: row.kind,
   grantedMicroUsd: row.granted_micro_usd,
   remainingMicroUsd: row.remaining_micro_usd,
   expiredMicroUsd: row.expired_micro_usd,
-  effectiveAt: Number(row.effective_at),
-  expiresAt: row.expires_at === null ? null : Number(row.expires_at),
+  effectiveAt: row.effective_at,
+  expiresAt: row.expires_at,
   isPosted: row.is_posted,
   description: row.description,
-  createdAt: Number(row.created_at)
+  createdAt: row.created_at
 })
 
 interface EntryRow {
@@ -111,20 +111,31 @@ export const checkAccounts = Effect.fnUntraced(function* (
   differences: Differences
 ) {
   const counts: AccountCounts = { accounts: 0, entries: 0, grants: 0, used: 0n }
+  const findGrants = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: GrantRow,
+    execute: (accountIds) => sql`select * from grants where account_id = any(${textColumn(accountIds)}::text[])`
+  })
   const check = Effect.fnUntraced(function* (rows: ReadonlyArray<AccountRow>) {
     counts.accounts += rows.length
-    const ids = [textColumn(rows.map(({ id }) => id))]
-    const found = yield* sql.unsafe<GrantRow>("select * from grants where account_id = any($1::text[])", ids)
+    const accountIds = rows.map(({ id }) => id)
+    const found = yield* findGrants(accountIds)
     counts.grants += found.length
     const grants = Map.groupBy(found, (row) => row.account_id)
     const replays = new Map(
       rows.map(({ id }) => [id, new AccountReplay(id, (grants.get(id) ?? []).map(grantOf), differences)])
     )
-    yield* eachBatch<EntryRow, never>(sql, "entries", entriesAtOnce, entriesStatement, ids, (entries) =>
-      Effect.sync(() => {
-        counts.entries += entries.length
-        for (const entry of entries) replays.get(entry.account_id)!.add(entryOf(entry))
-      })
+    yield* eachBatch<EntryRow, never>(
+      sql,
+      "entries",
+      entriesAtOnce,
+      entriesStatement,
+      [textColumn(accountIds)],
+      (entries) =>
+        Effect.sync(() => {
+          counts.entries += entries.length
+          for (const entry of entries) replays.get(entry.account_id)!.add(entryOf(entry))
+        })
     )
     for (const row of rows) {
       const replay = replays.get(row.id)!

@@ -1,7 +1,7 @@
 /** Each Sandbox's whole log, worked out anew, beside its meter and its segments. */
-import { Effect } from "effect"
-import type { SqlClient } from "effect/sql"
-import { textColumn } from "../../store/Columns.ts"
+import { Effect, Option, Schema } from "effect"
+import { type SqlClient, SqlSchema } from "effect/sql"
+import { Int8FromText, textColumn } from "../../store/Columns.ts"
 import type { RateCard } from "../RateCard.ts"
 import { eachBatch } from "./cursor.ts"
 import type { Differences } from "./Differences.ts"
@@ -94,21 +94,22 @@ interface ReadLog {
   isWhole: boolean
 }
 
-interface SegmentsRow {
-  readonly sandbox_id: string
-  readonly count: number
-  readonly first: number
-  readonly last: number
-  readonly vcpu: string
-  readonly memory: string
-  readonly volume: string
-  readonly running_ms: string
-  readonly volume_ms: string
-  readonly across: number
-  readonly wrong_rate: number
-  readonly wrong_cost: number
-  readonly strange: number
-}
+const SegmentsRow = Schema.Struct({
+  sandbox_id: Schema.String,
+  count: Schema.Int,
+  first: Schema.Int,
+  last: Schema.Int,
+  vcpu: Schema.BigIntFromString,
+  memory: Schema.BigIntFromString,
+  volume: Schema.BigIntFromString,
+  running_ms: Int8FromText,
+  volume_ms: Int8FromText,
+  across: Schema.Int,
+  wrong_rate: Schema.Int,
+  wrong_cost: Schema.Int,
+  strange: Schema.Int
+})
+type SegmentsRow = typeof SegmentsRow.Type
 
 const bytesPerMicroUsd = `(1000000::numeric * 1073741824)`
 
@@ -141,9 +142,18 @@ export const checkSandboxes = Effect.fnUntraced(function* (
   cards: ReadonlyArray<RateCard>,
   differences: Differences
 ) {
-  const [migrated] = yield* sql<{ readonly since: number | null }>`
-    select (extract(epoch from created_at) * 1000)::float8 as since from atoll_migrations where name = 'money'`
-  const since = migrated?.since ?? 0
+  const findMigrated = SqlSchema.findOneOption({
+    Request: Schema.Void,
+    Result: Schema.Struct({ since: Schema.Finite }),
+    execute: () => sql`
+      select (extract(epoch from created_at) * 1000)::float8 as since from atoll_migrations where name = 'money'`
+  })
+  const findSegments = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: SegmentsRow,
+    execute: (sandboxIds) => sql.unsafe(segmentsStatement, [textColumn(sandboxIds)])
+  })
+  const since = Option.match(yield* findMigrated(), { onNone: () => 0, onSome: (migrated) => migrated.since })
   const counts: SandboxCounts = { transitions: 0, sandboxes: 0, pruned: 0, unposted: 0, cost: 0n }
 
   /** What all logs say, up to where their meters stand. */
@@ -199,11 +209,11 @@ export const checkSandboxes = Effect.fnUntraced(function* (
     const compare = <A extends string | number | bigint | null>(what: string, expected: A, found: A) =>
       differences.compare(what, account_id, id, expected, found)
     compare("number of segments", meter!.segments, segments?.count ?? 0)
-    compare("vCPU cost of its segments, in micro-USD", microUsd.vcpu, BigInt(segments?.vcpu ?? 0))
-    compare("memory cost of its segments, in micro-USD", microUsd.memory, BigInt(segments?.memory ?? 0))
-    compare("volume cost of its segments, in micro-USD", microUsd.volume, BigInt(segments?.volume ?? 0))
-    if (runningMs !== null) compare("ms of running in its segments", runningMs, Number(segments?.running_ms ?? 0))
-    if (volumeMs !== null) compare("ms of volume in its segments", volumeMs, Number(segments?.volume_ms ?? 0))
+    compare("vCPU cost of its segments, in micro-USD", microUsd.vcpu, segments?.vcpu ?? 0n)
+    compare("memory cost of its segments, in micro-USD", microUsd.memory, segments?.memory ?? 0n)
+    compare("volume cost of its segments, in micro-USD", microUsd.volume, segments?.volume ?? 0n)
+    if (runningMs !== null) compare("ms of running in its segments", runningMs, segments?.running_ms ?? 0)
+    if (volumeMs !== null) compare("ms of volume in its segments", volumeMs, segments?.volume_ms ?? 0)
     if (segments === undefined) return
     compare("number of its first segment", 0, segments.first)
     compare("number of its last segment", segments.count - 1, segments.last)
@@ -226,7 +236,7 @@ export const checkSandboxes = Effect.fnUntraced(function* (
   const check = Effect.fnUntraced(function* (rows: ReadonlyArray<SandboxRow>) {
     counts.sandboxes += rows.length
     const logs = yield* readLogs(rows)
-    const segmentRows = yield* sql.unsafe<SegmentsRow>(segmentsStatement, [textColumn(rows.map(({ id }) => id))])
+    const segmentRows = yield* findSegments(rows.map(({ id }) => id))
     const segments = new Map(segmentRows.map((row) => [row.sandbox_id, row]))
     for (const row of rows) {
       const { id, account_id, log, meter } = row
