@@ -3,6 +3,7 @@ import { closeSync, openSync } from "node:fs"
 import { networkInterfaces } from "node:os"
 import { describe, expect, it } from "@effect/vitest"
 import { connectNetwork, routeCommands } from "../../../src/host/linux/networkNamespace.ts"
+import { specialRanges } from "./specialRanges.ts"
 
 describe("network namespace", () => {
   it("nothing is done for a process that has not entered a network namespace of its own", async () => {
@@ -19,19 +20,10 @@ describe("network namespace", () => {
     }
   })
 
-  it("the host's own addresses and every private range are refused, and only the name server is let through", () => {
-    const commands = routeCommands(["198.51.100.7", "198.51.100.7"])
-    for (const range of [
-      "10.0.0.0/8",
-      "127.0.0.0/8",
-      "172.16.0.0/12",
-      "192.168.0.0/16",
-      "169.254.0.0/16",
-      "100.64.0.0/10",
-      "224.0.0.0/4"
-    ])
-      expect(commands).toContain(`route replace prohibit ${range}\n`)
-    expect(commands.match(/198\.51\.100\.7/g)?.length).toBe(1)
+  it("the host's own addresses and every range of a special purpose are refused, and only the name server is let through", () => {
+    const commands = routeCommands(["192.88.99.7", "192.88.99.7"])
+    for (const range of specialRanges) expect(commands).toContain(`route replace prohibit ${range}\n`)
+    expect(commands.match(/192\.88\.99\.7/g)?.length).toBe(1)
     expect(commands).toContain("route replace 10.0.2.3/32 dev tap0\n")
     // A wider address of its own would bring a route to the gateway.
     expect(commands.match(/address add \S+/g)).toEqual(["address add 10.0.2.100/32"])

@@ -275,8 +275,8 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
         const driver = yield* Runtime
         yield* driver.provision(sandboxSpec("fenced", { networkEnabled: true }))
         const routes = output(yield* driver.guest("fenced", 1), "ip -4 route")
-        // Of a range that nobody has (RFC 5737).
-        const late = "198.51.100.78"
+        // Of a range that nobody has any more (RFC 7526), and that is not closed by itself.
+        const late = "192.88.99.78"
         expect(yield* routes).not.toContain(late)
         yield* Effect.acquireRelease(
           Effect.sync(() => execFileSync("ip", ["address", "add", `${late}/32`, "dev", "lo"])),

@@ -79,8 +79,8 @@ describe.skipIf(unusable !== null || !isRoot)("a machine's network", () => {
     Effect.gen(function* () {
       const { process: qemu } = recordOf(folder, "netted")
       const routes = () => execFileSync("nsenter", [`--net=/proc/${qemu.pid}/ns/net`, "ip", "route"]).toString()
-      // Of a range that nobody has (RFC 5737).
-      const late = "198.51.100.77"
+      // Of a range that nobody has any more (RFC 7526), and that is not closed by itself.
+      const late = "192.88.99.77"
       expect(routes()).not.toContain(late)
       yield* Effect.acquireRelease(
         Effect.sync(() => execFileSync("ip", ["address", "add", `${late}/32`, "dev", "lo"])),

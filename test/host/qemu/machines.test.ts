@@ -258,9 +258,9 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         const driver = yield* Runtime
         if (!driver.capabilities.networkFiltered) return false
         yield* driver.provision(sandboxSpec("greedy", { networkEnabled: true }))
-        // Each source port of UDP is a socket of QEMU for minutes. Nobody is at 198.51.100.1 (RFC 5737).
+        // Each source port of UDP is a socket of QEMU for minutes. Nobody is at 192.88.99.1 any more (RFC 7526).
         const ports =
-          "import itertools,socket,time\nfor n in itertools.count():\n time.sleep(0.05 if n>6000 else 0)\n s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n try: s.sendto(b'x',('198.51.100.1',9))\n except OSError: pass\n s.close()"
+          "import itertools,socket,time\nfor n in itertools.count():\n time.sleep(0.05 if n>6000 else 0)\n s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM)\n try: s.sendto(b'x',('192.88.99.1',9))\n except OSError: pass\n s.close()"
         const guest = yield* driver.guest("greedy", 1)
         yield* guest.processes.start(freshKey(), commandSpec(["python3", "-c", ports], { timeoutMs: null }))
         return true
