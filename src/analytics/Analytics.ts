@@ -21,6 +21,8 @@ import { countRequest } from "./RateWindow.ts"
 const defaultWindowMs = 24 * 60 * 60 * 1000
 const logMax = 100_000
 const transitionsMax = 10_000
+/** So many samples before a window are looked at for where a counter stood. One as a rule; more where some could not be measured. */
+const samplesBefore = 100
 
 export interface AnalyticsQuery {
   /** Epoch milliseconds. */
@@ -144,12 +146,15 @@ export class Analytics extends Context.Service<
         Result: Counts,
         execute: ({ sandboxId, from, to, generation }) => sql`
           with ended as (
-            select outcome, duration_ms as ms, ended_at < ${to} as is_in, count(*) as n,
-                   count(*) filter (where ended_at - duration_ms >= ${from} and ended_at - duration_ms < ${to}) as started
-            from actors
-            where sandbox_id = ${sandboxId} and kind = 'operation' and ended_at is not null and ended_at >= ${from}
+            select outcome, duration_ms as ms, count(*) as n from actors
+            where sandbox_id = ${sandboxId} and kind = 'operation' and ended_at is not null and ended_at >= ${from} and ended_at < ${to}
               and (${generation}::int8 is null or generation = ${generation}::int8)
-            group by 1, 2, 3
+            group by 1, 2
+          ), begun as (
+            select count(*) as started from actors
+            where sandbox_id = ${sandboxId} and kind = 'operation' and duration_ms is not null
+              and ended_at - duration_ms >= ${from} and ended_at - duration_ms < ${to}
+              and (${generation}::int8 is null or generation = ${generation}::int8)
           ), executed as (
             select finished_at - started_at as ms, count(*) as n from executions
             where sandbox_id = ${sandboxId} and finished_at >= ${from} and finished_at < ${to}
@@ -163,13 +168,13 @@ export class Analytics extends Context.Service<
               and (${generation}::int8 is null or generation = ${generation}::int8)
           ), durations as (
             select ms, sum(sum(n)) over (order by ms) as upto, sum(sum(n)) over () as total from (
-              select ms, n from ended where outcome = 'completed' and is_in union all select ms, n from executed
+              select ms, n from ended where outcome = 'completed' union all select ms, n from executed
             ) as each group by ms
           )
-          select ((select coalesce(sum(started), 0) from ended) + (select started from open))::int4 as started,
-                 (select coalesce(sum(n), 0) from ended where is_in and outcome = 'completed')::int4 as completed,
-                 (select coalesce(sum(n), 0) from ended where is_in and outcome = 'cancelled')::int4 as cancelled,
-                 (select coalesce(sum(n), 0) from ended where is_in and outcome = 'failed')::int4 as failed,
+          select ((select started from begun) + (select started from open))::int4 as started,
+                 (select coalesce(sum(n), 0) from ended where outcome = 'completed')::int4 as completed,
+                 (select coalesce(sum(n), 0) from ended where outcome = 'cancelled')::int4 as cancelled,
+                 (select coalesce(sum(n), 0) from ended where outcome = 'failed')::int4 as failed,
                  (select coalesce(sum(n), 0) from executed)::int4 as execute_count,
                  ${percentile(0.5)} as median, ${percentile(0.99)} as p99`
       })
@@ -195,17 +200,21 @@ export class Analytics extends Context.Service<
       const findBuckets = SqlSchema.findAll({
         Request: Schema.Struct({ ...Part.fields, resolutionMs: Int8 }),
         Result: Bucket,
-        // A counter's growth belongs to the sample that shows it; the first one of a boot shows all since that boot.
+        // A counter's growth belongs to the sample that shows it; the first one of a boot shows all since that boot. A counter only grows, so
+        // the largest before is the last before that was measured: of those in the window, and of some before it.
         execute: ({ sandboxId, from, to, generation, resolutionMs }) => sql`
           with samples as (
             select at, memory_bytes, volume_bytes,
-                   cpu_seconds - coalesce(lag(cpu_seconds) over boot, 0) as cpu_seconds,
-                   network_rx_bytes - coalesce(lag(network_rx_bytes) over boot, 0) as network_rx_bytes,
-                   network_tx_bytes - coalesce(lag(network_tx_bytes) over boot, 0) as network_tx_bytes
-            from telemetry_samples
-            where sandbox_id = ${sandboxId} and at < ${to}
-              and (${generation}::int8 is null or generation = ${generation}::int8)
-            window boot as (partition by generation order by at)
+                   cpu_seconds - coalesce(max(cpu_seconds) over before, 0) as cpu_seconds,
+                   network_rx_bytes - coalesce(max(network_rx_bytes) over before, 0) as network_rx_bytes,
+                   network_tx_bytes - coalesce(max(network_tx_bytes) over before, 0) as network_tx_bytes
+            from (
+              select * from telemetry_samples where sandbox_id = ${sandboxId} and at >= ${from} and at < ${to}
+              union all
+              (select * from telemetry_samples where sandbox_id = ${sandboxId} and at < ${from} order by at desc limit ${samplesBefore})
+            ) as known
+            where ${generation}::int8 is null or generation = ${generation}::int8
+            window before as (partition by generation order by at rows between unbounded preceding and 1 preceding)
           )
           select ((at - ${from}) / ${resolutionMs})::int4 as bucket,
                  (sum(greatest(cpu_seconds, 0)) filter (where cpu_seconds is not null))::float8 as cpu_seconds,

@@ -34,6 +34,7 @@ import consoleTables from "./migrations/0037_console.ts"
 import transitionPositions from "./migrations/0038_transition_positions.ts"
 import tickets from "./migrations/0039_tickets.ts"
 import declinedEvents from "./migrations/0040_declined_events.ts"
+import operationStarts from "./migrations/0041_operation_starts.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -62,7 +63,8 @@ export const migrations: MigrationRecord = {
   "0037_console": consoleTables,
   "0038_transition_positions": transitionPositions,
   "0039_tickets": tickets,
-  "0040_declined_events": declinedEvents
+  "0040_declined_events": declinedEvents,
+  "0041_operation_starts": operationStarts
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -50,9 +50,11 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       yield* sample(id, 2, begin + 2 * minute, 0.5, 50)
       yield* sample(id, 2, begin + 2 * minute + 15_000, null, null)
       yield* sample(id, 2, begin + 3 * minute, null, 70)
+      // What could not be measured is no zero to count from.
+      yield* sample(id, 2, begin + 4 * minute, 0.75, null)
       const answer = yield* analytics.read(accountId, id, {
         from: begin,
-        to: begin + 4 * minute,
+        to: begin + 5 * minute,
         resolutionSeconds: 60,
         generation: null
       })
@@ -66,9 +68,17 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
           [1, 200, null],
           [null, null, null],
           [0.5, 50, null],
-          [null, 70, null]
+          [null, 70, null],
+          [0.25, null, null]
         ]
       )
+      const later = yield* analytics.read(accountId, id, {
+        from: begin + 4 * minute,
+        to: begin + 5 * minute,
+        resolutionSeconds: 60,
+        generation: null
+      })
+      assert.strictEqual(later.resources.samples[0]!.cpuSeconds, 0.25)
       const one = yield* analytics.read(accountId, id, {
         from: begin,
         to: begin + minute,
@@ -207,6 +217,47 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       assert.isBelow(rows, 200)
       assert.strictEqual((yield* read(2)).result.operations.completed, 6)
       assert.strictEqual((yield* read(null)).result.operations.completed, 3000 + 40 + 7 + 6)
+    })
+  )
+
+  it.effect("reads of a window in the past only what was in it, however much came after it and before", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const sql = yield* SqlClient.SqlClient
+      const { accountId, id } = yield* sandboxOf()
+      // Each lasts a second and a half, one begins each second.
+      const operations = (name: string, count: number, first: number) => sql`
+        insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
+        select ${id} || ${name} || n, 'operation', ${accountId}, ${id}, 1, 1, '{}', jsonb_build_object('value', 'completed', 'context',
+          jsonb_build_object('generation', 1, 'startedAt', ${first}::float8 + n * 1000, 'finishedAt', ${first}::float8 + n * 1000 + 1500)), 1
+        from generate_series(0, ${count - 1}::int4) n`
+      const samples = (count: number, first: number) => sql`
+        insert into telemetry_samples (sandbox_id, generation, at, cpu_seconds)
+        select ${id}, 1, ${BigInt(first)}::int8 + n * 1000, (${BigInt(first - begin)}::int8 + n * 1000) / 1000.0 + 100000
+        from generate_series(0, ${count - 1}::int4) n`
+      const read = Effect.gen(function* () {
+        yield* fillColumns
+        yield* settle("actors")
+        yield* settle("telemetry_samples")
+        const window = { from: begin, to: begin + minute, resolutionSeconds: 60, generation: null }
+        const ofActors = yield* rowsRead("actors", analytics.read(accountId, id, window))
+        const ofSamples = yield* rowsRead("telemetry_samples", analytics.read(accountId, id, window))
+        const { started, completed } = ofActors.result.operations
+        const { cpuSeconds } = ofActors.result.resources.samples[0]!
+        assert.deepStrictEqual([started, completed, cpuSeconds], [60, 60, 60])
+        return { actors: ofActors.blocks, samples: ofSamples.blocks, sampleRows: ofSamples.rows }
+      })
+      yield* operations("in", 62, begin - 2000)
+      yield* samples(62, begin - 2000)
+      const before = yield* read
+      yield* operations("after", 20_000, begin + minute)
+      yield* operations("before", 20_000, begin - 30_000_000)
+      yield* samples(20_000, begin + minute)
+      yield* samples(20_000, begin - 30_000_000)
+      const after = yield* read
+      assert.isAtMost(after.actors, before.actors + 20)
+      assert.isAtMost(after.samples, before.samples + 20)
+      assert.isAtMost(after.sampleRows, before.sampleRows + 100)
     })
   )
 
