@@ -1,39 +1,4 @@
-/**
- * `npm run test:race -- --runs N --seed=S --path P --only "one service"`: the race tests, more of them or one of them again.
- *
- * Prints what failed first, then the smallest steps that were found to fail, with the command that repeats them.
- */
-import { spawnSync } from "node:child_process"
-import { join } from "node:path"
-import { parseArgs } from "node:util"
+/** `npm run test:race -- --runs N --seed=S --path P --only "one service"`: the race tests, more of them or one of them again. */
+import { runSeeded } from "../support/seededRuns.ts"
 
-const { values } = parseArgs({
-  options: {
-    runs: { type: "string" },
-    seed: { type: "string" },
-    path: { type: "string" },
-    only: { type: "string" }
-  }
-})
-
-const root = join(import.meta.dirname, "../..")
-const { status } = spawnSync(
-  process.execPath,
-  [
-    join(root, "node_modules/vitest/vitest.mjs"),
-    "run",
-    "test/race",
-    ...(values.only === undefined ? [] : ["--testNamePattern", values.only])
-  ],
-  {
-    cwd: root,
-    stdio: "inherit",
-    env: {
-      ...process.env,
-      ATOLL_RACE_RUNS: values.runs ?? "",
-      ATOLL_RACE_SEED: values.seed ?? "",
-      ATOLL_RACE_PATH: values.path ?? ""
-    }
-  }
-)
-process.exitCode = status ?? 1
+runSeeded("test/race", "ATOLL_RACE")

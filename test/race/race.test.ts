@@ -10,19 +10,13 @@
 import { ManagedRuntime } from "effect"
 import fc from "fast-check"
 import { afterAll, beforeAll, describe, it } from "vitest"
+import { askedRuns } from "../support/seededRuns.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { RaceRun } from "./RaceRun.ts"
 import type { DatabaseContext } from "./ServiceLife.ts"
 import { type Step, steps, stepsOfTwo } from "./steps.ts"
 
-const setting = (name: string) => {
-  const value = process.env[`ATOLL_RACE_${name}`]
-  return value === undefined || value === "" ? null : value
-}
-
-const runs = Number(setting("RUNS") ?? 500)
-const seed = setting("SEED") === null ? undefined : Number(setting("SEED"))
-const path = setting("PATH") ?? undefined
+const { runs = 500, replay: asked } = askedRuns("ATOLL_RACE")
 
 const runtime = ManagedRuntime.make(TestDatabase.layer)
 let database: DatabaseContext
@@ -51,8 +45,7 @@ const check = async (title: string, arbitrary: fc.Arbitrary<ReadonlyArray<Step>>
   })
   const details = await fc.check(property, {
     numRuns: runs,
-    ...(seed === undefined ? {} : { seed }),
-    ...(path === undefined ? {} : { path })
+    ...asked
   })
   if (!details.failed) return
   const replay = `npm run test:race -- --only "${title}" --seed=${details.seed} --path "${details.counterexamplePath}"`

@@ -1,17 +1,12 @@
 /** Checks a property of scenarios; where it fails, says how to see it fail again. The seed and the number of runs may come from test/wallet/main.ts. */
 import fc from "fast-check"
+import { askedRuns } from "../support/seededRuns.ts"
 import { type Scenario, scenarios } from "./steps.ts"
 
-const setting = (name: string) => {
-  const value = process.env[`ATOLL_MONEY_${name}`]
-  return value === undefined || value === "" ? null : value
-}
-
-const seed = setting("SEED") === null ? undefined : Number(setting("SEED"))
-const path = setting("PATH") ?? undefined
+const asked = askedRuns("ATOLL_MONEY")
 
 /** A thousand in memory, and as many as that stands for where one run takes longer. */
-export const runs = (ordinary: number): number => Math.ceil((Number(setting("RUNS") ?? 1000) * ordinary) / 1000)
+export const runs = (ordinary: number): number => Math.ceil(((asked.runs ?? 1000) * ordinary) / 1000)
 
 const shown = (value: unknown): string =>
   JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? `${inner}n` : inner))
@@ -25,8 +20,7 @@ export const checkScenarios = async (
   const details = await fc.check(fc.asyncProperty(scenarios(stepsMax), take), {
     numRuns,
     interruptAfterTimeLimit: 3_000_000,
-    ...(seed === undefined ? {} : { seed }),
-    ...(path === undefined ? {} : { path })
+    ...asked.replay
   })
   if (!details.failed) return
   const { errorInstance } = details as { readonly errorInstance?: Error }

@@ -1,0 +1,59 @@
+/**
+ * The property tests of one folder, run by hand: more of them, or one of them again. The program leaves what it was asked for in the
+ * environment, and the tests find it there.
+ *
+ * Prints what failed first, then the smallest steps that were found to fail, with the command that repeats them.
+ */
+import { spawnSync } from "node:child_process"
+import { join } from "node:path"
+import { parseArgs } from "node:util"
+
+/**
+ * Of this program's `--runs`, `--seed`, `--path` and `--only` (a pattern of the tests' names). Its exit code is the tests'.
+ *
+ * @param prefix Of the environment's names: `_RUNS`, `_SEED` and `_PATH` follow.
+ */
+export const runSeeded = (folder: string, prefix: string): void => {
+  const { values } = parseArgs({
+    options: {
+      runs: { type: "string" },
+      seed: { type: "string" },
+      path: { type: "string" },
+      only: { type: "string" }
+    }
+  })
+  const root = join(import.meta.dirname, "../..")
+  const { status } = spawnSync(
+    process.execPath,
+    [
+      join(root, "node_modules/vitest/vitest.mjs"),
+      "run",
+      folder,
+      ...(values.only === undefined ? [] : ["--testNamePattern", values.only])
+    ],
+    {
+      cwd: root,
+      stdio: "inherit",
+      env: {
+        ...process.env,
+        [`${prefix}_RUNS`]: values.runs ?? "",
+        [`${prefix}_SEED`]: values.seed ?? "",
+        [`${prefix}_PATH`]: values.path ?? ""
+      }
+    }
+  )
+  process.exitCode = status ?? 1
+}
+
+/** What was asked for, in the tests' process: `replay` is for `fc.check`. */
+export const askedRuns = (prefix: string) => {
+  const asked = (name: string) => {
+    const value = process.env[`${prefix}_${name}`]
+    return value === undefined || value === "" ? undefined : value
+  }
+  const [runs, seed, path] = [asked("RUNS"), asked("SEED"), asked("PATH")]
+  return {
+    runs: runs === undefined ? undefined : Number(runs),
+    replay: { ...(seed === undefined ? {} : { seed: Number(seed) }), ...(path === undefined ? {} : { path }) }
+  }
+}
