@@ -25,8 +25,10 @@ export class DeadlineTimers {
 
   /** Replaces the actor's timer; null only ends it. `fire` is called once, at `dueAt` or right after if that is past. */
   set(id: string, dueAt: number | null, fire: () => void): void {
-    if (this.#instants.get(id) === dueAt) return
-    if (dueAt === null || dueAt - this.#clock.currentTimeMillisUnsafe() > this.#horizonMs) {
+    const now = this.#clock.currentTimeMillisUnsafe()
+    // One that is past is set anew: the clock was set forward, or the whole host stood still, and its sleep knows nothing of it.
+    if (this.#instants.get(id) === dueAt && (dueAt === null || dueAt > now)) return
+    if (dueAt === null || dueAt - now > this.#horizonMs) {
       if (this.#instants.delete(id)) {
         Option.getOrUndefined(FiberMap.getUnsafe(this.#fibers, id))?.interruptUnsafe()
       }

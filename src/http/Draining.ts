@@ -53,7 +53,7 @@ export const drainOnClose = (server: Server, withinMs: number, begin: () => void
   const connectionOf = (socket: Socket): Connection => {
     const known = connections.get(socket)
     if (known !== undefined) return known
-    const connection: Connection = { answering: [], lastAt: Date.now() }
+    const connection: Connection = { answering: [], lastAt: performance.now() }
     connections.set(socket, connection)
     socket.once("close", () => connections.delete(socket))
     return connection
@@ -74,12 +74,12 @@ export const drainOnClose = (server: Server, withinMs: number, begin: () => void
       answering.push(response)
       response.once("close", () => {
         answering.splice(answering.indexOf(response), 1)
-        connection.lastAt = Date.now()
+        connection.lastAt = performance.now()
       })
     }
     if (closedAt !== null) {
       closeAfter(response)
-      if (Date.now() - closedAt > serveMs) {
+      if (performance.now() - closedAt > serveMs) {
         refuse(request, response)
         return true
       }
@@ -89,16 +89,16 @@ export const drainOnClose = (server: Server, withinMs: number, begin: () => void
 
   server.close = (done) => {
     if (closedAt !== null) return server
-    const began = Date.now()
+    const began = performance.now()
     closedAt = began
     NetServer.prototype.close.call(server)
     for (const { answering } of connections.values()) answering.forEach(closeAfter)
     begin()
     const look = setInterval(() => {
       for (const [socket, { answering, lastAt }] of connections) {
-        if (answering.length === 0 && Date.now() - Math.max(lastAt, began) > idleMs) socket.destroySoon()
+        if (answering.length === 0 && performance.now() - Math.max(lastAt, began) > idleMs) socket.destroySoon()
       }
-      if (connections.size > 0 && Date.now() - began < withinMs) return
+      if (connections.size > 0 && performance.now() - began < withinMs) return
       clearInterval(look)
       done?.()
     }, lookEveryMs)

@@ -134,10 +134,12 @@ const make = Effect.gen(function* () {
           (stop) => Effect.sync(stop)
         )
       }
-      const end = (yield* Clock.currentTimeMillis) + millisecondsOf(request.timeoutSeconds)
+      // Not by the time of day, which may be set meanwhile.
+      const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
+      const end = (yield* elapsedMs) + millisecondsOf(request.timeoutSeconds)
       while (true) {
         const operation = yield* view(yield* find(accountId, sandboxId, operationId))
-        const left = end - (yield* Clock.currentTimeMillis)
+        const left = end - (yield* elapsedMs)
         const isOver =
           left <= 0 ||
           connections.isStopping() ||

@@ -205,9 +205,9 @@ export const ensureRunning = async (
   durable: boolean
 ): Promise<Postmaster> => {
   const data = await dataPath(home)
-  const deadline = Date.now() + readyWithinMs
+  const deadline = performance.now() + readyWithinMs
   let started: Started | null = null
-  for (; Date.now() < deadline; await sleep(pollMs)) {
+  for (; performance.now() < deadline; await sleep(pollMs)) {
     const file = await readPidFile(home)
     if (file !== null && runs(file.pid, data)) {
       const { pid, socketFolder } = file
@@ -233,10 +233,10 @@ export const stopServer = async (home: string): Promise<void> => {
   const data = await dataPath(home)
   const file = await readPidFile(home)
   if (file === null || !runs(file.pid, data)) return
-  const deadline = Date.now() + stoppedWithinMs
+  const deadline = performance.now() + stoppedWithinMs
   process.kill(file.pid, "SIGINT")
   while (runs(file.pid, data)) {
-    if (Date.now() > deadline) {
+    if (performance.now() > deadline) {
       throw new PostgresUnusable({
         message: `The embedded Postgres (process ${file.pid}) did not stop; see ${serverLog(home)}.`
       })

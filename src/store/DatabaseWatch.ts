@@ -64,12 +64,14 @@ export class DatabaseWatch extends Context.Service<
 export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: DatabaseSockets, patienceMs: number) =>
   Effect.map(Clock.Clock, (clock) => {
     const callers = new Gathering<Caller>()
+    /** Of a clock that nobody sets: an hour back would be an hour of patience. */
+    const elapsedMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
     let answers = true
     let outage: Outage | null = null
 
     const fault = (error: SqlError): Effect.Effect<void> =>
       Effect.suspend(() => {
-        const now = clock.currentTimeMillisUnsafe()
+        const now = elapsedMs()
         if (outage !== null) {
           outage.faults++
           outage.lastFaultAt = now
@@ -80,7 +82,7 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
       })
 
     const served: Effect.Effect<void> = Effect.suspend(() => {
-      const now = clock.currentTimeMillisUnsafe()
+      const now = elapsedMs()
       if (outage === null || now - outage.lastFaultAt < overAfterMs) return Effect.void
       const { since, faults } = outage
       outage = null
@@ -122,7 +124,7 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
     const endPatience = Effect.sync(() => {
       sockets.look()
       if (outage === null) return
-      const before = clock.currentTimeMillisUnsafe() - patienceMs
+      const before = elapsedMs() - patienceMs
       if (outage.since > before) return
       for (const caller of callers.all()) {
         if (caller.since > before) continue
@@ -141,7 +143,7 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
         ),
       patiently: <A, E>(register: (resume: (outcome: Effect.Effect<A, E>) => void) => void) =>
         Effect.callback<A, E>((resume) => {
-          const since = clock.currentTimeMillisUnsafe()
+          const since = elapsedMs()
           const caller: Caller = { place: -1, since, giveUp: () => resume(Effect.die(unserved())) }
           callers.add(caller)
           register((outcome) => {

@@ -272,10 +272,10 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     const folded = yield* foldMeters(held, meters, logs, upTo)
     const posted = yield* postFolded(held, folded, upTo)
     const after = folded.map(({ meter }) => meter).filter(({ hasVolume }) => hasVolume)
-    const at = folded.reduce((latest, { meter }) => Math.max(latest, meter.at), upTo)
-    if (at > upTo && (grantsDueAt(posted.grants) ?? at + 1) <= at) return yield* settleAgain(posted, at)
-    const load = loadOf(after, held.cards, at)
-    return reckoningOf(posted, load, yield* planned(posted, load, at), at)
+    const ahead = folded.reduce((latest, { meter }) => Math.max(latest, meter.at), upTo)
+    if (ahead > upTo && (grantsDueAt(posted.grants) ?? ahead + 1) <= ahead) return yield* settleAgain(posted, ahead)
+    const load = loadOf(after, held.cards, upTo)
+    return reckoningOf(posted, load, yield* planned(posted, load, upTo), upTo)
   })
 
   /** A meter was ahead, and something is due before it. */
@@ -316,8 +316,9 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     }).pipe(posting)
 
   /** Plans by the sums of all open meters, and by each of them where that could matter before the next posting. */
-  const planBySums = Effect.fnUntraced(function* (held: Held, through: number) {
-    const { at, since, load } = yield* readLoad(sql, held.account.accountId, Math.max(held.now, through))
+  const planBySums = Effect.fnUntraced(function* (held: Held) {
+    const at = held.now
+    const { since, load } = yield* readLoad(sql, held.account.accountId, at)
     const isDue = (grantsDueAt(held.grants) ?? at + 1) <= at
     const isCut = since !== null && held.cards.some(({ effectiveAt }) => effectiveAt > since && effectiveAt <= at)
     if (isDue || isCut) {
@@ -338,7 +339,7 @@ const ledgerOn = (sql: SqlClient.SqlClient) => {
     const isDue = (grantsDueAt(held.grants) ?? through + 1) <= through
     if (!everRan(folded!.meter)) return null
     if (isDue) yield* settleHeld(held, Math.max(held.now, through), sandboxId)
-    else if (folded!.meter !== meter) yield* planBySums(yield* postFolded(held, [folded!], through), through)
+    else if (folded!.meter !== meter) yield* planBySums(yield* postFolded(held, [folded!], through))
     return { accountId: held.account.accountId, isClosed: folded!.meter.closedAt !== null }
   })
 

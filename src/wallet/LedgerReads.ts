@@ -391,7 +391,7 @@ export const readSpent = Effect.fnUntraced(function* (
 })
 
 const LoadRow = Schema.Struct({
-  /** The instant of it all: as asked for, or that of the meter that is ahead. */
+  /** As asked for. */
   at: Int8,
   /** The instant of the meter that is behind. */
   since: Schema.NullOr(Int8),
@@ -406,19 +406,21 @@ const LoadRow = Schema.Struct({
   volumes: Schema.Int
 })
 
-/** $1: the account; $2: the instant. As `loadOf`, of meters that are all under the card that is in force then. */
+/** $1: the account; $2: the instant. As `loadOf`, of meters that are all under the card that is in force then, or ahead of it. */
 const loadStatement = `
   open as materialized (
     select at, is_running, has_volume, vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
     from meters where account_id = $1 and closed_at is null
-  ), instant as (select greatest($2::int8, coalesce(max(at), 0)) as at, min(at) as since from open
+  ), instant as (select $2::int8 as at, min(at) as since from open
   ), card as (select c.* from rate_cards c where c.effective_at <= (select at from instant) order by c.effective_at desc limit 1
+  ), waited as (select o.*, greatest(i.at - o.at, 0) as ms from open o cross join instant i
   ), sums as (
-    select o.*, i.at - o.at as ms,
-      case when o.is_running then mod(o.vcpu_sum, ${divisors.vcpu}) + o.vcpus * c.vcpu_second_nano_usd::numeric * (i.at - o.at) end as vcpu,
-      case when o.is_running then mod(o.memory_sum, ${divisors.memory}) + o.memory_bytes * c.memory_gib_second_nano_usd::numeric * (i.at - o.at) end as memory,
-      case when o.has_volume then mod(o.volume_sum, ${divisors.volume}) + o.volume_bytes * c.volume_gib_second_nano_usd::numeric * (i.at - o.at) end as volume
-    from open o cross join instant i cross join card c
+    select
+      case when o.is_running then mod(o.vcpu_sum, ${divisors.vcpu}) + o.vcpus * c.vcpu_second_nano_usd::numeric * o.ms end as vcpu,
+      case when o.is_running then mod(o.memory_sum, ${divisors.memory}) + o.memory_bytes * c.memory_gib_second_nano_usd::numeric * o.ms end as memory,
+      case when o.has_volume then mod(o.volume_sum, ${divisors.volume}) + o.volume_bytes * c.volume_gib_second_nano_usd::numeric * o.ms end as volume,
+      o.vcpus, o.memory_bytes, o.volume_bytes, o.is_running, o.has_volume
+    from waited o cross join card c
   ), load as (
     select coalesce(sum(coalesce(div(vcpu, ${divisors.vcpu}), 0) + coalesce(div(memory, ${divisors.memory}), 0)
                         + coalesce(div(volume, ${divisors.volume}), 0)), 0)::text as grown,

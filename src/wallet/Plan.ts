@@ -61,7 +61,7 @@ const unitRates = (card: RateCard | null): Amounts => ({
   volume: card?.volumeGibSecondNanoUsd ?? 0n
 })
 
-/** Of meters of which none is ahead of the instant. */
+/** A meter that is ahead of the instant (a clock was) has grown by nothing. From then on it counts as all others do: too early, not too late. */
 export const loadOf = (meters: ReadonlyArray<Meter>, cards: ReadonlyArray<RateCard>, at: number): Load => {
   let grownMicroUsd = 0n
   let rests: Amounts = { vcpu: 0n, memory: 0n, volume: 0n }

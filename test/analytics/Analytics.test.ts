@@ -158,6 +158,20 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
+  it.effect("counts no requests of before the clock was set back", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const sql = yield* SqlClient.SqlClient
+      const { accountId, id } = yield* sandboxOf()
+      const read = Effect.result(
+        analytics.read(accountId, id, { from: begin, to: begin + minute, resolutionSeconds: 60, generation: null })
+      )
+      yield* read
+      yield* sql`update rate_windows set requests = 5, window_start = window_start + 3600000 where account_id = ${accountId}`
+      assert.strictEqual((yield* read)._tag, "Success")
+    })
+  )
+
   it.effect("does not show another account's Sandbox", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics

@@ -85,7 +85,7 @@ export class MemoryLedger implements LedgerUnderTest {
     if ((grantsDueAt(this.#open) ?? through + 1) <= through) this.settleNow(Math.max(this.#now, through), sandboxId)
     else {
       this.#post([folded!], through)
-      this.#settleWhatIsDue(Math.max(through, this.instant))
+      this.#settleWhatIsDue(this.#now)
     }
   }
 
@@ -100,7 +100,7 @@ export class MemoryLedger implements LedgerUnderTest {
 
   balance = async () => {
     if ((grantsDueAt(this.#open) ?? this.#now + 1) <= this.#now) this.settleNow(this.#now)
-    return this.#books.wallet.balanceMicroUsd - this.#load(Math.max(this.#now, this.#ahead)).grownMicroUsd
+    return this.#books.wallet.balanceMicroUsd - this.#load(this.#now).grownMicroUsd
   }
 
   grant: LedgerUnderTest["grant"] = async ({ kind, microUsd, effectiveAt, expiresAt, description }) => {
@@ -147,7 +147,7 @@ export class MemoryLedger implements LedgerUnderTest {
 
   /** Of which `planNow` speaks. */
   get instant(): number {
-    return Math.max(this.#now, this.#ahead)
+    return this.#now
   }
 
   settleNow(at: number, also?: string): void {
@@ -164,10 +164,6 @@ export class MemoryLedger implements LedgerUnderTest {
 
   get #open(): ReadonlyArray<Grant> {
     return this.#books.grants.filter(hasLeft)
-  }
-
-  get #ahead(): number {
-    return Math.max(0, ...this.#books.meters.filter(({ hasVolume }) => hasVolume).map(({ at }) => at))
   }
 
   #load(at: number): Load {

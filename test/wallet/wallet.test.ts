@@ -54,7 +54,9 @@ const untilWallet = (accountId: string, holds: (row: Row) => boolean) =>
     Effect.timeout(10_000)
   )
 
-const isAtRest = ({ context, pending }: Row) => !context.isReckoning && !context.isStale && pending === 0
+/** Nor is anything due at once. */
+const isAtRest = ({ context, pending, due_at }: Row) =>
+  !context.isReckoning && !context.isStale && pending === 0 && (due_at === null || due_at > context.reckonedAt!)
 
 /** Soon: rows and logs are read one after the other, and the wallet may be going on. */
 const soundLogs = Effect.repeat(Effect.delay(logFaults, 20), { until: (faults) => faults.length === 0 }).pipe(
@@ -289,7 +291,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
       }).pipe(Effect.provide(testAtoll(world, dear)))
       yield* sql`delete from transitions where actor_id in (select id from actors where kind = 'wallet')`
       yield* sql`delete from actors where kind = 'wallet'`
-      for (const table of ["meters", "segments", "wallets", "ledger_entries"]) yield* sql.unsafe(`delete from ${table}`)
+      for (const table of ["meters", "segments", "wallets", "ledger_entries", "allocations", "grants"])
+        yield* sql.unsafe(`delete from ${table}`)
       yield* firstWallets
       yield* Effect.gen(function* () {
         const row = yield* untilWallet(accountId, (row) => row.context.burnMicroUsdPerHour > 0 && isAtRest(row))

@@ -4,9 +4,10 @@
  *
  * @source ITU-T I.371, the generic cell rate algorithm: `paid_until` is its theoretical arrival time
  */
-import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import { RateLimited } from "../../../schemas/Errors.ts"
+import { Int8 } from "../../store/Columns.ts"
 
 export interface Rate {
   readonly inARow: number
@@ -39,6 +40,13 @@ export const addressSubject = (address: string): string => {
 
 const keptMs = 60_000
 
+/** Longer than anybody waits for a subject's row: who does has looked at the clock before. */
+const setBackMs = 600_000
+
+/** Not before now (`excluded` less $3). So far ahead as it cannot be, it is of before the clock was set back, and says nothing. */
+const paidUntil = `case when attempts.paid_until > excluded.paid_until + $2::int8 * $3::int8 + ${setBackMs} then excluded.paid_until - $3::int8
+  else greatest(attempts.paid_until, excluded.paid_until - $3::int8) end`
+
 export class Attempts extends Context.Service<
   Attempts,
   {
@@ -53,16 +61,17 @@ export class Attempts extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
-      const take = Effect.fn("Attempts.take")(function* (subject: string, { inARow, everyMs }: Rate) {
-        const [row] = yield* Effect.orDie(
-          sql.unsafe<{ readonly taken: boolean; readonly wait_ms: string }>(
+      const takeOne = SqlSchema.findOne({
+        Request: Schema.Tuple([Schema.String, Int8, Int8]),
+        Result: Schema.Struct({ taken: Schema.Boolean, wait_ms: Int8 }),
+        execute: (request) =>
+          sql.unsafe(
             `with clock as (select (extract(epoch from clock_timestamp()) * 1000)::int8 as now),
              taken as (
                insert into attempts (subject, paid_until) select $1, now + $3::int8 from clock
                on conflict (subject) do update
-                 set paid_until = greatest(attempts.paid_until, excluded.paid_until - $3::int8) + $3::int8
-                 where greatest(attempts.paid_until, excluded.paid_until - $3::int8) + $3::int8
-                       <= excluded.paid_until - $3::int8 + $2::int8 * $3::int8
+                 set paid_until = ${paidUntil} + $3::int8
+                 where ${paidUntil} + $3::int8 <= excluded.paid_until - $3::int8 + $2::int8 * $3::int8
                returning 1),
              forgotten as (
                delete from attempts where subject in (
@@ -70,13 +79,16 @@ export class Attempts extends Context.Service<
                  limit 10 for update of attempts skip locked))
              select exists (select 1 from taken) as taken,
                     greatest(0, coalesce((select paid_until from attempts where subject = $1), 0)
-                                + $3::int8 - $2::int8 * $3::int8 - (select now from clock))::text as wait_ms`,
-            [subject, BigInt(inARow), BigInt(everyMs)]
+                                + $3::int8 - $2::int8 * $3::int8 - (select now from clock))::int8 as wait_ms`,
+            request
           )
-        )
-        if (row!.taken) return
+      })
+
+      const take = Effect.fn("Attempts.take")(function* (subject: string, { inARow, everyMs }: Rate) {
+        const { taken, wait_ms } = yield* Effect.orDie(takeOne([subject, inARow, everyMs]))
+        if (taken) return
         return yield* new RateLimited({
-          details: { retryAfterSeconds: Math.max(1, Math.ceil(Number(row!.wait_ms) / 1000)) }
+          details: { retryAfterSeconds: Math.max(1, Math.ceil(wait_ms / 1000)) }
         })
       })
 

@@ -160,6 +160,18 @@ layer(Layer.merge(Attempts.layer, Passphrases.layer).pipe(Layer.provideMerge(Tes
     })
   )
 
+  it.effect("an attempt of before the clock was set back locks nobody out until the clock is there again", () =>
+    Effect.gen(function* () {
+      const { take } = yield* Attempts
+      const sql = yield* SqlClient.SqlClient
+      for (let tries = 0; tries < 3; tries++) yield* take("set back", rate)
+      yield* Effect.flip(take("set back", rate))
+      yield* sql`update attempts set paid_until = paid_until + 86400000 where subject = 'set back'`
+      for (let tries = 0; tries < 3; tries++) yield* take("set back", rate)
+      yield* Effect.flip(take("set back", rate))
+    })
+  )
+
   it.effect("subjects that have all of it again are forgotten", () =>
     Effect.gen(function* () {
       const { take } = yield* Attempts
