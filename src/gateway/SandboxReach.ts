@@ -1,6 +1,7 @@
 /** Reaching into one boot of a Sandbox: whether it is there, a connection to one of its ports, and the word of its guest that nothing is left. */
 import type { Duplex } from "node:stream"
-import { Context, Effect, Layer, type Scope } from "effect"
+import { Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
 import type { Reason, SandboxContext } from "../../machines/sandbox.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import type { Settings } from "../Config.ts"
@@ -9,6 +10,7 @@ import { Runtime } from "../runtime/Runtime.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { Int8 } from "../store/Columns.ts"
 import type { Journal } from "../store/Journal.ts"
 
 const answerWithin = "5 seconds"
@@ -32,9 +34,9 @@ export class SandboxReach extends Context.Service<
     readonly obstacle: (boot: Boot) => Effect.Effect<Reason | null>
     /** The same as the answer to the command `confirmSandbox`. */
     readonly confirmation: (boot: Boot) => Effect.Effect<Confirmation>
-    /** Its guest; a sleeping Sandbox wakes. */
+    /** Its guest; a sleeping Sandbox wakes, unless its account is suspended or has no credit left. */
     readonly guest: (boot: Boot) => Effect.Effect<Guest, GuestUnavailable>
-    /** One TCP connection to a port, closed with the scope; a sleeping Sandbox wakes. */
+    /** One TCP connection to a port, closed with the scope; a sleeping Sandbox wakes, as for `guest`. */
     readonly dial: (boot: Boot, port: number) => Effect.Effect<Duplex, PortClosed | GuestUnavailable, Scope.Scope>
     /**
      * True when that boot is over, or when its guest has answered after everything that was sent to it before: connections that were
@@ -49,6 +51,7 @@ export class SandboxReach extends Context.Service<
       const runtime = yield* Runtime
       const actors = yield* Actors
       const host = yield* ActorHost
+      const sql = yield* SqlClient.SqlClient
       const wake = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
       /** Its status if that boot may still have processes, else null. */
@@ -59,11 +62,28 @@ export class SandboxReach extends Context.Service<
         return isSame && inhabitedStates.includes(record.status) ? record.status : null
       })
 
+      const findAccount = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: Schema.Struct({ is_suspended: Schema.Boolean, exhausted_at: Schema.NullOr(Int8) }),
+        execute: (accountId) => sql`
+          select suspended_at is not null as is_suspended, exhausted_at from accounts where id = ${accountId}`
+      })
+
+      /** Whoever comes this way has no API key that would say it. To wake is to start. */
+      const mayWake = Effect.fnUntraced(function* (accountId: string) {
+        const { is_suspended, exhausted_at } = yield* Effect.orDie(findAccount(accountId))
+        const isExhausted = exhausted_at !== null && exhausted_at <= (yield* Clock.currentTimeMillis)
+        if (!is_suspended && !isExhausted) return
+        const why = is_suspended ? "is suspended" : "has no credit left"
+        return yield* new GuestUnavailable({ message: `The Sandbox does not wake: its account ${why}.` })
+      })
+
       const guest = Effect.fnUntraced(function* (boot: Boot) {
         // One that is being frozen still has a guest: the state is asked first, of the owner's memory where that is here.
         const known = host.peek(boot.sandboxId)
         const status = known?.kind === "sandbox" ? known.value : yield* statusOf(boot)
         if (status !== "sleeping" && status !== "pending") return yield* runtime.guest(boot.sandboxId, boot.generation)
+        if (status === "sleeping") yield* mayWake(boot.accountId)
         yield* runningSandbox(boot.accountId, boot.sandboxId).pipe(
           Effect.provideContext(wake),
           Effect.mapError(() => new GuestUnavailable({ message: "The Sandbox did not wake." }))
