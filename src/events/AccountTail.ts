@@ -1,6 +1,7 @@
 /** The end of one account's order of commits, as this process follows it: read once, and given to the channels that somebody reads. */
 import type { TransitionPage, TransitionPosition } from "../store/TransitionReads.ts"
 import { Channel } from "./Channel.ts"
+import { FeedLag } from "./FeedLag.ts"
 import { frameOf } from "./Frame.ts"
 
 export class AccountTail {
@@ -12,6 +13,8 @@ export class AccountTail {
 
   /** Streams that are being opened on it. */
   opening = 0
+
+  readonly lag = new FeedLag()
 
   constructor(accountId: string) {
     this.accountId = accountId

@@ -24,23 +24,24 @@ export interface EventPeers {
   readonly listening: (listens: boolean) => void
 }
 
-/** @param wake Told whose transitions another process has committed; null: anybody's. */
+/** @param wake Told whose transitions another process has committed, and when, in epoch milliseconds by its clock; null: anybody's. */
 export const eventPeers = Effect.fnUntraced(function* (
   sql: PgClient.PgClient,
   { untilServed }: DatabaseWatch["Service"],
   own: string,
-  wake: (accountIds: ReadonlyArray<string> | null) => void
+  wake: (accountIds: ReadonlyArray<string> | null, at: number) => void
 ): Effect.fn.Return<EventPeers, never, Scope.Scope> {
   const clock = yield* Clock.Clock
   const peers = new Map<string, number>()
   const gathered = new Set<string>()
+  let gatheredSince = 0
   const outbox = yield* Queue.unbounded<string>()
   let listens = false
   let heardOfMyselfAt = 0
   const say = (word: string) => void Queue.offerUnsafe(outbox, word)
 
   const hear = (payload: string): void => {
-    const [word, from, accounts] = payload.split(" ")
+    const [word, from, accounts, at] = payload.split(" ")
     const now = clock.currentTimeMillisUnsafe()
     if (from === own) {
       heardOfMyselfAt = now
@@ -52,7 +53,8 @@ export const eventPeers = Effect.fnUntraced(function* (
       if (isNew) say(`written ${own} *`)
     } else if (word === "left") peers.delete(from!)
     else if (word === "who" && listens) say(`listens ${own}`)
-    else if (word === "written") wake(accounts === "*" ? null : accounts!.split(","))
+    // A process of a version before this one does not say when.
+    else if (word === "written") wake(accounts === "*" ? null : accounts!.split(","), Number(at ?? now))
   }
 
   const listen = Effect.scoped(
@@ -61,7 +63,7 @@ export const eventPeers = Effect.fnUntraced(function* (
       say(`who ${own}`)
       heardOfMyselfAt = clock.currentTimeMillisUnsafe()
       // Whatever was said while nobody heard.
-      wake(null)
+      wake(null, clock.currentTimeMillisUnsafe())
       const announce = Effect.gen(function* () {
         while (true) {
           say(`${listens ? "listens" : "who"} ${own}`)
@@ -88,7 +90,8 @@ export const eventPeers = Effect.fnUntraced(function* (
     yield* Effect.sleep(gatherMs)
     const ids = [...gathered]
     gathered.clear()
-    yield* untilServed(sql.notify(channel, `written ${own} ${ids.length > accountsMax ? "*" : ids.join(",")}`))
+    const whose = ids.length > accountsMax ? "*" : ids.join(",")
+    yield* untilServed(sql.notify(channel, `written ${own} ${whose} ${gatheredSince}`))
   })
   yield* worker("event notices gathered", Effect.forever(flush))
 
@@ -98,6 +101,7 @@ export const eventPeers = Effect.fnUntraced(function* (
       const now = clock.currentTimeMillisUnsafe()
       for (const [id, until] of peers) if (until < now) peers.delete(id)
       if (peers.size === 0) return
+      if (gathered.size === 0) gatheredSince = now
       for (const id of accountIds) gathered.add(id)
       Queue.offerUnsafe(due, undefined)
     },

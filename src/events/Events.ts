@@ -5,7 +5,7 @@
  * look with each heartbeat. One read serves all accounts that were woken, and each account's events all who watch it.
  */
 import { randomUUID } from "node:crypto"
-import { Context, Effect, Latch, Layer, Queue } from "effect"
+import { Clock, Context, Effect, Latch, Layer, Queue } from "effect"
 import { CursorStale, InvalidRequest, NotFound } from "../../schemas/Errors.ts"
 import { heartbeatSeconds } from "../../schemas/Limits.ts"
 import { Settings } from "../Config.ts"
@@ -73,6 +73,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   const journal = yield* Journal
   const watch = yield* DatabaseWatch
   const { clusterPort } = yield* Settings
+  const clock = yield* Clock.Clock
   const era = yield* Effect.orDie(transitionEra(yield* MaintenanceDatabase))
   const tails = new Map<string, AccountTail>()
   const readers = new Set<EventReader>()
@@ -90,6 +91,12 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
     for (const tail of tails.values()) wake(tail)
   }
 
+  /** @param at When something of it was committed, in epoch milliseconds. */
+  const wakeFor = (tail: AccountTail | undefined, at: number): void => {
+    tail?.lag.committed(at)
+    wake(tail)
+  }
+
   /** Called once the tail was read. */
   const waiting = new Map<AccountTail, Array<() => void>>()
 
@@ -105,7 +112,13 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
         due.map(({ accountId, upTo }) => ({ accountId, after: upTo }))
       )
     )
-    const pages = yield* watch.untilServed(read).pipe(Effect.tapError(() => Effect.sync(() => due.forEach(wake))))
+    const startedAt = clock.currentTimeMillisUnsafe()
+    const observed = due.map(({ lag }) => lag.reading(startedAt))
+    const again = Effect.sync(() => {
+      for (const observe of observed) observe({ told: 0, isAll: false, now: startedAt })
+      due.forEach(wake)
+    })
+    const pages = yield* watch.untilServed(read).pipe(Effect.tapError(() => again))
     let isHeld = false
     pages.forEach((page, index) => {
       const tail = due[index]!
@@ -115,7 +128,9 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
         return
       }
       tail.take(era, page)
-      if (page.isFull || page.isHeld) wake(tail)
+      const isAll = !page.isFull && !page.isHeld
+      observed[index]!({ told: page.rows.length, isAll, now: clock.currentTimeMillisUnsafe() })
+      if (!isAll) wake(tail)
       isHeld ||= page.isHeld && !page.isFull
       for (const told of waiting.get(tail) ?? []) told()
       waiting.delete(tail)
@@ -155,13 +170,15 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   const peers =
     clusterPort === 0
       ? null
-      : yield* eventPeers(sql, watch, randomUUID(), (accountIds) => {
+      : yield* eventPeers(sql, watch, randomUUID(), (accountIds, at) => {
           if (accountIds === null) return wakeAll()
-          for (const id of accountIds) wake(tails.get(id))
+          for (const id of accountIds) wakeFor(tails.get(id), at)
         })
   const unheard = journal.onWritten((accountIds) => {
     peers?.committed(accountIds)
-    if (tails.size > 0) for (const id of accountIds) wake(tails.get(id))
+    if (tails.size === 0) return
+    const now = clock.currentTimeMillisUnsafe()
+    for (const id of accountIds) wakeFor(tails.get(id), now)
   })
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {

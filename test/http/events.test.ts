@@ -1,6 +1,7 @@
 /** The streams of events over HTTP: what they say, whose they are, and when they end. */
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { Transition } from "../../schemas/Transition.ts"
 import { EventClient } from "./EventClient.ts"
 import { TestApi } from "./TestApi.ts"
@@ -143,6 +144,38 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
       await client.until(() => client.isOver)
       const other = await api.newKey(["usage:read"])
       assert.strictEqual((await api.send("GET", "/api/v2/events", { key: other.secret })).status, 403)
+    })
+  )
+
+  it.effect("are measured from the commit to the delivery, with what an earlier transaction held up", () =>
+    Effect.gen(function* () {
+      const api = yield* TestApi
+      const sql = yield* SqlClient.SqlClient
+      const lag = Effect.promise(async () => {
+        const { text } = await api.send("GET", "/metrics", { key: null })
+        const of = (name: string) =>
+          Number(new RegExp(`^atoll_feed_lag_seconds_${name} (.*)$`, "m").exec(text)?.[1] ?? 0)
+        return { count: of("count"), sum: of("sum") }
+      })
+      const sandboxId = yield* Effect.promise(async () => api.newSandbox(await api.newWorkspace()))
+      const client = yield* Effect.promise(() => started(open(api, `/sandboxes/${sandboxId}/events`)))
+      const before = yield* lag
+      yield* Effect.promise(() => runToEnd(api, sandboxId))
+      yield* Effect.promise(() => client.until(() => client.transitions.some(({ data }) => data.to === "completed")))
+      const soon = yield* lag
+      assert.isAbove(soon.count, before.count)
+      const told = client.transitions.length
+      yield* Effect.gen(function* () {
+        yield* sql`select pg_current_xact_id()::text`
+        yield* Effect.promise(() => runToEnd(api, sandboxId))
+        yield* Effect.sleep(600)
+        assert.strictEqual(client.transitions.length, told)
+      }).pipe(sql.withTransaction)
+      yield* Effect.promise(() => client.until(() => client.transitions.length > told))
+      const held = yield* lag
+      assert.isAbove(held.count, soon.count)
+      assert.isAtLeast(held.sum - soon.sum, 0.6)
+      client.close()
     })
   )
 
