@@ -367,9 +367,12 @@ describe("the feed of transitions", () => {
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_b", "sbx_b", "sandbox")))
       let last = first
       while (last === first) {
-        const piece = (yield* Effect.promise(() => nextOf(stream)))!.toString()
-        assert.match(piece, /^: heartbeat\nid: [\w-]+\n\n$/)
-        last = parse(Buffer.from(piece)).lastId
+        const piece = (yield* Effect.promise(() => nextOf(stream)))!
+        const { shown, lastId } = parse(piece)
+        // A writer in another database of this server may have held up what was written before the stream was opened.
+        if (keysOf(shown).join() === "sbx_a 1") continue
+        assert.match(piece.toString(), /^: heartbeat\nid: [\w-]+\n\n$/)
+        last = lastId
       }
       stream.close()
       const again = new Reading(yield* openOn(context, "acc_a", null, last))
