@@ -94,6 +94,11 @@ export class ServiceProcess {
     }
   }
 
+  /** Of full scope. */
+  get key() {
+    return this.#key
+  }
+
   /** Of actor messages. */
   get clusterPort() {
     return Number(this.#environment["ATOLL_CLUSTER_PORT"])

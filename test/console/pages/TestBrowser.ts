@@ -31,28 +31,33 @@ const launched = Effect.acquireRelease(
   (browser) => Effect.promise(() => browser.close())
 )
 
-/** Opens profiles of their own; `open` answers with an empty page of one. */
+/** Opens profiles of their own; `open` answers with an empty page of one. All of its pages are watched. */
 export const testBrowser = Effect.map(launched, (browser) => ({
   open: (origin: string, options: BrowserContextOptions = {}) =>
     Effect.promise(async (): Promise<Visit> => {
       const context = await browser.newContext({ baseURL: origin, ...options })
       context.setDefaultTimeout(30_000)
       const complaints: Complaints = { texts: [], elsewhere: [] }
-      const page = await context.newPage()
-      page.on("pageerror", (error) => complaints.texts.push(error.message))
-      page.on("console", (message) => {
-        // Refused requests are told as errors, too: those are the page's to show.
-        if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
-          complaints.texts.push(message.text())
-        }
+      context.on("page", (page) => {
+        page.on("pageerror", (error) => complaints.texts.push(error.message))
+        page.on("console", (message) => {
+          // Refused requests are told as errors, too: those are the page's to show.
+          if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+            complaints.texts.push(message.text())
+          }
+        })
+        page.on("dialog", (dialog) => {
+          complaints.texts.push(`dialog: ${dialog.message()}`)
+          void dialog.dismiss()
+        })
+        page.on("request", (request) => {
+          if (!request.url().startsWith(`${origin}/`)) complaints.elsewhere.push(request.url())
+        })
       })
-      page.on("request", (request) => {
-        if (!request.url().startsWith(`${origin}/`)) complaints.elsewhere.push(request.url())
-      })
-      await page.addInitScript(
+      await context.addInitScript(
         `document.addEventListener("securitypolicyviolation", (event) =>
            console.error("policy: " + event.violatedDirective + " " + event.blockedURI))`
       )
-      return { page, context, complaints }
+      return { page: await context.newPage(), context, complaints }
     })
 }))

@@ -1,89 +1,31 @@
 /** The console in a real Chromium, as people use it. */
 import { assert, layer } from "@effect/vitest"
-import axe from "axe-core"
 import { Effect } from "effect"
-import type { Page } from "playwright-core"
 import { SignInLinks } from "../../../src/console/server/SignInLinks.ts"
 import { TestApi } from "../../http/TestApi.ts"
-import { newInvitation } from "../server/Browser.ts"
-import { noChromium, testBrowser, type Visit } from "./TestBrowser.ts"
+import { violations } from "./axe.ts"
+import { noChromium, testBrowser } from "./TestBrowser.ts"
+import {
+  asNewPerson,
+  createKey,
+  createSandbox,
+  goTo,
+  heading,
+  passphrase,
+  signIn,
+  signInByLink,
+  tooWide
+} from "./visits.ts"
 
 if (noChromium !== null) console.warn(`The console is not tried in a browser: ${noChromium}.`)
 
-interface Violation {
-  readonly id: string
-  readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>
-}
-
-const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
-  await page.evaluate(axe.source)
-  const found = (await page.evaluate("axe.run()")) as { readonly violations: ReadonlyArray<Violation> }
-  return found.violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)
-  )
-}
-
-const person = { email: "ada@example.org", passphrase: "a horse, a battery, a staple" }
 const names = ["Sandboxes", "Keys", "Usage", "Audit", "Account"]
-
-const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 })
-
-/** No pane waits for an answer. A function, for the policy lets no text become code. */
-const isAtRest = (): boolean =>
-  (globalThis as unknown as { document: { querySelector: (selector: string) => unknown } }).document.querySelector(
-    '[aria-busy="true"]'
-  ) === null
-
-const goTo = async (page: Page, name: string) => {
-  await page.getByRole("navigation").getByRole("link", { name }).click()
-  await page.waitForFunction(isAtRest)
-}
-
-const register = async (page: Page, code: string, email: string) => {
-  await page.goto(`/console/#invitation=${code}`)
-  await page.getByText("with $10.00 of credit").waitFor()
-  await page.getByLabel("E-mail").fill(email)
-  await page.getByLabel("Account name").fill(`Laboratory of ${email}`)
-  await page.getByLabel("Passphrase").fill(person.passphrase)
-  await page.getByRole("button", { name: "Make the account" }).click()
-  await heading(page, "Sandboxes").waitFor()
-}
-
-const createSandbox = async (page: Page, name: string, workspace: string | null) => {
-  await page.getByRole("button", { name: "Create" }).click()
-  const dialog = page.getByRole("dialog")
-  if (workspace !== null) await dialog.getByLabel("New workspace's name").fill(workspace)
-  await dialog.getByLabel("Name", { exact: true }).fill(name)
-  await dialog.getByLabel("Metadata").fill("team=<b>blue</b>\nstage=test")
-  await dialog.getByRole("button", { name: "Create" }).click()
-  await dialog.waitFor({ state: "detached" })
-}
-
-let people = 0
-
-/** With somebody who has just registered. */
-const visited = (test: (visit: Visit & { readonly email: string; readonly origin: string }) => Promise<void>) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const { port } = yield* TestApi
-      const { code } = yield* newInvitation()
-      const browser = yield* testBrowser
-      const origin = `http://127.0.0.1:${port}`
-      const visit = yield* browser.open(origin, { viewport: { width: 1280, height: 800 } })
-      const email = `${people++}${person.email}`
-      yield* Effect.promise(async () => {
-        await register(visit.page, code, email)
-        await test({ ...visit, email, origin })
-        assert.deepStrictEqual(visit.complaints, { texts: [], elsewhere: [] })
-      })
-    })
-  )
 
 layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser", (it) => {
   it.effect.skipIf(noChromium !== null)(
     "leads from an invitation to the first Sandbox, whose hostile name is only shown",
     () =>
-      visited(async ({ page }) => {
+      asNewPerson(async ({ page }) => {
         assert.strictEqual(new URL(page.url()).hash, "", "the invitation's code is out of the address")
         const hostile = `<script>document.title = "owned"</script><img src=x onerror=alert(1)>`
         await createSandbox(page, hostile, "research")
@@ -109,33 +51,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
       })
   )
 
-  it.effect.skipIf(noChromium !== null)("shows a key's secret once; a revoked key is refused from then on", () =>
-    visited(async ({ page, origin }) => {
-      await goTo(page, "Keys")
-      await page.getByRole("button", { name: "Create" }).click()
-      await page.getByLabel("Name", { exact: true }).fill("CI")
-      await page.getByRole("button", { name: "Create the key" }).click()
-      const secret = (await page.locator(".secret").textContent())!
-      const call = () => fetch(`${origin}/api/v2/me`, { headers: { authorization: `Bearer ${secret}` } })
-      assert.strictEqual((await call()).status, 200)
-      const shown = async () =>
-        (await page.content()) +
-        JSON.stringify(await page.evaluate("[{ ...localStorage }, { ...sessionStorage }, document.cookie]"))
-      assert.include(await shown(), secret)
-      await page.getByRole("button", { name: "I have kept it" }).click()
-      assert.notInclude(await shown(), secret)
-      await page.reload()
-      await page.getByText(`… ${secret.slice(-4)}`).waitFor()
-      assert.notInclude(await shown(), secret)
-      await page.getByRole("button", { name: "Revoke CI" }).click()
-      await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click()
-      await page.getByText("revoked").waitFor()
-      assert.strictEqual((await call()).status, 401)
-    })
-  )
-
   it.effect.skipIf(noChromium !== null)("has no fault that axe-core finds, on any page, light, dark or narrow", () =>
-    visited(async ({ page, context }) => {
+    asNewPerson(async ({ page, context }) => {
       await createSandbox(page, "first", "research")
       const found: Array<string> = []
       const look = async (where: string) => found.push(...(await violations(page)).map((text) => `${where}: ${text}`))
@@ -154,8 +71,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
       for (const name of names) {
         await goTo(page, name)
         await look(`${name}, narrow`)
-        const over = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))
-        assert.isAtMost(over, 0, `${name} is wider than a narrow screen`)
+        assert.isAtMost(await tooWide(page), 0, `${name} is wider than a narrow screen`)
       }
       await context.clearCookies()
       await page.reload()
@@ -166,7 +82,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
   )
 
   it.effect.skipIf(noChromium !== null)("lets each pane fail alone, in the service's words, and be asked again", () =>
-    visited(async ({ page }) => {
+    asNewPerson(async ({ page }) => {
       const requestId = "req_of_the_failure"
       const body = { code: "SERVICE_UNAVAILABLE", message: "The database rests.", requestId, details: null }
       await page.route("**/api/v2/usage/balance", (route) => route.fulfill({ status: 503, json: body }))
@@ -185,39 +101,27 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
   it.effect.skipIf(noChromium !== null)(
     "says so when its session was ended elsewhere, and lets one sign in again",
     () =>
-      visited(async ({ page, email, origin }) => {
+      asNewPerson(async ({ page, email, origin }) => {
         const other = await page.context().browser()!.newContext({ baseURL: origin })
         const second = await other.newPage()
-        const signIn = async (on: Page) => {
-          await on.getByLabel("E-mail").fill(email)
-          await on.getByLabel("Passphrase").fill(person.passphrase)
-          await on.getByRole("button", { name: "Sign in" }).click()
-          await heading(on, "Sandboxes").waitFor()
-        }
         await second.goto("/console/")
-        await signIn(second)
+        await signIn(second, email)
+        await heading(second, "Sandboxes").waitFor()
         await goTo(second, "Account")
         await second.getByRole("button", { name: "Sign out everywhere" }).click()
         await heading(second, "Sign in").waitFor()
         await page.getByRole("navigation").getByRole("link", { name: "Keys" }).click()
         await page.getByText("Your session is over").waitFor()
-        await page.getByLabel("E-mail").fill(email)
-        await page.getByLabel("Passphrase").fill(person.passphrase)
-        await page.getByRole("button", { name: "Sign in" }).click()
+        await signIn(page, email)
         await heading(page, "Keys").waitFor()
         await other.close()
       })
   )
 
   it.effect.skipIf(noChromium !== null)("shows by itself what others do, and what they did while it was cut off", () =>
-    visited(async ({ page, context, origin }) => {
+    asNewPerson(async ({ page, context, origin }) => {
       await createSandbox(page, "first", "research")
-      await goTo(page, "Keys")
-      await page.getByRole("button", { name: "Create" }).click()
-      await page.getByLabel("Name", { exact: true }).fill("CI")
-      await page.getByRole("button", { name: "Create the key" }).click()
-      const secret = await page.locator(".secret").textContent()
-      await page.getByRole("button", { name: "I have kept it" }).click()
+      const secret = await createKey(page, "CI")
       const call = async (method: string, path: string, body?: object) => {
         const headers = {
           authorization: `Bearer ${secret}`,
@@ -256,7 +160,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
   it.effect.skipIf(noChromium !== null)(
     "lights the state that is stored in a Sandbox's statechart, as it changes",
     () =>
-      visited(async ({ page }) => {
+      asNewPerson(async ({ page }) => {
         await createSandbox(page, "first", "research")
         await page.getByRole("link", { name: "first" }).click()
         await heading(page, "first").waitFor()
@@ -283,12 +187,11 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
         const { open } = yield* testBrowser
         const { page, complaints } = yield* open(`http://127.0.0.1:${port}`)
         yield* Effect.promise(async () => {
-          await page.goto(`/console/#link=${code}`)
-          await page.getByRole("button", { name: "Sign in" }).click()
+          await signInByLink(page, code)
           assert.strictEqual(new URL(page.url()).hash, "")
           await page.getByRole("link", { name: "Set an e-mail address" }).click()
           await page.getByLabel("E-mail").fill("first@example.org")
-          await page.getByLabel("New passphrase").fill(person.passphrase)
+          await page.getByLabel("New passphrase").fill(passphrase)
           await page.getByRole("button", { name: "Set the passphrase" }).click()
           await page.getByText("The passphrase is changed.").waitFor()
           await page.getByRole("button", { name: "Sign out", exact: true }).click()
@@ -296,7 +199,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
           await page.getByLabel("Passphrase").fill("not the passphrase")
           await page.getByRole("button", { name: "Sign in" }).click()
           await page.getByRole("alert").waitFor()
-          await page.getByLabel("Passphrase").fill(person.passphrase)
+          await page.getByLabel("Passphrase").fill(passphrase)
           await page.getByRole("button", { name: "Sign in" }).click()
           await heading(page, "Account").waitFor()
           await page.goto("/console/sandboxes/sbx_01m80z8t47ezf83e6wj5da1qzb")
@@ -308,7 +211,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
   )
 
   it.effect.skipIf(noChromium !== null)("scrolls through 5,000 Sandboxes with few of them in the document", () =>
-    visited(async ({ page }) => {
+    asNewPerson(async ({ page }) => {
       await createSandbox(page, "pattern", "research")
       await page.getByRole("row").getByText("running").waitFor()
       const pattern = (await page.evaluate(`(async () => {
@@ -352,7 +255,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
   )
 
   it.effect.skipIf(noChromium !== null)("can be used by the keyboard alone", () =>
-    visited(async ({ page }) => {
+    asNewPerson(async ({ page }) => {
       await page.reload()
       await heading(page, "Sandboxes").waitFor()
       await page.keyboard.press("Tab")

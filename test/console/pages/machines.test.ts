@@ -1,43 +1,14 @@
 /** The machines in a real Chromium: what is lit against what is stored, and a simulator against the machine of the service. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
 import type { Transition } from "../../../schemas/Transition.ts"
 import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
 import { begin, decide } from "../../../src/actor/Transition.ts"
 import { kinds } from "../../../src/console/pages/machine/kinds.ts"
-import { SignInLinks } from "../../../src/console/server/SignInLinks.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { violations } from "./axe.ts"
 import { assertLifeLit, assertLit, atRevision, names } from "./litStates.ts"
-import { noChromium, testBrowser, type Visit } from "./TestBrowser.ts"
-
-/** Signed in as the account of the service's key. */
-const visited = (test: (visit: Visit, api: TestApi["Service"]) => Promise<void>) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const api = yield* TestApi
-      const { code } = yield* (yield* SignInLinks).create(api.accountId)
-      const visit = yield* (yield* testBrowser).open(`http://127.0.0.1:${api.port}`, {
-        viewport: { width: 1400, height: 900 },
-        reducedMotion: "reduce"
-      })
-      yield* Effect.promise(async () => {
-        await visit.page.goto(`/console/#link=${code}`)
-        await visit.page.getByRole("button", { name: "Sign in" }).click()
-        await visit.page.getByRole("heading", { name: "Sandboxes", level: 1 }).waitFor()
-        await test(visit, api)
-        assert.deepStrictEqual(visit.complaints, { texts: [], elsewhere: [] })
-      })
-    }).pipe(Effect.provide(SignInLinks.layer))
-  )
-
-const until = async (holds: () => Promise<boolean>) => {
-  for (let wait = 0; wait < 600; wait++) {
-    if (await holds()) return
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
-  assert.fail("It did not come about within 30 s.")
-}
+import { noChromium } from "./TestBrowser.ts"
+import { asOwner, tooWide, until } from "./visits.ts"
 
 /** Boots, is stopped, boots again, dies, is asked to start, and is deleted. Answers with its log. */
 const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<ReadonlyArray<Transition>> => {
@@ -61,7 +32,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
   it.effect.skipIf(noChromium !== null)(
     "follow a Sandbox's life as it is lived; at each revision the state lit is the state stored, forwards and back",
     () =>
-      visited(async ({ page }, api) => {
+      asOwner(async ({ page }, api) => {
         const id = await api.newSandbox(await api.newWorkspace())
         await page.goto(`/console/sandboxes/${id}`)
         await page.getByText("Live", { exact: true }).waitFor()
@@ -81,7 +52,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
   it.effect.skipIf(noChromium !== null)(
     "show each what the service's machine says of every event in its first state",
     () =>
-      visited(async ({ page }) => {
+      asOwner(async ({ page }) => {
         for (const { kind, machine, input, parameters } of kinds) {
           await page.goto(`/console/machines/${kind}`)
           const at = Date.now()
@@ -112,7 +83,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
   )
 
   it.effect.skipIf(noChromium !== null)("take parameters as they are written, and refuse what is no JSON", () =>
-    visited(async ({ page }) => {
+    asOwner(async ({ page }) => {
       await page.goto("/console/machines")
       await page.getByLabel("Event", { exact: true }).selectOption("RUNTIME_UP")
       await page.getByLabel("Parameters").fill(`{ "generation": 7 }`)
@@ -133,7 +104,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
   it.effect.skipIf(noChromium !== null)(
     "tell about every state and edge by the keyboard, and have no fault that axe-core finds",
     () =>
-      visited(async ({ page }, api) => {
+      asOwner(async ({ page }, api) => {
         const id = await api.newSandbox(await api.newWorkspace())
         const found: Array<string> = []
         for (const path of ["/console/machines", `/console/sandboxes/${id}`]) {
@@ -160,8 +131,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
         const label = await page.locator('[data-state="running"]').getAttribute("aria-label")
         assert.include(label, "current state")
         await page.setViewportSize({ width: 360, height: 700 })
-        const over = Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))
-        assert.isAtMost(over, 0, "wider than a narrow screen")
+        assert.isAtMost(await tooWide(page), 0, "wider than a narrow screen")
       })
   )
 })

@@ -1,0 +1,275 @@
+/** What people do with the console from end to end, and what must hold on all of its pages. */
+import { assert, layer } from "@effect/vitest"
+import type { Page } from "playwright-core"
+import { EventClient } from "../../http/EventClient.ts"
+import { sendTo, TestApi } from "../../http/TestApi.ts"
+import { noChromium } from "./TestBrowser.ts"
+import {
+  asNewPerson,
+  asOwner,
+  atRest,
+  createKey,
+  createSandbox,
+  goTo,
+  heading,
+  signIn,
+  tooWide,
+  until
+} from "./visits.ts"
+
+/** What the browser could keep of a page, and what the page shows. */
+const kept = async (page: Page): Promise<string> =>
+  (await page.content()) +
+  JSON.stringify(
+    await page.evaluate(`(async () => ({
+      values: [...document.querySelectorAll("input, textarea, select")].map(({ value }) => value),
+      local: { ...localStorage },
+      session: { ...sessionStorage },
+      cookie: document.cookie,
+      databases: await indexedDB.databases(),
+      caches: await caches.keys(),
+      state: history.state,
+      name: window.name,
+      addresses: [location.href, ...performance.getEntries().map(({ name }) => name)]
+    }))()`)
+  )
+
+/** Every answer and every request but the endless ones, as text. */
+const traffic = (page: Page) => {
+  const answers: Array<Promise<string>> = []
+  const requests: Array<string> = []
+  page.on("request", (request) => {
+    requests.push(`${request.url()} ${JSON.stringify(request.headers())} ${request.postData() ?? ""}`)
+  })
+  page.on("response", (response) => {
+    if (response.headers()["content-type"] === "text/event-stream") return
+    answers.push(response.text().catch(() => ""))
+  })
+  return { answers: () => Promise.all(answers), requests }
+}
+
+/** The log is written in groups: what was just done appears within a moment. */
+const untilAudited = async (page: Page, action: string, key: string) => {
+  const row = page.getByRole("row").filter({ hasText: action }).filter({ hasText: key })
+  await until(async () => {
+    if ((await row.count()) === 1) return true
+    await page.getByRole("button", { name: "Refresh: Events" }).click()
+    await atRest(page)
+    return false
+  })
+}
+
+const hostile = `"><script>document.title="owned"</script><img src=x onerror=alert(1)>\u202e`
+
+const tag = "<script>alert(1)</script>"
+
+/** Nothing of a name became a part of the page. */
+const assertInert = async (page: Page) => {
+  assert.strictEqual(await page.locator("img, iframe, object, script:not([type=module])").count(), 0)
+  assert.notInclude(await page.title(), "owned")
+}
+
+layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", (it) => {
+  it.effect.skipIf(noChromium !== null)("leads from an invitation to the first command, by a key of one's own", () =>
+    asNewPerson(async ({ page, origin, email }) => {
+      await createSandbox(page, "first", "research")
+      await page.getByRole("row").filter({ hasText: "first" }).getByText("running").waitFor()
+      const secret = await createKey(page, "my laptop")
+      const send = sendTo(Number(new URL(origin).port), secret)
+      const [sandbox] = (await send("GET", "/api/v2/sandboxes")).json.sandboxes
+      assert.strictEqual(sandbox.name, "first")
+      const ran = await send("POST", `/api/v2/sandboxes/${sandbox.id}/execute`, { body: { argv: ["echo", "hello"] } })
+      assert.deepStrictEqual([ran.status, ran.json.result?.exitCode], [200, 0], ran.text)
+      await goTo(page, "Audit")
+      await untilAudited(page, "execute", "my laptop")
+      await goTo(page, "Keys")
+      const key = page.getByRole("row").filter({ hasText: "my laptop" })
+      assert.include(await key.textContent(), "from 127.0.0.1")
+      assert.include(await page.locator(".who").textContent(), email)
+    })
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "has a key's secret in one answer and one dialog, and nowhere afterwards; so too when it is rotated",
+    () =>
+      asNewPerson(async ({ page, context }) => {
+        const seen = traffic(page)
+        const first = await createKey(page, "CI")
+        await page.getByRole("button", { name: "Rotate CI" }).click()
+        await page.getByRole("dialog").getByRole("button", { name: "Rotate" }).click()
+        const second = (await page.locator(".secret").textContent())!
+        assert.notStrictEqual(second, first)
+        assert.include(await kept(page), second)
+        // Left without a word: by the browser's own button, which is no button of the dialog.
+        await page.goBack()
+        await heading(page, "Sandboxes").waitFor()
+        await page.goForward()
+        await heading(page, "Keys").waitFor()
+        await atRest(page)
+        const places = [page]
+        for (let copy = 0; copy < 2; copy++) {
+          const other = await context.newPage()
+          await other.goto("/console/keys")
+          await heading(other, "Keys").waitFor()
+          await atRest(other)
+          places.push(other)
+        }
+        await page.getByText(`… ${second.slice(-4)}`).waitFor()
+        for (const place of places) for (const secret of [first, second]) assert.notInclude(await kept(place), secret)
+        await page.reload()
+        await page.getByText(`… ${second.slice(-4)}`).waitFor()
+        await goTo(page, "Audit")
+        assert.notInclude(await kept(page), second)
+        for (const secret of [first, second]) {
+          assert.strictEqual((await seen.answers()).filter((text) => text.includes(secret)).length, 1)
+          assert.deepStrictEqual(
+            seen.requests.filter((text) => text.includes(secret)),
+            []
+          )
+        }
+      })
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "revokes a key under a client that runs: its stream ends, its next call is refused, and the page says so",
+    () =>
+      asNewPerson(async ({ page, origin }) => {
+        const secret = await createKey(page, "runner")
+        const other = await createKey(page, "bystander")
+        const port = Number(new URL(origin).port)
+        const stream = (of: string) => new EventClient(port, "/api/v2/events", { authorization: `Bearer ${of}` })
+        const client = stream(secret)
+        const bystander = stream(other)
+        for (const one of [client, bystander]) await one.until(() => one.lastEventId !== null)
+        await page.getByRole("button", { name: "Revoke runner" }).click()
+        await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click()
+        const row = page.getByRole("row").filter({ hasText: "runner" })
+        await row.getByText("revoked").waitFor()
+        assert.strictEqual((await sendTo(port, secret)("GET", "/api/v2/me")).status, 401)
+        await client.until(() => client.isOver)
+        const again = stream(secret)
+        await again.until(() => again.isOver)
+        assert.strictEqual(again.status, 401)
+        const text = (await row.textContent())!
+        assert.include(text, "in the console")
+        assert.include(text, "from 127.0.0.1")
+        assert.strictEqual(await row.getByRole("button").count(), 0)
+        assert.isFalse(bystander.isOver)
+        assert.strictEqual((await sendTo(port, other)("GET", "/api/v2/me")).status, 200)
+        bystander.close()
+      })
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "is the same in two tabs: what one does the other shows, and where one signs out the other is over",
+    () =>
+      asNewPerson(async ({ page, context, email }) => {
+        await createSandbox(page, "shared", "research")
+        const other = await context.newPage()
+        await other.goto("/console/")
+        for (const one of [page, other]) {
+          await one.getByRole("row").filter({ hasText: "shared" }).getByText("running").waitFor()
+        }
+        await page.getByRole("link", { name: "shared" }).click()
+        await page.locator(".state.current[data-state=running]").waitFor()
+        const third = await context.newPage()
+        await third.goto(page.url())
+        await third.locator(".state.current[data-state=running]").waitFor()
+        for (const one of [page, third, other]) await one.getByText("Live", { exact: true }).waitFor()
+        await page.getByRole("button", { name: "Stop shared" }).click()
+        for (const one of [page, third]) await one.locator(".state.current[data-state=stopped]").waitFor()
+        const row = other.getByRole("row").filter({ hasText: "shared" })
+        await row.getByText("stopped").waitFor()
+        await row.getByRole("button", { name: "Start" }).click()
+        for (const one of [page, third]) await one.locator(".state.current[data-state=running]").waitFor()
+
+        await other.getByRole("button", { name: "Sign out", exact: true }).click()
+        await heading(other, "Sign in").waitFor()
+        // Nobody touches these: their streams end with the session.
+        for (const one of [page, third]) await one.getByText("Your session is over").waitFor()
+        for (const one of [page, third]) assert.notInclude(await one.content(), "shared")
+        await signIn(other, email)
+        await heading(other, "Sandboxes").waitFor()
+        await third.reload()
+        await third.locator(".state.current[data-state=running]").waitFor()
+      })
+  )
+
+  it.effect.skipIf(noChromium !== null)("shows hostile names as they are, wherever they stand", () =>
+    asNewPerson(async ({ page, origin }) => {
+      const secret = await createKey(page, hostile)
+      const send = sendTo(Number(new URL(origin).port), secret)
+      const headers = { "idempotency-key": "h" }
+      const made = await send("POST", "/api/v2/workspaces", { headers, body: { name: hostile } })
+      const sandbox = await send("POST", "/api/v2/sandboxes", {
+        headers,
+        body: { workspaceId: made.json.workspace.id, name: hostile, metadata: { [tag]: hostile } }
+      })
+      assert.strictEqual(sandbox.status, 202, sandbox.text)
+      const { id } = sandbox.json.sandbox
+      const shown = async (...selectors: ReadonlyArray<string>) => {
+        await atRest(page)
+        const main = (await page.locator(selectors.join(", ")).allTextContents()).join("\n")
+        assert.include(main, hostile)
+        await assertInert(page)
+      }
+      await page.getByText(hostile).first().waitFor()
+      await shown("main")
+      await page.getByRole("button", { name: `Revoke ${hostile}` }).click()
+      await shown("dialog")
+      await page.keyboard.press("Escape")
+      await goTo(page, "Audit")
+      await untilAudited(page, "createSandbox", hostile)
+      await shown("main")
+      await goTo(page, "Sandboxes")
+      await page.getByRole("row").filter({ hasText: hostile }).getByText("running").waitFor()
+      await shown("main")
+      await page.getByRole("button", { name: "Create" }).click()
+      await shown("dialog")
+      await page.keyboard.press("Escape")
+      await page.getByRole("button", { name: `Delete ${hostile}` }).click()
+      await shown("dialog")
+      await page.keyboard.press("Escape")
+      await page.goto(`/console/sandboxes/${id}`)
+      await page.locator(".state.current[data-state=running]").waitFor()
+      await shown("main")
+      await page.goto(`/console/?${encodeURIComponent(hostile)}#invitation=${encodeURIComponent(hostile)}`)
+      await heading(page, "Sandboxes").waitFor()
+      await assertInert(page)
+    })
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "fits a narrow screen and a wide one on each of its pages, in both themes",
+    () =>
+      asOwner(async ({ page }, api) => {
+        const id = await api.newSandbox(await api.newWorkspace())
+        const linksOf = async (label: string) => {
+          const links = page.getByRole("navigation", { name: label }).getByRole("link")
+          return (await links.evaluateAll((found) =>
+            found.map((one) => (one as unknown as { readonly pathname: string }).pathname)
+          )) as ReadonlyArray<string>
+        }
+        const pages = await linksOf("Pages")
+        assert.isAtLeast(pages.length, 6)
+        await page.goto(`/console/sandboxes/${id}`)
+        await page.locator(".state.current").waitFor()
+        const parts = await linksOf("Parts of the Sandbox")
+        const wide: Array<string> = []
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme })
+          for (const width of [360, 1024]) {
+            await page.setViewportSize({ width, height: 800 })
+            for (const path of [...pages, ...parts]) {
+              await page.goto(path)
+              await page.getByRole("heading", { level: 1 }).waitFor()
+              await atRest(page)
+              const over = await tooWide(page)
+              if (over > 0) wide.push(`${path} at ${width}: ${over} px`)
+            }
+          }
+        }
+        assert.deepStrictEqual(wide, [])
+      })
+  )
+})
