@@ -1,0 +1,127 @@
+/**
+ * `npm run shots`: pictures of the console's pages, written to `docs/console/`. Starts an Atoll of its own (embedded Postgres, namespace runtime)
+ * on a folder of its own, lets a small life happen in it (`shots/life.ts`), and looks at it with Chromium. Some two minutes.
+ */
+import { execFile } from "node:child_process"
+import { mkdirSync, readdirSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { promisify } from "node:util"
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { ServiceProcess } from "../test/crash/ServiceProcess.ts"
+import { live } from "./shots/life.ts"
+import { type Picture, picturesOf } from "./shots/pictures.ts"
+
+const root = join(import.meta.dirname, "..")
+const folder = join(root, "docs/console")
+const person = {
+  email: "ada@example.org",
+  accountName: "Analytical Engines",
+  passphrase: "weaves algebraical patterns"
+}
+
+const environment = {
+  ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 2 ** 20),
+  // Some minutes of measurements within half of one.
+  ATOLL_TELEMETRY_INTERVAL_MS: "1000"
+}
+
+const taken = new Set<string>()
+
+const shoot = async (page: Page, name: string) => {
+  // A text cursor blinks, and what is pointed at is lit.
+  await page.mouse.move(0, 0)
+  await page.screenshot({ path: join(folder, `${name}.png`), animations: "disabled", caret: "hide" })
+  taken.add(`${name}.png`)
+}
+
+const atRest = async (page: Page) => {
+  await page.getByRole("heading", { level: 1 }).waitFor()
+  await page.waitForFunction(() => {
+    const { document } = globalThis as unknown as { document: { querySelector: (selector: string) => unknown } }
+    return document.querySelector('[aria-busy="true"], .waiting') === null
+  })
+}
+
+/** An invitation becomes an account and a key, in the page. Answers with the key's secret. */
+const enter = async (page: Page, code: string): Promise<string> => {
+  await page.setViewportSize({ width: 1280, height: 860 })
+  await page.goto(`/console/#invitation=${code}`)
+  await page.getByLabel("E-mail").fill(person.email)
+  await page.getByLabel("Account name").fill(person.accountName)
+  await page.getByLabel("Passphrase").fill(person.passphrase)
+  await shoot(page, "registration")
+  await page.getByRole("button", { name: "Make the account" }).click()
+  await page.getByRole("link", { name: "Keys" }).click()
+  await page.getByRole("button", { name: "Create" }).click()
+  await page.getByLabel("Name", { exact: true }).fill("laptop")
+  await page.getByRole("button", { name: "Create the key" }).click()
+  const secret = (await page.locator(".secret").textContent())!
+  await atRest(page)
+  await shoot(page, "secret")
+  await page.getByRole("button", { name: "I have kept it" }).click()
+  return secret
+}
+
+const take = async (page: Page, { name, path, colorScheme, width = 1280, height = 860, ready }: Picture) => {
+  await page.setViewportSize({ width, height })
+  await page.emulateMedia({ colorScheme: colorScheme ?? "light" })
+  await page.goto(`/console${path}`)
+  await atRest(page)
+  await ready?.(page)
+  await shoot(page, name)
+  console.log(`docs/console/${name}.png`)
+}
+
+/** A part that was added to the page and has no picture is forgotten by nobody. */
+const assertComplete = async (page: Page, sandboxId: string, pictures: ReadonlyArray<Picture>) => {
+  await page.goto(`/console/sandboxes/${sandboxId}`)
+  await atRest(page)
+  const links = await page.getByRole("navigation").getByRole("link").all()
+  const paths = await Promise.all(
+    links.map(async (link) => (await link.getAttribute("href"))!.slice("/console".length))
+  )
+  const missing = paths.filter((path) => !pictures.some((picture) => picture.path.startsWith(path)))
+  if (missing.length > 0) throw new Error(`scripts/shots/pictures.ts has no picture of ${missing.join(", ")}`)
+}
+
+const opened = async (browser: Browser, port: number): Promise<BrowserContext> => {
+  const context = await browser.newContext({
+    baseURL: `http://127.0.0.1:${port}`,
+    reducedMotion: "reduce",
+    locale: "en-US",
+    timezoneId: "UTC"
+  })
+  context.setDefaultTimeout(30_000)
+  return context
+}
+
+const service = await ServiceProcess.make(environment)
+const browser = await chromium.launch({
+  executablePath: "/usr/bin/chromium",
+  args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--font-render-hinting=none"]
+})
+try {
+  mkdirSync(folder, { recursive: true })
+  await service.start()
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [join(root, "src/cli/main.ts"), "invitations", "create", "--json"],
+    { env: { PATH: process.env["PATH"], ATOLL_DATA_DIR: service.dataDir } }
+  )
+  const { link } = JSON.parse(stdout) as { readonly link: string }
+  const context = await opened(browser, service.port)
+  const page = await context.newPage()
+  const secret = await enter(page, link.slice(link.indexOf("=") + 1))
+  const life = await live(service, secret)
+  const pictures = picturesOf(life)
+  for (const picture of pictures) await take(page, picture)
+  await assertComplete(page, life.sandboxId, pictures)
+  for (const name of readdirSync(folder)) if (!taken.has(name)) rmSync(join(folder, name))
+  for (const { id } of (await service.ask("GET", "/sandboxes", undefined, undefined, secret)).body.sandboxes) {
+    await service.ask("DELETE", `/sandboxes/${id}`, undefined, undefined, secret)
+  }
+} finally {
+  await browser.close()
+  await service.stop()
+  service.remove()
+}

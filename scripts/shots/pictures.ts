@@ -1,0 +1,45 @@
+/** The pictures of the console: where each is taken, and what must be seen before it is. */
+import type { Page } from "playwright-core"
+import type { Life } from "./life.ts"
+
+export interface Picture {
+  /** Of its file in `docs/console/`. */
+  readonly name: string
+  /** Below /console. */
+  readonly path: string
+  readonly colorScheme?: "dark"
+  /** Pixels; 1280 by 860 if it does not say. */
+  readonly width?: number
+  readonly height?: number
+  /** Once the page's panes are loaded. */
+  readonly ready?: (page: Page) => Promise<unknown>
+}
+
+const text = (words: string) => (page: Page) => page.getByText(words).first().waitFor()
+
+/** Of somebody who is signed in. */
+export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Picture> => {
+  const sandbox = `/sandboxes/${sandboxId}`
+  void operations
+  const life = async (page: Page) => {
+    await text("equals what the service stores")(page)
+    await page.locator(".state.current").waitFor()
+  }
+  return [
+    { name: "sandboxes", path: "/", ready: text("training run") },
+    { name: "sandboxes-dark", path: "/", colorScheme: "dark", ready: text("training run") },
+    { name: "sandbox", path: sandbox, height: 1180, ready: life },
+    { name: "sandbox-dark", path: sandbox, colorScheme: "dark", height: 1180, ready: life },
+    { name: "sandbox-narrow", path: sandbox, width: 390, height: 844, ready: life },
+    {
+      name: "machines",
+      path: "/machines/operation",
+      height: 1180,
+      ready: (page) => page.locator(".state.current").waitFor()
+    },
+    { name: "keys", path: "/keys", ready: text("laptop") },
+    { name: "usage", path: "/usage", height: 1180, ready: text("Runs dry") },
+    { name: "audit", path: "/audit", ready: text("startOperation") },
+    { name: "account", path: "/account", ready: text("Sessions") }
+  ]
+}
