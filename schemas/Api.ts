@@ -13,6 +13,7 @@ import { ProcessesGroup } from "./Process.ts"
 import { SandboxesGroup } from "./Sandbox.ts"
 import { ServiceAccessGroup } from "./ServiceAccess.ts"
 import { SystemGroup } from "./System.ts"
+import { TerminalsGroup } from "./Terminal.ts"
 import { UsageGroup } from "./Usage.ts"
 import { WorkspacesGroup } from "./Workspace.ts"
 
@@ -23,6 +24,7 @@ export class Api extends HttpApi.make("atoll")
   .add(SandboxesGroup)
   .add(OperationsGroup)
   .add(ProcessesGroup)
+  .add(TerminalsGroup)
   .add(FilesGroup)
   .add(LogsGroup)
   .add(AnalyticsGroup)
@@ -44,7 +46,7 @@ export class Api extends HttpApi.make("atoll")
         "- Only resources of the authenticated account are visible; another's, or none, is 404 with the same body.",
         "- Every error answer has the body Error. Clients ignore unknown response fields; an unknown request field or query parameter is 400, with the nearest known name.",
         "- Checks come in this order: route, 401, 403, media type (415), size (413), shape (400), ownership (404), credit (402), state.",
-        "- Without credit, creating, starting and executing, starting operations and writing files are 402 CREDIT_EXHAUSTED; replays, stopping, cancelling, removing and reading are not. Every key of a suspended account gets 403 ACCOUNT_SUSPENDED from every endpoint.",
+        "- Without credit, creating, starting and executing, starting operations, opening terminals and writing files are 402 CREDIT_EXHAUSTED; replays, stopping, cancelling, removing and reading are not. Every key of a suspended account gets 403 ACCOUNT_SUSPENDED from every endpoint.",
         "- The console's own page asks with its session's cookie and the header X-Atoll-Csrf instead of a key, and has all scopes; a request with that cookie from elsewhere is 403 CROSS_SITE_REQUEST.",
         "- JSON bodies are UTF-8, at most 128 KiB and 32 levels deep. Text contains no lone surrogates; where it names something, no NUL.",
         "- What is no well-formed HTTP is 400, a URL with headers over 64 KiB 431, a request that does not arrive within 5 minutes 408, and one that the service cuts because it stops 502: on every path, and with the body Error too.",

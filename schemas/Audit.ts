@@ -74,7 +74,7 @@ export const AuditEvent = Schema.Struct({
   }),
   status: Schema.Int.annotate({
     description:
-      "The answer's. 499: the caller went away before it. 101: a tunnel was opened. An operation's own outcome is not in it."
+      "The answer's. 499: the caller went away before it. 101: a tunnel or a terminal was opened. An operation's own outcome is not in it."
   }),
   errorCode: Schema.NullOr(Schema.String).annotate({ description: "`code` of the Error body." }),
   requestId: Schema.String,
@@ -117,7 +117,7 @@ export class AuditGroup extends HttpApiGroup.make("audit")
           description: [
             "Every call that changes something, or that reads the content of a Sandbox or what opens it, whatever its outcome: refused ones (400, 402, 403, 404, 409, 429, …) and those whose outcome is unknown too.",
             "",
-            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, readOperationOutput, readLogs. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
+            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, readOperationOutput, streamOperationOutput, readLogs, and openTerminal, without what went through it. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
             "- Each tunnel (openTunnel) and each SSH connection (openSshSession) that a capability or a grant opened, or that was refused after it was recognised. What goes through them, and visits of previews, leave none.",
             "- What a person did in the console (source console): the same calls, signing in, wrong passphrases of the account included, and its sessions and keys.",
             "- What the operator did to the account on the command line.",

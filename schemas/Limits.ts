@@ -71,6 +71,18 @@ export const cooperativeKeysMax = 4
 /** Of each operation, those that its machine did not take. */
 export const declinedEventsMax = 100
 
+/** Of a terminal, in characters. */
+export const terminalColumnsMax = 1000
+export const terminalRowsMax = 1000
+export const terminalColumnsDefault = 80
+export const terminalRowsDefault = 24
+/** Input in one frame. */
+export const terminalInputMaxBytes = 64 * 1024
+/** What steers a terminal, in one frame. */
+export const terminalControlMaxBytes = 256
+/** Terminals that are open in one Sandbox at a time, in one process. */
+export const terminalsPerSandbox = 16
+
 /** Of a stream of events on which nothing else is sent. */
 export const heartbeatSeconds = 15
 

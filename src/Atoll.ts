@@ -32,6 +32,7 @@ import { ServiceAccessesLive } from "./serviceAccess/ServiceAccessesLive.ts"
 import { Actors } from "./store/Actors.ts"
 import { Journal } from "./store/Journal.ts"
 import { Output } from "./store/Output.ts"
+import { Terminals } from "./terminal/Terminals.ts"
 import { Costs } from "./wallet/Costs.ts"
 import { Ledger } from "./wallet/Ledger.ts"
 import { MoneyGauges } from "./wallet/MoneyGauges.ts"
@@ -61,6 +62,7 @@ export const Atoll = {
           OperationsLive,
           Files.layer,
           SandboxProcesses.layer,
+          Terminals.layer,
           Logs.layer,
           Analytics.layer,
           UsageReports.layer,

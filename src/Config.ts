@@ -146,7 +146,12 @@ const origin = (env: string, description: string): Setting<string | null> => ({
 const port = { minimum: 0, maximum: 65_535 }
 
 export const settings = {
-  port: integer("ATOLL_PORT", 8080, "TCP port of the API, previews and tunnels; 0 takes any free one.", port),
+  port: integer(
+    "ATOLL_PORT",
+    8080,
+    "TCP port of the API, previews, tunnels and terminals; 0 takes any free one.",
+    port
+  ),
   host: text("ATOLL_HOST", "127.0.0.1", "Address to listen on."),
   publicUrl: origin(
     "ATOLL_PUBLIC_URL",
@@ -218,7 +223,7 @@ export const settings = {
   connectionsPerSandbox: integer(
     "ATOLL_CONNECTIONS_PER_SANDBOX",
     256,
-    "Open requests, tunnels and SSH channels into one Sandbox, in one process.",
+    "Open requests, tunnels, terminals and SSH channels into one Sandbox, in one process.",
     { minimum: 1, maximum: 100_000 }
   ),
   connectionsPerAccount: integer(
@@ -230,7 +235,7 @@ export const settings = {
   streamsPerAccount: integer(
     "ATOLL_STREAMS_PER_ACCOUNT",
     1024,
-    "Open streams of events and of output of one account, in one process.",
+    "Open streams of events and of output, and terminals, of one account, in one process.",
     { minimum: 1, maximum: 1_000_000 }
   ),
   sandboxesPerAccount: integer("ATOLL_SANDBOXES_PER_ACCOUNT", 20, "Sandboxes of one account, stopped ones included."),

@@ -21,6 +21,7 @@ const resources = [
   "src/sandbox/",
   "src/operation/",
   "src/process/",
+  "src/terminal/",
   "src/preview/",
   "src/files/",
   "src/serviceAccess/",
@@ -90,7 +91,7 @@ export const importTable: ReadonlyArray<Place> = [
   {
     path: "src/console/pages/",
     places: ["schemas/", "machines/", "src/statechart/"],
-    packages: ["preact", "@preact/signals", "xstate"],
+    packages: ["preact", "@preact/signals", "xstate", "@xterm/xterm", "@xterm/addon-fit"],
     builtins: false
   },
   /** The pages as files that a browser can ask for. */

@@ -6,6 +6,7 @@
 import { once } from "node:events"
 import { Effect, FiberSet, Stream } from "effect"
 import type { ServerChannel, Session } from "ssh2"
+import { loginShell } from "../process/loginShell.ts"
 import type { Guest, GuestUnavailable, ProcessChannel, TerminalSize } from "../runtime/Guest.ts"
 import { signalOf, tellSignal } from "./exitSignal.ts"
 
@@ -15,7 +16,6 @@ const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
 /** When a session cannot be had at all: as `ssh` itself exits. */
 const failedExitCode = 255
 
-const loginShell = ["/bin/sh", "-c", 'exec "$SHELL" -l']
 const byShell = (command: string) => ["/bin/sh", "-c", 'exec "$SHELL" -c "$1"', "sh", command]
 /** OpenSSH's own server, which Debian has as openssh-sftp-server. */
 const sftpServer = [

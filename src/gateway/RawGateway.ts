@@ -7,7 +7,8 @@ import type { Duplex } from "node:stream"
 
 export interface RawGateway {
   readonly takes: (request: IncomingMessage) => boolean
-  readonly request: (request: IncomingMessage, response: ServerResponse) => void
+  /** Null of one that takes upgrades only. */
+  readonly request: ((request: IncomingMessage, response: ServerResponse) => void) | null
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void
 }
 
@@ -51,7 +52,7 @@ export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway
       return passOn(event, ...args)
     }
     if (event === "checkContinue") (args[1] as ServerResponse).writeContinue()
-    if (event !== "upgrade") gateway.request(request, args[1] as ServerResponse)
+    if (event !== "upgrade") gateway.request?.(request, args[1] as ServerResponse)
     else gateway.upgrade(request, args[1] as Duplex, args[2] as Buffer)
     return true
   }

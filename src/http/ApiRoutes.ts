@@ -24,6 +24,7 @@ import { SandboxesHandlers } from "./SandboxesHandlers.ts"
 import { ServiceAccessHandlers } from "./ServiceAccessHandlers.ts"
 import { SessionCookie } from "./SessionCookie.ts"
 import { SystemHandlers } from "./SystemHandlers.ts"
+import { TerminalHandlers } from "./TerminalHandlers.ts"
 import { UsageHandlers } from "./UsageHandlers.ts"
 import { WorkspacesHandlers } from "./WorkspacesHandlers.ts"
 
@@ -34,6 +35,7 @@ const handlers = Layer.mergeAll(
   SandboxesHandlers.layer,
   OperationsHandlers.layer,
   ProcessesHandlers.layer,
+  TerminalHandlers.layer,
   FilesHandlers.layer,
   LogsHandlers.layer,
   AnalyticsHandlers.layer,

@@ -3,30 +3,22 @@ import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServer } from "effect/http"
 import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
-import { Authentication } from "../account/Authentication.ts"
 import { BootstrapKey } from "../account/BootstrapKey.ts"
-import { KeyUse } from "../account/KeyUse.ts"
 import { Attempts } from "../console/server/Attempts.ts"
 import { Invitations } from "../console/server/Invitations.ts"
 import { Passphrases } from "../console/server/Passphrases.ts"
 import { Registration } from "../console/server/Registration.ts"
-import { Sessions } from "../console/server/Sessions.ts"
 import { SignIn } from "../console/server/SignIn.ts"
 import { SignInLinks } from "../console/server/SignInLinks.ts"
-import { Tickets } from "../console/server/Tickets.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { ApiRoutes, routerConfig } from "./ApiRoutes.ts"
+import { Callers } from "./Callers.ts"
 import { withoutServices } from "./LeanContext.ts"
-import { OpenStreams } from "./OpenStreams.ts"
 
-const accounts = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Authentication.layer, Workspaces.layer).pipe(
-  Layer.provideMerge(KeyUse.layer)
-)
+const accounts = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Workspaces.layer)
 
-const people = Layer.mergeAll(Registration.layer, SignIn.layer, Tickets.layer).pipe(
-  Layer.provideMerge(
-    Layer.mergeAll(Attempts.layer, Invitations.layer, Passphrases.layer, Sessions.layer, SignInLinks.layer)
-  )
+const people = Layer.mergeAll(Registration.layer, SignIn.layer).pipe(
+  Layer.provideMerge(Layer.mergeAll(Attempts.layer, Invitations.layer, Passphrases.layer, SignInLinks.layer))
 )
 
 const router = HttpRouter.layer.pipe(Layer.provide(Layer.succeed(HttpRouter.RouterConfig, routerConfig)))
@@ -45,9 +37,9 @@ export const ApiServer = {
   layer: serving.pipe(
     Layer.provide(ApiRoutes.layer),
     Layer.provide(router),
-    Layer.provide(OpenStreams.layer),
     Layer.provide(BootstrapKey.layer),
     Layer.provide(people),
-    Layer.provide(accounts)
+    Layer.provide(accounts),
+    Layer.provide(Callers.layer)
   )
 }

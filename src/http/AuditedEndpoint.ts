@@ -5,11 +5,9 @@
  * belongs; anything else (a capability, a key that was pasted into a URL) is shown as its name in braces.
  */
 import { Context, Schema } from "effect"
-import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
+import type { HttpApiEndpoint } from "effect/http-api"
 import { ReadOnly, ReadsContent } from "../../schemas/Access.ts"
-import { Api } from "../../schemas/Api.ts"
 import { type AuditTarget, gatewayActions, operatorCommands, unknownAction } from "../../schemas/Audit.ts"
-import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
 import {
   ApiKeyId,
   EndpointId,
@@ -20,6 +18,7 @@ import {
   WorkspaceId
 } from "../../schemas/Identifiers.ts"
 import { ProcessId } from "../../schemas/Process.ts"
+import { endpointNames } from "./Endpoints.ts"
 
 interface Collection {
   readonly type: AuditTarget
@@ -86,14 +85,6 @@ export const auditedEndpoint = (endpoint: HttpApiEndpoint.Top): AuditedEndpoint 
       }
     }
   }
-}
-
-const endpointNames: Array<string> = []
-for (const api of [Api, ConsoleApi]) {
-  HttpApi.reflect(api as typeof Api, {
-    onGroup: () => {},
-    onEndpoint: ({ endpoint }) => void endpointNames.push(endpoint.identifier)
-  })
 }
 
 /** All that an event's action can be, and the endpoints that leave none: to ask for those is no mistake of spelling. */

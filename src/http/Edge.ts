@@ -17,7 +17,7 @@ import { discardRest } from "../gateway/discardRest.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { auditRequest } from "./AuditedRequest.ts"
-import { mayHaveChanged, outcomeUnknown } from "./BegunRequest.ts"
+import { mayHaveChanged, outcomeUnknown, ownerAway } from "./BegunRequest.ts"
 import { errorCodeOf, errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
 import { operatorPaths } from "./OperatorRoutes.ts"
@@ -60,14 +60,6 @@ const isAbandoned = (cause: Cause.Cause<unknown>): boolean =>
 
 const databaseAway = (wasBegun: boolean) =>
   new ServiceUnavailable(wasBegun ? outcomeUnknown("The service lost its database") : {})
-
-/** Another process has what this is about, and none answered for it. */
-const ownerAway = (wasBegun: boolean) =>
-  new ServiceUnavailable(
-    wasBegun
-      ? outcomeUnknown("A part of the service was being taken over")
-      : { message: "A part of the service is being taken over. Send the request again." }
-  )
 
 /** The log has said which, and why. */
 const unusable = () =>

@@ -37,6 +37,7 @@ import { ChangeWitness } from "../store/Change.ts"
 import { auditedEndpoint } from "./AuditedEndpoint.ts"
 import { noteCaller } from "./AuditedRequest.ts"
 import { noteBegun } from "./BegunRequest.ts"
+import { bearerOf } from "./bearerOf.ts"
 import { errorResponse, fromSchemaError, isContractError } from "./ErrorResponse.ts"
 import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
 import { knownQuery, refuseQuery } from "./KnownQuery.ts"
@@ -63,9 +64,6 @@ const answerFailures = (handler: Handler): Handler =>
     }
     return Effect.failCause(cause)
   })
-
-/** @source RFC 9110 section 11.1: the scheme's name is case-insensitive */
-const bearer = /^bearer +([\x21-\x7e]{1,512})$/i
 
 const nodeRequest = (request: HttpServerRequest.HttpServerRequest): IncomingMessage => request.source as IncomingMessage
 
@@ -200,8 +198,8 @@ const authorized = Effect.gen(function* () {
     return token === null ? unauthenticated : sessions.authenticate(token)
   }
   const byKey: Identify = (request) => {
-    const secret = bearer.exec(request.headers["authorization"] ?? "")?.[1]
-    if (secret === undefined) return unauthenticated
+    const secret = bearerOf(request)
+    if (secret === null) return unauthenticated
     return authentication.authenticate(secret, plainAddress(request.socket.remoteAddress))
   }
   const either: Identify = (request) =>

@@ -1,4 +1,4 @@
-/** The TCP port on which everything is served: API, previews, tunnels. */
+/** The TCP port on which everything is served: API, previews, tunnels, terminals. */
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer, Schema } from "effect"
 import type { HttpServerError } from "effect/http"
@@ -9,6 +9,7 @@ import { placeGateways, type RawGateway } from "../gateway/RawGateway.ts"
 import { PreviewGateway } from "../preview/PreviewGateway.ts"
 import { drainOnClose } from "./Draining.ts"
 import { protocolServer } from "./ProtocolServer.ts"
+import { TerminalGateway } from "./TerminalGateway.ts"
 import { TunnelGateway } from "./TunnelGateway.ts"
 
 /** A stop waits this long for requests that are being answered; then they are cut. */
@@ -45,7 +46,7 @@ export const Listener = {
   layer: Layer.effectContext(
     Effect.gen(function* () {
       const settings = yield* Settings
-      const gateways: ReadonlyArray<RawGateway> = [yield* PreviewGateway, yield* TunnelGateway]
+      const gateways: ReadonlyArray<RawGateway> = [yield* PreviewGateway, yield* TunnelGateway, yield* TerminalGateway]
       const publicPort = yield* PublicPort
       const server = protocolServer()
       placeGateways(server, gateways)
@@ -65,5 +66,5 @@ export const Listener = {
       if (typeof address === "object" && address !== null) publicPort.set(address.port)
       return services
     })
-  ).pipe(Layer.provide(TunnelGateway.layer))
+  ).pipe(Layer.provide(Layer.merge(TunnelGateway.layer, TerminalGateway.layer)))
 }

@@ -206,6 +206,7 @@ export interface ProcessChannel {
   readonly write: (bytes: Uint8Array) => Effect.Effect<void, GuestUnavailable>
   /** End of its input. */
   readonly end: Effect.Effect<void>
+  /** Returns when there is room for more, too. */
   readonly resize: (size: TerminalSize) => Effect.Effect<void>
   /** `SIGTERM` spelling, to the command's own process; one that it does not know changes nothing. */
   readonly signal: (signal: string) => Effect.Effect<void>

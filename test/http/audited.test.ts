@@ -14,7 +14,7 @@ HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => void end
 
 /** Changes nothing, though it is no GET; reads content, though it is. */
 const leavesNone = new Set(["waitOperation"])
-const leavesOne = new Set(["readFile", "readOperationOutput", "streamOperationOutput", "readLogs"])
+const leavesOne = new Set(["readFile", "readOperationOutput", "streamOperationOutput", "readLogs", "openTerminal"])
 
 const isAudited = ({ method, identifier }: HttpApiEndpoint.Top): boolean =>
   method === "GET" ? leavesOne.has(identifier) : !leavesNone.has(identifier)

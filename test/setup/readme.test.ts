@@ -6,10 +6,10 @@ import { Api } from "../../schemas/Api.ts"
 
 const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8")
 
-/** `METHOD /path` of every curl of the README's table, ids as `{}`. */
-const shown = [...readme.matchAll(/`curl ([^`]*\$U\/[^`]*)`/g)].map(([, curl]) => {
-  const method = /-X ([A-Z]+)/.exec(curl!)?.[1] ?? "GET"
-  const path = /\$U(\/[^\s"?]*)/.exec(curl!)![1]!
+/** `METHOD /path` of every call of the README's table, ids as `{}`. */
+const shown = [...readme.matchAll(/`(?:curl|websocat) ([^`]*\$(?:U|\{U#http\})\/[^`]*)`/g)].map(([, call]) => {
+  const method = /-X ([A-Z]+)/.exec(call!)?.[1] ?? "GET"
+  const path = /\$(?:U|\{U#http\})(\/[^\s"?]*)/.exec(call!)![1]!
   return `${method} /api/v2${path.replace(/\$[A-Z]+/g, "{}")}`
 })
 
@@ -18,7 +18,7 @@ const served = Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, method
 )
 
 describe("the README", () => {
-  it("shows one curl for each endpoint, and none that there is not", () => {
+  it("shows one call for each endpoint, and none that there is not", () => {
     assert.deepStrictEqual(shown.toSorted(), served.toSorted())
   })
 })

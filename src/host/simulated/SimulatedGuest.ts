@@ -117,10 +117,10 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
     remove: () => noFiles
   }
 
-  /** `cat` answers with what it is sent; everything else takes no input. */
-  const open: GuestProcesses["open"] = Effect.fnUntraced(function* ({ argv, cwd, env }) {
+  /** `cat`, and whatever is on a terminal, answers with what it is sent; everything else takes no input. */
+  const open: GuestProcesses["open"] = Effect.fnUntraced(function* ({ argv, cwd, env, terminal }) {
     const key = `channel-${machine.starts.size}`
-    const isEcho = argv[0] === "cat"
+    const isEcho = argv[0] === "cat" || terminal !== null
     yield* start(key, {
       argv: isEcho ? ["hang"] : argv,
       cwd,

@@ -147,9 +147,7 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
       patienceMs: BUSY_MS
     })
     const control = (message: Readonly<Record<string, unknown>>) =>
-      Effect.sync(() => {
-        if (stream.writable) stream.write(jsonFrame(FrameType.exited, message))
-      })
+      Effect.sync(() => !stream.writable || stream.write(jsonFrame(FrameType.exited, message)))
     yield* control({ type: "start", key: "channel", ...spec })
     const { status } = yield* head
     if (status !== 200) {
@@ -160,9 +158,10 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
     return {
       frames: session.heldStream(Stream.fromPull(Effect.succeed(frames))),
       write: (bytes) => writeInput(stream, bytes),
-      end: control({ type: "end" }),
-      resize: (size) => control({ type: "resize", ...size }),
-      signal: (signal) => control({ type: "signal", signal })
+      end: Effect.asVoid(control({ type: "end" })),
+      resize: ({ columns, rows }) =>
+        Effect.flatMap(control({ type: "resize", columns, rows }), (hasRoom) => roomIn(stream, hasRoom)),
+      signal: (signal) => Effect.asVoid(control({ type: "signal", signal }))
     }
   })
 
@@ -223,6 +222,18 @@ const writeInput = (stream: Writable, bytes: Uint8Array): Effect.Effect<void, Gu
     }
     stream.once("drain", drained).once("close", closed)
     return Effect.sync(() => void stream.off("drain", drained).off("close", closed))
+  })
+
+/** Waits for room, or for the stream's end. */
+const roomIn = (stream: Writable, hasRoom: boolean): Effect.Effect<void> =>
+  Effect.callback((resume) => {
+    if (hasRoom || stream.destroyed) return resume(Effect.void)
+    const done = () => {
+      stream.off("drain", done).off("close", done)
+      resume(Effect.void)
+    }
+    stream.once("drain", done).once("close", done)
+    return Effect.sync(() => void stream.off("drain", done).off("close", done))
   })
 
 type Bytes = Effect.Effect<[Uint8Array, ...Array<Uint8Array>], GuestUnavailable | Cause.Done>

@@ -1,0 +1,27 @@
+/** A terminal that is asked for without a WebSocket handshake: it says what would refuse it, or that this is what is missing. */
+import { Effect } from "effect"
+import { Caller } from "../../schemas/Access.ts"
+import { Api } from "../../schemas/Api.ts"
+import { Terminals } from "../terminal/Terminals.ts"
+import { leanGroup } from "./LeanContext.ts"
+import { OpenStreams } from "./OpenStreams.ts"
+import { noHandshake, terminalStream } from "./TerminalGateway.ts"
+
+export const TerminalHandlers = {
+  layer: leanGroup(
+    Api,
+    "terminals",
+    Effect.fnUntraced(function* (handlers) {
+      const terminals = yield* Terminals
+      const streams = yield* OpenStreams
+      return handlers.handle("openTerminal", ({ params }) =>
+        Effect.gen(function* () {
+          const caller = yield* Caller
+          yield* terminals.enter({ ...caller, sandboxId: params.id }, () => {})
+          yield* terminalStream(streams, caller, () => {})
+          return yield* Effect.fail(noHandshake())
+        }).pipe(Effect.scoped)
+      )
+    })
+  )
+}

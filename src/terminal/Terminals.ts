@@ -1,0 +1,115 @@
+/**
+ * Terminals: a login shell in a Sandbox that somebody is connected to. It ends with its connection, tree and all.
+ *
+ * One keeps its Sandbox awake, and counts as a connection into it.
+ *
+ * @source schemas/Terminal.ts
+ */
+import { Context, Effect, Layer, type Scope } from "effect"
+import type { SandboxContext } from "../../machines/sandbox.ts"
+import { type CreditExhausted, type NotFound, RateLimited, SandboxUnavailable } from "../../schemas/Errors.ts"
+import { terminalsPerSandbox } from "../../schemas/Limits.ts"
+import { requireCredit } from "../account/Credit.ts"
+import type { ActorHost } from "../actor/ActorHost.ts"
+import type { Settings } from "../Config.ts"
+import { type Connection, LiveConnections } from "../gateway/LiveConnections.ts"
+import { loginShell } from "../process/loginShell.ts"
+import type { ProcessChannel, TerminalSize } from "../runtime/Guest.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import { unanswered } from "../sandbox/GuestChange.ts"
+import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { SandboxUse } from "../sandbox/SandboxUse.ts"
+import { inhabitedStates } from "../sandbox/sandboxStates.ts"
+import type { Actors } from "../store/Actors.ts"
+import type { Journal } from "../store/Journal.ts"
+
+const askAgainSeconds = 1
+
+/** What browsers' terminals are. */
+const term = "xterm-256color"
+
+export interface Asked {
+  readonly accountId: string
+  readonly sandboxId: string
+  /** As `Credential` has it. */
+  readonly exhaustedAt: number | null
+}
+
+export interface Entered {
+  /** A shell, until the scope ends. */
+  readonly shell: (size: TerminalSize) => Effect.Effect<ProcessChannel, SandboxUnavailable, Scope.Scope>
+}
+
+export type Refusal = NotFound | CreditExhausted | SandboxUnavailable | RateLimited
+
+const tooMany = () =>
+  new RateLimited({
+    message:
+      "This Sandbox or its account has as many open terminals and connections as it may have. Close one, then try again.",
+    details: { retryAfterSeconds: askAgainSeconds }
+  })
+
+export class Terminals extends Context.Service<
+  Terminals,
+  {
+    /**
+     * A place among the terminals of a running Sandbox, until the scope ends; a sleeping one wakes.
+     *
+     * @param cut It shall end at once; told at most once.
+     */
+    readonly enter: (asked: Asked, cut: Connection["cut"]) => Effect.Effect<Entered, Refusal, Scope.Scope>
+  }
+>()("atoll/terminal/Terminals") {
+  static readonly layer = Layer.effect(
+    Terminals,
+    Effect.gen(function* () {
+      const runtime = yield* Runtime
+      const connections = yield* LiveConnections
+      const uses = yield* SandboxUse
+      const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
+
+      /** A place among the terminals of a boot, until the scope ends. */
+      const place = ({ accountId, sandboxId }: Asked, generation: number, cut: Connection["cut"]) =>
+        Effect.acquireRelease(
+          Effect.suspend(() => {
+            // Nothing else goes by the Sandbox's own id.
+            if (connections.countOf(sandboxId) >= terminalsPerSandbox) return Effect.fail(tooMany())
+            const release = connections.open({
+              actorId: sandboxId,
+              accountId,
+              sandboxId,
+              cut,
+              mayGoOn: ({ status, context }) =>
+                inhabitedStates.includes(status) && (context as SandboxContext).generation === generation
+            })
+            return release === null ? Effect.fail(tooMany()) : Effect.succeed(release)
+          }),
+          (release) => Effect.sync(release)
+        )
+
+      const shell = Effect.fn("Terminals.shell")(function* (sandboxId: string, generation: number, size: TerminalSize) {
+        const { processes } = yield* Effect.mapError(runtime.guest(sandboxId, generation), unanswered)
+        return yield* processes.open({ argv: loginShell, cwd: "/workspace", env: { TERM: term }, terminal: size }).pipe(
+          Effect.catchTags({
+            GuestUnavailable: () => Effect.fail(unanswered()),
+            SpawnRefused: ({ message }) =>
+              Effect.fail(new SandboxUnavailable({ message, details: { status: "running" } }))
+          })
+        )
+      })
+
+      return Terminals.of({
+        enter: Effect.fn("Terminals.enter")(function* (asked, cut) {
+          const { accountId, sandboxId, exhaustedAt } = asked
+          yield* uses.scoped(sandboxId)
+          const { generation } = yield* runningSandbox(accountId, sandboxId, requireCredit(exhaustedAt)).pipe(
+            Effect.provideContext(services),
+            Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
+          )
+          yield* place(asked, generation, cut)
+          return { shell: (size) => shell(sandboxId, generation, size) }
+        })
+      })
+    })
+  )
+}

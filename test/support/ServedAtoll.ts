@@ -1,0 +1,122 @@
+/** The whole service as main.ts puts it together, on its own listener, over a runtime of the test's choice. */
+import { randomBytes } from "node:crypto"
+import { chmodSync, mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Context, Effect, Layer } from "effect"
+import { HttpServer } from "effect/http"
+import type { Scope } from "../../schemas/Access.ts"
+import { Atoll } from "../../src/Atoll.ts"
+import { Accounts } from "../../src/account/Accounts.ts"
+import { newSecret } from "../../src/account/ApiKeySecret.ts"
+import { ApiKeys } from "../../src/account/ApiKeys.ts"
+import { Audit } from "../../src/account/Audit.ts"
+import { ActorCluster } from "../../src/actor/ActorCluster.ts"
+import type { Settings } from "../../src/Config.ts"
+import { SignInLinks } from "../../src/console/server/SignInLinks.ts"
+import { ApiServer } from "../../src/http/ApiServer.ts"
+import { Listener } from "../../src/http/Listener.ts"
+import type { Runtime } from "../../src/runtime/Runtime.ts"
+import { type Answer, type Ask, sendTo } from "../http/TestApi.ts"
+import { testSettings } from "./TestSettings.ts"
+
+const temporaryFolder = Effect.acquireRelease(
+  Effect.sync(() => {
+    const folder = mkdtempSync(join(tmpdir(), "atoll-served-"))
+    chmodSync(folder, 0o755)
+    return folder
+  }),
+  (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+)
+
+export class ServedAtoll extends Context.Service<
+  ServedAtoll,
+  {
+    readonly port: number
+    /** Full scope. */
+    readonly key: string
+    readonly accountId: string
+    readonly send: (method: string, path: string, ask?: Ask) => Promise<Answer>
+    /** Another key, of another account if it is named. */
+    readonly newKey: (scopes: ReadonlyArray<Scope>, account?: string) => Promise<{ secret: string; id: string }>
+    /** A Sandbox that runs, without network, in a workspace of its own. */
+    readonly newSandbox: (key?: string) => Promise<string>
+    /** A code that signs in to the account. */
+    readonly newLink: () => Promise<string>
+    readonly auditWritten: () => Promise<void>
+  }
+>()("atoll/test/ServedAtoll") {
+  /** On the database of the surroundings. Its Sandboxes are left to the runtime. */
+  static readonly layer = <E, R>(
+    runtime: Layer.Layer<Runtime, E, Settings | R>,
+    environment: Readonly<Record<string, string>> = {}
+  ) => {
+    const key = newSecret()
+    return Layer.unwrap(
+      Effect.map(temporaryFolder, (folder) => {
+        const settings = testSettings({
+          ATOLL_PORT: "0",
+          ATOLL_BOOTSTRAP_API_KEY: key,
+          ATOLL_DATA_DIR: folder,
+          ...environment
+        })
+        const service = Atoll.layer({ sweepIntervalMs: 200 }).pipe(
+          Layer.provideMerge(runtime),
+          Layer.provide(ActorCluster.layerSingle)
+        )
+        return Layer.effect(ServedAtoll, make(key)).pipe(
+          Layer.provide(ApiServer.layer),
+          Layer.provide(Listener.layer),
+          Layer.provide(Layer.mergeAll(Accounts.layer, ApiKeys.layer, SignInLinks.layer)),
+          Layer.provide(service),
+          Layer.provide(settings)
+        )
+      })
+    )
+  }
+}
+
+const make = (key: string) =>
+  Effect.gen(function* () {
+    const server = yield* HttpServer.HttpServer
+    const port = "port" in server.address ? server.address.port : 0
+    const accounts = yield* Accounts
+    const keys = yield* ApiKeys
+    const links = yield* SignInLinks
+    const audit = yield* Audit
+    const [account] = yield* accounts.list
+    const accountId = account!.id
+    const send = sendTo(port, key)
+    const once = () => ({ "idempotency-key": randomBytes(8).toString("hex") })
+    return ServedAtoll.of({
+      port,
+      key,
+      accountId,
+      send,
+      newKey: (scopes, name) =>
+        Effect.runPromise(
+          Effect.gen(function* () {
+            const { id } = name === undefined ? account! : yield* accounts.named(name)
+            const made = yield* keys.create({ accountId: id, name: "test", scopes })
+            return { secret: made.secret, id: made.key.id }
+          })
+        ),
+      newSandbox: async (own = key) => {
+        const workspace = await send("POST", "/api/v2/workspaces", {
+          key: own,
+          body: { name: "test" },
+          headers: once()
+        })
+        const created = await send("POST", "/api/v2/sandboxes?wait=running", {
+          key: own,
+          body: { workspaceId: workspace.json.workspace.id, networkEnabled: false },
+          headers: once()
+        })
+        const { sandbox } = created.json
+        if (sandbox.status !== "running") throw new Error(`The Sandbox is ${sandbox.status}: ${created.text}`)
+        return sandbox.id
+      },
+      newLink: () => Effect.runPromise(Effect.map(links.create(accountId), ({ code }) => code)),
+      auditWritten: () => Effect.runPromise(audit.write)
+    })
+  })
