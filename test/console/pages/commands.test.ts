@@ -156,6 +156,7 @@ out = sys.stdout.buffer
 out.write(b"\\x1b]0;owned\\x07\\x1b[31mred\\x1b[0m \\x1b]8;;https://elsewhere.example\\x1b\\\\link\\x1b]8;;\\x1b\\\\\\n")
 out.write(b"<img src=x onerror=alert(1)><script>document.title='owned'</script>\\n")
 out.write(b"\\xff\\xfe not text \\xc3\\x28 \\x00\\x07\\n" + "\\u202egnp\\u2066\\n".encode())
+out.write(b"".join(b"\\x1b[%dmcolour\\x1b[2m faint\\x1b[0m\\n" % n for n in range(90, 98)))
 out.flush()
 sys.stderr.write("\\x1b]0;never ended")
 `
@@ -168,6 +169,9 @@ for i in range(20):
     out.write(b"".join(b"\\x1b[3%dm line %d of a flood\\x1b[0m\\n" % (n % 8, i * 30000 + n) for n in range(30000)))
 out.write(b"the end")
 `
+
+/** A tenth of a second as a rule; a machine of which others want something, too, takes longer. */
+const frozenMs = 2000
 
 /** Frames of the page, from now on: the longest time between two, in milliseconds. */
 const watchFrames = `(() => {
@@ -333,12 +337,17 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
         await hasShown(page, "stdout", "gnp")
         assert.strictEqual(
           await shown(page, "stdout").textContent(),
-          "red link\n<img src=x onerror=alert(1)><script>document.title='owned'</script>\n\ufffd\ufffd not text \ufffd( ␀␇\n‹U+202E›gnp‹U+2066›\n"
+          "red link\n<img src=x onerror=alert(1)><script>document.title='owned'</script>\n\ufffd\ufffd not text \ufffd( ␀␇\n‹U+202E›gnp‹U+2066›\n" +
+            "colour faint\n".repeat(8)
         )
         assert.strictEqual(await shown(page, "stderr").textContent(), "␛]0;never ended")
-        assert.strictEqual(await shown(page, "stdout").locator(".tint-bad").textContent(), "red")
+        assert.strictEqual(await shown(page, "stdout").locator(".tint-bad").first().textContent(), "red")
         assert.strictEqual(await page.locator("img, script:not([type=module])").count(), 0)
         assert.match(await page.title(), /^Sandbox/)
+        for (const colorScheme of ["light", "dark"] as const) {
+          await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
+          assert.deepStrictEqual(await violations(page), [], colorScheme)
+        }
 
         await page.evaluate(watchFrames)
         await run(page, `python3 - <<'E'\n${flood}\nE`)
@@ -352,7 +361,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
         const text = (await shown(page, "stdout").textContent())!
         assert.isBelow(text.length, 160 * 1024)
         assert.include(text, "line 599999 of a flood\nthe end")
-        assert.isBelow(longestMs, 500)
+        assert.isBelow(longestMs, frozenMs)
       })
     )
 

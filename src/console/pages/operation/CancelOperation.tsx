@@ -4,7 +4,7 @@ import { ask } from "../api.ts"
 import { instant } from "../format.ts"
 import { useAction } from "../ui/Action.tsx"
 import { Fault } from "../ui/Fault.tsx"
-import { commandText } from "./commandText.ts"
+import { shortCommand } from "./commandText.ts"
 
 const isOpen = ({ status }: Operation): boolean => status === "queued" || status === "running"
 
@@ -37,7 +37,7 @@ export const CancelOperation = ({ operation, tell }: Asked) => {
           class="button small"
           onClick={() => void run()}
           aria-disabled={isBusy}
-          aria-label={`Cancel ${commandText(operation.argv).slice(0, 80)}`}
+          aria-label={`Cancel ${shortCommand(operation.argv, 80)}`}
         >
           {isBusy ? "Cancelling …" : "Cancel"}
         </button>

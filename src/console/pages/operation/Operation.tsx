@@ -10,13 +10,11 @@ import { Fault } from "../ui/Fault.tsx"
 import { Link } from "../ui/Link.tsx"
 import { Live } from "../ui/Live.tsx"
 import { CancelOperation } from "./CancelOperation.tsx"
-import { commandText } from "./commandText.ts"
+import { shortCommand } from "./commandText.ts"
 import { OperationFacts } from "./OperationFacts.tsx"
 import { Outcome } from "./Outcome.tsx"
 import { Output } from "./Output.tsx"
 import { Races } from "./Races.tsx"
-
-const titleMaxCharacters = 160
 
 /** What loses a race comes right after what won it: so long after a transition it is asked for once more. */
 const losersMs = 1000
@@ -65,9 +63,7 @@ export const Operation = ({ sandboxId, id }: { sandboxId: string; id: string }) 
         <Link to={`/sandboxes/${sandboxId}/commands`}>All commands of the Sandbox</Link>
       </p>
       <header class="page-head">
-        <h1 class="break command-title">
-          {operation === null ? id : commandText(operation.argv).slice(0, titleMaxCharacters)}
-        </h1>
+        <h1 class="break command-title">{operation === null ? id : shortCommand(operation.argv)}</h1>
         {operation === null ? null : (
           <>
             <span role="status">

@@ -30,13 +30,13 @@ export const OperationFacts = ({ operation, life }: { operation: Operation; life
   const limitMs = limitOf(life)
   const requestId = life.revisions[0]?.transition.requestId ?? null
   return (
-    <dl class="facts">
+    <dl class="facts of-operation">
       <dt>Id</dt>
-      <dd>
+      <dd class="whole">
         <code class="break">{id}</code>
       </dd>
       <dt>Program and arguments</dt>
-      <dd>
+      <dd class="whole">
         <ol class="argv" start={0}>
           {argv.map((text, index) => (
             <Argument key={index} text={text} />
@@ -44,7 +44,7 @@ export const OperationFacts = ({ operation, life }: { operation: Operation; life
         </ol>
       </dd>
       <dt>Folder</dt>
-      <dd>
+      <dd class="whole">
         <code class="break">{oneLine(cwd)}</code>
       </dd>
       <dt>Exit code</dt>
@@ -52,7 +52,7 @@ export const OperationFacts = ({ operation, life }: { operation: Operation; life
       <dt>Signal</dt>
       <dd>{signal ?? <None />}</dd>
       <dt>Reason</dt>
-      <dd>
+      <dd class="whole">
         {reason === null ? (
           <None />
         ) : (

@@ -6,4 +6,10 @@ const plain = /^[\w@%+=:,./-]+$/
 const quoted = (argument: string): string =>
   plain.test(argument) ? argument : `'${argument.replaceAll("'", `'\\''`)}'`
 
-export const commandText = (argv: ReadonlyArray<string>): string => oneLine(argv.map(quoted).join(" "))
+const commandText = (argv: ReadonlyArray<string>): string => oneLine(argv.map(quoted).join(" "))
+
+/** Of a long one the beginning. */
+export const shortCommand = (argv: ReadonlyArray<string>, maxCharacters = 200): string => {
+  const text = commandText(argv)
+  return text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text
+}

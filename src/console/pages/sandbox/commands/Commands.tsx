@@ -2,7 +2,7 @@
 import { useState } from "preact/hooks"
 import type { Operation } from "../../../../../schemas/Operation.ts"
 import { CancelOperation } from "../../operation/CancelOperation.tsx"
-import { commandText } from "../../operation/commandText.ts"
+import { shortCommand } from "../../operation/commandText.ts"
 import { Outcome } from "../../operation/Outcome.tsx"
 import { Output } from "../../operation/Output.tsx"
 import { Link } from "../../ui/Link.tsx"
@@ -19,7 +19,7 @@ const Last = ({ operation, tell }: { operation: Operation; tell: (operation: Ope
   <section class="pane" aria-labelledby="last-command">
     <header class="pane-head">
       <h2 id="last-command" class="cut">
-        <code>{commandText(operation.argv).slice(0, 200)}</code>
+        <code>{shortCommand(operation.argv)}</code>
       </h2>
       <span role="status">
         <Outcome operation={operation} />

@@ -1,14 +1,11 @@
 import type { Operation } from "../../../../../schemas/Operation.ts"
 import { duration, size } from "../../format.ts"
 import { CancelOperation } from "../../operation/CancelOperation.tsx"
-import { commandText } from "../../operation/commandText.ts"
+import { shortCommand } from "../../operation/commandText.ts"
 import { Outcome } from "../../operation/Outcome.tsx"
 import { Instant } from "../../ui/Instant.tsx"
 import { Link } from "../../ui/Link.tsx"
 import { Scrolls } from "../../ui/Scrolls.tsx"
-
-/** Whoever wants more looks at its page. */
-const commandMaxCharacters = 200
 
 const took = ({ startedAt, finishedAt }: Operation): string =>
   startedAt === null || finishedAt === null ? "–" : duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)
@@ -36,32 +33,31 @@ export const OperationTable = ({ operations, tell }: Shown) => (
           <th scope="col">Began</th>
           <th scope="col">Took</th>
           <th scope="col">Output</th>
-          <th scope="col">Actions</th>
         </tr>
       </thead>
       <tbody>
         {operations.map((operation) => {
-          const command = commandText(operation.argv)
+          const command = shortCommand(operation.argv)
           return (
             <tr key={operation.id} data-operation={operation.id}>
               <td>
-                <span class="block-link cut" title={command.slice(0, commandMaxCharacters)}>
+                <span class="block-link cut" title={command}>
                   <Link to={`/sandboxes/${operation.sandboxId}/operations/${operation.id}`}>
-                    <code>{command.slice(0, commandMaxCharacters)}</code>
+                    <code>{command}</code>
                   </Link>
                 </span>
               </td>
               <td>
-                <Outcome operation={operation} />
+                <span class="outcome">
+                  <Outcome operation={operation} />
+                  <CancelOperation operation={operation} tell={tell} />
+                </span>
               </td>
               <td>
                 <Instant at={operation.createdAt} />
               </td>
               <td>{took(operation)}</td>
               <td>{written(operation)}</td>
-              <td>
-                <CancelOperation operation={operation} tell={tell} />
-              </td>
             </tr>
           )
         })}
