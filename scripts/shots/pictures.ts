@@ -20,7 +20,6 @@ const text = (words: string) => (page: Page) => page.getByText(words).first().wa
 /** Of somebody who is signed in. */
 export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Picture> => {
   const sandbox = `/sandboxes/${sandboxId}`
-  void operations
   const life = async (page: Page) => {
     await text("equals what the service stores")(page)
     await page.locator(".state.current").waitFor()
@@ -31,6 +30,16 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
     { name: "sandbox", path: sandbox, height: 1180, ready: life },
     { name: "sandbox-dark", path: sandbox, colorScheme: "dark", height: 1180, ready: life },
     { name: "sandbox-narrow", path: sandbox, width: 390, height: 844, ready: life },
+    { name: "commands", path: `${sandbox}/commands`, height: 1180, ready: text("python3 train.py") },
+    {
+      name: "operation",
+      path: `${sandbox}/operations/${operations.completed}`,
+      height: 1900,
+      ready: async (page) => {
+        await text("saved weights.bin")(page)
+        await life(page)
+      }
+    },
     {
       name: "machines",
       path: "/machines/operation",

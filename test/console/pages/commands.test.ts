@@ -21,6 +21,7 @@ import { testSettings } from "../../support/TestSettings.ts"
 import { violations } from "./axe.ts"
 import { assertLifeLit, names } from "./litStates.ts"
 import { noChromium, testBrowser } from "./TestBrowser.ts"
+import { clean, signInByLink, tooWide } from "./visits.ts"
 
 const key = newSecret()
 
@@ -121,16 +122,14 @@ const visited = (test: (visited: Visited) => Promise<void>) =>
       const inside = yield* Effect.promise(() => sandboxOf(served))
       const me = yield* Effect.promise(() => sendTo(served, key)("GET", "/api/v2/me"))
       const { code } = yield* (yield* SignInLinks).create(me.json.account.id)
-      const { page, complaints } = yield* (yield* testBrowser).open(`http://127.0.0.1:${port}`, {
+      const visit = yield* (yield* testBrowser).open(`http://127.0.0.1:${port}`, {
         viewport: { width: 1400, height: 900 },
         reducedMotion: "reduce"
       })
       yield* Effect.promise(async () => {
-        await page.goto(`/console/#link=${code}`)
-        await page.getByRole("button", { name: "Sign in" }).click()
-        await page.getByRole("heading", { name: "Sandboxes", level: 1 }).waitFor()
-        await test({ page, inside, cut })
-        assert.deepStrictEqual(complaints, { texts: [], elsewhere: [] })
+        await signInByLink(visit.page, code)
+        await test({ page: visit.page, inside, cut })
+        clean(visit)
       })
     })
   )
@@ -145,9 +144,6 @@ const shown = (page: Page, stream: string) => page.locator(`[data-stream=${strea
 const hasShown = (page: Page, stream: string, text: string) => shown(page, stream).filter({ hasText: text }).waitFor()
 
 const statusShown = (page: Page, status: string) => page.locator(`.pane-head [data-status=${status}]`).waitFor()
-
-const widerThanShown = async (page: Page): Promise<number> =>
-  Number(await page.evaluate("document.documentElement.scrollWidth - innerWidth"))
 
 /** Whatever a program may write to do more than to be read. */
 const hostile = `
@@ -321,7 +317,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
                 found.push(...(await violations(page)))
               }
               await page.setViewportSize({ width: 360, height: 700 })
-              assert.isAtMost(await widerThanShown(page), 0, path)
+              assert.isAtMost(await tooWide(page), 0, path)
               await page.setViewportSize({ width: 1400, height: 900 })
             }
             assert.deepStrictEqual(found, [])
