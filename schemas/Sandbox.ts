@@ -28,7 +28,7 @@ import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { Cursor, integer, NextCursor, page } from "./Query.ts"
 import { isCharactersBetween, isPlainText, Timestamp } from "./Text.ts"
-import { TransitionList } from "./Transition.ts"
+import { SandboxHistory, TransitionList } from "./Transition.ts"
 
 export const sandboxStatuses = [
   "pending",
@@ -243,6 +243,21 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(
         OpenApi.annotations({ identifier: "listSandboxTransitions", summary: "The transition log of a Sandbox" })
+      ),
+    HttpApiEndpoint.get("listSandboxHistory", "/sandboxes/:id/history", {
+      params: sandboxParams,
+      query: page,
+      success: SandboxHistory,
+      error: [InvalidRequest, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listSandboxHistory",
+          summary: "The transition logs of all that lived in a Sandbox",
+          description:
+            "Operations, previews, service accesses and connection grants, each with every step of it, as the Sandbox's event stream tells them: open the stream first, then read this, and nothing falls between. The thing that was made last comes first; the steps of each are in their order. What ended is kept for the retention time. The Sandbox's own log is `GET /sandboxes/{id}/transitions`."
+        })
       )
   )
   .middleware(Authorized)

@@ -60,3 +60,25 @@ export const DeclinedEventList = Schema.Struct({
   })
 }).annotate({ identifier: "DeclinedEventList", description: "In the order in which they came." })
 export interface DeclinedEventList extends Schema.Schema.Type<typeof DeclinedEventList> {}
+/** What lives in a Sandbox and ends with it. */
+export const innerKinds = ["operation", "preview", "serviceAccess", "connectionGrant"] as const
+
+export const InnerTransition = Schema.Struct({
+  kind: Schema.Literals(innerKinds),
+  actorId: Schema.String.annotate({ description: "Whose step it is: an operation's id; a preview's is not its id." }),
+  sandboxId: Schema.String,
+  ...Transition.fields
+}).annotate({
+  identifier: "InnerTransition",
+  description: "A Transition and whose it is, as the event streams tell it."
+})
+export interface InnerTransition extends Schema.Schema.Type<typeof InnerTransition> {}
+
+export const SandboxHistory = Schema.Struct({
+  transitions: Schema.Array(InnerTransition),
+  nextCursor: NextCursor
+}).annotate({
+  identifier: "SandboxHistory",
+  description: "Thing by thing, the newest first, and each with its log from its beginning."
+})
+export interface SandboxHistory extends Schema.Schema.Type<typeof SandboxHistory> {}

@@ -3,6 +3,7 @@ import { HttpServerRequest } from "effect/http"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import type { Sandbox, SandboxResponse } from "../../schemas/Sandbox.ts"
+import type { SandboxHistory } from "../../schemas/Transition.ts"
 import { Sandboxes } from "../sandbox/Sandboxes.ts"
 import { noteTarget } from "./AuditedRequest.ts"
 import { jsonAnswer, jsonTextAnswer } from "./JsonAnswer.ts"
@@ -97,6 +98,14 @@ export const SandboxesHandlers = {
         .handle("listSandboxTransitions", ({ params, query }) =>
           Effect.flatMap(Caller, ({ accountId }) =>
             sandboxes.transitions(accountId, params.id, { limit: query.limit, cursor: query.cursor ?? null })
+          )
+        )
+        .handle("listSandboxHistory", ({ params, query }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(
+              sandboxes.history(accountId, params.id, { limit: query.limit, cursor: query.cursor ?? null }),
+              (history) => jsonAnswer<SandboxHistory>(history)
+            )
           )
         )
     })

@@ -19,7 +19,7 @@ import type {
   UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
 import type { CreateSandboxRequest, Sandbox, SandboxList, SandboxStatus } from "../../schemas/Sandbox.ts"
-import type { TransitionList } from "../../schemas/Transition.ts"
+import type { SandboxHistory, TransitionList } from "../../schemas/Transition.ts"
 
 type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
 type Limit = CreditExhausted | SandboxLimitReached | StorageLimitReached
@@ -84,5 +84,11 @@ export class Sandboxes extends Context.Service<
       sandboxId: string,
       page: Page
     ) => Effect.Effect<TransitionList, Unreachable | InvalidRequest>
+    /** Of all that lives and lived in it. */
+    readonly history: (
+      accountId: string,
+      sandboxId: string,
+      page: Page
+    ) => Effect.Effect<SandboxHistory, Unreachable | InvalidRequest>
   }
 >()("atoll/sandbox/Sandboxes") {}

@@ -35,6 +35,7 @@ import { RunningWait } from "./RunningWait.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
 import { Sandboxes } from "./Sandboxes.ts"
 import { sandboxView } from "./SandboxView.ts"
+import { sandboxHistory } from "./sandboxHistory.ts"
 import { countedStates } from "./sandboxStates.ts"
 
 type SandboxRecord = ActorRecord<SandboxContext, null>
@@ -345,6 +346,10 @@ const make = Effect.gen(function* () {
     transitions: Effect.fn("Sandboxes.transitions")(function* (accountId, sandboxId, page) {
       const record = yield* find(accountId, sandboxId)
       return yield* transitionLog(sandboxMachine, record, page).pipe(Effect.provideService(Actors, actors))
+    }),
+    history: Effect.fn("Sandboxes.history")(function* (accountId, sandboxId, page) {
+      yield* find(accountId, sandboxId)
+      return yield* sandboxHistory(sandboxId, page).pipe(Effect.provideService(SqlClient.SqlClient, sql))
     })
   })
 })

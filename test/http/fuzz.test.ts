@@ -21,6 +21,7 @@ const calls = [
 const lists = [
   "/sandboxes",
   "/sandboxes/{id}/transitions",
+  "/sandboxes/{id}/history",
   "/sandboxes/{id}/operations",
   `/sandboxes/{id}/operations/${noOperation}/output`
 ]
