@@ -1,0 +1,57 @@
+/** Everything that has a lane on a Sandbox's timeline, as a life of steps. */
+import type { Transition } from "../../../../../schemas/Transition.ts"
+
+export const laneKinds = ["sandbox", "operation", "preview", "serviceAccess", "connectionGrant"] as const
+export type LaneKind = (typeof laneKinds)[number]
+
+/** A transition, without what only its own page shows. */
+export interface Step {
+  readonly revision: number
+  /** Epoch milliseconds. */
+  readonly at: number
+  readonly event: string
+  readonly from: string | null
+  readonly to: string
+  readonly cause: string
+  readonly requestId: string | null
+}
+
+export interface Thing {
+  readonly kind: LaneKind
+  readonly id: string
+  /** In the order of their revisions; what was before the first one is not known here. */
+  readonly steps: ReadonlyArray<Step>
+}
+
+export const stepOf = ({ revision, at, event, from, to, cause, requestId }: Transition): Step => ({
+  revision,
+  at: Date.parse(at),
+  event: event.type,
+  from,
+  to,
+  cause,
+  requestId
+})
+
+export const lastOf = ({ steps }: Thing): Step => steps[steps.length - 1]!
+
+/** What is told twice counts once; a thing that got something new is another object. */
+export class Things {
+  readonly #byId = new Map<string, Thing>()
+
+  /** @returns Whether anything was new. */
+  add(kind: LaneKind, id: string, step: Step): boolean {
+    const known = this.#byId.get(id)
+    const steps = known?.steps ?? []
+    let at = steps.length
+    while (at > 0 && steps[at - 1]!.revision > step.revision) at--
+    if (steps[at - 1]?.revision === step.revision) return false
+    this.#byId.set(id, { kind, id, steps: steps.toSpliced(at, 0, step) })
+    return true
+  }
+
+  /** By their first step. */
+  sorted(): ReadonlyArray<Thing> {
+    return [...this.#byId.values()].sort((a, b) => a.steps[0]!.at - b.steps[0]!.at)
+  }
+}

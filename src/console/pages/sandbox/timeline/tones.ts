@@ -1,0 +1,57 @@
+/** How a state is shown: in the page's colours of a status, and whether something is over in it. */
+import type { LaneKind, Thing } from "./things.ts"
+import { lastOf } from "./things.ts"
+
+export const tones = ["good", "warn", "bad", "accent", "calm"] as const
+export type Tone = (typeof tones)[number]
+
+const toneOfState: Readonly<Record<string, Tone>> = {
+  pending: "warn",
+  running: "good",
+  stopping: "warn",
+  sleeping: "accent",
+  deleting: "warn",
+  failed: "bad",
+  queued: "warn",
+  completed: "good",
+  opening: "warn",
+  active: "good",
+  granted: "good",
+  closing: "warn",
+  expiring: "warn",
+  revoking: "warn",
+  elapsed: "accent",
+  refused: "bad"
+}
+
+/** Of what merely is over, or at rest: calm. */
+export const toneOf = (state: string): Tone => toneOfState[state] ?? "calm"
+
+const ends: Readonly<Record<LaneKind, ReadonlySet<string>>> = {
+  // One that failed or expired waits to be deleted.
+  sandbox: new Set(["deleted"]),
+  operation: new Set(["completed", "cancelled", "failed"]),
+  preview: new Set(["closed", "expired", "refused"]),
+  serviceAccess: new Set(["revoked", "expired", "refused"]),
+  connectionGrant: new Set(["revoked", "ended", "refused"])
+}
+
+/** Nothing leads out of it. */
+export const isEnd = (kind: LaneKind, state: string): boolean => ends[kind].has(state)
+
+export const outcomes = ["all", "open", "ended", "failed"] as const
+export type Outcome = (typeof outcomes)[number]
+
+export const isOutcome = (thing: Thing, outcome: Outcome): boolean => {
+  const { to } = lastOf(thing)
+  switch (outcome) {
+    case "all":
+      return true
+    case "open":
+      return !isEnd(thing.kind, to)
+    case "ended":
+      return isEnd(thing.kind, to)
+    case "failed":
+      return toneOf(to) === "bad"
+  }
+}
