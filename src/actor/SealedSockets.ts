@@ -9,8 +9,9 @@ import { NodeSocket, NodeSocketServer } from "@effect/platform-node"
 import { Effect, Layer, Option, Schedule } from "effect"
 import { Runners, ShardingConfig } from "effect/cluster"
 import { RpcClient, RpcSerialization } from "effect/rpc"
-import { Socket } from "effect/socket"
+import { Socket, SocketServer } from "effect/socket"
 import { serverKey } from "../store/ServerKeys.ts"
+import { acceptedSockets } from "./AcceptedSockets.ts"
 
 const keyName = "cluster"
 const identity = "atoll"
@@ -73,7 +74,15 @@ export const SealedSockets = {
       const { host, port } = Option.getOrThrow(runnerAddress)
       const psk = yield* serverKey(keyName)
       const options: TlsOptions = { ...tls, pskCallback: (_socket, claimed) => (claimed === identity ? psk : null) }
-      return NodeSocketServer.layerTls({ ...options, host, port })
+      return Layer.effect(
+        SocketServer.SocketServer,
+        Effect.gen(function* () {
+          const accepted = yield* acceptedSockets(port)
+          const server = yield* NodeSocketServer.makeTls({ ...options, host, port })
+          yield* Effect.addFinalizer(() => Effect.sync(accepted.end))
+          return server
+        })
+      )
     })
   )
 }

@@ -3,10 +3,10 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { type Agent, type IncomingMessage, request } from "node:http"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
+import { freePort } from "../support/freePort.ts"
 
 const root = join(import.meta.dirname, "../..")
 const startWithinMs = 60_000
@@ -16,14 +16,6 @@ export interface Answer {
   readonly status: number
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
   readonly body: any
-}
-
-const freePort = async () => {
-  const server = createServer().listen(0, "127.0.0.1")
-  await once(server, "listening")
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
 }
 
 export class ServiceProcess {
