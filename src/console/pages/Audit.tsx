@@ -94,10 +94,8 @@ export const Audit = () => {
                       <th scope="col">At</th>
                       <th scope="col">Action</th>
                       <th scope="col">Answer</th>
-                      <th scope="col">Who</th>
-                      <th scope="col">From</th>
-                      <th scope="col">About</th>
-                      <th scope="col">Request</th>
+                      <th scope="col">Who, from where</th>
+                      <th scope="col">About, and the request's id</th>
                     </tr>
                   </thead>
                   <tbody>
@@ -116,9 +114,9 @@ export const Audit = () => {
                           <span class={`status ${event.status < 400 ? "done" : "refused"}`}>{event.status}</span>
                           {event.errorCode === null ? null : <span class="soft block">{event.errorCode}</span>}
                         </td>
-                        <td>{who(event)}</td>
                         <td>
-                          {event.sourceIp}
+                          <span class="break">{who(event)}</span>
+                          <span class="soft block">{event.sourceIp}</span>
                           {event.userAgent === null ? null : (
                             <span class="soft block cut agent" title={event.userAgent}>
                               {event.userAgent}
@@ -128,9 +126,7 @@ export const Audit = () => {
                         <td>
                           {event.targetType ?? "–"}
                           {event.targetId === null ? null : <code class="soft block">{event.targetId}</code>}
-                        </td>
-                        <td>
-                          <code class="soft">{event.requestId}</code>
+                          <code class="soft block">{event.requestId}</code>
                         </td>
                       </tr>
                     ))}

@@ -55,4 +55,4 @@ export const count = (value: number): string => value.toLocaleString("en-US")
 
 /** Three digits that count. */
 export const gibHours = (mibSeconds: number): string =>
-  `${(mibSeconds / 1024 / 3600).toLocaleString("en-US", { maximumSignificantDigits: 3 })} GiB h`
+  `${(mibSeconds / 1024 / 3600).toLocaleString("en-US", { maximumSignificantDigits: 3 })}\u00a0GiB\u00a0h`

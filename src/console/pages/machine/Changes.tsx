@@ -4,13 +4,22 @@ type Context = Readonly<Record<string, unknown>>
 
 const text = (value: unknown): string => (value === undefined ? "–" : JSON.stringify(value))
 
+/** Day and time on lines of their own, where there is little room. */
+const Iso = ({ at }: { at: number }) => {
+  const [day, time] = new Date(at).toISOString().split("T")
+  return (
+    <span class="block soft break">
+      {day}T<wbr />
+      {time}
+    </span>
+  )
+}
+
 /** Epoch milliseconds are told as instants, too: those of this age have 13 digits. */
 const Value = ({ name, value }: { name: string; value: unknown }) => (
   <>
     <code class="break">{text(value)}</code>
-    {typeof value === "number" && name.endsWith("At") && value > 1e12 && value < 8.64e15 ? (
-      <span class="block soft break">{new Date(value).toISOString()}</span>
-    ) : null}
+    {typeof value === "number" && name.endsWith("At") && value > 1e12 && value < 8.64e15 ? <Iso at={value} /> : null}
   </>
 )
 
