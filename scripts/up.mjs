@@ -33,18 +33,20 @@ const firstAccess = () => {
 const network = process.getuid() === 0 ? "" : ',"networkEnabled":false'
 
 /** What is behind the # stays in the browser. */
-const signIn = (url, code) =>
-  code === null
-    ? ""
-    : `
-Open the console with this link; it works once, within a day:
+const signIn = (url, code) => {
+  const page = `${env.ATOLL_PUBLIC_URL || url}/console/`
+  return code === null
+    ? `The console is at ${page}; a link that signs in once: npm run --silent atoll -- accounts recover default`
+    : `Open the console with this link; it works once, within a day:
 
-    ${env.ATOLL_PUBLIC_URL || url}/console/#link=${code}
-`
+    ${page}#link=${code}`
+}
 
 const greeting = (url, { secret: key, code }) => `
 Atoll is at ${url}
+
 ${signIn(url, code)}
+
 ${
   key === null
     ? `Use the API key that you have; another one: npm run --silent atoll -- keys create --account default --scopes all
