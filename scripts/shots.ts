@@ -96,6 +96,17 @@ const opened = async (browser: Browser, port: number): Promise<BrowserContext> =
 }
 
 const service = await ServiceProcess.make(environment)
+/** Null: there is no account yet. */
+let secret: string | null = null
+
+/** Whatever came of it: a Sandbox outlives its service. */
+const empty = async () => {
+  if (secret === null) return
+  for (const { id } of (await service.ask("GET", "/sandboxes", undefined, undefined, secret)).body.sandboxes) {
+    await service.ask("DELETE", `/sandboxes/${id}`, undefined, undefined, secret)
+  }
+}
+
 const browser = await chromium.launch({
   executablePath: "/usr/bin/chromium",
   args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--font-render-hinting=none"]
@@ -111,17 +122,15 @@ try {
   const { link } = JSON.parse(stdout) as { readonly link: string }
   const context = await opened(browser, service.port)
   const page = await context.newPage()
-  const secret = await enter(page, link.slice(link.indexOf("=") + 1))
+  secret = await enter(page, link.slice(link.indexOf("=") + 1))
   const life = await live(service, secret)
   const pictures = picturesOf(life)
   for (const picture of pictures) await take(page, picture)
   await assertComplete(page, life.sandboxId, pictures)
   for (const name of readdirSync(folder)) if (!taken.has(name)) rmSync(join(folder, name))
-  for (const { id } of (await service.ask("GET", "/sandboxes", undefined, undefined, secret)).body.sandboxes) {
-    await service.ask("DELETE", `/sandboxes/${id}`, undefined, undefined, secret)
-  }
 } finally {
   await browser.close()
+  await empty()
   await service.stop()
   service.remove()
 }
