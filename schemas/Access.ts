@@ -42,7 +42,7 @@ export const QueryPrefix = Context.Reference<string | null>("atoll/schemas/Query
 /** Endpoint annotation: a session of a suspended account may, too. */
 export const AlsoSuspended = Context.Reference<boolean>("atoll/schemas/AlsoSuspended", { defaultValue: () => false })
 
-/** Endpoint annotation: a session's cookie is enough. Only for what a page needs to learn its X-Atoll-Csrf. */
+/** Endpoint annotation: a session's cookie is enough. Only for what a page needs to learn its X-Atoll-Csrf, and where a ticket stands for it. */
 export const CookieAlone = Context.Reference<boolean>("atoll/schemas/CookieAlone", { defaultValue: () => false })
 
 /** The authenticated account of a request, and its key or its session. */

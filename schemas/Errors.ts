@@ -122,7 +122,7 @@ export class WorkspaceQuotaExceeded extends Schema.TaggedError<WorkspaceQuotaExc
 
 export class PreviewExists extends Schema.TaggedError<PreviewExists>()(
   "PREVIEW_EXISTS",
-  plain("This Sandbox already has a preview. Close it first."),
+  plain("This Sandbox already has a preview. Close it first: DELETE …/previews closes it without its id, too."),
   { httpApiStatus: 409 }
 ) {}
 

@@ -62,6 +62,7 @@ export const reportWindowMaxDays = 400
 export const costGroupsMax = 10_000
 
 export const previewLifetimeSeconds = 3600
+export const previewsListed = 100
 export const serviceAccessPortsMax = 8
 export const serviceAccessLifetimeSeconds = 3600
 export const serviceAccessClockToleranceSeconds = 60

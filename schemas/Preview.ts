@@ -13,6 +13,7 @@ import {
   UnsupportedMediaType
 } from "./Errors.ts"
 import { PreviewId, SandboxId } from "./Identifiers.ts"
+import { previewsListed } from "./Limits.ts"
 import { Timestamp } from "./Text.ts"
 
 /** A TCP port. */
@@ -34,6 +35,24 @@ export const Preview = Schema.Struct({
   expiresAt: Timestamp
 }).annotate({ identifier: "Preview" })
 export interface Preview extends Schema.Schema.Type<typeof Preview> {}
+
+/** Neither its id nor its URL: whoever has one of them may use the preview. */
+export const ListedPreview = Schema.Struct({
+  port: Schema.Int,
+  status: Schema.Literals(["opening", "active", "closed", "expired"]).annotate({
+    description: "opening: it is not served yet. closed: by a client, or with its Sandbox."
+  }),
+  createdAt: Timestamp,
+  expiresAt: Timestamp
+}).annotate({ identifier: "ListedPreview" })
+export interface ListedPreview extends Schema.Schema.Type<typeof ListedPreview> {}
+
+export const PreviewList = Schema.Struct({
+  previews: Schema.Array(ListedPreview).annotate({
+    description: `Newest first, at most ${previewsListed}. Ids and URLs are not in it: they are what lets one in.`
+  })
+}).annotate({ identifier: "PreviewList" })
+export interface PreviewList extends Schema.Schema.Type<typeof PreviewList> {}
 
 export class PreviewsGroup extends HttpApiGroup.make("previews")
   .add(
@@ -58,6 +77,31 @@ export class PreviewsGroup extends HttpApiGroup.make("previews")
           summary: "Open a preview of a port",
           description:
             "HTTP/1.1 and WebSockets. Whoever knows the host name may use it: it is a bearer capability. One preview a Sandbox; it ends after an hour, when it is closed, and when the Sandbox stops. While nothing listens the answer is a page with status 502 that loads itself again. The program sees the visitor's Host; X-Forwarded-For is appended to, X-Forwarded-Host and X-Forwarded-Proto are set, and other X-Forwarded headers, Forwarded, X-Real-IP and an API key in Authorization are left out."
+        })
+      ),
+    HttpApiEndpoint.get("listPreviews", "/sandboxes/:id/previews", {
+      params: { id: SandboxId },
+      success: PreviewList,
+      error: [InvalidRequest, NotFound]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listPreviews",
+          summary: "List previews",
+          description: "What is open, and what was, for as long as it is retained."
+        })
+      ),
+    HttpApiEndpoint.delete("closePreviews", "/sandboxes/:id/previews", {
+      params: { id: SandboxId },
+      error: [NotFound, CleanupPending]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "closePreviews",
+          summary: "Close what is open",
+          description: "For who does not have the id any more. Otherwise as closePreview. Nothing is open: 204."
         })
       ),
     HttpApiEndpoint.delete("closePreview", "/sandboxes/:id/previews/:previewId", {

@@ -1,5 +1,6 @@
 /** What the console's page asks for, beside the API itself: not part of the contract, and only for a page of the same origin. */
 import { HttpApi } from "effect/http-api"
+import { DownloadsGroup } from "./Downloads.ts"
 import { KeysGroup } from "./Keys.ts"
 import { EntranceGroup, SessionGroup } from "./Session.ts"
 
@@ -7,6 +8,7 @@ export class ConsoleApi extends HttpApi.make("console")
   .add(EntranceGroup)
   .add(SessionGroup)
   .add(KeysGroup)
+  .add(DownloadsGroup)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
   .prefix("/console/api") {}

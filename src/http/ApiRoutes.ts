@@ -7,6 +7,7 @@ import { pathMaxCharacters } from "../../schemas/Limits.ts"
 import { AccountHandlers } from "./AccountHandlers.ts"
 import { AnalyticsHandlers } from "./AnalyticsHandlers.ts"
 import { AuditHandlers } from "./AuditHandlers.ts"
+import { ConsoleDownloadHandlers } from "./ConsoleDownloadHandlers.ts"
 import { ConsoleKeysHandlers } from "./ConsoleKeysHandlers.ts"
 import { ConsolePages } from "./ConsolePages.ts"
 import { ConsoleSessionHandlers } from "./ConsoleSessionHandlers.ts"
@@ -55,7 +56,11 @@ export const routerConfig = {
   maxParamLength: pathMaxCharacters
 }
 
-const consoleHandlers = Layer.mergeAll(ConsoleSessionHandlers.layer, ConsoleKeysHandlers.layer)
+const consoleHandlers = Layer.mergeAll(
+  ConsoleSessionHandlers.layer,
+  ConsoleKeysHandlers.layer,
+  ConsoleDownloadHandlers.layer
+)
 
 export const ApiRoutes = {
   layer: Layer.mergeAll(

@@ -2,7 +2,9 @@ import { Effect } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
+import type { PreviewList } from "../../schemas/Preview.ts"
 import { Previews } from "../preview/Previews.ts"
+import { jsonAnswer } from "./JsonAnswer.ts"
 
 export const PreviewsHandlers = {
   layer: HttpApiBuilder.group(
@@ -18,6 +20,19 @@ export const PreviewsHandlers = {
               Effect.map(previews.create(accountId, params.id, { requestId, port: payload.port }), (preview) => ({
                 preview
               }))
+            ),
+          { uninterruptible: true }
+        )
+        .handle("listPreviews", ({ params }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(previews.list(accountId, params.id), (found) => jsonAnswer<PreviewList>({ previews: found }))
+          )
+        )
+        .handle(
+          "closePreviews",
+          ({ params }) =>
+            Effect.flatMap(Caller, ({ accountId, requestId }) =>
+              previews.closeAll(accountId, params.id, { requestId })
             ),
           { uninterruptible: true }
         )

@@ -11,7 +11,7 @@ import type {
   PreviewExists,
   PreviewTransportUnavailable
 } from "../../schemas/Errors.ts"
-import type { Preview } from "../../schemas/Preview.ts"
+import type { ListedPreview, Preview } from "../../schemas/Preview.ts"
 import type { Boot } from "../gateway/SandboxReach.ts"
 
 /** Where an active preview leads. */
@@ -37,6 +37,14 @@ export class Previews extends Context.Service<
       previewId: string,
       options: { readonly requestId: string }
     ) => Effect.Effect<void, NotFound | CleanupPending>
+    /** The same for whatever is open of this Sandbox. */
+    readonly closeAll: (
+      accountId: string,
+      sandboxId: string,
+      options: { readonly requestId: string }
+    ) => Effect.Effect<void, NotFound | CleanupPending>
+    /** Newest first, those that are over too. */
+    readonly list: (accountId: string, sandboxId: string) => Effect.Effect<ReadonlyArray<ListedPreview>, NotFound>
     /** Null for a host name that is unknown, not served yet, or dead. */
     readonly find: (previewId: string) => Effect.Effect<PreviewTarget | null>
   }

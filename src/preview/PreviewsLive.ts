@@ -11,8 +11,8 @@ import {
   PreviewExists,
   PreviewTransportUnavailable
 } from "../../schemas/Errors.ts"
-import { previewLifetimeSeconds } from "../../schemas/Limits.ts"
-import type { Preview } from "../../schemas/Preview.ts"
+import { previewLifetimeSeconds, previewsListed } from "../../schemas/Limits.ts"
+import type { ListedPreview, Preview } from "../../schemas/Preview.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
@@ -35,6 +35,20 @@ const sha256 = (previewId: string): string => hash("sha256", previewId, "hex")
 const actorIdOf = (previewSha256: string): string => `pre_${previewSha256}`
 
 const overStates = taggedStates(previewMachine, "over")
+
+/** Of a state of the machine. */
+const listedStatus = (state: string): ListedPreview["status"] => {
+  switch (state) {
+    case "opening":
+    case "active":
+    case "expired":
+      return state
+    case "expiring":
+      return "expired"
+    default:
+      return "closed"
+  }
+}
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -69,9 +83,9 @@ const make = Effect.gen(function* () {
 
   const findOpen = SqlSchema.findAll({
     Request: Schema.String,
-    Result: Schema.Struct({ expiresAt: Schema.Finite }),
+    Result: Schema.Struct({ id: Schema.String, expiresAt: Schema.Finite }),
     execute: (sandboxId) => sql`
-      select (snapshot -> 'context' ->> 'expiresAt')::float8 as "expiresAt" from actors
+      select id, (snapshot -> 'context' ->> 'expiresAt')::float8 as "expiresAt" from actors
       where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(way.openStates)}::text[])
         and (pending <> '[]'::jsonb or due_at is not null)`
   })
@@ -124,6 +138,17 @@ const make = Effect.gen(function* () {
     return yield* new PreviewTransportUnavailable()
   })
 
+  const end = Effect.fnUntraced(function* (actorId: string, requestId: string) {
+    yield* way
+      .end(actorId, { type: "CLOSE" }, requestId)
+      .pipe(Effect.catchTag("MailboxFull", () => Effect.fail(new CleanupPending())))
+    forget(actorId)
+    if (settings.clusterPort !== 0) yield* Effect.sleep(leaseMs + leaseMarginMs)
+    const isOver = (status: string) => overStates.includes(status)
+    const closed = yield* way.wait(actorId, isOver, closeAnswerMs)
+    if (closed !== null && !isOver(closed.value)) return yield* new CleanupPending()
+  })
+
   const close: Previews["Service"]["close"] = Effect.fn("Previews.close")(function* (
     accountId,
     sandboxId,
@@ -134,14 +159,47 @@ const make = Effect.gen(function* () {
     const actorId = actorIdOf(sha256(previewId))
     const record = yield* way.find(actorId)
     if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
-    yield* way
-      .end(actorId, { type: "CLOSE" }, requestId)
-      .pipe(Effect.catchTag("MailboxFull", () => Effect.fail(new CleanupPending())))
-    forget(actorId)
-    if (settings.clusterPort !== 0) yield* Effect.sleep(leaseMs + leaseMarginMs)
-    const isOver = (status: string) => overStates.includes(status)
-    const closed = yield* way.wait(actorId, isOver, closeAnswerMs)
-    if (closed !== null && !isOver(closed.value)) return yield* new CleanupPending()
+    yield* end(actorId, requestId)
+  })
+
+  const closeAll: Previews["Service"]["closeAll"] = Effect.fn("Previews.closeAll")(function* (
+    accountId,
+    sandboxId,
+    { requestId }
+  ) {
+    yield* way.ownSandbox(accountId, sandboxId)
+    const open = yield* Effect.orDie(findOpen(sandboxId))
+    yield* Effect.forEach(open, ({ id }) => end(id, requestId), { concurrency: "unbounded", discard: true })
+  })
+
+  const findLatest = SqlSchema.findAll({
+    Request: Schema.String,
+    Result: Schema.Struct({
+      status: Schema.String,
+      port: Schema.Finite,
+      createdAt: Schema.Finite,
+      expiresAt: Schema.Finite
+    }),
+    execute: (sandboxId) => sql`
+      select status, (snapshot -> 'context' ->> 'port')::float8 as "port",
+        (snapshot -> 'context' ->> 'createdAt')::float8 as "createdAt",
+        (snapshot -> 'context' ->> 'expiresAt')::float8 as "expiresAt"
+      from actors where sandbox_id = ${sandboxId} and kind = 'preview'
+      order by created_at desc, id desc limit ${previewsListed}`
+  })
+
+  const list: Previews["Service"]["list"] = Effect.fn("Previews.list")(function* (accountId, sandboxId) {
+    yield* way.ownSandbox(accountId, sandboxId)
+    const found = yield* Effect.orDie(findLatest(sandboxId))
+    const at = yield* Clock.currentTimeMillis
+    return found.map(
+      ({ status, port, createdAt, expiresAt }): ListedPreview => ({
+        port,
+        status: way.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedStatus(status),
+        createdAt: new Date(createdAt).toISOString(),
+        expiresAt: new Date(expiresAt).toISOString()
+      })
+    )
   })
 
   // --- what a host name leads to ------------------------------------------------------------------------------------
@@ -161,6 +219,8 @@ const make = Effect.gen(function* () {
   return Previews.of({
     create,
     close,
+    closeAll,
+    list,
     find: Effect.fnUntraced(function* (previewId) {
       const actorId = actorIdOf(sha256(previewId))
       const lease = leases.get(actorId)

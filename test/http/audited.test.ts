@@ -146,6 +146,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
       await send("GET", `${at}/logs`)
       const preview = (await send("POST", `${at}/previews`, { port: 80 })).preview
       await send("DELETE", `${at}/previews/${preview.id}`)
+      await send("DELETE", `${at}/previews`)
       const generationId = randomUUID()
       const access = { requested_at: new Date().toISOString(), ports: [80] }
       const { capability } = await send("POST", `${at}/services`, access, generationId)
@@ -169,6 +170,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
           ["readLogs", "sandbox", sandboxId, 200],
           ["createPreview", "preview", null, 201],
           ["closePreview", "preview", null, 204],
+          ["closePreviews", "preview", null, 204],
           ["createServiceAccess", "serviceAccess", generationId, 201],
           ["lookUpServiceAccess", "serviceAccess", generationId, 200],
           ["revokeServiceAccess", "serviceAccess", generationId, 200],

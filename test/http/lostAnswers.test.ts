@@ -46,6 +46,10 @@ const committed: Readonly<Record<string, Change>> = {
     const { preview } = (await send("POST", `/api/v2${sandbox}/previews`, { body: { port: 80 } })).json
     return ["DELETE", `${sandbox}/previews/${preview.id}`]
   },
+  closePreviews: async (sandbox, { send }) => {
+    await send("POST", `/api/v2${sandbox}/previews`, { body: { port: 80 } })
+    return ["DELETE", `${sandbox}/previews`]
+  },
   createServiceAccess: (sandbox) => ["POST", `${sandbox}/services`, { body: access(), headers: keyed() }],
   revokeServiceAccess: async (sandbox, { send }) => {
     const id = randomUUID()

@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { CooperativeEnvelope, CooperativeRevoke } from "../../schemas/Cooperative.ts"
-import { Preview } from "../../schemas/Preview.ts"
+import { Preview, PreviewList } from "../../schemas/Preview.ts"
 import { ServiceAccessEnvelope, ServiceAccessRevoke } from "../../schemas/ServiceAccess.ts"
 import { type Answer, type Ask, TestApi } from "./TestApi.ts"
 
@@ -50,6 +50,48 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
       refused(await send("POST", "/previews", { body: { port: 3001 } }), 503, "PREVIEW_TRANSPORT_UNAVAILABLE")
       assert.strictEqual((await send("DELETE", "")).status, 204)
       refused(await send("POST", "/previews", { body: { port: 3001 } }), 404, "NOT_FOUND")
+    })
+  )
+
+  it.effect("previews are listed without what lets one in, and closed without an id", () =>
+    withSandbox(async ({ send, api }) => {
+      const list = async () => Schema.decodeUnknownSync(PreviewList)((await send("GET", "/previews")).json).previews
+      assert.deepStrictEqual(await list(), [])
+      assert.strictEqual((await send("DELETE", "/previews")).status, 204)
+      const opened = Schema.decodeUnknownSync(Preview)(
+        (await send("POST", "/previews", { body: { port: 3000 } })).json.preview
+      )
+      const { createdAt, expiresAt } = opened
+      assert.deepStrictEqual(await list(), [{ port: 3000, status: "active", createdAt, expiresAt }])
+      const { text } = await send("GET", "/previews")
+      assert.notInclude(text, opened.id)
+      const { secret: other } = await api.newKey(["sandbox:execute"], "other")
+      const { secret: reader } = await api.newKey(["sandbox:read"])
+      for (const method of ["GET", "DELETE"]) {
+        refused(await send(method, "/previews", { key: other }), 404, "NOT_FOUND")
+        refused(await send(method, "/previews", { key: reader }), 403, "SCOPE_REQUIRED")
+      }
+      assert.strictEqual((await list())[0]!.status, "active")
+      for (let time = 0; time < 2; time++) assert.strictEqual((await send("DELETE", "/previews")).status, 204)
+      assert.deepStrictEqual(
+        (await list()).map(({ status }) => status),
+        ["closed"]
+      )
+      assert.strictEqual((await send("POST", "/previews", { body: { port: 3001 } })).status, 201)
+      assert.deepStrictEqual(
+        (await list()).map(({ port, status }) => [port, status]),
+        [
+          [3001, "active"],
+          [3000, "closed"]
+        ]
+      )
+      assert.strictEqual((await send("POST", "/stop")).status, 200)
+      assert.deepStrictEqual(
+        (await list()).map(({ status }) => status),
+        ["closed", "closed"]
+      )
+      assert.strictEqual((await send("DELETE", "")).status, 204)
+      refused(await send("GET", "/previews"), 404, "NOT_FOUND")
     })
   )
 

@@ -1,6 +1,7 @@
 /**
- * Tickets: a page cannot set headers when it opens a WebSocket, and its cookie alone must open nothing. So it asks for a ticket, which stands for
- * its session once, within half a minute, and goes as a subprotocol, which no log has.
+ * Tickets: a page cannot set headers when it opens a WebSocket or has the browser save a file, and its cookie alone must open nothing. So it asks
+ * for a ticket, which stands for its session once, within half a minute. To a WebSocket it goes as a subprotocol, which no log has; in the address
+ * of a download it is worth something only together with the cookie.
  */
 import { Clock, Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
