@@ -39,8 +39,8 @@ export class ServedAtoll extends Context.Service<
     readonly send: (method: string, path: string, ask?: Ask) => Promise<Answer>
     /** Another key, of another account if it is named. */
     readonly newKey: (scopes: ReadonlyArray<Scope>, account?: string) => Promise<{ secret: string; id: string }>
-    /** A Sandbox that runs, without network, in a workspace of its own. */
-    readonly newSandbox: (key?: string) => Promise<string>
+    /** A Sandbox that runs, in a workspace of its own; without network, if nothing else is said. */
+    readonly newSandbox: (key?: string, options?: { readonly networkEnabled: boolean }) => Promise<string>
     /** A code that signs in to the account. */
     readonly newLink: () => Promise<string>
     readonly auditWritten: () => Promise<void>
@@ -101,7 +101,7 @@ const make = (key: string) =>
             return { secret: made.secret, id: made.key.id }
           })
         ),
-      newSandbox: async (own = key) => {
+      newSandbox: async (own = key, { networkEnabled } = { networkEnabled: false }) => {
         const workspace = await send("POST", "/api/v2/workspaces", {
           key: own,
           body: { name: "test" },
@@ -109,7 +109,7 @@ const make = (key: string) =>
         })
         const created = await send("POST", "/api/v2/sandboxes?wait=running", {
           key: own,
-          body: { workspaceId: workspace.json.workspace.id, networkEnabled: false },
+          body: { workspaceId: workspace.json.workspace.id, networkEnabled },
           headers: once()
         })
         const { sandbox } = created.json

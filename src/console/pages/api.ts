@@ -47,6 +47,16 @@ const faultOf = async (answer: Response): Promise<ApiFault> => {
     : new ApiFault(answer.status, "UNKNOWN", `The answer has status ${answer.status} and says no more.`, requestId)
 }
 
+export const unreached = (): ApiFault =>
+  new ApiFault(null, "UNREACHED", "The service does not answer. Look at your connection, and try again.", null)
+
+/** Throws what the answer says, and remembers if it says that the session is over. */
+export const refuse = async (answer: Response): Promise<never> => {
+  const fault = await faultOf(answer)
+  if (fault.status === 401 && csrf.value !== null) signedOut.value++
+  throw fault
+}
+
 export interface Ask {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
@@ -72,12 +82,9 @@ export const open = async (
   }
   const answer = await fetch(path, init).catch((cause: unknown) => {
     if (aborted?.aborted === true) throw cause
-    throw new ApiFault(null, "UNREACHED", "The service does not answer. Look at your connection, and try again.", null)
+    throw unreached()
   })
-  if (answer.ok) return answer
-  const fault = await faultOf(answer)
-  if (fault.status === 401 && csrf.value !== null) signedOut.value++
-  throw fault
+  return answer.ok ? answer : refuse(answer)
 }
 
 /** Of an answer without a body: null. */
@@ -90,7 +97,9 @@ export const get = <A>(path: string, signal?: AbortSignal): Promise<A> =>
   ask<A>("GET", path, signal === undefined ? {} : { signal })
 
 /** One for each thing that is to be made once, however often it is sent. */
-export const idempotencyKey = (): string => crypto.randomUUID()
+export const idempotencyKey = (): string =>
+  // Not `randomUUID`, which browsers have only for pages that came by TLS or from the machine itself.
+  [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join("")
 
 /** `?a=b`, without what is empty. */
 export const queryOf = (parameters: Readonly<Record<string, string | number | null>>): string => {

@@ -14,6 +14,7 @@ export const signedUsd = (microUsd: number): string => `${microUsd > 0 ? "+" : "
 const units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
 
 export const size = (bytes: number): string => {
+  if (bytes === 1) return "1 byte"
   const step = bytes < 1024 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
   return `${(bytes / 1024 ** step).toLocaleString("en-US", { maximumFractionDigits: 1 })} ${units[step]}`
 }

@@ -1,5 +1,5 @@
-/** Which page is shown: the path below /console, kept in the browser's history. */
-import { signal } from "@preact/signals"
+/** Which page is shown: the path below /console, and the query, kept in the browser's history. */
+import { batch, signal } from "@preact/signals"
 
 const base = "/console"
 
@@ -11,18 +11,27 @@ const read = (): string => {
 /** Without /console: `/`, `/keys`, `/sandboxes/sbx_…`. */
 export const path = signal(read())
 
+/** Which part of the page: with its `?`, or empty. */
+export const query = signal(location.search)
+
 export const hrefOf = (to: string): string => `${base}${to}`
 
+const arrive = (): void =>
+  batch(() => {
+    path.value = read()
+    query.value = location.search
+  })
+
+/** Within a page, which another query is, everything stays where it is. */
 export const navigate = (to: string, how: "push" | "replace" = "push"): void => {
+  const before = path.value
   if (how === "push") history.pushState(null, "", hrefOf(to))
   else history.replaceState(null, "", hrefOf(to))
-  path.value = read()
-  scrollTo(0, 0)
+  arrive()
+  if (path.value !== before) scrollTo(0, 0)
 }
 
-addEventListener("popstate", () => {
-  path.value = read()
-})
+addEventListener("popstate", arrive)
 
 /**
  * What a link carried in its fragment, which no server saw. It is taken out of the address, so that neither the history nor a

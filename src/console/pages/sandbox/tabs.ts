@@ -17,5 +17,11 @@ export const tabs: ReadonlyArray<Tab> = [
     name: "commands",
     title: "Commands",
     Tab: lazy("commands", async () => (await import("./commands/Commands.tsx")).Commands)
+  },
+  { name: "files", title: "Files", Tab: lazy("files", async () => (await import("./files/Files.tsx")).Files) },
+  {
+    name: "previews",
+    title: "Previews",
+    Tab: lazy("previews", async () => (await import("./previews/Previews.tsx")).Previews)
   }
 ]

@@ -1,0 +1,44 @@
+/** Said where a part of the page needs a machine that runs, and there is none. */
+import type { Sandbox } from "../../../../schemas/Sandbox.ts"
+import { ask, idempotencyKey } from "../api.ts"
+import { useAction } from "../ui/Action.tsx"
+import { Fault } from "../ui/Fault.tsx"
+
+const said: Readonly<Record<Exclude<Sandbox["status"], "running">, string>> = {
+  pending: "The Sandbox is being started.",
+  stopping: "The Sandbox is being stopped.",
+  stopped: "The Sandbox is stopped; its volume is kept.",
+  sleeping: "The Sandbox sleeps; its volume and its processes are kept.",
+  failed: "The Sandbox failed.",
+  deleting: "The Sandbox is being deleted.",
+  deleted: "The Sandbox is deleted, with its volume.",
+  expired: "The Sandbox could never be started."
+}
+
+interface Asked {
+  readonly sandbox: Sandbox
+  /** What could be done if it ran: the rest of "Start it to …". */
+  readonly to: string
+}
+
+/** Nothing while it runs. */
+export const NotRunning = ({ sandbox: { id, status }, to }: Asked) => {
+  const { isBusy, fault, run } = useAction(() =>
+    ask("POST", `/api/v2/sandboxes/${id}/start`, { body: {}, headers: { "idempotency-key": idempotencyKey() } })
+  )
+  if (status === "running") return null
+  const canStart = status === "stopped" || status === "sleeping"
+  return (
+    <div class="not-running">
+      <p role="status">
+        {said[status]} {canStart ? `Start it to ${to}.` : ""}
+      </p>
+      {canStart ? (
+        <button type="button" class="button primary" onClick={() => void run()} aria-disabled={isBusy}>
+          {isBusy ? "Starting …" : "Start"}
+        </button>
+      ) : null}
+      <Fault fault={fault} />
+    </div>
+  )
+}

@@ -1,0 +1,66 @@
+/**
+ * A picture, drawn: its bytes are asked for as any content is, unpacked by the browser, and put on a canvas as pixels. It has no address, so
+ * nothing else can ask for it, and the page's policy stays as it is.
+ */
+import { useEffect, useRef, useState } from "preact/hooks"
+import { count } from "../../format.ts"
+import { Fault } from "../../ui/Fault.tsx"
+import type { Picture } from "./picture.ts"
+import { readRange } from "./ranges.ts"
+import { visibleName } from "./visible.ts"
+
+/** As large as one read of the API. */
+export const pictureMaxBytes = 8 * 1024 * 1024
+const pixelsMax = 40_000_000
+
+interface Shown {
+  readonly sandboxId: string
+  readonly path: string
+  readonly name: string
+  readonly picture: Picture
+}
+
+export const PictureView = ({ sandboxId, path, name, picture: { type, width, height } }: Shown) => {
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [fault, setFault] = useState<unknown>(null)
+  const isTooLarge = width * height > pixelsMax
+  useEffect(() => {
+    if (isTooLarge) return
+    const abort = new AbortController()
+    const draw = async () => {
+      const { bytes } = await readRange(sandboxId, path, {
+        maxBytes: pictureMaxBytes,
+        cursor: null,
+        signal: abort.signal
+      })
+      const bitmap = await createImageBitmap(new Blob([bytes], { type })).catch(() => null)
+      const shown = canvas.current
+      if (bitmap === null) throw new Error("The browser cannot unpack this picture.")
+      if (shown === null || abort.signal.aborted) return bitmap.close()
+      shown.width = bitmap.width
+      shown.height = bitmap.height
+      shown.getContext("bitmaprenderer")?.transferFromImageBitmap(bitmap)
+    }
+    draw().catch((cause: unknown) => {
+      if (!abort.signal.aborted) setFault(cause)
+    })
+    return () => abort.abort()
+  }, [sandboxId, path, type, isTooLarge])
+  const size = `${count(width)} × ${count(height)} pixels`
+  if (isTooLarge)
+    return <p class="notice">This picture has {size}, which is too large to be shown here. Download it.</p>
+  return (
+    <>
+      <Fault fault={fault} />
+      {fault === null ? (
+        <figure class="picture">
+          <canvas ref={canvas} role="img" aria-label={`The picture ${visibleName(name)}`} />
+          <figcaption class="hint">
+            {size}
+            {type === "image/gif" ? ", the first frame" : ""}
+          </figcaption>
+        </figure>
+      ) : null}
+    </>
+  )
+}

@@ -1,0 +1,76 @@
+import { size } from "../../format.ts"
+import { Fault } from "../../ui/Fault.tsx"
+import { nameOf } from "./address.ts"
+import { FileName } from "./FileName.tsx"
+import { dismiss, sendAgain, type Upload, uploads } from "./uploads.ts"
+import { visibleName } from "./visible.ts"
+
+const One = ({ upload: { id, path, file, now } }: { upload: Upload }) => {
+  const name = visibleName(nameOf(path))
+  return (
+    <li class="upload" data-state={now.state}>
+      <span class="upload-name break">
+        <FileName name={nameOf(path)} />
+      </span>
+      <span class="soft">
+        {now.state === "waiting"
+          ? "waits"
+          : now.state === "sending"
+            ? `${size(now.sent)} of ${size(file.size)}`
+            : now.state === "done"
+              ? `${size(file.size)}, there`
+              : now.state === "asking"
+                ? "There is a file of this name."
+                : "failed"}
+      </span>
+      {now.state === "sending" ? (
+        <progress value={now.sent} max={Math.max(1, file.size)} aria-label={`Upload of ${name}`} />
+      ) : null}
+      <span class="actions">
+        {now.state === "asking" ? (
+          <button type="button" class="button small" onClick={() => sendAgain(id, true)} aria-label={`Replace ${name}`}>
+            Replace
+          </button>
+        ) : null}
+        {now.state === "failed" ? (
+          <button
+            type="button"
+            class="button small"
+            onClick={() => sendAgain(id, false)}
+            aria-label={`Try the upload of ${name} again`}
+          >
+            Try again
+          </button>
+        ) : null}
+        <button
+          type="button"
+          class="button small"
+          onClick={() => dismiss(id)}
+          aria-label={`${now.state === "done" ? "Hide" : "Cancel"} the upload of ${name}`}
+        >
+          {now.state === "done" ? "Hide" : "Cancel"}
+        </button>
+      </span>
+      {now.state === "failed" ? <Fault fault={now.fault} /> : null}
+    </li>
+  )
+}
+
+/** Those into one Sandbox, wherever in it. */
+export const Uploads = ({ sandboxId }: { sandboxId: string }) => {
+  const ours = uploads.value.filter((one) => one.sandboxId === sandboxId)
+  if (ours.length === 0) return null
+  const done = ours.filter(({ now }) => now.state === "done").length
+  return (
+    <section class="uploads" aria-label="Uploads">
+      <p role="status" class="hint">
+        {done} of {ours.length === 1 ? "1 file" : `${ours.length} files`} uploaded
+      </p>
+      <ul>
+        {ours.map((one) => (
+          <One key={one.id} upload={one} />
+        ))}
+      </ul>
+    </section>
+  )
+}

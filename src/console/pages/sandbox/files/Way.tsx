@@ -1,0 +1,34 @@
+import { useEffect, useRef } from "preact/hooks"
+import { Link } from "../../ui/Link.tsx"
+import { addressOf, nameOf, wayTo } from "./address.ts"
+import { FileName } from "./FileName.tsx"
+
+/** The folders above, each to go to, and where one is: who arrives there without a load of the page is told. */
+export const Way = ({ sandboxId, path }: { sandboxId: string; path: string }) => {
+  const here = useRef<HTMLElement>(null)
+  const before = useRef(path)
+  useEffect(() => {
+    if (before.current !== path) here.current?.focus({ preventScroll: true })
+    before.current = path
+  }, [path])
+  const way = wayTo(path)
+  return (
+    <nav aria-label="Folders" class="way">
+      <ol>
+        {way.map((step) => (
+          <li key={step}>
+            {step === path ? (
+              <span ref={here} tabIndex={-1} aria-current="location">
+                <FileName name={nameOf(step)} />
+              </span>
+            ) : (
+              <Link to={addressOf(sandboxId, { path: step, isEdited: false })}>
+                <FileName name={nameOf(step)} />
+              </Link>
+            )}
+          </li>
+        ))}
+      </ol>
+    </nav>
+  )
+}

@@ -1,0 +1,114 @@
+/** Files on their way into Sandboxes: one after the other, also while another part of the console is looked at. */
+import { signal } from "@preact/signals"
+import { folderOf, within } from "./address.ts"
+import { send, statOf } from "./write.ts"
+
+export type UploadState =
+  | { readonly state: "waiting" }
+  | { readonly state: "sending"; readonly sent: number }
+  /** There is a file of this name: somebody must say what is to happen. */
+  | { readonly state: "asking" }
+  | { readonly state: "done" }
+  | { readonly state: "failed"; readonly fault: unknown }
+
+export interface Upload {
+  readonly id: number
+  readonly sandboxId: string
+  /** Where it goes. */
+  readonly path: string
+  readonly file: File
+  readonly overwrite: boolean
+  readonly now: UploadState
+}
+
+export const uploads = signal<ReadonlyArray<Upload>>([])
+
+/** How many came to their end in a folder of a Sandbox: what is shown of it is old then. */
+export const arrivals = signal<ReadonlyMap<string, number>>(new Map())
+
+export const arrivalsKey = (sandboxId: string, folder: string): string => `${sandboxId} ${folder}`
+
+let lastId = 0
+let isSending = false
+const aborts = new Map<number, AbortController>()
+
+const change = (id: number, changed: Partial<Upload>): void => {
+  uploads.value = uploads.value.map((one) => (one.id === id ? { ...one, ...changed } : one))
+}
+
+const find = (id: number): Upload | undefined => uploads.value.find((one) => one.id === id)
+
+const arrived = ({ sandboxId, path }: Upload): void => {
+  const key = arrivalsKey(sandboxId, folderOf(path))
+  arrivals.value = new Map(arrivals.value).set(key, (arrivals.value.get(key) ?? 0) + 1)
+}
+
+const sendOne = async (upload: Upload): Promise<void> => {
+  const { id, sandboxId, path, file, overwrite } = upload
+  const abort = new AbortController()
+  aborts.set(id, abort)
+  change(id, { now: { state: "sending", sent: 0 } })
+  try {
+    await file
+      .slice(0, 1)
+      .arrayBuffer()
+      .catch(() => {
+        throw new Error("The browser cannot read this file. It may be a folder, or it was changed or removed.")
+      })
+    const there = overwrite ? null : await statOf(sandboxId, path, abort.signal)
+    if (there !== null && there.type === "directory") throw new Error("There is a folder of this name.")
+    if (there !== null) return change(id, { now: { state: "asking" } })
+    const progress = (sent: number) => change(id, { now: { state: "sending", sent: Math.min(sent, file.size) } })
+    await send({ sandboxId, path, file, overwrite, signal: abort.signal, progress })
+    change(id, { now: { state: "done" } })
+    arrived(upload)
+  } catch (fault) {
+    change(id, { now: { state: "failed", fault } })
+  } finally {
+    aborts.delete(id)
+  }
+}
+
+const leaving = (event: BeforeUnloadEvent): void => event.preventDefault()
+
+const sendAll = async (): Promise<void> => {
+  if (isSending) return
+  isSending = true
+  addEventListener("beforeunload", leaving)
+  for (;;) {
+    const next = uploads.value.find(({ now }) => now.state === "waiting")
+    if (next === undefined) break
+    await sendOne(next)
+  }
+  removeEventListener("beforeunload", leaving)
+  isSending = false
+}
+
+export const upload = (sandboxId: string, folder: string, files: Iterable<File>): void => {
+  const added = [...files].map(
+    (file): Upload => ({
+      id: ++lastId,
+      sandboxId,
+      path: within(folder, file.name),
+      file,
+      overwrite: false,
+      now: { state: "waiting" }
+    })
+  )
+  uploads.value = [...uploads.value, ...added]
+  void sendAll()
+}
+
+/** Again after a failure, or over what is there. */
+export const sendAgain = (id: number, overwrite: boolean): void => {
+  const one = find(id)
+  if (one === undefined) return
+  change(id, { overwrite: overwrite || one.overwrite, now: { state: "waiting" } })
+  void sendAll()
+}
+
+/** What is being sent is broken off; nothing of it stays. */
+export const dismiss = (id: number): void => {
+  aborts.get(id)?.abort(new Error("Broken off."))
+  uploads.value = uploads.value.filter((one) => one.id !== id)
+}
