@@ -31,7 +31,7 @@ describe("an edit", () => {
           after
         )
       }),
-      { numRuns: 2000 }
+      { numRuns: 1000 }
     )
   })
 

@@ -41,7 +41,7 @@ describe("a name", () => {
       fc.property(name, (one) => {
         assert.notMatch(visibleName(one), unseen)
       }),
-      { numRuns: 1000 }
+      { numRuns: 300 }
     )
     const odd = fc.string({
       unit: fc.constantFrom("a", " ", "\\", "n", "\n", "\u202e", "\u{10fee9}", "x", "e", "9"),
@@ -52,7 +52,7 @@ describe("a name", () => {
         const isAlike = JSON.stringify(piecesOf(one)) === JSON.stringify(piecesOf(other))
         assert.strictEqual(isAlike, one === other)
       }),
-      { numRuns: 5000 }
+      { numRuns: 1500 }
     )
   })
 })
