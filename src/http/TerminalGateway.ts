@@ -144,6 +144,7 @@ const make = Effect.gen(function* () {
     Effect.callback<WebSocket>((resume) =>
       sockets.handleUpgrade(request, socket, head, (webSocket) => {
         webSocket.pause()
+        webSocket.on("error", () => {})
         answered(request, upgradedStatus, null)
         resume(Effect.succeed(webSocket))
       })

@@ -42,7 +42,10 @@ export const testBrowser = Effect.map(launched, (browser) => ({
         page.on("pageerror", (error) => complaints.texts.push(error.message))
         page.on("console", (message) => {
           // Refused requests are told as errors, too: those are the page's to show.
-          if (message.type() === "error" && !message.text().startsWith("Failed to load resource")) {
+          if (
+            message.type() === "error" &&
+            !/^(?:Failed to load resource|WebSocket connection to)/.test(message.text())
+          ) {
             complaints.texts.push(message.text())
           }
         })

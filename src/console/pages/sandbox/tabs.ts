@@ -20,6 +20,11 @@ export const tabs: ReadonlyArray<Tab> = [
   },
   { name: "files", title: "Files", Tab: lazy("files", async () => (await import("./files/Files.tsx")).Files) },
   {
+    name: "terminal",
+    title: "Terminal",
+    Tab: lazy("terminal", async () => (await import("./terminal/Terminal.tsx")).Terminal)
+  },
+  {
     name: "previews",
     title: "Previews",
     Tab: lazy("previews", async () => (await import("./previews/Previews.tsx")).Previews)

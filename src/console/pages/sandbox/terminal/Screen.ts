@@ -1,0 +1,122 @@
+/** The screen and the keyboard of a terminal: xterm.js, in the page's font and colours, as wide and high as there is room. */
+import { FitAddon } from "@xterm/addon-fit"
+import { Terminal } from "@xterm/xterm"
+import type { Size } from "./Connection.ts"
+import { spansWithoutStyleAttributes, withoutStyleElements } from "./styling.ts"
+import { pageTheme } from "./theme.ts"
+
+/** As the service takes. */
+const columnsMax = 1000
+const rowsMax = 1000
+const scrollbackRows = 5000
+const fontSizePx = 14
+/** As the page's text must have. */
+const contrastMin = 4.5
+
+export interface Hands {
+  readonly typed: (bytes: Uint8Array) => void
+  readonly resized: (size: Size) => void
+  /** Somebody wants out of it by the keyboard. */
+  readonly left: () => void
+  /** Id of what tells how that is done. */
+  readonly hint: string
+}
+
+const utf8 = new TextEncoder()
+/** @source ECMA-48 section 8.3.125, DEC private mode 25 */
+const showCursor = "\x1b[?25h"
+const hideCursor = "\x1b[?25l"
+
+export class Screen {
+  readonly #terminal: Terminal
+  readonly #undo: Array<() => void> = []
+  #isLive = false
+
+  /** @param host An empty element that is in the page, of which nobody else changes what is in it. */
+  constructor(host: HTMLElement, { typed, resized, left, hint }: Hands) {
+    const terminal = new Terminal({
+      fontFamily: getComputedStyle(document.documentElement).getPropertyValue("--mono"),
+      fontSize: fontSizePx,
+      theme: pageTheme(),
+      minimumContrastRatio: contrastMin,
+      scrollback: scrollbackRows,
+      // A link is whatever a program in the Sandbox says it is.
+      linkHandler: { activate: () => {} }
+    })
+    const fit = new FitAddon()
+    terminal.loadAddon(fit)
+    spansWithoutStyleAttributes()
+    withoutStyleElements(() => terminal.open(host))
+    terminal.textarea?.setAttribute("aria-describedby", hint)
+    terminal.onData((text) => typed(utf8.encode(text)))
+    terminal.onBinary((text) => typed(Uint8Array.from(text, (character) => character.charCodeAt(0))))
+    terminal.onResize(({ cols, rows }) => resized({ columns: cols, rows }))
+    terminal.attachCustomKeyEventHandler((event) => {
+      if (!this.#isLive) return false
+      if (event.type !== "keydown" || !event.ctrlKey) return true
+      if (event.key === "F6") {
+        event.preventDefault()
+        left()
+        return false
+      }
+      // With something selected it copies, as it does elsewhere, and once more interrupts.
+      if (event.key !== "c" || !terminal.hasSelection()) return true
+      setTimeout(() => terminal.clearSelection())
+      return false
+    })
+    this.#terminal = terminal
+
+    const fill = () => {
+      const room = fit.proposeDimensions()
+      if (room === undefined || Number.isNaN(room.cols) || Number.isNaN(room.rows)) return
+      terminal.resize(Math.min(room.cols, columnsMax), Math.min(room.rows, rowsMax))
+    }
+    const room = new ResizeObserver(fill)
+    room.observe(host)
+    const scheme = matchMedia("(prefers-color-scheme: dark)")
+    const recolour = () => {
+      terminal.options.theme = pageTheme()
+    }
+    scheme.addEventListener("change", recolour)
+    this.#undo.push(
+      () => room.disconnect(),
+      () => scheme.removeEventListener("change", recolour),
+      () => terminal.dispose()
+    )
+    fill()
+  }
+
+  get size(): Size {
+    return { columns: this.#terminal.cols, rows: this.#terminal.rows }
+  }
+
+  /** `then` is called once it is shown. */
+  write(bytes: Uint8Array, then: () => void): void {
+    this.#terminal.write(bytes, then)
+  }
+
+  /** As a new one, whatever the last shell left it as. */
+  reset(): void {
+    this.#terminal.reset()
+  }
+
+  focus(): void {
+    this.#terminal.focus()
+  }
+
+  /** Whether keys go to a shell, else they are the page's. */
+  set isLive(isLive: boolean) {
+    this.#isLive = isLive
+    this.#terminal.options.disableStdin = !isLive
+    this.#terminal.write(isLive ? showCursor : hideCursor)
+  }
+
+  /** A live region that tells what is written, and rows that can be read one by one. */
+  set readsAloud(readsAloud: boolean) {
+    this.#terminal.options.screenReaderMode = readsAloud
+  }
+
+  dispose(): void {
+    for (const undo of this.#undo.toReversed()) undo()
+  }
+}
