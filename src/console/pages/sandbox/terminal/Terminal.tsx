@@ -1,6 +1,7 @@
 /** A shell in the Sandbox. It is opened with this part of the page, and ends with it. */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { Fault } from "../../ui/Fault.tsx"
+import { NotRunning } from "../NotRunning.tsx"
 import type { TabProps } from "../TabProps.ts"
 import { Connection, type Ended } from "./Connection.ts"
 import { Screen } from "./Screen.ts"
@@ -11,7 +12,7 @@ type Shell =
   | { readonly state: "open" }
   | { readonly state: "ended"; readonly how: Ended }
 
-/** A sleeping one wakes, and a pending one is waited for. */
+/** In which it is opened when it is asked for: a sleeping one wakes, and a pending one is waited for. */
 const canOpen: ReadonlySet<string> = new Set(["running", "sleeping", "pending"])
 
 /** Kept for this browser. */
@@ -41,7 +42,8 @@ const sentenceOf = (shell: Shell): string => {
   }
 }
 
-export const Terminal = ({ sandbox: { id, status } }: TabProps) => {
+export const Terminal = ({ sandbox }: TabProps) => {
+  const { id, status } = sandbox
   const [shell, setShell] = useState<Shell>({ state: "none" })
   const [readsAloud, setReadsAloud] = useState(() => localStorage.getItem(aloudKey) === "on")
   const host = useRef<HTMLDivElement>(null)
@@ -100,9 +102,9 @@ export const Terminal = ({ sandbox: { id, status } }: TabProps) => {
   }
 
   const isPossible = canOpen.has(status)
-  // Once; what comes later is asked for.
+  // Once, and only what runs: nothing is woken by who only looks.
   useEffect(() => {
-    if (isPossible) connect(false)
+    if (status === "running") connect(false)
   }, [])
   useEffect(() => {
     screen.current!.readsAloud = readsAloud
@@ -115,8 +117,7 @@ export const Terminal = ({ sandbox: { id, status } }: TabProps) => {
       <header class="pane-head">
         <h2 id={label}>Terminal</h2>
         <span role="status" class="as-of" data-shell={shell.state}>
-          {sentenceOf(shell)}
-          {isConnected || isPossible ? null : ` The Sandbox is ${status}. Start it to open a terminal.`}
+          {shell.state === "none" && status === "sleeping" ? "The Sandbox sleeps; to connect wakes it." : sentenceOf(shell)}
         </span>
         <button
           type="button"
@@ -131,6 +132,7 @@ export const Terminal = ({ sandbox: { id, status } }: TabProps) => {
           {isConnected ? "Disconnect" : shell.state === "none" ? "Connect" : "Reconnect"}
         </button>
       </header>
+      {isConnected || isPossible ? null : <NotRunning sandbox={sandbox} to="open a terminal" />}
       <Fault fault={shell.state === "ended" && shell.how.how === "refused" ? shell.how.fault : null} />
       <div class="terminal-screen">
         <div ref={host} />
