@@ -117,7 +117,9 @@ export const Terminal = ({ sandbox }: TabProps) => {
       <header class="pane-head">
         <h2 id={label}>Terminal</h2>
         <span role="status" class="as-of" data-shell={shell.state}>
-          {shell.state === "none" && status === "sleeping" ? "The Sandbox sleeps; to connect wakes it." : sentenceOf(shell)}
+          {shell.state === "none" && status === "sleeping"
+            ? "The Sandbox sleeps; to connect wakes it."
+            : sentenceOf(shell)}
         </span>
         <button
           type="button"
@@ -138,8 +140,8 @@ export const Terminal = ({ sandbox }: TabProps) => {
         <div ref={host} />
       </div>
       <p class="hint" id={hint}>
-        Every key goes to the shell, Tab too; <kbd>Ctrl</kbd>+<kbd>F6</kbd> leaves it. The shell ends when you leave this
-        part of the page.
+        Every key goes to the shell, Tab too; <kbd>Ctrl</kbd>+<kbd>F6</kbd> leaves it. The shell ends when you leave
+        this part of the page.
       </p>
       <div class="check">
         <input
