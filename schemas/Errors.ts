@@ -120,6 +120,14 @@ export class WorkspaceQuotaExceeded extends Schema.TaggedError<WorkspaceQuotaExc
   { httpApiStatus: 409 }
 ) {}
 
+export class WorkspaceNotEmpty extends Schema.TaggedError<WorkspaceNotEmpty>()(
+  "WORKSPACE_NOT_EMPTY",
+  withDetails("The workspace has Sandboxes. Delete them first; details.sandboxCount says how many there are.", {
+    sandboxCount: Schema.Number
+  }),
+  { httpApiStatus: 409 }
+) {}
+
 export class PreviewExists extends Schema.TaggedError<PreviewExists>()(
   "PREVIEW_EXISTS",
   plain("This Sandbox already has a preview. Close it first: DELETE …/previews closes it without its id, too."),
@@ -306,6 +314,7 @@ export const errors = {
   EXECUTION_TIMEOUT: ExecutionTimeout,
   IDEMPOTENCY_CONFLICT: IdempotencyConflict,
   WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceeded,
+  WORKSPACE_NOT_EMPTY: WorkspaceNotEmpty,
   PREVIEW_EXISTS: PreviewExists,
   CURSOR_STALE: CursorStale,
   TEXT_NOT_FOUND: TextNotFound,

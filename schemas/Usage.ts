@@ -191,11 +191,13 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         ...window,
         groupBy: Schema.Literals(costGroupings)
           .annotate({ default: "sandbox", description: "What each cost is of." })
-          .pipe(Schema.withDecodingDefaultKey(Effect.succeed("sandbox" as const)))
+          .pipe(Schema.withDecodingDefaultKey(Effect.succeed("sandbox" as const))),
+        sandboxId: Schema.optionalKey(SandboxId.annotate({ description: "Only what this one cost." }))
       },
       success: Schema.Struct({
         costs: Schema.Array(Cost).annotate({ description: "The most expensive first; days in their order." }),
         totalMicroUsd: microUsd("The sum of all costs."),
+        burnMicroUsdPerHour: microUsd("What an hour of it all costs as things are, whatever the window."),
         asOf
       }),
       error: InvalidRequest
@@ -205,7 +207,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         OpenApi.annotations({
           identifier: "readCosts",
           summary: "What the account's Sandboxes cost",
-          description: `${windowNote} Every grouping has the same total, posted or not. More than ${costGroupsMax} costs in an answer: 400.`
+          description: `${windowNote} Every grouping has the same total, posted or not. A Sandbox that is not the account's has cost nothing. More than ${costGroupsMax} costs in an answer: 400.`
         })
       )
   )

@@ -5,8 +5,10 @@ import { Authorized, RequiredScope } from "./Access.ts"
 import {
   IdempotencyConflict,
   InvalidRequest,
+  NotFound,
   PayloadTooLarge,
   UnsupportedMediaType,
+  WorkspaceNotEmpty,
   WorkspaceQuotaExceeded
 } from "./Errors.ts"
 import * as IdempotencyKey from "./IdempotencyKey.ts"
@@ -31,6 +33,14 @@ export const CreateWorkspaceRequest = Schema.Struct({
 }).annotate({ identifier: "CreateWorkspaceRequest" })
 export interface CreateWorkspaceRequest extends Schema.Schema.Type<typeof CreateWorkspaceRequest> {}
 
+export const RenameWorkspaceRequest = Schema.Struct(CreateWorkspaceRequest.fields).annotate({
+  identifier: "RenameWorkspaceRequest"
+})
+export interface RenameWorkspaceRequest extends Schema.Schema.Type<typeof RenameWorkspaceRequest> {}
+
+const params = { id: WorkspaceId }
+const WorkspaceResponse = Schema.Struct({ workspace: Workspace })
+
 export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .add(
     HttpApiEndpoint.get("listWorkspaces", "/workspaces", {
@@ -50,6 +60,27 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
           identifier: "createWorkspace",
           summary: "Create an empty workspace",
           description: `At most ${workspacesPerAccount} workspaces per account, or its own limit (GET /me). Names need not be unique. A repeated Idempotency-Key replays the original answer.`
+        })
+      ),
+    HttpApiEndpoint.get("getWorkspace", "/workspaces/:id", { params, success: WorkspaceResponse, error: NotFound })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotateMerge(OpenApi.annotations({ identifier: "getWorkspace", summary: "Get a workspace" })),
+    HttpApiEndpoint.patch("renameWorkspace", "/workspaces/:id", {
+      params,
+      payload: RenameWorkspaceRequest,
+      success: WorkspaceResponse,
+      error: [InvalidRequest, NotFound, PayloadTooLarge, UnsupportedMediaType]
+    })
+      .annotate(RequiredScope, "workspace:create")
+      .annotateMerge(OpenApi.annotations({ identifier: "renameWorkspace", summary: "Give a workspace another name" })),
+    HttpApiEndpoint.delete("deleteWorkspace", "/workspaces/:id", { params, error: [NotFound, WorkspaceNotEmpty] })
+      .annotate(RequiredScope, "sandbox:delete")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "deleteWorkspace",
+          summary: "Delete an empty workspace",
+          description:
+            "Only one without Sandboxes is deleted (deleted and expired ones do not count: see sandboxCount), else 409 WORKSPACE_NOT_EMPTY. What its Sandboxes cost stays readable."
         })
       )
   )

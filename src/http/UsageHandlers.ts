@@ -125,11 +125,13 @@ export const UsageHandlers = {
             const report = yield* costs.read(accountId, {
               from: query.from ?? null,
               to: query.to ?? null,
-              groupBy: query.groupBy
+              groupBy: query.groupBy,
+              sandboxId: query.sandboxId ?? null
             })
             return {
               costs: report.costs.map(costOf),
               totalMicroUsd: Number(report.totalMicroUsd),
+              burnMicroUsdPerHour: Number(report.burnMicroUsdPerHour),
               asOf: iso(report.asOf)
             }
           })

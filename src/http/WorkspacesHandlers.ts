@@ -33,6 +33,24 @@ export const WorkspacesHandlers = {
           }),
           { uninterruptible: true }
         )
+        .handle("getWorkspace", ({ params }) =>
+          Effect.flatMap(Caller, ({ accountId }) =>
+            Effect.map(workspaces.get(accountId, params.id), (workspace) => ({ workspace }))
+          )
+        )
+        .handle(
+          "renameWorkspace",
+          ({ params, payload }) =>
+            Effect.flatMap(Caller, ({ accountId }) =>
+              Effect.map(workspaces.rename(accountId, params.id, payload), (workspace) => ({ workspace }))
+            ),
+          { uninterruptible: true }
+        )
+        .handle(
+          "deleteWorkspace",
+          ({ params }) => Effect.flatMap(Caller, ({ accountId }) => workspaces.remove(accountId, params.id)),
+          { uninterruptible: true }
+        )
     })
   )
 }

@@ -10,9 +10,9 @@ import { InvalidRequest } from "../../schemas/Errors.ts"
 import { costGroupsMax } from "../../schemas/Limits.ts"
 import type { costGroupings } from "../../schemas/Usage.ts"
 import { Int8 } from "../store/Columns.ts"
-import type { Amounts } from "./Cost.ts"
+import { type Amounts, divisors } from "./Cost.ts"
 import { dayMs } from "./Fold.ts"
-import { ReportRequest, withPieces } from "./Pieces.ts"
+import { ReportRequest, SandboxReportRequest, withPieces, withPiecesOfSandbox } from "./Pieces.ts"
 import { reportWindow } from "./ReportWindow.ts"
 
 export type CostGrouping = (typeof costGroupings)[number]
@@ -22,6 +22,8 @@ export interface CostQuery {
   readonly from: number | null
   readonly to: number | null
   readonly groupBy: CostGrouping
+  /** Null: all of the account. */
+  readonly sandboxId: string | null
 }
 
 export interface CostGroup {
@@ -39,15 +41,18 @@ export interface CostReport {
   /** The most expensive first; days in their order. */
   readonly costs: ReadonlyArray<CostGroup>
   readonly totalMicroUsd: bigint
+  /** What an hour costs as things are, rounded down. */
+  readonly burnMicroUsdPerHour: bigint
   /** Epoch milliseconds: costs count up to here. */
   readonly asOf: number
 }
 
 /** Where nothing cost anything, only the instant. */
 const Row = Schema.Union([
-  Schema.Struct({ as_of: Int8, key: Schema.Null }),
+  Schema.Struct({ as_of: Int8, burn: Schema.BigInt, key: Schema.Null }),
   Schema.Struct({
     as_of: Int8,
+    burn: Schema.BigInt,
     /** Of a day: how many were before it since 1970. */
     key: Schema.String,
     name: Schema.NullOr(Schema.String),
@@ -76,23 +81,35 @@ const groupings: Readonly<Record<CostGrouping, { key: string; name: string; orde
   }
 }
 
+const hourMs = 60 * 60 * 1000
+
 /** What was taken back whole has left nothing, and is no group. */
-const statement = ({ key, name, order }: (typeof groupings)[CostGrouping]) => `
-  ${withPieces}, groups as (
+const statement = (pieces: string, { key, name, order }: (typeof groupings)[CostGrouping]) => `
+  ${pieces}, burning as (
+    select coalesce(div(sum(
+      case when o.is_running then ${divisors.memory / divisors.vcpu}::numeric * o.vcpus * c.vcpu_second_nano_usd
+                                  + o.memory_bytes * c.memory_gib_second_nano_usd::numeric else 0 end
+      + o.volume_bytes * c.volume_gib_second_nano_usd::numeric) * ${hourMs}, ${divisors.memory}), 0)::int8 as burn
+    from open o cross join (
+      select * from rate_cards where effective_at <= (select at from instant) order by effective_at desc limit 1) c
+  ), groups as (
     select ${key} as key, sum(vcpu_micro_usd)::int8 as vcpu, sum(memory_micro_usd)::int8 as memory, sum(volume_micro_usd)::int8 as volume,
            coalesce(sum(ms) filter (where is_running), 0)::int8 as running_ms
     from piece group by 1 having sum(ms) <> 0
   ), listed as (
     select *, ${name} as name from groups l order by ${order} limit ${costGroupsMax + 1}
   )
-  select least(i.at, $3::int8) as as_of, l.key::text, l.name, l.running_ms, l.vcpu, l.memory, l.volume
-  from instant i left join listed l on true order by ${order}`
+  select least(i.at, $3::int8) as as_of, b.burn, l.key::text, l.name, l.running_ms, l.vcpu, l.memory, l.volume
+  from instant i cross join burning b left join listed l on true order by ${order}`
 
-const statements = {
-  sandbox: statement(groupings.sandbox),
-  workspace: statement(groupings.workspace),
-  day: statement(groupings.day)
-}
+const statements = (pieces: string) => ({
+  sandbox: statement(pieces, groupings.sandbox),
+  workspace: statement(pieces, groupings.workspace),
+  day: statement(pieces, groupings.day)
+})
+
+const ofAccount = statements(withPieces)
+const ofSandbox = statements(withPiecesOfSandbox)
 
 const dayOf = (day: number) => new Date(day * dayMs).toISOString().slice(0, 10)
 
@@ -122,13 +139,23 @@ export class Costs extends Context.Service<
         SqlSchema.findNonEmpty({
           Request: ReportRequest,
           Result: Row,
-          execute: (request) => sql.unsafe(statements[groupBy], request)
+          execute: (request) => sql.unsafe(ofAccount[groupBy], request)
+        })
+      const findOfSandbox = (groupBy: CostGrouping) =>
+        SqlSchema.findNonEmpty({
+          Request: SandboxReportRequest,
+          Result: Row,
+          execute: (request) => sql.unsafe(ofSandbox[groupBy], request)
         })
       return {
         read: Effect.fn("Costs.read")(function* (accountId, query) {
           const now = yield* Clock.currentTimeMillis
           const { from, to } = yield* reportWindow(query, now)
-          const rows = yield* Effect.orDie(find(query.groupBy)([accountId, from, to, now]))
+          const rows = yield* Effect.orDie(
+            query.sandboxId === null
+              ? find(query.groupBy)([accountId, from, to, now])
+              : findOfSandbox(query.groupBy)([accountId, from, to, now, query.sandboxId])
+          )
           const groups = rows.filter((row) => row.key !== null)
           if (groups.length > costGroupsMax) return yield* tooMany(query.groupBy)
           const costs = groups.map(
@@ -143,6 +170,7 @@ export class Costs extends Context.Service<
           return {
             costs,
             totalMicroUsd: costs.reduce((sum, { microUsd }) => sum + microUsd, 0n),
+            burnMicroUsdPerHour: rows[0].burn,
             asOf: rows[0].as_of
           }
         })

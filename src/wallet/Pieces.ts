@@ -10,6 +10,9 @@ import { dayMs } from "./Fold.ts"
 /** An account, the window's begin and end, and now: $1 to $4 of `withPieces`. */
 export const ReportRequest = Schema.Tuple([Schema.String, Int8, Int8, Int8])
 
+/** The same, and the one Sandbox that it is about: $5 of `withPiecesOfSandbox`. */
+export const SandboxReportRequest = Schema.Tuple([Schema.String, Int8, Int8, Int8, Schema.String])
+
 /** A sum at an instant within its piece. */
 const sumAt = (component: string, at: string) => `${component}_sum + ${component}_rate * (${at} - from_at)`
 
@@ -22,15 +25,16 @@ const costOf = (component: keyof typeof divisors) => `
 
 /**
  * Common table expressions; the first words of a statement.
+ * - `open`: the meters that may still grow.
  * - $1 account, $2 and $3 the window, $4 now.
  * - `instant` (`at`): up to when meters are read: now, or further where one was closed by a clock that is ahead.
  * - `piece` (`sandbox_id`, `workspace_id`, `from_at`, `to_at`, `ms`, `is_running`, `has_volume`, `vcpu_micro_usd`, `memory_micro_usd`,
  *   `volume_micro_usd`): `ms` and costs are negative where a piece takes another back.
  */
-export const withPieces = `
+const pieces = (whose: string) => `
   with open as materialized (
     select sandbox_id, workspace_id, at, is_running, vcpus, memory_bytes, volume_bytes, vcpu_sum, memory_sum, volume_sum
-    from meters where account_id = $1 and closed_at is null and has_volume
+    from meters where ${whose} and closed_at is null and has_volume
   ), instant as materialized (
     select greatest($4::int8, coalesce(max(at), 0)) as at, min(at) as since from open
   ), edge as (
@@ -59,7 +63,7 @@ export const withPieces = `
     -- A segment is never longer than a day.
     select sandbox_id, workspace_id, from_at, to_at, sign, is_running, has_volume, vcpu_rate, memory_rate, volume_rate,
            vcpu_sum, memory_sum, volume_sum, vcpu_micro_usd, memory_micro_usd, volume_micro_usd
-    from segments where account_id = $1 and from_at > $2::int8 - ${dayMs} and from_at < $3::int8 and to_at > $2::int8
+    from segments where ${whose} and from_at > $2::int8 - ${dayMs} and from_at < $3::int8 and to_at > $2::int8
     union all
     select sandbox_id, workspace_id, from_at, to_at, 1, is_running, true, vcpu_rate, memory_rate, volume_rate,
            vcpu_sum, memory_sum, volume_sum, null, null, null
@@ -70,3 +74,7 @@ export const withPieces = `
            ${costOf("vcpu")}, ${costOf("memory")}, ${costOf("volume")}
     from whole
   )`
+
+export const withPieces = pieces("account_id = $1")
+
+export const withPiecesOfSandbox = pieces("account_id = $1 and sandbox_id = $5")

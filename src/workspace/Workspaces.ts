@@ -5,14 +5,21 @@
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { type IdempotencyConflict, WorkspaceQuotaExceeded } from "../../schemas/Errors.ts"
-import type { CreateWorkspaceRequest, Workspace } from "../../schemas/Workspace.ts"
+import { type IdempotencyConflict, NotFound, WorkspaceNotEmpty, WorkspaceQuotaExceeded } from "../../schemas/Errors.ts"
+import type { CreateWorkspaceRequest, RenameWorkspaceRequest, Workspace } from "../../schemas/Workspace.ts"
 import { accountLimits, LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
 import { Settings } from "../Config.ts"
 import { once } from "../idempotency/Idempotency.ts"
 import { newId } from "../identifier/newId.ts"
 import { countedStates } from "../sandbox/sandboxStates.ts"
+import { changeBegins } from "../store/Change.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+
+/** A key answers a replay for at least so long. @source contract-details.md "Idempotency" */
+const keysKeptMs = 24 * 60 * 60 * 1000
+
+/** Of one account; null: each. */
+const Asked = Schema.Struct({ accountId: Schema.String, id: Schema.NullOr(Schema.String) })
 
 const Inserted = Schema.Struct({ id: Schema.String, name: Schema.String, created_at: Int8 })
 
@@ -35,6 +42,14 @@ export class Workspaces extends Context.Service<
     }) => Effect.Effect<Workspace, IdempotencyConflict | WorkspaceQuotaExceeded>
     /** Newest first. */
     readonly list: (accountId: string) => Effect.Effect<ReadonlyArray<Workspace>>
+    readonly get: (accountId: string, id: string) => Effect.Effect<Workspace, NotFound>
+    readonly rename: (
+      accountId: string,
+      id: string,
+      request: RenameWorkspaceRequest
+    ) => Effect.Effect<Workspace, NotFound>
+    /** Only one without Sandboxes that count toward the limits. */
+    readonly remove: (accountId: string, id: string) => Effect.Effect<void, NotFound | WorkspaceNotEmpty>
   }
 >()("atoll/workspace/Workspaces") {
   static readonly layer = Layer.effect(
@@ -73,10 +88,10 @@ export class Workspaces extends Context.Service<
           returning id, name, created_at`
       })
 
-      const findAll = SqlSchema.findAll({
-        Request: Schema.String,
+      const find = SqlSchema.findAll({
+        Request: Asked,
         Result: Row,
-        execute: (accountId) => sql`
+        execute: ({ accountId, id }) => sql`
           select w.id, w.name, w.created_at, a.sandboxes_limit, a.workspaces_limit, a.workspace_storage_bytes_limit,
                  count(s.id)::int4 as sandbox_count,
                  coalesce(sum((s.snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8), 0)::int8 as storage_bytes
@@ -84,7 +99,7 @@ export class Workspaces extends Context.Service<
           join accounts a on a.id = w.account_id
           left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id
                             and s.status = any(${textColumn(countedStates)}::text[])
-          where w.account_id = ${accountId}
+          where w.account_id = ${accountId} and (${id}::text is null or w.id = ${id})
           group by w.id, a.id
           order by w.id desc`
       })
@@ -122,11 +137,41 @@ export class Workspaces extends Context.Service<
       })
 
       const list = Effect.fn("Workspaces.list")(function* (accountId: string) {
-        const rows = yield* findAll(accountId)
+        const rows = yield* find({ accountId, id: null })
         return rows.map(workspaceOf)
       }, Effect.orDie)
 
-      return { create, list }
+      const get = Effect.fn("Workspaces.get")(function* (accountId: string, id: string) {
+        const [row] = yield* Effect.orDie(find({ accountId, id }))
+        return row === undefined ? yield* new NotFound() : workspaceOf(row)
+      })
+
+      const rename = Effect.fn("Workspaces.rename")(function* (
+        accountId: string,
+        id: string,
+        { name }: RenameWorkspaceRequest
+      ) {
+        yield* changeBegins
+        yield* Effect.orDie(sql`update workspaces set name = ${name} where id = ${id} and account_id = ${accountId}`)
+        return yield* get(accountId, id)
+      })
+
+      /** Creates of Sandboxes take the same lock before they look for their workspace, so none is made in one that goes. */
+      const remove = Effect.fn("Workspaces.remove")(
+        function* (accountId: string, id: string) {
+          const now = yield* Clock.currentTimeMillis
+          yield* lockAccount(accountId)
+          const { sandboxCount } = yield* get(accountId, id)
+          if (sandboxCount > 0) return yield* new WorkspaceNotEmpty({ details: { sandboxCount } })
+          yield* changeBegins
+          yield* sql`delete from workspaces where id = ${id} and account_id = ${accountId}`
+          yield* sql`delete from idempotency_keys where target_id = ${id} and created_at < ${BigInt(now - keysKeptMs)}`
+        },
+        sql.withTransaction,
+        Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die)
+      )
+
+      return { create, list, get, rename, remove }
     })
   )
 }

@@ -27,6 +27,11 @@ type Change = (sandbox: string, tenant: Tenant) => Call | Promise<Call>
 /** By the operation's id in the OpenAPI description: what the database commits. */
 const committed: Readonly<Record<string, Change>> = {
   createWorkspace: () => ["POST", "/workspaces", { body: { name: "new" }, headers: keyed() }],
+  renameWorkspace: (_sandbox, { workspaceId }) => ["PATCH", `/workspaces/${workspaceId}`, { body: { name: "other" } }],
+  deleteWorkspace: async (_sandbox, { send }) => {
+    const made = await send("POST", "/api/v2/workspaces", { body: { name: "empty" }, headers: keyed() })
+    return ["DELETE", `/workspaces/${made.json.workspace.id}`]
+  },
   createSandbox: (_sandbox, { workspaceId }) => ["POST", "/sandboxes", { body: { workspaceId }, headers: keyed() }],
   deleteSandbox: (sandbox) => ["DELETE", sandbox],
   stopSandbox: (sandbox) => ["POST", `${sandbox}/stop`],

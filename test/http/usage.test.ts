@@ -246,6 +246,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("usage over HTTP", (it) =>
       assert.isTrue(Schema.is(Balance)(running), JSON.stringify(running))
 
       const grown = async () => (await get("/usage/costs")).json.totalMicroUsd as number
+      const burning = (await get(`/usage/costs?groupBy=day&sandboxId=${id}`)).json
+      assert.strictEqual(burning.burnMicroUsdPerHour, running.burnMicroUsdPerHour)
       const [first, second] = [await grown(), await until(async () => ((await grown()) > 0 ? grown() : null))]
       assert.isAtLeast(second, first)
 
@@ -293,6 +295,11 @@ layer(TestApi.layer(), { excludeTestServices: true })("usage over HTTP", (it) =>
       assert.deepStrictEqual(byWorkspace.costs, [{ key: workspaceId, name: "test", ...cost }])
       const byDay = (await get("/usage/costs?groupBy=day")).json
       assert.strictEqual(byDay.totalMicroUsd, microUsd)
+      const alone = (await get(`/usage/costs?groupBy=day&sandboxId=${id}`)).json
+      assert.deepStrictEqual(
+        [alone.costs, alone.totalMicroUsd, alone.burnMicroUsdPerHour],
+        [byDay.costs, microUsd, 0]
+      )
       for (const { key: day, name } of byDay.costs) {
         assert.deepStrictEqual([name, new Date(Date.parse(day)).toISOString().slice(0, 10)], [null, day])
         assert.isBelow(Date.now() - Date.parse(day), 2 * dayMs)
@@ -325,6 +332,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("usage over HTTP", (it) =>
 
       for (const groupBy of costGroupings) {
         assert.deepStrictEqual((await get(`/usage/costs?groupBy=${groupBy}`, other)).json.costs, [])
+        const theirs = (await get(`/usage/costs?groupBy=${groupBy}&sandboxId=${id}`, other)).json
+        assert.deepStrictEqual([theirs.costs, theirs.totalMicroUsd], [[], 0])
       }
       const theirs = (await get("/usage", other)).json.usage
       assert.deepStrictEqual([theirs.volumeMibSeconds, theirs.operations, theirs.executes], [0, 0, 0])

@@ -27,7 +27,7 @@ const telling = [
      $$ begin perform pg_notify('changes', tg_table_name); return null; end $$`,
   ...[
     "insert on transitions for each row when (new.cause = 'client')",
-    "insert on workspaces for each row",
+    "insert or update or delete on workspaces for each row",
     "update of revoked_at on api_keys for each row"
   ].map((change) => `create trigger told after ${change} execute function tell_change()`)
 ]

@@ -89,7 +89,7 @@ describe("money", () => {
               const read = Effect.forEach(windows, (window) =>
                 Effect.gen(function* () {
                   const [bySandbox, byDay, byWorkspace] = yield* Effect.forEach(costGroupings, (groupBy) =>
-                    at(costs.read(accountId, { ...window, groupBy }))
+                    at(costs.read(accountId, { ...window, groupBy, sandboxId: null }))
                   )
                   return { bySandbox: bySandbox!, byDay: byDay!, byWorkspace: byWorkspace! }
                 })
@@ -115,6 +115,14 @@ describe("money", () => {
                   assert.equal(BigInt(group?.sandboxMs ?? 0) * BigInt(sandbox.vcpus), ms.vcpu, "how long it ran")
                   assert.equal(group === undefined, ms.volume === 0n, "it is shown if it was there")
                 }
+                const [one] = bySandbox.costs
+                if (one !== undefined) {
+                  const alone = { ...windows[i]!, groupBy: "day" as const, sandboxId: one.key }
+                  const ofOne = yield* at(costs.read(accountId, alone))
+                  assert.equal(ofOne.totalMicroUsd, one.microUsd, "a Sandbox alone costs what its group says")
+                  const strange = yield* at(costs.read("acc_other", alone))
+                  assert.deepEqual([strange.costs, strange.burnMicroUsdPerHour], [[], 0n], "it is its account's")
+                }
                 for (const report of [bySandbox, byDay, byWorkspace]) {
                   assert.equal(report.totalMicroUsd, bySandbox.totalMicroUsd, "every grouping has the same total")
                   assert.equal(report.asOf, to)
@@ -130,7 +138,7 @@ describe("money", () => {
                 for (const { key, microUsd } of byDay.costs) {
                   const begin = Date.parse(`${key}T00:00:00Z`)
                   const day = { from: Math.max(from, begin), to: Math.min(to, begin + dayMs) }
-                  const alone = yield* at(costs.read(accountId, { ...day, groupBy: "sandbox" }))
+                  const alone = yield* at(costs.read(accountId, { ...day, groupBy: "sandbox", sandboxId: null }))
                   assert.equal(alone.totalMicroUsd, microUsd, "a day is the window of that day")
                 }
                 const used = yield* at(usage.read(accountId, { from, to }))
