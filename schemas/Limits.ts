@@ -37,6 +37,8 @@ export const filePageMax = 1000
 export const filePageDefault = 1000
 export const logEntriesMax = 5000
 export const logEntriesDefault = 1000
+/** At the begin of a stream. */
+export const logEntriesFollowedMax = 1000
 
 export const argvMaxItems = 1024
 export const envMaxPairs = 1024

@@ -2,19 +2,21 @@
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, ReadsContent, RequiredScope } from "./Access.ts"
-import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
-import { SandboxId } from "./Identifiers.ts"
-import { logEntriesDefault, logEntriesMax } from "./Limits.ts"
+import { InvalidRequest, NotFound, RateLimited, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
+import { eventStream } from "./Event.ts"
+import { OperationId, SandboxId } from "./Identifiers.ts"
+import { logEntriesDefault, logEntriesFollowedMax, logEntriesMax } from "./Limits.ts"
 import { oneOf } from "./OneOf.ts"
 import { OutputStream } from "./Operation.ts"
 import { instant, integerWithDefault } from "./Query.ts"
-import { Timestamp } from "./Text.ts"
+import { isMatching, Timestamp } from "./Text.ts"
 
 export const LogSource = oneOf("LogSource", ["workload", "execute", "process"]).annotate({
   description: "workload: the Sandbox's own console and init; execute: synchronous commands; process: operations."
 })
 
 export const LogEntry = Schema.Struct({
+  id: Schema.String.annotate({ description: "Opaque; the same whenever and however this entry is read." }),
   at: Timestamp,
   stream: OutputStream,
   source: LogSource,
@@ -25,23 +27,32 @@ export const LogEntry = Schema.Struct({
     description: "One stored chunk, at most 64 KiB; bytes that are not UTF-8 show as U+FFFD."
   })
 }).annotate({ identifier: "LogEntry" })
+export interface LogEntry extends Schema.Schema.Type<typeof LogEntry> {}
 
 export const SandboxLogs = Schema.Struct({
   entries: Schema.Array(LogEntry),
   truncated: Schema.Boolean.annotate({ description: "There are older matches than those that are answered." })
 }).annotate({ identifier: "SandboxLogs", description: "Oldest first." })
+export interface SandboxLogs extends Schema.Schema.Type<typeof SandboxLogs> {}
 
-const query = {
+const filter = {
   since: Schema.optionalKey(instant("Only entries at or after this instant.")),
-  until: Schema.optionalKey(instant("Only entries before this instant.")),
   stream: Schema.optionalKey(OutputStream),
   source: Schema.optionalKey(LogSource),
+  operationId: Schema.optionalKey(OperationId.annotate({ description: "Only what this operation wrote." }))
+}
+
+const query = {
+  ...filter,
+  until: Schema.optionalKey(instant("Only entries before this instant.")),
   limit: integerWithDefault(
     { minimum: 1, maximum: logEntriesMax },
     logEntriesDefault,
     "Most entries of the answer: the newest that match."
   )
 }
+
+const Position = Schema.String.check(isMatching(/^\d{1,16}-\d{1,16}$/, { expected: "the id of an event" }))
 
 export class LogsGroup extends HttpApiGroup.make("logs")
   .add(
@@ -59,6 +70,37 @@ export class LogsGroup extends HttpApiGroup.make("logs")
           summary: "Read the log of a Sandbox",
           description:
             "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text."
+        })
+      ),
+    HttpApiEndpoint.get("streamLogs", "/sandboxes/:id/logs/stream", {
+      params: { id: SandboxId },
+      query: {
+        ...filter,
+        limit: integerWithDefault(
+          { minimum: 1, maximum: logEntriesFollowedMax },
+          logEntriesDefault,
+          "Most entries of what is stored already that are told first: the newest that match."
+        ),
+        after: Schema.optionalKey(
+          Position.annotate({ description: "The `id` of the last event that was received; Last-Event-ID counts instead." })
+        )
+      },
+      headers: Schema.Struct({
+        "last-event-id": Schema.optionalKey(
+          Position.annotate({ description: "As EventSource sends it: the `id` of the last event that was received." })
+        )
+      }),
+      success: eventStream,
+      error: [InvalidRequest, NotFound, RateLimited]
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotate(ReadsContent, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "streamLogs",
+          summary: "Follow the log as it is written",
+          description:
+            "Server-sent events: `log`, with one line of JSON as `data`, a SandboxLogs. The first holds the newest of what is stored already (at most 1 MiB of text), oldest first, and whether there is more; it comes also where there is nothing. From then on each entry comes as it is stored, in that order, which with several commands at once may differ from that of their instants. With `after` or Last-Event-ID the stream goes on from there, and may tell the last seconds before it again: an entry has the same `id` then. What retention forgot meanwhile is not told. A client that reads slowly is waited for. A heartbeat (a comment, and an `id`) comes every 15 s in which nothing is written."
         })
       )
   )

@@ -2,7 +2,7 @@
  * The output of one operation as it is stored, from given offsets on, until there is no more of it: read when it is asked for, so a client that
  * reads slowly holds nothing up and costs nothing.
  */
-import { Effect, Exit, FiberSet, Option, Queue, Scope } from "effect"
+import { Effect, FiberSet, Option, Queue, Scope } from "effect"
 import { operationMachine } from "../../machines/operation.ts"
 import { heartbeatSeconds } from "../../schemas/Limits.ts"
 import type { Operation } from "../../schemas/Operation.ts"
@@ -11,6 +11,7 @@ import { taggedStates } from "../actor/taggedStates.ts"
 import { Actors } from "../store/Actors.ts"
 import { Output, type OutputStreamName } from "../store/Output.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
+import { type Pulled, pulled } from "./pulled.ts"
 
 /** What another process stores is asked for so often. */
 const askEveryMs = 500
@@ -38,11 +39,7 @@ export type OutputEvent =
   /** Nothing happened for so long. */
   | { readonly type: "quiet"; readonly at: OutputOffsets }
 
-export interface OutputReading {
-  /** Calls back once; with null when the stream is over. Not again before it has called back. */
-  readonly next: (then: (event: OutputEvent | null) => void) => void
-  readonly close: () => void
-}
+export type OutputReading = Pulled<OutputEvent>
 
 /** Makes the reading of an operation that is known to be the caller's. */
 export const outputReadings = Effect.gen(function* () {
@@ -104,30 +101,6 @@ export const outputReadings = Effect.gen(function* () {
       }
     })
 
-    let waiting: ((event: OutputEvent | null) => void) | null = null
-    const give = (event: OutputEvent | null) => {
-      const then = waiting
-      waiting = null
-      then?.(event)
-    }
-    let isClosed = false
-    return {
-      next: (then) => {
-        waiting = then
-        if (isClosed) return give(null)
-        run(
-          next.pipe(
-            Effect.catchCause((cause) => Effect.as(Effect.logWarning("Output could not be read", cause), null)),
-            Effect.map(give)
-          )
-        )
-      },
-      close: () => {
-        if (isClosed) return
-        isClosed = true
-        run(Scope.close(scope, Exit.void))
-        give(null)
-      }
-    }
+    return pulled(next, run, scope)
   }
 })

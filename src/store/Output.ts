@@ -103,8 +103,8 @@ export class Output extends Context.Service<
     readonly heldBackMs: (sandboxId: string) => Effect.Effect<number>
     /** Forgets all but the last `keepBytes` of a stream. */
     readonly trim: (ownerId: string, stream: OutputStreamName, keepBytes: number) => Effect.Effect<void>
-    /** Calls back after bytes of that owner were stored by this process. */
-    readonly onAppend: (ownerId: string, listener: () => void) => () => void
+    /** Calls back after bytes of that owner, or of that Sandbox, were stored by this process. */
+    readonly onAppend: (ownerOrSandboxId: string, listener: () => void) => () => void
   }
 >()("atoll/store/Output") {
   static readonly layer = Layer.effect(
@@ -231,8 +231,8 @@ export class Output extends Context.Service<
             done: resume
           })
         })
-        for (const ownerId of new Set(chunks.map((chunk) => chunk.ownerId))) {
-          for (const listener of listeners.get(ownerId) ?? []) listener()
+        for (const id of new Set([sandboxId, ...chunks.map((chunk) => chunk.ownerId)])) {
+          for (const listener of listeners.get(id) ?? []) listener()
         }
         yield* cut(sandboxId, storedBytes)
       }, Effect.uninterruptible)
@@ -301,13 +301,13 @@ export class Output extends Context.Service<
           patiently(room.trim(ownerId, stream, keepBytes)).pipe(
             Effect.andThen(Effect.sync(() => void inBackground(vacuum)))
           ),
-        onAppend: (ownerId, listener) => {
-          const set = listeners.get(ownerId) ?? new Set()
+        onAppend: (id, listener) => {
+          const set = listeners.get(id) ?? new Set()
           set.add(listener)
-          listeners.set(ownerId, set)
+          listeners.set(id, set)
           return () => {
             set.delete(listener)
-            if (set.size === 0) listeners.delete(ownerId)
+            if (set.size === 0) listeners.delete(id)
           }
         }
       })

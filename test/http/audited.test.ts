@@ -14,7 +14,14 @@ HttpApi.reflect(Api, { onGroup: () => {}, onEndpoint: ({ endpoint }) => void end
 
 /** Changes nothing, though it is no GET; reads content, though it is. */
 const leavesNone = new Set(["waitOperation"])
-const leavesOne = new Set(["readFile", "readOperationOutput", "streamOperationOutput", "readLogs", "openTerminal"])
+const leavesOne = new Set([
+  "readFile",
+  "readOperationOutput",
+  "streamOperationOutput",
+  "readLogs",
+  "streamLogs",
+  "openTerminal"
+])
 
 const isAudited = ({ method, identifier }: HttpApiEndpoint.Top): boolean =>
   method === "GET" ? leavesOne.has(identifier) : !leavesNone.has(identifier)

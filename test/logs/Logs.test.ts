@@ -3,7 +3,8 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { newId } from "../../src/identifier/newId.ts"
-import { type LogQuery, Logs } from "../../src/logs/Logs.ts"
+import { Logs } from "../../src/logs/Logs.ts"
+import type { LogQuery } from "../../src/logs/newestChunks.ts"
 import { OutputSplit, openCharacter } from "../../src/operation/OutputSplit.ts"
 import { prune } from "../../src/retention/Pruner.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -13,7 +14,7 @@ import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
-const any: LogQuery = { since: null, until: null, stream: null, source: null, limit: 1000 }
+const any: LogQuery = { since: null, until: null, stream: null, source: null, operationId: null, limit: 1000 }
 
 const newSandbox = Effect.gen(function* () {
   const { accountId, workspaceId } = yield* newAccount
@@ -67,6 +68,9 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
         assert.deepStrictEqual(yield* texts({}), [["one", "three", "two", "four", "five"], false])
         assert.deepStrictEqual(yield* texts({ stream: "stderr" }), [["two"], false])
         assert.deepStrictEqual(yield* texts({ source: "execute" }), [["four"], false])
+        assert.deepStrictEqual(yield* texts({ operationId: "op_a", stream: "stdout" }), [["one", "three"], false])
+        assert.deepStrictEqual(yield* texts({ operationId: "op_b" }), [[], false])
+        assert.deepStrictEqual(yield* texts({ operationId: "op_a", source: "execute" }), [[], false])
         assert.deepStrictEqual(yield* texts({ since: 1001, until: 1006 }), [["three", "two", "four"], false])
         assert.deepStrictEqual(yield* texts({ limit: 2 }), [["four", "five"], true])
         const { entries } = yield* logs.read(accountId, sandboxId, any)
@@ -74,6 +78,9 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
           entries.map((entry) => entry.operationId),
           ["op_a", "op_a", "op_a", null, null]
         )
+        assert.strictEqual(new Set(entries.map(({ id }) => id)).size, 5)
+        const again = yield* logs.read(accountId, sandboxId, { ...any, since: 1001 })
+        assert.deepStrictEqual(again.entries, entries.slice(1), "an entry has one id for ever")
       })
   )
 

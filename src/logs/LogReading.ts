@@ -1,0 +1,171 @@
+/**
+ * The log of a Sandbox as it is stored, from its newest entries on: read when it is asked for, as the output of an operation is.
+ *
+ * Chunks are numbered as they are inserted, and two inserts may be committed in the other order. So a position is a number below which nothing
+ * can come any more, and what was told beyond it is remembered for a moment; who comes back with a position is told that moment again, and knows
+ * what he has by the entries' ids.
+ */
+import { Clock, Effect, FiberSet, Option, Queue, Schema, Scope } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { heartbeatSeconds } from "../../schemas/Limits.ts"
+import { type Pulled, pulled } from "../operation/pulled.ts"
+import { Actors } from "../store/Actors.ts"
+import { Int8, int8Column } from "../store/Columns.ts"
+import { Output } from "../store/Output.ts"
+import { ChunkRow, chunksThatMatch, entryOf, type LogEntry, type LogFilter, Wanted, wantedOf } from "./LogChunks.ts"
+import { newestChunks } from "./newestChunks.ts"
+
+/** What another process stores is asked for so often. */
+const askEveryMs = 1000
+/** What is stored within such a time is told together. */
+const gatherMs = 50
+/** No insert takes so long from its number to its commit, as long as the database serves at all. */
+const overtakenMs = 2000
+/** A chunk has the instant at which it came; it may wait so long for its Sandbox's rate before it is stored. */
+const lateMs = 60_000
+const pieceMaxRows = 500
+const pieceMaxBytes = 1024 * 1024
+
+/** Epoch milliseconds of the newest entry that was told, and a number up to which all was. */
+export interface LogPosition {
+  readonly at: number
+  readonly seq: number
+}
+
+export interface LogFollowing extends LogFilter {
+  /** Epoch milliseconds, inclusive. */
+  readonly since: number | null
+  /** Of what is stored already, the newest so many are told first. */
+  readonly limit: number
+  /** Counts instead of `limit`. */
+  readonly after: LogPosition | null
+}
+
+export type LogEvent =
+  | {
+      readonly type: "log"
+      readonly entries: ReadonlyArray<LogEntry>
+      /** Older matches were not told. */
+      readonly truncated: boolean
+      /** Behind it. */
+      readonly position: LogPosition
+    }
+  /** Nothing was stored for so long. */
+  | { readonly type: "quiet"; readonly position: LogPosition }
+
+export type LogReading = Pulled<LogEvent>
+
+const Beyond = Schema.Struct({ ...Wanted.fields, floor: Int8, told: Schema.Array(Schema.Number) })
+
+/** Makes the reading of a Sandbox that is known to be the caller's. */
+export const logReadings = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const actors = yield* Actors
+  const output = yield* Output
+  const newest = yield* newestChunks
+  const run = yield* FiberSet.makeRuntime()
+
+  const findBeyond = SqlSchema.findAll({
+    Request: Beyond,
+    Result: ChunkRow,
+    execute: ({ floor, told, ...wanted }) => {
+      const order = sql`order by seq limit ${wanted.limit}`
+      const isNew = sql`seq > ${floor} and seq <> all(${int8Column(told.map(BigInt))}::int8[])`
+      return sql`
+        with found as (
+          select * from (${chunksThatMatch(sql, wanted, { where: isNew, order })}) as found ${order}
+        ), sized as (
+          select *, sum(size) over (order by seq) as total, row_number() over (order by seq) as place from found
+        )
+        select s.at, s.seq, s.stream, s.source, s.owner_id, s.start_offset, c.bytes
+        from sized s join output_chunks c using (owner_id, stream, start_offset)
+        where s.total <= ${pieceMaxBytes} or s.place = 1
+        order by s.seq`
+    }
+  })
+
+  return (sandboxId: string, { after, since, limit, ...filter }: LogFollowing): LogReading => {
+    const scope = Scope.makeUnsafe()
+    let position = after ?? { at: 0, seq: 0 }
+    let told: ReadonlyArray<{ readonly seq: number; readonly at: number }> = []
+    let isBegun = after !== null
+    let quietMs = 0
+
+    /** @param now What was told a while ago is below the position, and none can come between it. */
+    const remember = (rows: ReadonlyArray<ChunkRow>, now: number) => {
+      const all = [...told, ...rows.map(({ seq }) => ({ seq, at: now }))]
+      const settled = all.filter(({ at }) => at <= now - overtakenMs)
+      position = {
+        at: rows.reduce((latest, { at }) => Math.max(latest, at), position.at),
+        seq: settled.reduce((highest, { seq }) => Math.max(highest, seq), position.seq)
+      }
+      told = all.filter(({ seq }) => seq > position.seq)
+    }
+
+    const begin = Effect.gen(function* () {
+      const { rows, truncated } = yield* newest(sandboxId, { ...filter, since, until: null, limit }, pieceMaxBytes)
+      const now = yield* Clock.currentTimeMillis
+      const isOld = ({ at }: ChunkRow) => at <= now - overtakenMs
+      // What is older than the first of them is not to be told; what is being committed beside the last of them is.
+      if (truncated) position = { ...position, seq: Math.min(...rows.map(({ seq }) => seq)) - 1 }
+      remember(rows.filter(isOld), now - overtakenMs)
+      remember(rows.filter((row) => !isOld(row)), now)
+      position = { ...position, at: Math.max(position.at, now) }
+      return { rows, truncated }
+    })
+
+    const read = Effect.gen(function* () {
+      const now = yield* Clock.currentTimeMillis
+      remember([], now)
+      const rows = yield* findBeyond({
+        ...wantedOf(filter),
+        sandboxId,
+        from: Math.max(since ?? 0, position.at - lateMs),
+        limit: pieceMaxRows,
+        floor: position.seq,
+        told: told.map(({ seq }) => seq)
+      }).pipe(Effect.orDie)
+      remember(rows, now)
+      return rows
+    })
+
+    let heard: Queue.Queue<void> | null = null
+    const changes = Effect.gen(function* () {
+      if (heard !== null) return heard
+      const queue = yield* Queue.sliding<void>(1)
+      heard = queue
+      yield* Effect.acquireRelease(
+        Effect.sync(() => output.onAppend(sandboxId, () => void Queue.offerUnsafe(queue, undefined))),
+        (unheard) => Effect.sync(unheard)
+      )
+      return queue
+    }).pipe(Scope.provide(scope))
+
+    const next: Effect.Effect<LogEvent | null> = Effect.gen(function* () {
+      const changed = yield* changes
+      if (!isBegun) {
+        isBegun = true
+        const { rows, truncated } = yield* begin
+        return { type: "log", entries: rows.map(entryOf), truncated, position }
+      }
+      while (true) {
+        const rows = yield* read
+        if (rows.length > 0) {
+          quietMs = 0
+          return { type: "log", entries: rows.map(entryOf), truncated: false, position }
+        }
+        if (Option.isSome(yield* Effect.timeoutOption(Queue.take(changed), askEveryMs))) {
+          yield* Effect.sleep(gatherMs)
+          continue
+        }
+        quietMs += askEveryMs
+        if (quietMs < heartbeatSeconds * 1000) continue
+        quietMs = 0
+        if ((yield* actors.read(sandboxId)) === null) return null
+        return { type: "quiet", position }
+      }
+    })
+
+    return pulled(next, run, scope)
+  }
+})
