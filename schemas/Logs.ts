@@ -39,7 +39,8 @@ const filter = {
   since: Schema.optionalKey(instant("Only entries at or after this instant.")),
   stream: Schema.optionalKey(OutputStream),
   source: Schema.optionalKey(LogSource),
-  operationId: Schema.optionalKey(OperationId.annotate({ description: "Only what this operation wrote." }))
+  /** Only what this one wrote. */
+  operationId: Schema.optionalKey(OperationId)
 }
 
 const query = {
@@ -69,7 +70,7 @@ export class LogsGroup extends HttpApiGroup.make("logs")
           identifier: "readLogs",
           summary: "Read the log of a Sandbox",
           description:
-            "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text."
+            "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With `operationId`, only what that operation wrote. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text."
         })
       ),
     HttpApiEndpoint.get("streamLogs", "/sandboxes/:id/logs/stream", {
@@ -82,7 +83,9 @@ export class LogsGroup extends HttpApiGroup.make("logs")
           "Most entries of what is stored already that are told first: the newest that match."
         ),
         after: Schema.optionalKey(
-          Position.annotate({ description: "The `id` of the last event that was received; Last-Event-ID counts instead." })
+          Position.annotate({
+            description: "The `id` of the last event that was received; Last-Event-ID counts instead."
+          })
         )
       },
       headers: Schema.Struct({

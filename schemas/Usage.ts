@@ -192,7 +192,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         groupBy: Schema.Literals(costGroupings)
           .annotate({ default: "sandbox", description: "What each cost is of." })
           .pipe(Schema.withDecodingDefaultKey(Effect.succeed("sandbox" as const))),
-        sandboxId: Schema.optionalKey(SandboxId.annotate({ description: "Only what this one cost." }))
+        sandboxId: Schema.optionalKey(SandboxId)
       },
       success: Schema.Struct({
         costs: Schema.Array(Cost).annotate({ description: "The most expensive first; days in their order." }),
@@ -207,7 +207,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         OpenApi.annotations({
           identifier: "readCosts",
           summary: "What the account's Sandboxes cost",
-          description: `${windowNote} Every grouping has the same total, posted or not. A Sandbox that is not the account's has cost nothing. More than ${costGroupsMax} costs in an answer: 400.`
+          description: `${windowNote} Every grouping has the same total, posted or not. With \`sandboxId\`, all of it is of that Sandbox; one that is not the account's has cost nothing. More than ${costGroupsMax} costs in an answer: 400.`
         })
       )
   )

@@ -56,7 +56,7 @@ export const wantedOf = ({ stream, source, operationId }: LogFilter) => ({
 /** All that match but for their bytes. Each source and stream is a piece of one index, read in its order. */
 export const chunksThatMatch = (
   sql: SqlClient.SqlClient,
-  { sandboxId, sources, streams, operationId, from }: typeof Wanted.Type,
+  { sandboxId, sources, streams, operationId, from }: typeof Wanted.Encoded,
   { where, order }: { readonly where: Statement.Fragment; readonly order: Statement.Fragment }
 ): Statement.Fragment => {
   const owner = operationId === null ? sql`true` : sql`owner_id = ${operationId}`

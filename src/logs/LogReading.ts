@@ -109,7 +109,10 @@ export const logReadings = Effect.gen(function* () {
       // What is older than the first of them is not to be told; what is being committed beside the last of them is.
       if (truncated) position = { ...position, seq: Math.min(...rows.map(({ seq }) => seq)) - 1 }
       remember(rows.filter(isOld), now - overtakenMs)
-      remember(rows.filter((row) => !isOld(row)), now)
+      remember(
+        rows.filter((row) => !isOld(row)),
+        now
+      )
       position = { ...position, at: Math.max(position.at, now) }
       return { rows, truncated }
     })

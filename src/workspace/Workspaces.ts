@@ -151,6 +151,7 @@ export class Workspaces extends Context.Service<
         id: string,
         { name }: RenameWorkspaceRequest
       ) {
+        yield* get(accountId, id)
         yield* changeBegins
         yield* Effect.orDie(sql`update workspaces set name = ${name} where id = ${id} and account_id = ${accountId}`)
         return yield* get(accountId, id)

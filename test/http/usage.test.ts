@@ -296,10 +296,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("usage over HTTP", (it) =>
       const byDay = (await get("/usage/costs?groupBy=day")).json
       assert.strictEqual(byDay.totalMicroUsd, microUsd)
       const alone = (await get(`/usage/costs?groupBy=day&sandboxId=${id}`)).json
-      assert.deepStrictEqual(
-        [alone.costs, alone.totalMicroUsd, alone.burnMicroUsdPerHour],
-        [byDay.costs, microUsd, 0]
-      )
+      assert.deepStrictEqual([alone.costs, alone.totalMicroUsd, alone.burnMicroUsdPerHour], [byDay.costs, microUsd, 0])
       for (const { key: day, name } of byDay.costs) {
         assert.deepStrictEqual([name, new Date(Date.parse(day)).toISOString().slice(0, 10)], [null, day])
         assert.isBelow(Date.now() - Date.parse(day), 2 * dayMs)

@@ -175,63 +175,68 @@ layer(TestApi.layer({ ATOLL_WORKSPACE_STORAGE_BYTES: "8589934592" }), { excludeT
         const reader = (await api.newKey(["sandbox:read"])).secret
         for (const [method, body] of [["GET"], ["PATCH", { name: "mine" }], ["DELETE"]] as const) {
           assert.strictEqual((await api.send(method, at, { key: stranger, body })).status, 404, method)
-          if (method !== "GET") assert.strictEqual((await api.send(method, at, { key: reader, body })).status, 403, method)
+          if (method !== "GET")
+            assert.strictEqual((await api.send(method, at, { key: reader, body })).status, 403, method)
         }
         assert.deepStrictEqual((await api.send("GET", at, { key })).json, renamed.json)
       })
     )
 
-    it.effect("only an empty one is deleted; it is gone then, its room in the quota is free, and its key still replays", () =>
-      withApi(async (api) => {
-        const key = await account(api)
-        const create = () =>
-          api.send("POST", path, { key, body: { name: "first" }, headers: { "idempotency-key": "first" } })
-        const made = await create()
-        const at = `${path}/${made.json.workspace.id}`
-        const sandboxId = await api.newSandbox(made.json.workspace.id, key)
-        const refused = await api.send("DELETE", at, { key })
-        assert.deepStrictEqual(
-          [refused.status, refused.json.code, refused.json.details],
-          [409, "WORKSPACE_NOT_EMPTY", { sandboxCount: 1 }]
-        )
-        assert.strictEqual((await api.send("DELETE", `/api/v2/sandboxes/${sandboxId}`, { key })).status, 204)
-        assert.strictEqual((await api.send("DELETE", at, { key })).status, 204)
-        assert.deepStrictEqual((await api.send("GET", path, { key })).json.workspaces, [])
-        for (const [method, body] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const) {
-          assert.strictEqual((await api.send(method, at, { key, body })).status, 404, method)
-        }
-        assert.deepStrictEqual((await create()).json, made.json)
-        const { sandbox } = (await api.send("GET", `/api/v2/sandboxes/${sandboxId}`, { key })).json
-        assert.deepStrictEqual([sandbox.status, sandbox.workspaceId], ["deleted", made.json.workspace.id])
-      })
+    it.effect(
+      "only an empty one is deleted; it is gone then, its room in the quota is free, and its key still replays",
+      () =>
+        withApi(async (api) => {
+          const key = await account(api)
+          const create = () =>
+            api.send("POST", path, { key, body: { name: "first" }, headers: { "idempotency-key": "first" } })
+          const made = await create()
+          const at = `${path}/${made.json.workspace.id}`
+          const sandboxId = await api.newSandbox(made.json.workspace.id, key)
+          const refused = await api.send("DELETE", at, { key })
+          assert.deepStrictEqual(
+            [refused.status, refused.json.code, refused.json.details],
+            [409, "WORKSPACE_NOT_EMPTY", { sandboxCount: 1 }]
+          )
+          assert.strictEqual((await api.send("DELETE", `/api/v2/sandboxes/${sandboxId}`, { key })).status, 204)
+          assert.strictEqual((await api.send("DELETE", at, { key })).status, 204)
+          assert.deepStrictEqual((await api.send("GET", path, { key })).json.workspaces, [])
+          for (const [method, body] of [["GET"], ["PATCH", { name: "x" }], ["DELETE"]] as const) {
+            assert.strictEqual((await api.send(method, at, { key, body })).status, 404, method)
+          }
+          assert.deepStrictEqual((await create()).json, made.json)
+          const { sandbox } = (await api.send("GET", `/api/v2/sandboxes/${sandboxId}`, { key })).json
+          assert.deepStrictEqual([sandbox.status, sandbox.workspaceId], ["deleted", made.json.workspace.id])
+        })
     )
 
-    it.effect("of a delete and creates of Sandboxes at once, over two processes, no Sandbox is without its workspace", () =>
-      withApi(async (api) => {
-        const key = await account(api)
-        const processes = [sendTo(api.port, key), sendTo(api.second.port, key)]
-        for (let round = 0; round < 8; round++) {
-          const workspaceId = await api.newWorkspace(key)
-          const [removed, ...created] = await Promise.all([
-            processes[1]!("DELETE", `${path}/${workspaceId}`),
-            ...[0, 1].map((at) =>
-              processes[at]!("POST", "/api/v2/sandboxes", {
-                body: { workspaceId },
-                headers: { "idempotency-key": randomUUID() }
-              })
+    it.effect(
+      "of a delete and creates of Sandboxes at once, over two processes, no Sandbox is without its workspace",
+      () =>
+        withApi(async (api) => {
+          const key = await account(api)
+          const processes = [sendTo(api.port, key), sendTo(api.second.port, key)]
+          for (let round = 0; round < 8; round++) {
+            const workspaceId = await api.newWorkspace(key)
+            const [removed, ...created] = await Promise.all([
+              processes[1]!("DELETE", `${path}/${workspaceId}`),
+              ...[0, 1].map((at) =>
+                processes[at]!("POST", "/api/v2/sandboxes", {
+                  body: { workspaceId },
+                  headers: { "idempotency-key": randomUUID() }
+                })
+              )
+            ])
+            const isGone = removed!.status === 204
+            const made = created.filter(({ status }) => status === 202 || status === 201)
+            assert.deepStrictEqual(
+              [removed!.status, new Set(created.map(({ status }) => status < 300))],
+              isGone ? [204, new Set([false])] : [409, new Set([true])]
             )
-          ])
-          const isGone = removed!.status === 204
-          const made = created.filter(({ status }) => status === 202 || status === 201)
-          assert.deepStrictEqual(
-            [removed!.status, new Set(created.map(({ status }) => status < 300))],
-            isGone ? [204, new Set([false])] : [409, new Set([true])]
-          )
-          await Promise.all(
-            made.map(({ json }) => api.send("DELETE", `/api/v2/sandboxes/${json.sandbox.id}`, { key }))
-          )
-        }
-      })
+            await Promise.all(
+              made.map(({ json }) => api.send("DELETE", `/api/v2/sandboxes/${json.sandbox.id}`, { key }))
+            )
+          }
+        })
     )
   }
 )

@@ -23,7 +23,8 @@ const newSandbox = Effect.gen(function* () {
   })
   const output = yield* Output
   const ends = new Map<string, number>()
-  const write = (ownerId: string, text: string, source: OutputSource = "process") => {
+  const write = (owner: string, text: string, source: OutputSource = "process") => {
+    const ownerId = `${owner}_${sandbox.id}`
     const bytes = Buffer.from(text)
     const offset = ends.get(ownerId) ?? 0
     ends.set(ownerId, offset + bytes.length)
@@ -55,55 +56,60 @@ const texts = (entries: ReadonlyArray<{ readonly text: string }>) => entries.map
 
 const world = Layer.unwrap(Effect.map(SimulatedWorld.make, (made) => testAtoll(made)))
 
-layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("a log that is followed", (it) => {
-  it.effect("begins with the newest that match and says whether there are more; then tells each as it is stored", () =>
-    Effect.gen(function* () {
-      const { write, follow } = yield* newSandbox
-      for (const text of ["one", "two", "three"]) yield* write("op_a", text)
-      yield* write("exe_a", "four", "execute")
-      const reading = yield* follow({ source: "process", limit: 2 })
-      const first = yield* next(reading)
-      assert.isTrue(first?.type === "log" && first.truncated)
-      assert.deepStrictEqual(first?.type === "log" && texts(first.entries), ["two", "three"])
-      yield* write("exe_a", "five", "execute")
-      yield* write("op_a", "six")
-      yield* write("op_b", "seven")
-      assert.deepStrictEqual(texts((yield* take(reading, 2)).entries), ["six", "seven"])
-      const empty = yield* follow({ operationId: "op_nobody" })
-      const nothing = yield* next(empty)
-      assert.deepStrictEqual(nothing?.type === "log" && [nothing.entries, nothing.truncated], [[], false])
-      const whole = yield* next(yield* follow())
-      assert.deepStrictEqual(whole?.type === "log" && [texts(whole.entries), whole.truncated], [
-        ["one", "two", "three", "four", "five", "six", "seven"],
-        false
-      ])
-    })
-  )
+layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })(
+  "a log that is followed",
+  (it) => {
+    it.effect(
+      "begins with the newest that match and says whether there are more; then tells each as it is stored",
+      () =>
+        Effect.gen(function* () {
+          const { write, follow } = yield* newSandbox
+          for (const text of ["one", "two", "three"]) yield* write("op_a", text)
+          yield* write("exe_a", "four", "execute")
+          const reading = yield* follow({ source: "process", limit: 2 })
+          const first = yield* next(reading)
+          assert.isTrue(first?.type === "log" && first.truncated)
+          assert.deepStrictEqual(first?.type === "log" && texts(first.entries), ["two", "three"])
+          yield* write("exe_a", "five", "execute")
+          yield* write("op_a", "six")
+          yield* write("op_b", "seven")
+          assert.deepStrictEqual(texts((yield* take(reading, 2)).entries), ["six", "seven"])
+          const empty = yield* follow({ operationId: "op_nobody" })
+          const nothing = yield* next(empty)
+          assert.deepStrictEqual(nothing?.type === "log" && [nothing.entries, nothing.truncated], [[], false])
+          const whole = yield* next(yield* follow())
+          assert.deepStrictEqual(whole?.type === "log" && [texts(whole.entries), whole.truncated], [
+            ["one", "two", "three", "four", "five", "six", "seven"],
+            false
+          ])
+        })
+    )
 
-  it.effect("tells what was numbered earlier and committed later, and goes on from a position without a loss", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const { sandboxId, write, follow } = yield* newSandbox
-      yield* write("op_a", "one")
-      const reading = yield* follow()
-      yield* take(reading, 1)
-      // A number is taken, and what has it is committed after what has the next one.
-      const [taken] = yield* sql<{ readonly seq: bigint }>`
+    it.effect("tells what was numbered earlier and committed later, and goes on from a position without a loss", () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { sandboxId, write, follow } = yield* newSandbox
+        yield* write("op_a", "one")
+        const reading = yield* follow()
+        yield* take(reading, 1)
+        // A number is taken, and what has it is committed after what has the next one.
+        const [taken] = yield* sql<{ readonly seq: bigint }>`
         select nextval(pg_get_serial_sequence('output_chunks', 'seq')) as seq`
-      yield* write("op_a", "three")
-      const { position } = yield* take(reading, 1)
-      yield* sql`
+        yield* write("op_a", "three")
+        const { position } = yield* take(reading, 1)
+        yield* sql`
         insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, seq, bytes)
         overriding system value
         values ('op_late', 'stdout', 0, 3, ${sandboxId}, 'process', ${BigInt(Date.now())}, ${taken!.seq}, 'two'::bytea)`
-      const late = yield* take(reading, 1)
-      assert.deepStrictEqual(texts(late.entries), ["two"])
+        const late = yield* take(reading, 1)
+        assert.deepStrictEqual(texts(late.entries), ["two"])
 
-      yield* write("op_a", "four")
-      const whole = (yield* take(yield* follow(), 4)).entries
-      const again = (yield* take(yield* follow({ after: position }), 2)).entries
-      const known = new Set(whole.filter(({ text }) => text === "one" || text === "three").map(({ id }) => id))
-      assert.deepStrictEqual(texts(again.filter(({ id }) => !known.has(id))).toSorted(), ["four", "two"])
-    })
-  )
-})
+        yield* write("op_a", "four")
+        const whole = (yield* take(yield* follow(), 4)).entries
+        const again = (yield* take(yield* follow({ after: position }), 2)).entries
+        const known = new Set(whole.filter(({ text }) => text === "one" || text === "three").map(({ id }) => id))
+        assert.deepStrictEqual(texts(again.filter(({ id }) => !known.has(id))).toSorted(), ["four", "two"])
+      })
+    )
+  }
+)

@@ -1,5 +1,12 @@
 import type { ComponentChildren } from "preact"
-import { useEffect, useRef, useState } from "preact/hooks"
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks"
+
+/** For rows that come at the end and go at the top. */
+export interface Tail {
+  /** Another number: to the end. */
+  readonly turn: number
+  readonly told: (isAtEnd: boolean) => void
+}
 
 interface Rows<A> {
   readonly label: string
@@ -10,34 +17,78 @@ interface Rows<A> {
   readonly cells: (row: A) => ReadonlyArray<ComponentChildren>
   /** Names the grid's columns in the style sheet. */
   readonly layout: string
+  /** In pixels, as the style sheet has it. */
+  readonly rowHeight?: number
+  /** Whoever is at the end stays there; whoever looks at a row keeps it in sight, whatever comes or goes above it. */
+  readonly tail?: Tail
 }
 
 /** As in console.css. */
-const rowHeight = 48
+const plainRowHeight = 48
 /** Rows beyond each edge, so that a fast scroll shows no gap. */
 const beyond = 12
 
 /** A table of which only what is in sight is in the document: thousands of rows scroll like ten. */
-export const WindowedRows = <A,>({ label, columns, rows, keyOf, cells, layout }: Rows<A>) => {
+export const WindowedRows = <A,>({
+  label,
+  columns,
+  rows,
+  keyOf,
+  cells,
+  layout,
+  rowHeight = plainRowHeight,
+  tail
+}: Rows<A>) => {
   const view = useRef<HTMLElement>(null)
   const [sight, setSight] = useState({ top: 0, height: 800 })
+  const now = useRef({ rows, keyOf, tail })
+  now.current = { rows, keyOf, tail }
+  /** The row at the top of what is in sight, and how much of it is above; null: the end is in sight. */
+  const held = useRef<{ readonly key: string; readonly above: number } | null>(null)
   useEffect(() => {
     const shown = view.current!
     let frame = 0
+    const hold = () => {
+      const { rows, keyOf, tail } = now.current
+      if (tail === undefined) return
+      const isAtEnd = shown.scrollTop + shown.clientHeight >= shown.scrollHeight - rowHeight
+      const top = Math.floor(shown.scrollTop / rowHeight)
+      const row = rows[top]
+      held.current = isAtEnd || row === undefined ? null : { key: keyOf(row), above: shown.scrollTop - top * rowHeight }
+      tail.told(held.current === null)
+    }
     const look = () => {
       cancelAnimationFrame(frame)
       frame = requestAnimationFrame(() => setSight({ top: shown.scrollTop, height: shown.clientHeight }))
     }
+    const scrolled = () => {
+      hold()
+      look()
+    }
     look()
-    shown.addEventListener("scroll", look, { passive: true })
+    shown.addEventListener("scroll", scrolled, { passive: true })
     const resized = new ResizeObserver(look)
     resized.observe(shown)
     return () => {
       cancelAnimationFrame(frame)
-      shown.removeEventListener("scroll", look)
+      shown.removeEventListener("scroll", scrolled)
       resized.disconnect()
     }
-  }, [])
+  }, [rowHeight])
+  useLayoutEffect(() => {
+    const shown = view.current!
+    if (tail === undefined) return
+    if (held.current === null) {
+      shown.scrollTop = shown.scrollHeight
+      return
+    }
+    const { key, above } = held.current
+    const at = rows.findIndex((row) => keyOf(row) === key)
+    shown.scrollTop = at === -1 ? 0 : at * rowHeight + above
+  }, [rows])
+  useLayoutEffect(() => {
+    if (tail !== undefined) view.current!.scrollTop = view.current!.scrollHeight
+  }, [tail?.turn])
   const first = Math.max(0, Math.floor(sight.top / rowHeight) - beyond)
   const inSight = rows.slice(first, first + Math.ceil(sight.height / rowHeight) + 2 * beyond)
   return (
