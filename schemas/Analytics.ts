@@ -56,6 +56,7 @@ export const SandboxAnalytics = Schema.Struct({
   }),
   resources: Schema.Struct({ samples: Schema.Array(ResourceSample) })
 }).annotate({ identifier: "SandboxAnalytics" })
+export interface SandboxAnalytics extends Schema.Schema.Type<typeof SandboxAnalytics> {}
 
 const query = {
   from: Schema.optionalKey(instant("Begin of the window; 24 hours before `to` by default.")),

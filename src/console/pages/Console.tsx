@@ -11,6 +11,7 @@ import { Usage } from "./Usage.tsx"
 import { Fault } from "./ui/Fault.tsx"
 import { lazy } from "./ui/Lazy.tsx"
 import { Link } from "./ui/Link.tsx"
+import { Workspaces } from "./Workspaces.tsx"
 
 // These bring the machines and XState along.
 const Machines = lazy("machines", async () => (await import("./Machines.tsx")).Machines)
@@ -24,9 +25,13 @@ const Page = () => {
   if (sandbox !== null) return <Sandbox id={sandbox[1]!} tab={sandbox[2] ?? null} />
   const machine = /^\/machines(?:\/([^/]+))?$/.exec(path.value)
   if (machine !== null) return <Machines kind={machine[1] ?? null} />
+  const workspace = /^\/workspaces\/([^/]+)$/.exec(path.value)
+  if (workspace !== null) return <Sandboxes key={workspace[1]} workspaceId={workspace[1]!} />
   switch (path.value) {
     case "/":
-      return <Sandboxes />
+      return <Sandboxes workspaceId={null} />
+    case "/workspaces":
+      return <Workspaces />
     case "/keys":
       return <Keys />
     case "/usage":

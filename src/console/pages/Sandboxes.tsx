@@ -41,12 +41,19 @@ export const Status = ({ sandbox: { status, statusReason } }: { sandbox: Sandbox
   </span>
 )
 
-export const Sandboxes = () => {
+/** One that is chosen and is not there, or not yet, is named by its id. */
+const workspaceOptions = (known: ReadonlyArray<Workspace>, chosen: string) => [
+  ...known.map(({ id, name }) => [id, name] as const),
+  ...(chosen === "" || known.some(({ id }) => id === chosen) ? [] : [[chosen, chosen] as const])
+]
+
+/** @param workspaceId From the path: only those in it, to begin with; null: all. */
+export const Sandboxes = ({ workspaceId }: { workspaceId: string | null }) => {
   const { loaded, sandboxes, tell, look, feed } = useSandboxes()
   const workspaces = useLoad("workspaces", (signal) =>
     get<{ readonly workspaces: ReadonlyArray<Workspace> }>("/api/v2/workspaces", signal)
   )
-  const [filter, setFilter] = useState<Filter>(everything)
+  const [filter, setFilter] = useState<Filter>({ ...everything, workspaceId: workspaceId ?? "" })
   const [creates, setCreates] = useState(false)
   const known = workspaces.value?.workspaces ?? []
   const names = useMemo(() => new Map(known.map(({ id, name }) => [id, name])), [known])
@@ -86,7 +93,7 @@ export const Sandboxes = () => {
                 label="Workspace"
                 name="workspace"
                 value={filter.workspaceId}
-                options={[["", "Any"], ...known.map(({ id, name }) => [id, name] as const)]}
+                options={[["", "Any"], ...workspaceOptions(known, filter.workspaceId)]}
                 onChoice={(workspaceId) => change({ workspaceId })}
               />
               <Field
@@ -132,6 +139,7 @@ export const Sandboxes = () => {
       {creates ? (
         <CreateSandbox
           workspaces={known}
+          within={filter.workspaceId === "" ? null : filter.workspaceId}
           close={() => setCreates(false)}
           made={(sandbox) => {
             setCreates(false)

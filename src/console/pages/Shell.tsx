@@ -11,6 +11,7 @@ import { Mark } from "./ui/Mark.tsx"
 
 const pages: ReadonlyArray<readonly [path: string, name: string]> = [
   ["/", "Sandboxes"],
+  ["/workspaces", "Workspaces"],
   ["/machines", "Machines"],
   ["/keys", "Keys"],
   ["/usage", "Usage"],

@@ -8,6 +8,16 @@ export const usd = (microUsd: number): string => {
   return `${microUsd < 0 ? "−" : ""}$${text}`
 }
 
+const microDigits = 6
+
+/** To the micro-dollar, whatever its size: amounts that are shown so add up to what is shown of their sum. */
+export const exactUsd = (microUsd: number | bigint): string => {
+  const amount = BigInt(microUsd)
+  const digits = (amount < 0n ? -amount : amount).toString().padStart(microDigits + 1, "0")
+  const [dollars, micro] = [BigInt(digits.slice(0, -microDigits)), digits.slice(-microDigits)]
+  return `${amount < 0n ? "−" : ""}$${dollars.toLocaleString("en-US")}.${micro}`
+}
+
 /** With its sign, whichever it is. */
 export const signedUsd = (microUsd: number): string => `${microUsd > 0 ? "+" : ""}${usd(microUsd)}`
 

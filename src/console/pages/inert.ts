@@ -1,12 +1,14 @@
-/** What a guest wrote, as text that does nothing: bounded, and with what would move the cursor or the reading direction made visible. */
+/** What a guest wrote, as text that does nothing: bounded, and with what would move the cursor or turn the reading direction made visible. */
 
-/** C0 and C1 controls but for tab, and all that turns or hides text. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const unseen =
-  /[\u0000-\u0008\u000a-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g
+/** Controls, and all that turns, hides or breaks text. */
+const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
+
+/** A tab, and what joins letters and keeps them apart: words and emoji are written with them. */
+const kept: ReadonlySet<string> = new Set(["\t", "\u200c", "\u200d"])
 
 const picture = (character: string): string => {
-  const code = character.charCodeAt(0)
+  if (kept.has(character)) return character
+  const code = character.codePointAt(0)!
   if (code < 0x20) return String.fromCharCode(0x2400 + code)
   if (code === 0x7f) return "\u2421"
   return `\u27e8U+${code.toString(16).toUpperCase().padStart(4, "0")}\u27e9`

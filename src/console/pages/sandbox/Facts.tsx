@@ -1,10 +1,93 @@
-/** What a Sandbox is, in a list. */
+/** What a Sandbox is: all that the service tells of it. */
+import type { ComponentChildren } from "preact"
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
+import type { Workspace } from "../../../../schemas/Workspace.ts"
+import { get } from "../api.ts"
+import { size } from "../format.ts"
+import { visible } from "../inert.ts"
+import { useLoad } from "../load.ts"
+import { CopyShort } from "../ui/CopyShort.tsx"
 import { Instant } from "../ui/Instant.tsx"
+import { Link } from "../ui/Link.tsx"
 
-export const Facts = ({ sandbox }: { sandbox: Sandbox }) => (
-  <p class="soft">
-    <code>{sandbox.id}</code> · made <Instant at={sandbox.createdAt} /> · generation {sandbox.generation}
-    {sandbox.statusReason === null ? null : <> · {sandbox.statusReason.message}</>}
-  </p>
+const runtimes: Readonly<Record<Sandbox["runtime"], string>> = {
+  vm: "virtual machine",
+  namespace: "Linux namespaces"
+}
+
+const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
+  <div class="fact">
+    <dt>{name}</dt>
+    <dd class="break">{children}</dd>
+  </div>
 )
+
+/** Its name where it is known; a workspace that is gone has none. */
+const WorkspaceFact = ({ id }: { id: string }) => {
+  const { value } = useLoad(`workspace ${id}`, (signal) =>
+    get<{ readonly workspace: Workspace }>(`/api/v2/workspaces/${id}`, signal)
+  )
+  return <Link to={`/workspaces/${id}`}>{value === null ? id : visible(value.workspace.name)}</Link>
+}
+
+export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
+  const { id, profile, volume, metadata, statusReason } = sandbox
+  const pairs = Object.entries(metadata)
+  return (
+    <section class="pane" aria-label="Facts">
+      {statusReason === null ? null : (
+        <p class="said">
+          {statusReason.message} <code>{statusReason.code}</code>
+        </p>
+      )}
+      <dl class="facts-grid">
+        <Fact name="Id">
+          <CopyShort text={id} label="Copy the id" />
+        </Fact>
+        <Fact name="Workspace">
+          <WorkspaceFact id={sandbox.workspaceId} />
+        </Fact>
+        <Fact name="Runtime">{runtimes[sandbox.runtime]}</Fact>
+        <Fact name="vCPUs">{profile.vcpus}</Fact>
+        <Fact name="Memory">{size(profile.memoryBytes)}</Fact>
+        <Fact name="Volume">
+          {size(volume.sizeBytes)} <code class="soft block">{volume.id}</code>
+        </Fact>
+        <Fact name="Network">{sandbox.networkEnabled ? "out to the internet" : "none"}</Fact>
+        <Fact name="Generation">{sandbox.generation}</Fact>
+        <Fact name="Created">
+          <Instant at={sandbox.createdAt} />
+        </Fact>
+        <Fact name="Last started">
+          <Instant at={sandbox.startedAt} none="never" />
+        </Fact>
+        <Fact name="Last stopped">
+          <Instant at={sandbox.stoppedAt} none="never" />
+        </Fact>
+        {sandbox.deletedAt === null ? null : (
+          <Fact name="Deleted">
+            <Instant at={sandbox.deletedAt} />
+          </Fact>
+        )}
+        <Fact name="Last changed">
+          <Instant at={sandbox.updatedAt} />
+        </Fact>
+      </dl>
+      {pairs.length === 0 ? null : (
+        <details open={pairs.length <= 4}>
+          <summary>Metadata ({pairs.length})</summary>
+          <dl class="facts">
+            {pairs.map(([key, value]) => (
+              <div key={key} class="fact">
+                <dt>
+                  <code class="break">{visible(key)}</code>
+                </dt>
+                <dd class="break">{visible(value)}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+    </section>
+  )
+}

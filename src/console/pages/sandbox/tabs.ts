@@ -18,6 +18,7 @@ export const tabs: ReadonlyArray<Tab> = [
     title: "Commands",
     Tab: lazy("commands", async () => (await import("./commands/Commands.tsx")).Commands)
   },
+  { name: "logs", title: "Logs", Tab: lazy("logs", async () => (await import("./logs/Logs.tsx")).Logs) },
   { name: "files", title: "Files", Tab: lazy("files", async () => (await import("./files/Files.tsx")).Files) },
   {
     name: "terminal",
@@ -28,5 +29,11 @@ export const tabs: ReadonlyArray<Tab> = [
     name: "previews",
     title: "Previews",
     Tab: lazy("previews", async () => (await import("./previews/Previews.tsx")).Previews)
-  }
+  },
+  {
+    name: "resources",
+    title: "Resources",
+    Tab: lazy("resources", async () => (await import("./resources/Resources.tsx")).Resources)
+  },
+  { name: "cost", title: "Cost", Tab: lazy("cost", async () => (await import("./cost/Cost.tsx")).Cost) }
 ]

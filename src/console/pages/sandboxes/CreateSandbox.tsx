@@ -1,21 +1,11 @@
-import { useRef, useState } from "preact/hooks"
+import { useState } from "preact/hooks"
 import type { CreateSandboxRequest, Sandbox, SandboxResponse } from "../../../../schemas/Sandbox.ts"
 import type { Workspace } from "../../../../schemas/Workspace.ts"
-import { ask, idempotencyKey } from "../api.ts"
+import { ask } from "../api.ts"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Check, Field, Select } from "../ui/Field.tsx"
-
-/** What is sent again after a failure has the key that it had. */
-const useKeys = () => {
-  const keys = useRef(new Map<string, string>())
-  return (path: string, body: object): string => {
-    const what = `${path} ${JSON.stringify(body)}`
-    const key = keys.current.get(what) ?? idempotencyKey()
-    keys.current.set(what, key)
-    return key
-  }
-}
+import { useKeys } from "../useKeys.ts"
 
 /** `key=value`, one a line. */
 const pairsOf = (text: string): Record<string, string> =>
@@ -35,12 +25,15 @@ const anotherWorkspace = ""
 
 interface Asked {
   readonly workspaces: ReadonlyArray<Workspace>
+  /** Offered first; null: the newest. */
+  readonly within: string | null
   readonly close: () => void
   readonly made: (sandbox: Sandbox) => void
 }
 
-export const CreateSandbox = ({ workspaces, close, made }: Asked) => {
-  const [workspaceId, setWorkspaceId] = useState(workspaces[0]?.id ?? anotherWorkspace)
+export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
+  const offered = workspaces.find(({ id }) => id === within) ?? workspaces[0]
+  const [workspaceId, setWorkspaceId] = useState(offered?.id ?? anotherWorkspace)
   const keyOf = useKeys()
   const post = <A,>(path: string, body: object): Promise<A> =>
     ask<A>("POST", path, { body, headers: { "idempotency-key": keyOf(path, body) } })

@@ -11,6 +11,8 @@ interface Input extends Labelled {
   readonly name?: string
   readonly type?: "text" | "email" | "password" | "search" | "datetime-local"
   readonly value?: string
+  /** Of what is only read when it is sent. */
+  readonly defaultValue?: string
   readonly placeholder?: string
   readonly autocomplete?: string
   readonly minLength?: number

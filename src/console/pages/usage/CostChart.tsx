@@ -1,5 +1,5 @@
 import type { Cost } from "../../../../schemas/Usage.ts"
-import { usd } from "../format.ts"
+import { exactUsd, usd } from "../format.ts"
 import { Scrolls } from "../ui/Scrolls.tsx"
 import { barsOf, chart, daysBetween } from "./chart.ts"
 
@@ -30,7 +30,7 @@ export const CostChart = ({ costs, from, to }: Drawn) => {
           {bars.map(({ key, x, y, width, height }, index) => (
             <g key={key}>
               <rect class="bar" x={x} y={y} width={width} height={height} rx={Math.min(2, width / 4)}>
-                <title>{`${key}: ${usd(byDay.get(key)?.microUsd ?? 0)}`}</title>
+                <title>{`${key}: ${exactUsd(byDay.get(key)?.microUsd ?? 0)}`}</title>
               </rect>
               {index % labelEvery === 0 ? (
                 <text x={x + width / 2} y={chart.height - 8} text-anchor="middle">
@@ -66,10 +66,10 @@ export const CostChart = ({ costs, from, to }: Drawn) => {
               {costs.map(({ key, microUsd, components }) => (
                 <tr key={key}>
                   <td>{key}</td>
-                  <td class="number">{usd(components.vcpuMicroUsd)}</td>
-                  <td class="number">{usd(components.memoryMicroUsd)}</td>
-                  <td class="number">{usd(components.volumeMicroUsd)}</td>
-                  <td class="number">{usd(microUsd)}</td>
+                  <td class="number">{exactUsd(components.vcpuMicroUsd)}</td>
+                  <td class="number">{exactUsd(components.memoryMicroUsd)}</td>
+                  <td class="number">{exactUsd(components.volumeMicroUsd)}</td>
+                  <td class="number">{exactUsd(microUsd)}</td>
                 </tr>
               ))}
             </tbody>

@@ -1,0 +1,71 @@
+/** What a Sandbox has cost so far, and what it costs as it is. */
+import { useEffect, useRef } from "preact/hooks"
+import type { Sandbox } from "../../../../../schemas/Sandbox.ts"
+import { exactUsd } from "../../format.ts"
+import { useLoad } from "../../load.ts"
+import { Instant } from "../../ui/Instant.tsx"
+import { Pane } from "../../ui/Pane.tsx"
+import { CostChart } from "../../usage/CostChart.tsx"
+import type { TabProps } from "../tabs.ts"
+import { type LifeCosts, lifeCosts } from "./costs.ts"
+
+const whyNothing = ({ startedAt, deletedAt }: Sandbox): string => {
+  if (startedAt === null) return "It has never run, so it has cost nothing."
+  if (deletedAt === null) return "Nothing that it did is metered yet."
+  return "It was deleted before this service began to meter: nobody knows what it would have cost."
+}
+
+const Figures = ({ costs }: { costs: LifeCosts }) => (
+  <dl class="figures">
+    <div>
+      <dt>So far</dt>
+      <dd data-cost="total">{exactUsd(costs.totalMicroUsd)}</dd>
+    </div>
+    <div>
+      <dt>An hour, as it is now</dt>
+      <dd data-cost="burn">{exactUsd(costs.burnMicroUsdPerHour)}</dd>
+    </div>
+    <div>
+      <dt>vCPU</dt>
+      <dd data-cost="vcpu">{exactUsd(costs.vcpuMicroUsd)}</dd>
+    </div>
+    <div>
+      <dt>Memory</dt>
+      <dd data-cost="memory">{exactUsd(costs.memoryMicroUsd)}</dd>
+    </div>
+    <div>
+      <dt>Volume</dt>
+      <dd data-cost="volume">{exactUsd(costs.volumeMicroUsd)}</dd>
+    </div>
+  </dl>
+)
+
+export const Cost = ({ sandbox }: TabProps) => {
+  const loaded = useLoad(`cost ${sandbox.id}`, (signal) => lifeCosts(sandbox, Date.now(), signal))
+  const { reload } = loaded
+  const known = useRef(sandbox.updatedAt)
+  // What it costs changes with what it is.
+  useEffect(() => {
+    if (known.current === sandbox.updatedAt) return
+    known.current = sandbox.updatedAt
+    reload()
+  }, [sandbox.updatedAt, reload])
+  return (
+    <Pane title="Cost" loaded={loaded}>
+      {(costs) =>
+        costs.days.length === 0 ? (
+          <p class="empty">{whyNothing(sandbox)}</p>
+        ) : (
+          <>
+            <Figures costs={costs} />
+            <p class="hint">
+              Counted up to <Instant at={costs.asOf} />. vCPU and memory cost while it runs, the volume from its first
+              boot until it is deleted.
+            </p>
+            <CostChart costs={costs.days} from={costs.from} to={costs.to} />
+          </>
+        )
+      }
+    </Pane>
+  )
+}

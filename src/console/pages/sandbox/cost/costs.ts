@@ -1,0 +1,66 @@
+/** What one Sandbox has cost over its whole life, in windows as long as the service takes them: they add up exactly. */
+import type { Cost } from "../../../../../schemas/Usage.ts"
+import { get, queryOf } from "../../api.ts"
+
+interface Answer {
+  readonly costs: ReadonlyArray<Cost>
+  readonly totalMicroUsd: number
+  readonly burnMicroUsdPerHour: number
+  readonly asOf: string
+}
+
+export interface LifeCosts {
+  /** A UTC day each, in their order. */
+  readonly days: ReadonlyArray<Cost>
+  readonly from: string
+  readonly to: string
+  readonly totalMicroUsd: bigint
+  readonly vcpuMicroUsd: bigint
+  readonly memoryMicroUsd: bigint
+  readonly volumeMicroUsd: bigint
+  readonly burnMicroUsdPerHour: number
+  readonly asOf: string
+}
+
+const dayMs = 86_400_000
+/** In whole UTC days; the service takes up to 400. */
+const windowDays = 366
+
+/** From the first of a life's days to the end of its last one, epoch milliseconds. */
+const windowsOf = (from: number, to: number): ReadonlyArray<readonly [from: number, to: number]> => {
+  const windows: Array<readonly [number, number]> = []
+  for (let at = from; at < to; at += windowDays * dayMs) windows.push([at, Math.min(to, at + windowDays * dayMs)])
+  return windows
+}
+
+const sum = (amounts: ReadonlyArray<number>): bigint => amounts.reduce((sum, amount) => sum + BigInt(amount), 0n)
+
+export const lifeCosts = async (
+  { id, createdAt, deletedAt }: { readonly id: string; readonly createdAt: string; readonly deletedAt: string | null },
+  now: number,
+  signal: AbortSignal
+): Promise<LifeCosts> => {
+  const dayOf = (at: number) => Math.floor(at / dayMs) * dayMs
+  const from = dayOf(Date.parse(createdAt))
+  const to = dayOf(deletedAt === null ? now : Date.parse(deletedAt)) + dayMs
+  const answers: Array<Answer> = []
+  for (const [begin, end] of windowsOf(from, to)) {
+    const window = { from: new Date(begin).toISOString(), to: new Date(end).toISOString() }
+    answers.push(
+      await get<Answer>(`/api/v2/usage/costs${queryOf({ ...window, groupBy: "day", sandboxId: id })}`, signal)
+    )
+  }
+  const days = answers.flatMap(({ costs }) => costs)
+  const newest = answers.at(-1)!
+  return {
+    days,
+    from: new Date(from).toISOString(),
+    to: new Date(to).toISOString(),
+    totalMicroUsd: sum(answers.map(({ totalMicroUsd }) => totalMicroUsd)),
+    vcpuMicroUsd: sum(days.map(({ components }) => components.vcpuMicroUsd)),
+    memoryMicroUsd: sum(days.map(({ components }) => components.memoryMicroUsd)),
+    volumeMicroUsd: sum(days.map(({ components }) => components.volumeMicroUsd)),
+    burnMicroUsdPerHour: newest.burnMicroUsdPerHour,
+    asOf: newest.asOf
+  }
+}
