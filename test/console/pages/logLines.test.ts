@@ -1,9 +1,8 @@
-/** What a page holds of a log, and how what was written becomes text that does nothing. */
+/** What a page holds of a log. */
 import { assert, it } from "@effect/vitest"
 import type { LogEntry } from "../../../schemas/Logs.ts"
 import { exactUsd } from "../../../src/console/pages/format.ts"
-import { bounded, visible } from "../../../src/console/pages/inert.ts"
-import { linesMax, linesOf, withNewer, withOlder } from "../../../src/console/pages/sandbox/logs/lines.ts"
+import { type Line, linesMax, linesOf, withNewer, withOlder } from "../../../src/console/pages/sandbox/logs/lines.ts"
 
 const entry = (id: string, text: string): LogEntry => ({
   id,
@@ -13,22 +12,20 @@ const entry = (id: string, text: string): LogEntry => ({
   operationId: null,
   text
 })
-const texts = (lines: ReadonlyArray<{ readonly text: string }>) => lines.map(({ text }) => text)
-
-it("controls, and what turns or hides text, are shown as what they are; letters of all languages stay", () => {
-  assert.strictEqual(
-    visible("\u001b[31mred\u001b[0m\r\u0007\tx\u007f\u009b"),
-    "␛[31mred␛[0m␍␇\tx␡⟨U+9B⟩".replace("U+9B", "U+009B")
-  )
-  assert.strictEqual(visible("a\u202eb\u2066c\ufeffd\u2028e\u200bf"), "a⟨U+202E⟩b⟨U+2066⟩c⟨U+FEFF⟩d⟨U+2028⟩e⟨U+200B⟩f")
-  const letters = "naïve Ω 日本語 می\u200cخواهم 👩\u200d🚀"
-  assert.strictEqual(visible(letters), letters)
-  assert.strictEqual(bounded("x".repeat(1200), 1000), `${"x".repeat(1000)} … 200 more characters`)
-})
+const texts = (lines: ReadonlyArray<Line>) => lines.map(({ runs }) => runs.map(({ text }) => text).join(""))
 
 it("an entry's lines are its own; one that is told again is not doubled; the newest are held", () => {
   assert.deepStrictEqual(texts(linesOf(entry("a", "one\ntwo\r\n\nthree"))), ["one", "two", "", "three"])
   assert.deepStrictEqual(texts(linesOf(entry("a", "one\n"))), ["one"])
+  const [long] = linesOf(entry("a", `\u001b[31m${"x".repeat(2500)}\u001b[0m\nnext`))
+  assert.deepStrictEqual(
+    long!.runs.map(({ text, look }) => [text.length, look]),
+    [
+      [2000, "tint-bad"],
+      [" … 500 more characters".length, "left-out"]
+    ]
+  )
+  assert.strictEqual(linesOf(entry("a", "A\u202eB"))[0]!.plain, "a‹u+202e›b")
   const first = withNewer([], [entry("a", "1\n2\n"), entry("b", "3")])
   const again = withNewer(first.lines, [entry("b", "3"), entry("c", "4")])
   assert.deepStrictEqual([texts(again.lines), again.isCut], [["1", "2", "3", "4"], false])

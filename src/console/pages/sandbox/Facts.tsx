@@ -4,8 +4,8 @@ import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import type { Workspace } from "../../../../schemas/Workspace.ts"
 import { get } from "../api.ts"
 import { size } from "../format.ts"
-import { visible } from "../inert.ts"
 import { useLoad } from "../load.ts"
+import { oneLine } from "../operation/inertText.ts"
 import { CopyShort } from "../ui/CopyShort.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { Link } from "../ui/Link.tsx"
@@ -27,7 +27,7 @@ const WorkspaceFact = ({ id }: { id: string }) => {
   const { value } = useLoad(`workspace ${id}`, (signal) =>
     get<{ readonly workspace: Workspace }>(`/api/v2/workspaces/${id}`, signal)
   )
-  return <Link to={`/workspaces/${id}`}>{value === null ? id : visible(value.workspace.name)}</Link>
+  return <Link to={`/workspaces/${id}`}>{value === null ? id : oneLine(value.workspace.name)}</Link>
 }
 
 export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
@@ -80,9 +80,9 @@ export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
             {pairs.map(([key, value]) => (
               <div key={key} class="fact">
                 <dt>
-                  <code class="break">{visible(key)}</code>
+                  <code class="break">{oneLine(key)}</code>
                 </dt>
-                <dd class="break">{visible(value)}</dd>
+                <dd class="break">{oneLine(value)}</dd>
               </div>
             ))}
           </dl>

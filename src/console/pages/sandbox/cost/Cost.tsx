@@ -6,8 +6,13 @@ import { useLoad } from "../../load.ts"
 import { Instant } from "../../ui/Instant.tsx"
 import { Pane } from "../../ui/Pane.tsx"
 import { CostChart } from "../../usage/CostChart.tsx"
-import type { TabProps } from "../tabs.ts"
+import { useEvery } from "../../useEvery.ts"
+import type { TabProps } from "../TabProps.ts"
 import { type LifeCosts, lifeCosts } from "./costs.ts"
+
+const reloadMs = 30_000
+/** What happens to it is metered a moment after it happened. */
+const meteredMs = 1000
 
 const whyNothing = ({ startedAt, deletedAt }: Sandbox): string => {
   if (startedAt === null) return "It has never run, so it has cost nothing."
@@ -48,8 +53,10 @@ export const Cost = ({ sandbox }: TabProps) => {
   useEffect(() => {
     if (known.current === sandbox.updatedAt) return
     known.current = sandbox.updatedAt
-    reload()
+    const timer = setTimeout(reload, meteredMs)
+    return () => clearTimeout(timer)
   }, [sandbox.updatedAt, reload])
+  useEvery(loaded.value !== null && loaded.value.burnMicroUsdPerHour > 0 ? reloadMs : null, reload)
   return (
     <Pane title="Cost" loaded={loaded}>
       {(costs) =>

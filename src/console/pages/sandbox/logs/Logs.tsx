@@ -3,13 +3,14 @@ import { useMemo, useState } from "preact/hooks"
 import type { OperationList } from "../../../../../schemas/Operation.ts"
 import { get } from "../../api.ts"
 import { count } from "../../format.ts"
-import { bounded } from "../../inert.ts"
 import { useLoad } from "../../load.ts"
+import { commandText } from "../../operation/commandText.ts"
 import { Fault } from "../../ui/Fault.tsx"
 import { Field, Select } from "../../ui/Field.tsx"
+import { Link } from "../../ui/Link.tsx"
 import { Live } from "../../ui/Live.tsx"
 import { WindowedRows } from "../../ui/WindowedRows.tsx"
-import type { TabProps } from "../tabs.ts"
+import type { TabProps } from "../TabProps.ts"
 import type { Line } from "./lines.ts"
 import { type LogFilter, useLog } from "./useLog.ts"
 
@@ -46,23 +47,25 @@ const At = ({ at }: { at: string }) => (
   </time>
 )
 
-const sourceOf = ({ source, operationId }: Line["entry"]) =>
-  operationId === null ? (
-    source === "workload" ? (
-      "console"
-    ) : (
-      "command"
-    )
-  ) : (
-    <code title={operationId}>op_…{operationId.slice(-6)}</code>
-  )
+const sourceOf = ({ source, operationId }: Line["entry"], sandboxId: string) => {
+  if (operationId === null) return source === "workload" ? "console" : "command"
+  return <Link to={`/sandboxes/${sandboxId}/operations/${operationId}`}>op_…{operationId.slice(-6)}</Link>
+}
 
-const cellsOf = ({ entry, text }: Line) => [
+const cellsOf = ({ entry, runs }: Line, sandboxId: string) => [
   <At key="at" at={entry.at} />,
   entry.stream,
-  sourceOf(entry),
+  sourceOf(entry, sandboxId),
   <span key="text" class={`line ${entry.stream}`}>
-    {text}
+    {runs.map(({ text, look }, index) =>
+      look === "" ? (
+        text
+      ) : (
+        <span key={index} class={look}>
+          {text}
+        </span>
+      )
+    )}
   </span>
 ]
 
@@ -82,7 +85,7 @@ export const Logs = ({ sandbox }: TabProps) => {
   const lines = log.lines ?? []
   const shown = useMemo(() => {
     const wanted = words.toLowerCase()
-    return wanted === "" ? lines : lines.filter(({ text }) => text.toLowerCase().includes(wanted))
+    return wanted === "" ? lines : lines.filter(({ plain }) => plain.includes(wanted))
   }, [log.lines, words])
   return (
     <section class="pane logs" aria-labelledby="logs" aria-busy={log.lines === null && log.fault === null}>
@@ -116,7 +119,7 @@ export const Logs = ({ sandbox }: TabProps) => {
             options={[
               ["", "Any"],
               ...(operations.value?.operations ?? []).map(
-                ({ id, argv }) => [id, `${bounded(argv.join(" "), commandMaxCharacters)} (${id.slice(-6)})`] as const
+                ({ id, argv }) => [id, `${commandText(argv).slice(0, commandMaxCharacters)} (${id.slice(-6)})`] as const
               )
             ]}
             onChoice={(operationId) => change({ operationId })}
@@ -169,14 +172,14 @@ export const Logs = ({ sandbox }: TabProps) => {
             </p>
           ) : (
             <WindowedRows
-              label="Log"
+              label="Lines of the log"
               layout="of-log"
               rowHeight={rowHeight}
               columns={["At", "Stream", "Written by", "Text"]}
               rows={shown}
               keyOf={({ key }) => key}
               tail={{ turn, told: setAtEnd }}
-              cells={cellsOf}
+              cells={(line) => cellsOf(line, sandbox.id)}
             />
           )}
         </>

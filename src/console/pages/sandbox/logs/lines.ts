@@ -1,27 +1,52 @@
 /** Entries of a log as lines, as many as a page holds. */
 import type { LogEntry } from "../../../../../schemas/Logs.ts"
-import { bounded } from "../../inert.ts"
+import { InertText, type Run } from "../../operation/inertText.ts"
 
 export interface Line {
   readonly key: string
   readonly entry: LogEntry
-  /** Nothing in it does anything; at most `lineMaxCharacters` of what was written. */
-  readonly text: string
+  /** Nothing in it does anything; at most `lineMaxCharacters`. */
+  readonly runs: ReadonlyArray<Run>
+  /** The same without looks, in lower case: to search in. */
+  readonly plain: string
 }
 
 /** The newest so many are held. */
 export const linesMax = 20_000
 const lineMaxCharacters = 2000
 
+const plainOf = (runs: ReadonlyArray<Run>): string => runs.map(({ text }) => text).join("")
+
+const cutTo = (runs: ReadonlyArray<Run>, max: number): ReadonlyArray<Run> => {
+  let room = max
+  let left = 0
+  const kept = runs.flatMap((run) => {
+    const text = run.text.slice(0, room)
+    room -= text.length
+    left += run.text.length - text.length
+    return text === "" ? [] : [{ ...run, text }]
+  })
+  return left === 0 ? runs : [...kept, { text: ` … ${left.toLocaleString("en-US")} more characters`, look: "left-out" }]
+}
+
+const splitAtBreaks = (runs: ReadonlyArray<Run>): ReadonlyArray<ReadonlyArray<Run>> => {
+  const lines: Array<Array<Run>> = [[]]
+  for (const { text, look } of runs) {
+    const [first, ...rest] = text.split("\n")
+    if (first !== "") lines.at(-1)!.push({ text: first!, look })
+    for (const part of rest) lines.push(part === "" ? [] : [{ text: part, look }])
+  }
+  return lines
+}
+
 /** A chunk that ends within a line has that line's beginning as its last one. */
 export const linesOf = (entry: LogEntry): ReadonlyArray<Line> => {
-  const texts = entry.text.split(/\r?\n/)
-  if (texts.length > 1 && texts.at(-1) === "") texts.pop()
-  return texts.map((text, index) => ({
-    key: `${entry.id} ${index}`,
-    entry,
-    text: bounded(text, lineMaxCharacters)
-  }))
+  const reader = new InertText()
+  const lines = splitAtBreaks([...reader.read(entry.text), ...reader.end()])
+  return (lines.length > 1 && lines.at(-1)!.length === 0 ? lines.slice(0, -1) : lines).map((runs, index) => {
+    const shown = cutTo(runs, lineMaxCharacters)
+    return { key: `${entry.id} ${index}`, entry, runs: shown, plain: plainOf(shown).toLowerCase() }
+  })
 }
 
 /** What is held after entries came, in the order in which they came; whether older ones went for it. */

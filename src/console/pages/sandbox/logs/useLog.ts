@@ -35,7 +35,8 @@ export const useLog = (sandboxId: string, filter: LogFilter) => {
   const path = `/api/v2/sandboxes/${sandboxId}/logs`
   const { until, ...rest } = filter
   const isFollowed = until === ""
-  const query = queryOf({ ...rest, until, limit: pageEntries })
+  /** Another filter is another log. */
+  const key = queryOf({ ...filter })
   const [shown, setShown] = useState<ShownLog>(nothing)
   const [turn, setTurn] = useState(0)
   const current = useRef<AbortController | null>(null)
@@ -54,22 +55,23 @@ export const useLog = (sandboxId: string, filter: LogFilter) => {
     setShown(isFollowed ? { ...nothing, feed: { state: "connecting" } } : nothing)
     if (isFollowed) {
       void follow(
-        `${path}/stream${query}`,
+        `${path}/stream`,
         {
           began: () => change(() => ({ lines: null, hasOlder: false })),
           event: (data) => take(data as SandboxLogs),
           changed: (feed) => change(() => ({ feed, fault: feed.state === "lost" ? feed.fault : null }))
         },
-        abort.signal
+        abort.signal,
+        (position) => queryOf({ ...rest, limit: pageEntries, after: position })
       )
     } else {
-      get<{ readonly logs: SandboxLogs }>(`${path}${query}`, abort.signal).then(
+      get<{ readonly logs: SandboxLogs }>(`${path}${queryOf({ ...filter, limit: pageEntries })}`, abort.signal).then(
         ({ logs }) => take(logs),
         (fault: unknown) => change(() => ({ fault }))
       )
     }
     return () => abort.abort()
-  }, [path, query, isFollowed, turn])
+  }, [path, key, turn])
 
   const oldest = shown.lines?.[0]
   const older = useCallback(async () => {
@@ -95,7 +97,7 @@ export const useLog = (sandboxId: string, filter: LogFilter) => {
     } catch (fault) {
       if (!abort.signal.aborted) setShown((now) => ({ ...now, fault, isLoadingOlder: false }))
     }
-  }, [path, query, oldest])
+  }, [path, key, oldest])
 
   const reload = useCallback(() => setTurn((before) => before + 1), [])
   return { ...shown, older, reload, isFull: (shown.lines?.length ?? 0) >= linesMax }

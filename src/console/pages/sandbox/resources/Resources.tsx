@@ -1,5 +1,5 @@
 /** What a Sandbox used, as it was measured. */
-import { useEffect, useMemo, useState } from "preact/hooks"
+import { useMemo, useState } from "preact/hooks"
 import type { SandboxAnalytics } from "../../../../../schemas/Analytics.ts"
 import { get, queryOf } from "../../api.ts"
 import { count, duration, instant, size } from "../../format.ts"
@@ -8,7 +8,8 @@ import { Select } from "../../ui/Field.tsx"
 import { Instant } from "../../ui/Instant.tsx"
 import { Pane } from "../../ui/Pane.tsx"
 import { WindowedRows } from "../../ui/WindowedRows.tsx"
-import type { TabProps } from "../tabs.ts"
+import { useEvery } from "../../useEvery.ts"
+import type { TabProps } from "../TabProps.ts"
 import { Chart, type ChartLine } from "./Chart.tsx"
 import { columnOf, type Measured, newestMeasured, type Sample } from "./series.ts"
 import { type RangeName, ranges, windowOf } from "./window.ts"
@@ -189,14 +190,7 @@ export const Resources = ({ sandbox }: TabProps) => {
       signal
     )
   )
-  const isOver = sandbox.deletedAt !== null
-  useEffect(() => {
-    if (isOver) return
-    const timer = setInterval(() => {
-      if (document.visibilityState === "visible") reload()
-    }, reloadMs)
-    return () => clearInterval(timer)
-  }, [isOver, reload])
+  useEvery(sandbox.deletedAt === null ? reloadMs : null, reload)
   return (
     <>
       <div class="filters">
