@@ -135,12 +135,8 @@ export const Workspaces = () => {
                 <thead>
                   <tr>
                     <th scope="col">Name</th>
-                    <th scope="col" class="number">
-                      Sandboxes
-                    </th>
-                    <th scope="col" class="number">
-                      Storage
-                    </th>
+                    <th scope="col">Sandboxes</th>
+                    <th scope="col">Storage</th>
                     <th scope="col">Created</th>
                     <th scope="col">Actions</th>
                   </tr>
@@ -154,10 +150,9 @@ export const Workspaces = () => {
                         </span>
                         <code class="soft block">{workspace.id}</code>
                       </td>
-                      <td class="number">{count(workspace.sandboxCount)}</td>
-                      <td class="number">
-                        {size(workspace.storageBytes)}
-                        <span class="soft block">of {size(workspace.storageLimitBytes)}</span>
+                      <td>{count(workspace.sandboxCount)}</td>
+                      <td>
+                        {size(workspace.storageBytes)} <span class="soft">of {size(workspace.storageLimitBytes)}</span>
                       </td>
                       <td>
                         <Instant at={workspace.createdAt} />

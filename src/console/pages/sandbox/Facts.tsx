@@ -30,9 +30,40 @@ const WorkspaceFact = ({ id }: { id: string }) => {
   return <Link to={`/workspaces/${id}`}>{value === null ? id : oneLine(value.workspace.name)}</Link>
 }
 
+/** More than this is shown when it is asked for. */
+const metadataMaxCharacters = 400
+
+const Metadata = ({ metadata }: Pick<Sandbox, "metadata">) => {
+  const pairs = Object.entries(metadata).map(([key, value]) => oneLine(`${key}=${value}`))
+  if (pairs.length === 0) return null
+  const list = (
+    <ul class="words">
+      {pairs.map((pair) => (
+        <li key={pair}>
+          <code class="break">{pair}</code>
+        </li>
+      ))}
+    </ul>
+  )
+  return (
+    <div class="fact wide">
+      <dt>Metadata</dt>
+      <dd>
+        {pairs.join("").length <= metadataMaxCharacters ? (
+          list
+        ) : (
+          <details>
+            <summary>{pairs.length} pairs</summary>
+            {list}
+          </details>
+        )}
+      </dd>
+    </div>
+  )
+}
+
 export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
-  const { id, profile, volume, metadata, statusReason } = sandbox
-  const pairs = Object.entries(metadata)
+  const { id, profile, volume, statusReason } = sandbox
   return (
     <section class="pane" aria-label="Facts">
       {statusReason === null ? null : (
@@ -53,7 +84,7 @@ export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
         <Fact name="Volume">
           {size(volume.sizeBytes)} <code class="soft block">{volume.id}</code>
         </Fact>
-        <Fact name="Network">{sandbox.networkEnabled ? "out to the internet" : "none"}</Fact>
+        <Fact name="Network">{sandbox.networkEnabled ? "internet" : "none"}</Fact>
         <Fact name="Generation">{sandbox.generation}</Fact>
         <Fact name="Created">
           <Instant at={sandbox.createdAt} />
@@ -72,22 +103,8 @@ export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
         <Fact name="Last changed">
           <Instant at={sandbox.updatedAt} />
         </Fact>
+        <Metadata metadata={sandbox.metadata} />
       </dl>
-      {pairs.length === 0 ? null : (
-        <details open={pairs.length <= 4}>
-          <summary>Metadata ({pairs.length})</summary>
-          <dl class="facts">
-            {pairs.map(([key, value]) => (
-              <div key={key} class="fact">
-                <dt>
-                  <code class="break">{oneLine(key)}</code>
-                </dt>
-                <dd class="break">{oneLine(value)}</dd>
-              </div>
-            ))}
-          </dl>
-        </details>
-      )}
     </section>
   )
 }

@@ -43,7 +43,8 @@ const day = new Intl.DateTimeFormat("en-GB", { day: "2-digit", month: "short" })
 
 const At = ({ at }: { at: string }) => (
   <time dateTime={at} title={at}>
-    {day.format(new Date(at))} {clock.format(new Date(at))}
+    <span class="day">{day.format(new Date(at))} </span>
+    {clock.format(new Date(at))}
   </time>
 )
 

@@ -72,7 +72,7 @@ const Figures = ({ lifecycle, operations }: SandboxAnalytics) => (
       <dd>{count(operations.started)}</dd>
     </div>
     <div>
-      <dt>completed, cancelled, failed</dt>
+      <dt>Completed, cancelled, failed</dt>
       <dd>
         {count(operations.completed)}, {count(operations.cancelled)}, {count(operations.failed)}
       </dd>
@@ -82,11 +82,11 @@ const Figures = ({ lifecycle, operations }: SandboxAnalytics) => (
       <dd>{count(operations.executeCount)}</dd>
     </div>
     <div>
-      <dt>Half of all took at most</dt>
+      <dt>Median duration</dt>
       <dd>{milliseconds(operations.medianDurationMs)}</dd>
     </div>
     <div>
-      <dt>99 % took at most</dt>
+      <dt>99th percentile</dt>
       <dd>{milliseconds(operations.p99DurationMs)}</dd>
     </div>
   </dl>
@@ -137,6 +137,8 @@ const Drawn = ({ analytics }: { analytics: SandboxAnalytics }) => {
     return <p class="empty">Nothing was measured in this time. Only a Sandbox that runs is measured.</p>
   const pointed = Math.min(chosen ?? newest, samples.length - 1)
   const at = instant(samples[pointed]!.at)
+  const end = Date.parse(samples[pointed]!.at) + analytics.resolutionSeconds * 1000
+  const isOpen = end > Date.parse(analytics.to)
   return (
     <>
       <div class="scrubber">
@@ -153,6 +155,7 @@ const Drawn = ({ analytics }: { analytics: SandboxAnalytics }) => {
         <span class="as-of" data-moment={samples[pointed]!.at}>
           {at}
           {chosen === null ? ", the newest that was measured" : ""}
+          {isOpen ? `; this ${bucket} is not over` : ""}
         </span>
       </div>
       <div class="charts">
