@@ -91,7 +91,7 @@ export const importTable: ReadonlyArray<Place> = [
   {
     path: "src/console/pages/",
     places: ["schemas/", "machines/", "src/statechart/"],
-    packages: ["preact", "@preact/signals", "xstate", "@xterm/xterm", "@xterm/addon-fit"],
+    packages: ["preact", "@preact/signals", "xstate", "@xterm/xterm", "@xterm/addon-fit", "uplot"],
     builtins: false
   },
   /** The pages as files that a browser can ask for. */

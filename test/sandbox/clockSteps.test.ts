@@ -105,7 +105,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a clock that is set", 
         assert.deepStrictEqual(backwards, [])
         // Both clocks' hours are in it.
         const window = { from: before - 2 * anHourMs, to: before + anHourMs }
-        const { totalMicroUsd } = yield* (yield* Costs).read(accountId, { ...window, groupBy: "sandbox" })
+        const { totalMicroUsd } = yield* (yield* Costs).read(accountId, {
+          ...window,
+          groupBy: "sandbox",
+          sandboxId: null
+        })
         const { balanceMicroUsd } = yield* ledger.balance(accountId)
         assert.strictEqual(totalMicroUsd, 1_000_000n - balanceMicroUsd)
         const { sandboxMs } = yield* (yield* UsageReports).read(accountId, window)

@@ -19,7 +19,7 @@ import {
 
 if (noChromium !== null) console.warn(`The console is not tried in a browser: ${noChromium}.`)
 
-const names = ["Sandboxes", "Keys", "Usage", "Audit", "Account"]
+const names = ["Sandboxes", "Workspaces", "Keys", "Usage", "Audit", "Account"]
 
 layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser", (it) => {
   it.effect.skipIf(noChromium !== null)(

@@ -4,7 +4,7 @@ import type { OperationList } from "../../../../../schemas/Operation.ts"
 import { get } from "../../api.ts"
 import { count } from "../../format.ts"
 import { useLoad } from "../../load.ts"
-import { commandText } from "../../operation/commandText.ts"
+import { shortCommand } from "../../operation/commandText.ts"
 import { Fault } from "../../ui/Fault.tsx"
 import { Field, Select } from "../../ui/Field.tsx"
 import { Link } from "../../ui/Link.tsx"
@@ -120,7 +120,7 @@ export const Logs = ({ sandbox }: TabProps) => {
             options={[
               ["", "Any"],
               ...(operations.value?.operations ?? []).map(
-                ({ id, argv }) => [id, `${commandText(argv).slice(0, commandMaxCharacters)} (${id.slice(-6)})`] as const
+                ({ id, argv }) => [id, `${shortCommand(argv, commandMaxCharacters)} (${id.slice(-6)})`] as const
               )
             ]}
             onChoice={(operationId) => change({ operationId })}
