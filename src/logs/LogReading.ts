@@ -129,6 +129,8 @@ export const logReadings = Effect.gen(function* () {
         told: told.map(({ seq }) => seq)
       }).pipe(Effect.orDie)
       remember(rows, now)
+      // All that matches is told: what comes is new, and nothing older need be looked through again.
+      if (rows.length === 0) position = { ...position, at: Math.max(position.at, now) }
       return rows
     })
 

@@ -132,7 +132,9 @@ export const Logs = ({ sandbox }: TabProps) => {
       </search>
       <Fault fault={operations.fault} retry={operations.reload} />
       <Fault fault={log.fault} retry={log.reload} />
-      {log.lines === null ? (
+      {log.feed?.state === "refused" ? (
+        <p class="empty">The service has no log of it.</p>
+      ) : log.lines === null ? (
         log.fault === null ? (
           <p class="waiting">Loading …</p>
         ) : null

@@ -1,7 +1,7 @@
 /** The log of a Sandbox: its newest lines, as they are written where the filter has no end, and older ones when they are asked for. */
 import { useCallback, useEffect, useRef, useState } from "preact/hooks"
 import type { SandboxLogs } from "../../../../../schemas/Logs.ts"
-import { get, queryOf } from "../../api.ts"
+import { ApiFault, get, queryOf } from "../../api.ts"
 import { type FeedState, follow } from "../../feed.ts"
 import { type Line, linesMax, withNewer, withOlder } from "./lines.ts"
 
@@ -31,6 +31,10 @@ const pageEntries = 1000
 
 const nothing: ShownLog = { lines: null, hasOlder: false, feed: null, at: null, fault: null, isLoadingOlder: false }
 
+/** A connection that is lost is told by the feed's state. */
+const refusalIn = (feed: FeedState): unknown =>
+  feed.state === "lost" && feed.fault instanceof ApiFault && feed.fault.status !== null ? feed.fault : null
+
 export const useLog = (sandboxId: string, filter: LogFilter) => {
   const path = `/api/v2/sandboxes/${sandboxId}/logs`
   const { until, ...rest } = filter
@@ -59,7 +63,7 @@ export const useLog = (sandboxId: string, filter: LogFilter) => {
         {
           began: () => change(() => ({ lines: null, hasOlder: false })),
           event: (data) => take(data as SandboxLogs),
-          changed: (feed) => change(() => ({ feed, fault: feed.state === "lost" ? feed.fault : null }))
+          changed: (feed) => change(() => ({ feed, fault: refusalIn(feed) }))
         },
         abort.signal,
         (position) => queryOf({ ...rest, limit: pageEntries, after: position })
