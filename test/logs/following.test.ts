@@ -63,7 +63,7 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       "begins with the newest that match and says whether there are more; then tells each as it is stored",
       () =>
         Effect.gen(function* () {
-          const { write, follow } = yield* newSandbox
+          const { sandboxId, write, follow } = yield* newSandbox
           for (const text of ["one", "two", "three"]) yield* write("op_a", text)
           yield* write("exe_a", "four", "execute")
           const reading = yield* follow({ source: "process", limit: 2 })
@@ -74,12 +74,17 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
           yield* write("op_a", "six")
           yield* write("op_b", "seven")
           assert.deepStrictEqual(texts((yield* take(reading, 2)).entries), ["six", "seven"])
+          const ofOne = yield* follow({ operationId: `op_c_${sandboxId}` })
+          yield* next(ofOne)
+          yield* write("op_a", "eight")
+          yield* write("op_c", "nine")
+          assert.deepStrictEqual(texts((yield* take(ofOne, 1)).entries), ["nine"])
           const empty = yield* follow({ operationId: "op_nobody" })
           const nothing = yield* next(empty)
           assert.deepStrictEqual(nothing?.type === "log" && [nothing.entries, nothing.truncated], [[], false])
           const whole = yield* next(yield* follow())
           assert.deepStrictEqual(whole?.type === "log" && [texts(whole.entries), whole.truncated], [
-            ["one", "two", "three", "four", "five", "six", "seven"],
+            ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine"],
             false
           ])
         })
