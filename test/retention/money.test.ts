@@ -80,7 +80,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("retention at its short
           const window = { from: begin - (begin % 3_600_000), to: begin - (begin % 3_600_000) + 3_600_000 * 2 }
           const { asOf: _, ...used } = yield* usage.read(accountId, window)
           const by = yield* Effect.forEach(["sandbox", "day", "workspace"] as const, (groupBy) =>
-            Effect.map(costs.read(accountId, { ...window, groupBy }), ({ costs, totalMicroUsd }) => ({
+            Effect.map(costs.read(accountId, { ...window, groupBy, sandboxId: null }), ({ costs, totalMicroUsd }) => ({
               costs,
               totalMicroUsd
             }))
