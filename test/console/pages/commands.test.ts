@@ -75,7 +75,7 @@ type Inside = Awaited<ReturnType<typeof sandboxOf>>
 interface Visited {
   readonly page: Page
   readonly inside: Inside
-  /** All connections of the browser are lost at once. */
+  /** All connections of the browser are lost at once, in the middle of the next bytes that it is sent. */
   readonly cut: () => void
 }
 
@@ -85,7 +85,11 @@ const cuttable = (to: number) =>
     Effect.acquireRelease(
       Effect.promise(async () => {
         const sockets = new Set<Socket>()
-        const cut = () => sockets.forEach((socket) => socket.destroy())
+        let isDue = false
+        const destroyAll = () => sockets.forEach((socket) => socket.destroy())
+        const cut = () => {
+          isDue = true
+        }
         const server = createServer((near) => {
           const far = connect(to, "127.0.0.1")
           for (const [one, other] of [
@@ -98,15 +102,21 @@ const cuttable = (to: number) =>
               sockets.delete(one)
               other.destroy()
             })
-            one.pipe(other)
           }
+          near.on("data", (bytes) => far.write(bytes))
+          far.on("data", (bytes) => {
+            near.write(isDue ? bytes.subarray(0, bytes.length / 2) : bytes)
+            if (!isDue) return
+            isDue = false
+            near.end(destroyAll)
+          })
         })
         await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve))
-        return { server, cut }
+        return { server, cut, destroyAll }
       }),
-      ({ server, cut }) =>
+      ({ server, destroyAll }) =>
         Effect.sync(() => {
-          cut()
+          destroyAll()
           server.close()
         })
     ),
@@ -363,13 +373,28 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
 
     it.effect("are followed over lost connections without a gap or a double", () =>
       visited(async ({ page, inside, cut }) => {
+        const asked: Array<string> = []
+        page.on("request", (request) => {
+          const { pathname, search } = new URL(request.url())
+          if (pathname.endsWith("/output/stream")) asked.push(search)
+        })
         const { id } = await inside.start(
-          `i=0; while [ $i -lt 4000 ]; do echo "line $i"; i=$((i+1)); [ $((i % 40)) = 0 ] && sleep 0.03; done`
+          `i=0; for gate in a b c d; do
+             until [ -e $gate ]; do sleep 0.02; done
+             n=0; while [ $n -lt 1000 ]; do echo "line $i"; i=$((i+1)); n=$((n+1)); done
+           done`
         )
         await page.goto(`/console/sandboxes/${inside.id}/operations/${id}`)
-        for (const line of ["line 400", "line 1200", "line 2000"]) {
+        await page.locator(".page-head [data-status=running]").waitFor()
+        await inside.touch("a")
+        for (const [line, gate] of [
+          ["line 999", "b"],
+          ["line 1999", "c"],
+          ["line 2999", "d"]
+        ] as const) {
           await hasShown(page, "stdout", line)
           cut()
+          await inside.touch(gate)
         }
         await hasShown(page, "stdout", "line 3999")
         await page.locator("[data-output=whole]").waitFor()
@@ -378,6 +403,19 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
           Array.from({ length: 4000 }, (_, at) => `line ${at}\n`).join("")
         )
         await page.locator(".page-head [data-status=completed]").waitFor()
+        const offsets = asked.map((search) => Number(/^\?stdoutOffset=(\d+)&stderrOffset=0$/.exec(search)![1]))
+        assert.isAtLeast(offsets.length, 4)
+        assert.deepStrictEqual(
+          offsets,
+          [...new Set(offsets)].toSorted((one, other) => one - other)
+        )
+
+        await inside.send("POST", "/stop")
+        await page.goto(`/console/sandboxes/${inside.id}/commands`)
+        await page.locator(".page-head [data-status=stopped]").waitFor()
+        await run(page, "echo nobody there")
+        await page.locator(".fault-id").filter({ hasText: "SANDBOX_UNAVAILABLE · request req_" }).waitFor()
+        assert.strictEqual(await page.locator("[data-operation]").count(), 1)
       })
     )
   })
