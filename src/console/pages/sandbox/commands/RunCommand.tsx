@@ -10,10 +10,10 @@ const workspace = "/workspace"
 
 type Manner = "shell" | "exact"
 
-const linesOf = (text: string): ReadonlyArray<string> => text.replace(/\r/g, "").replace(/\n$/, "").split("\n")
+const linesOf = (text: string): ReadonlyArray<string> => text.replace(/\n$/, "").split("\n")
 
 const argvOf = (manner: Manner, text: string): ReadonlyArray<string> =>
-  manner === "shell" ? ["sh", "-c", text.replace(/\r/g, "")] : linesOf(text)
+  manner === "shell" ? ["sh", "-c", text] : linesOf(text)
 
 /** `NAME=value`, one a line. */
 const environmentOf = (text: string): Record<string, string> =>
@@ -36,7 +36,8 @@ const secondsOf = (text: string): number | null => {
 }
 
 const requestOf = (manner: Manner, data: FormData): StartOperationRequest => {
-  const text = (name: string) => String(data.get(name))
+  // Forms may give what was typed with the line breaks of MIME.
+  const text = (name: string) => String(data.get(name)).replaceAll("\r\n", "\n")
   return {
     argv: argvOf(manner, text("command")),
     cwd: text("cwd").trim() || workspace,
