@@ -21,7 +21,7 @@ import { testSettings } from "../../support/TestSettings.ts"
 import { violations } from "./axe.ts"
 import { assertLifeLit, names } from "./litStates.ts"
 import { noChromium, testBrowser } from "./TestBrowser.ts"
-import { clean, signInByLink, tooWide } from "./visits.ts"
+import { clean, signInByLink, tooWide, until } from "./visits.ts"
 
 const key = newSecret()
 
@@ -245,6 +245,11 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
         await page.getByRole("button", { name: "Show more" }).click()
         await page.locator("[data-operation]").nth(51).waitFor()
         assert.include(await row.last().textContent(), "echo first")
+        // Many at once take nothing away of what is shown.
+        await Promise.all(Array.from({ length: 25 }, () => inside.start("exit 0")))
+        await row.nth(76).waitFor()
+        await until(async () => (await row.locator("[data-status=completed]").count()) === 77)
+        assert.strictEqual(await row.count(), 77)
       })
     )
 

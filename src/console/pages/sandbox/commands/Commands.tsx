@@ -9,6 +9,7 @@ import { Link } from "../../ui/Link.tsx"
 import { Live } from "../../ui/Live.tsx"
 import { More } from "../../ui/More.tsx"
 import { Pane } from "../../ui/Pane.tsx"
+import { NotRunning } from "../NotRunning.tsx"
 import type { TabProps } from "../TabProps.ts"
 import { OperationTable } from "./OperationTable.tsx"
 import { RunCommand } from "./RunCommand.tsx"
@@ -39,6 +40,8 @@ export const Commands = ({ sandbox }: TabProps) => {
     <>
       <section class="pane" aria-labelledby="run">
         <h2 id="run">Run a command</h2>
+        {/* A command wakes a Sandbox that sleeps. */}
+        {sandbox.status === "sleeping" ? null : <NotRunning sandbox={sandbox} to="run commands" />}
         <RunCommand
           sandboxId={sandbox.id}
           started={(operation) => {

@@ -9,8 +9,9 @@ const pageRows = 50
 
 /** What happens within such a time is asked for together. */
 const gatherMs = 100
-/** More operations than these at once are told by a load of the list. */
+/** More operations than these at once are asked for as a list, which has the newest. */
 const lookAtMost = 20
+const burstRows = 200
 
 interface StreamedTransition {
   readonly kind: string
@@ -47,11 +48,16 @@ export const useOperations = (sandboxId: string) => {
   const [told, setTold] = useState<ReadonlyMap<string, Operation>>(new Map())
   useEffect(() => setTold(new Map()), [path])
 
-  const tell = useCallback(
-    (operation: Operation) =>
-      setTold((before) => new Map(before).set(operation.id, newer(operation, before.get(operation.id)))),
+  const tellAll = useCallback(
+    (operations: ReadonlyArray<Operation>) =>
+      setTold((before) => {
+        const now = new Map(before)
+        for (const one of operations) now.set(one.id, newer(one, now.get(one.id)))
+        return now
+      }),
     []
   )
+  const tell = useCallback((operation: Operation) => tellAll([operation]), [tellAll])
 
   const { entries, more } = listed
   const operations = useMemo(() => {
@@ -69,23 +75,45 @@ export const useOperations = (sandboxId: string) => {
   useEffect(() => () => clearTimeout(timer.current ?? undefined), [])
 
   const { reload } = listed
+  const newest = useCallback(
+    async () => (await get<OperationList>(`${path}${queryOf({ limit: burstRows })}`)).operations,
+    [path]
+  )
+  /** Answers with those that are still to be looked at. */
+  const look = useCallback(
+    async (ids: ReadonlyArray<string>): Promise<ReadonlyArray<string>> => {
+      const list = ids.length > lookAtMost ? await newest() : []
+      const found = new Set(list.map(({ id }) => id))
+      const others = ids.filter((id) => !found.has(id))
+      const asked = others.slice(0, lookAtMost).map((id) => get<OperationResponse>(`${path}/${id}`))
+      tellAll([...list, ...(await Promise.all(asked)).map(({ operation }) => operation)])
+      return others.slice(lookAtMost)
+    },
+    [path, newest, tellAll]
+  )
   const lookAtWaiting = useCallback(() => {
     const ids = [...waiting.current]
     waiting.current.clear()
-    if (ids.length > lookAtMost) {
-      timer.current = null
-      return reload()
-    }
-    const look = async (id: string) => tell((await get<OperationResponse>(`${path}/${id}`)).operation)
-    void Promise.allSettled(ids.map(look)).then((answers) => {
-      timer.current = waiting.current.size > 0 ? setTimeout(lookAtWaiting, gatherMs) : null
-      if (answers.some(({ status }) => status === "rejected")) reload()
-    })
-  }, [path, tell, reload])
+    look(ids)
+      .then((left) => {
+        for (const id of left) waiting.current.add(id)
+      })
+      // What cannot be asked for is found by the next load of the list, which says why.
+      .catch(reload)
+      .finally(() => {
+        timer.current = waiting.current.size > 0 ? setTimeout(lookAtWaiting, gatherMs) : null
+      })
+  }, [look, reload])
 
+  const isFirst = useRef(true)
   const feed = useFeed(`/api/v2/sandboxes/${sandboxId}/events`, {
-    // Whatever happened before the stream began is in the list that is asked for now.
-    began: reload,
+    began: () => {
+      // The list was asked for a moment ago, and further pages of it may be shown by now: only what changed since is told.
+      if (isFirst.current) newest().then(tellAll).catch(reload)
+      // What was missed since then is in the list that is asked for now.
+      else reload()
+      isFirst.current = false
+    },
     event: (data) => {
       const { kind, actorId } = data as StreamedTransition
       if (kind !== "operation") return
