@@ -20,7 +20,7 @@ import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
-import { SpareMachines } from "./SpareMachines.ts"
+import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
 import { isSpare } from "./Spares.ts"
 import { Starts } from "./Starts.ts"
 import { Templates } from "./Templates.ts"
@@ -41,7 +41,8 @@ export class Machines {
   private readonly spares: SpareMachines
   private readonly starts: Starts
 
-  constructor(host: QemuHost, settings: SettingsShape, news: News) {
+  /** @param fork Runs what nobody waits for. */
+  constructor(host: QemuHost, settings: SettingsShape, news: News, fork: SpareMachinesOptions["fork"]) {
     this.host = host
     const range = host.firstUid === null ? null : { first: host.firstUid, count: MACHINE_USERS }
     this.users = new HostUsers(host.root, range)
@@ -52,7 +53,7 @@ export class Machines {
     this.templates = new Templates(host)
     const parts = { host, room, live: this.live, templates: this.templates, permits }
     const max = host.qemu.clones ? settings.vmSpares : 0
-    this.spares = new SpareMachines({ ...parts, max, uids: this.users, endings: this.endings })
+    this.spares = new SpareMachines({ ...parts, max, uids: this.users, endings: this.endings, fork })
     this.starts = new Starts({ ...parts, settings, spares: this.spares })
   }
 
@@ -68,19 +69,25 @@ export class Machines {
       const left = allCgroupNames(this.host.cgroups).filter((name) => !uuids.has(name))
       return Effect.andThen(
         this.adopt(folders),
-        Effect.promise(() => Promise.all(left.map((name) => removeMachineCgroups(this.host.cgroups, name))))
+        attempt("removing cgroups that no machine has", () =>
+          Promise.all(left.map((name) => removeMachineCgroups(this.host.cgroups, name)))
+        ).pipe(Effect.catch(({ message }) => Effect.logWarning(message)))
       )
     })
   )
 
-  /** Connects to every machine that outlived the service, and reports those that did not. */
+  /** Connects to every machine that outlived the service, and reports those that did not. One that fails holds up no other. */
   private adopt(folders: ReadonlyArray<SandboxFolder>): Effect.Effect<void> {
     return Effect.forEach(
       folders,
       (folder) =>
         isSpare(folder.sandboxId)
           ? Effect.ignore(this.destroy(folder.sandboxId))
-          : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)),
+          : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)).pipe(
+              Effect.catchDefect((defect) =>
+                Effect.logError(`The machine of ${folder.sandboxId} could not be looked at`, defect)
+              )
+            ),
       { concurrency: ADOPTIONS_AT_ONCE, discard: true }
     )
   }

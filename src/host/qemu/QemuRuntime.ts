@@ -67,7 +67,8 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     const host = yield* openQemuHost(settings)
     const downs = yield* Queue.unbounded<RuntimeDown>()
     const stalls = yield* Queue.unbounded<RuntimeStall>()
-    const machines = new Machines(host, settings, { downs, stalls })
+    const fork = Effect.runForkWith(yield* Effect.context<never>())
+    const machines = new Machines(host, settings, { downs, stalls }, fork)
     yield* Effect.addFinalizer(() => machines.release)
     // Not waited for: whoever needs one of them waits for that one, and a guest that is slow to answer delays nobody's start.
     yield* Effect.forkScoped(yield* machines.settle)

@@ -15,7 +15,7 @@ import type { MachineShape, Start } from "./machineArguments.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { runMachine } from "./runMachine.ts"
 import { type MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
-import { type Spare, Spares, spareName } from "./Spares.ts"
+import { type Spare, Spares, type SparesOptions, spareName } from "./Spares.ts"
 import { copyRootDisk, warm } from "./Template.ts"
 import type { Templates } from "./Templates.ts"
 import { ensureVolume } from "./volume.ts"
@@ -36,6 +36,7 @@ export interface SpareMachinesOptions {
   readonly endings: Endings
   /** Starts at a time. Sandboxes that start go first. */
   readonly permits: Semaphore.Semaphore
+  readonly fork: SparesOptions["fork"]
 }
 
 export class SpareMachines {
@@ -47,7 +48,8 @@ export class SpareMachines {
     this.spares = new Spares({
       max: options.max,
       make: (shape) => this.make(shape),
-      discard: ({ machine, record }) => this.discard(machine, record)
+      discard: ({ machine, record }) => this.discard(machine, record),
+      fork: options.fork
     })
   }
 

@@ -38,6 +38,8 @@ export interface SparesOptions {
   /** Waits for nothing that a start which drops spares may hold. */
   readonly make: (shape: MachineShape) => Effect.Effect<Spare, RuntimeRefused | RuntimeUnavailable>
   readonly discard: (spare: Spare) => Effect.Effect<void>
+  /** Runs apart from whoever asked for it. */
+  readonly fork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
 }
 
 export class Spares {
@@ -92,7 +94,7 @@ export class Spares {
         ),
         Effect.flatMap((again) => (again ? refill : Effect.void))
       )
-      const fiber = Effect.runFork(made)
+      const fiber = this.options.fork(made)
       kind.making = fiber
       return Effect.void
     })
@@ -129,7 +131,7 @@ export class Spares {
       const at = kind.ready.indexOf(spare)
       if (at < 0) return
       kind.ready.splice(at, 1)
-      Effect.runFork(this.options.discard(spare))
+      this.options.fork(this.options.discard(spare))
     })
   }
 }
