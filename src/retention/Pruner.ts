@@ -11,6 +11,7 @@
 import { Cause, Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, type SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { outputRoom } from "../store/OutputRoom.ts"
 import { Ledger } from "../wallet/Ledger.ts"
@@ -144,11 +145,11 @@ const parts = Effect.gen(function* () {
               select sandbox_id, at from telemetry_samples t where at < $1
                 and (cpu_seconds is null
                      or exists (select 1 from telemetry_samples n where n.sandbox_id = t.sandbox_id and n.at > t.at and n.cpu_seconds is not null)
-                     or not exists (select 1 from actors a where a.id = t.sandbox_id and a.sandbox_status in ('running', 'sleeping', 'pending')))
+                     or not exists (select 1 from actors a where a.id = t.sandbox_id and a.sandbox_status = any($2::text[])))
               limit ${batch}),
             gone as (delete from telemetry_samples t using doomed d where t.sandbox_id = d.sandbox_id and t.at = d.at returning 1)
        select count(*)::int4 as count from gone`,
-      [cutoff]
+      [cutoff, textColumn(inhabitedStates)]
     )
   )
 

@@ -1,6 +1,7 @@
 /** What a posting has to know, read under the account's lock; and what a balance shows, read in one statement. */
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
+import { countedStates } from "../sandbox/sandboxStates.ts"
 import { Int8, Int8FromText, int8Column, textColumn } from "../store/Columns.ts"
 import type { Spent, Wallet } from "./Allocation.ts"
 import { divisors } from "./Cost.ts"
@@ -207,10 +208,10 @@ export const readOpenMeters = (sql: SqlClient.SqlClient, accountId: string) =>
     (rows) => rows.map(meterOf)
   )
 
-/** States in which a Sandbox may have run; one that never did is looked at in vain. The deleted ones are too many: their last fold is owed. */
-const mayHaveRun = ["pending", "running", "sleeping", "stopping", "stopped", "deleting"]
-
-/** Sandboxes of an account whose logs go on after what was folded of them. */
+/**
+ * Sandboxes of an account whose logs go on after what was folded of them. One that has no meter and never ran is looked at in vain; the deleted
+ * ones are too many for that: their last fold is owed.
+ */
 export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) => {
   const find = SqlSchema.findAll({
     Request: Schema.String,
@@ -220,7 +221,7 @@ export const readUnfolded = (sql: SqlClient.SqlClient, accountId: string) => {
       where m.account_id = ${account} and m.closed_at is null and a.revision > m.revision
       union all
       select a.id from actors a
-      where a.account_id = ${account} and a.kind = 'sandbox' and a.sandbox_status = any(${textColumn(mayHaveRun)}::text[])
+      where a.account_id = ${account} and a.kind = 'sandbox' and a.sandbox_status = any(${textColumn(countedStates)}::text[])
         and not exists (select 1 from meters m where m.sandbox_id = a.id)`
   })
   return Effect.map(find(accountId), (rows) => rows.map(({ id }) => id))

@@ -1,5 +1,6 @@
 /** The ledger's pure parts in the order in which the real one uses them, over plain memory: thousands of runs a minute. */
 import assert from "node:assert/strict"
+import { countedStates } from "../../src/sandbox/sandboxStates.ts"
 import type { Spent } from "../../src/wallet/Allocation.ts"
 import {
   everRan,
@@ -33,9 +34,6 @@ interface Folded {
   readonly meter: Meter
   readonly segments: ReadonlyArray<Segment>
 }
-
-/** As the real one looks for Sandboxes without a meter. */
-const mayHaveRun = ["pending", "running", "sleeping", "stopping", "stopped", "deleting"]
 
 const hasLeft = ({ remainingMicroUsd }: Grant) => remainingMicroUsd > 0n
 
@@ -153,7 +151,9 @@ export class MemoryLedger implements LedgerUnderTest {
   settleNow(at: number, also?: string): void {
     const meters = [...this.#logs.keys()].flatMap((id) => {
       const meter = this.#meter(id)!
-      const isKnown = everRan(meter) ? meter.closedAt === null : mayHaveRun.includes(this.#logs.get(id)!.log.at(-1)!.to)
+      const isKnown = everRan(meter)
+        ? meter.closedAt === null
+        : countedStates.includes(this.#logs.get(id)!.log.at(-1)!.to)
       return isKnown || id === also ? [meter] : []
     })
     const folded = this.#foldAll(meters, at)
