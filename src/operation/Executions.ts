@@ -77,7 +77,9 @@ export class Executions extends Context.Service<
         const id = `exe_${randomBytes(16).toString("hex")}`
         const guest = yield* runtime.guest(sandboxId, generation).pipe(Effect.mapError(unanswered))
         const timeoutMs = millisecondsOf(request.timeoutSeconds)
-        const startedAt = yield* Clock.currentTimeMillis
+        const clock = yield* Clock.Clock
+        const startedAt = clock.currentTimeMillisUnsafe()
+        const begun = clock.monotonicTimeNanosUnsafe()
         const ended = yield* guest.processes
           .execute(id, {
             argv: request.argv,
@@ -94,7 +96,8 @@ export class Executions extends Context.Service<
           )
         const end = Option.getOrNull(ended)
 
-        const finishedAt = yield* Clock.currentTimeMillis
+        // The time of day may have been set meanwhile.
+        const finishedAt = startedAt + Number((clock.monotonicTimeNanosUnsafe() - begun) / 1_000_000n)
         const stdout = end?.stdout ?? nothing
         const stderr = end?.stderr ?? nothing
         const stdoutTruncated = end !== null && end.stdoutBytes > stdout.length

@@ -93,7 +93,7 @@ const supervise = Effect.fnUntraced(function* <E, R>(
     while (true) {
       state.state = "up"
       up(1)
-      const began = yield* Clock.currentTimeMillis
+      const began = yield* Clock.monotonicTimeNanos
       // In a fiber of its own: its interruption from within is not ours.
       const fiber = yield* Effect.forkChild(work)
       const exit = yield* Fiber.await(fiber).pipe(
@@ -104,7 +104,8 @@ const supervise = Effect.fnUntraced(function* <E, R>(
       state.restarts++
       state.lastFault = faultOf(exit)
       restarts(name).updateUnsafe(1, context)
-      if ((yield* Clock.currentTimeMillis) - began >= recoveredAfterMs) pauseMs = pauseFirstMs
+      const lastedMs = Number(((yield* Clock.monotonicTimeNanos) - began) / 1_000_000n)
+      if (lastedMs >= recoveredAfterMs) pauseMs = pauseFirstMs
       yield* Effect.logError(
         `The worker "${name}" ended (${state.lastFault}) and is started again in ${pauseMs} ms`,
         ...(Exit.isFailure(exit) ? [exit.cause] : [])

@@ -67,6 +67,23 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a clock that is set", 
     })
   )
 
+  it.effect("back lets no command end before it began", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const clock = new ShiftedClock()
+      yield* Effect.gen(function* () {
+        const { accountId, id } = yield* running(1_000_000n)
+        const asked = { ...command, argv: ["sleep", "1"], timeoutSeconds: 20 }
+        const executing = yield* Effect.forkChild((yield* Operations).execute(accountId, id, asked, request))
+        yield* Effect.sleep(300)
+        clock.shiftMs = -anHourMs
+        const { durationMs, startedAt, finishedAt } = yield* Fiber.join(executing)
+        assert.isTrue(durationMs >= 900 && durationMs < 20_000, String(durationMs))
+        assert.strictEqual(Date.parse(finishedAt) - Date.parse(startedAt), durationMs)
+      }).pipe(Effect.provide(testAtoll(world, dear)), Effect.provideService(Clock.Clock, clock))
+    })
+  )
+
   it.effect("back leaves logs in order and books that agree, whatever is done then", () =>
     Effect.gen(function* () {
       const world = yield* SimulatedWorld.make

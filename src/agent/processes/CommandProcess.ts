@@ -206,7 +206,7 @@ export class CommandProcess {
   /** TERM to the tree now, KILL after `graceMs`; a second call can only bring the KILL forward. */
   kill(graceMs: number): void {
     if (this.disposed) return
-    const killAt = Date.now() + graceMs
+    const killAt = performance.now() + graceMs
     if (this.ending === null) {
       this.ending = { killAt, isReported: false, waitMs: KILL_POLL_MS, timer: null }
       if (graceMs > 0) this.tree.terminate()
@@ -300,7 +300,7 @@ export class CommandProcess {
     const ending = this.ending
     if (ending === null) return
     ending.timer = null
-    const now = Date.now()
+    const now = performance.now()
     const gone = now >= ending.killAt ? this.tree.kill() : this.tree.isEmpty()
     const isConfirming = !gone && now < ending.killAt + KILL_CONFIRM_MS
     if (!gone) {
