@@ -8,6 +8,7 @@ import {
   IsADirectory,
   NotADirectory,
   NotFound,
+  RateLimited,
   RuntimeUnavailable,
   SandboxUnavailable
 } from "../Errors.ts"
@@ -32,6 +33,7 @@ export class DownloadsGroup extends HttpApiGroup.make("downloads")
         NotFound,
         NotADirectory,
         IsADirectory,
+        RateLimited,
         SandboxUnavailable,
         RuntimeUnavailable
       ]

@@ -14,6 +14,7 @@ import { Tickets } from "../console/server/Tickets.ts"
 import { Files } from "../files/Files.ts"
 import { fileAddress } from "./fileAddress.ts"
 import { leanGroup } from "./LeanContext.ts"
+import { OpenStreams } from "./OpenStreams.ts"
 
 /** What no file of a visitor's should be called: controls, what turns the direction of text, and bytes that are no text. */
 const unspeakable = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}"\\/]/gu
@@ -35,16 +36,22 @@ export const ConsoleDownloadHandlers = {
     Effect.fnUntraced(function* (handlers) {
       const files = yield* Files
       const tickets = yield* Tickets
+      const streams = yield* OpenStreams
       return handlers.handle(
         "downloadFile",
         Effect.fnUntraced(function* (asked) {
-          const { sessionId } = yield* Caller
+          const { accountId, sessionId } = yield* Caller
           const redeemed = yield* tickets.redeem(asked.query.ticket)
           if (redeemed.sessionId !== sessionId) return yield* new CrossSiteRequest()
           const at = yield* fileAddress(asked)
           const { body, offset, nextOffset } = yield* files
             .read(at, { offset: 0, maxBytes: offsetMax, cursor: null })
             .pipe(Effect.catchTag("CURSOR_STALE", Effect.die))
+          // It may go on for hours, and does not outlast its session.
+          yield* Effect.acquireRelease(
+            streams.open({ accountId, credentialId: redeemed.sessionId!, end: () => void body.destroy() }),
+            (leave) => Effect.sync(leave)
+          )
           return HttpServerResponse.raw(body, {
             contentType: "application/octet-stream",
             contentLength: nextOffset - offset,

@@ -7,9 +7,15 @@ interface Violation {
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>
 }
 
-export const violations = async (page: Page): Promise<ReadonlyArray<string>> => {
+/** @param rules All of them, or those that are named. */
+export const violations = async (
+  page: Page,
+  rules: ReadonlyArray<string> | null = null
+): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe.source)
-  const found = (await page.evaluate("axe.run()")) as { readonly violations: ReadonlyArray<Violation> }
+  const found = (await page.evaluate(`axe.run(${rules === null ? "" : JSON.stringify({ runOnly: rules })})`)) as {
+    readonly violations: ReadonlyArray<Violation>
+  }
   return found.violations.flatMap(({ id, nodes }) =>
     nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`)
   )

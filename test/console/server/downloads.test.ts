@@ -1,9 +1,12 @@
 /** A whole file for a browser to save: what must come together for it, and what comes. */
 import { randomBytes } from "node:crypto"
+import { request } from "node:http"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer } from "effect"
+import { describe } from "vitest"
 import { dispositionOf } from "../../../src/http/ConsoleDownloadHandlers.ts"
 import { agentRuntime, TestService } from "../../files/TestService.ts"
+import { freshDriver, skipped, unusable } from "../../host/namespace/TestHost.ts"
 import { Browser, registered } from "./Browser.ts"
 
 /** Somebody with a Sandbox that runs. */
@@ -31,6 +34,54 @@ const query = (path: string, ticket: string) => new URLSearchParams({ path, tick
 /** @param bare As a browser that follows a link asks: with the cookie, and no header of ours. */
 const follow = (bare: Browser, sandboxId: string, given: URLSearchParams, headers: Record<string, string> = {}) =>
   bare.console("GET", `/sandboxes/${sandboxId}/download?${given}`, undefined, headers)
+
+/** Reads the head of the answer, and the rest when it is told to, with a rest after each piece; tells how many bytes came until it was over. */
+const heldBack = (port: number, { cookie }: Browser, sandboxId: string, given: URLSearchParams) =>
+  new Promise<{ readonly read: (restMs: number) => Promise<number> }>((resolve, reject) => {
+    const path = `/console/api/sandboxes/${sandboxId}/download?${given}`
+    request({ port, host: "127.0.0.1", path, headers: { cookie: cookie! } }, (answer) => {
+      answer.pause()
+      let received = 0
+      const read = (restMs: number) =>
+        new Promise<number>((done) => {
+          answer.on("close", () => done(received)).on("error", () => {})
+          answer.on("data", ({ byteLength }: Buffer) => {
+            received += byteLength
+            if (restMs === 0) return
+            answer.pause()
+            setTimeout(() => answer.resume(), restMs)
+          })
+          answer.resume()
+        })
+      resolve({ read })
+    })
+      .on("error", reject)
+      .end()
+  })
+
+describe.skipIf(skipped(unusable))("a download from a real Sandbox", () => {
+  layer(TestService.layer(Layer.orDie(freshDriver())), { excludeTestServices: true, timeout: 60_000 })((it) => {
+    it.effect("ends with its session, however much of it is left, and not before", () =>
+      Effect.gen(function* () {
+        const { port } = yield* TestService
+        const { browser, sandboxId } = yield* tenant
+        yield* Effect.promise(async () => {
+          const bytes = 256 * 1024 ** 2
+          await browser.ask("POST", `/api/v2/sandboxes/${sandboxId}/execute`, {
+            argv: ["truncate", "-s", String(bytes), "sparse"]
+          })
+          const download = async () =>
+            heldBack(port, browser, sandboxId, query("/workspace/sparse", await ticketOf(browser)))
+          assert.strictEqual(await (await download()).read(0), bytes)
+          const cut = await download()
+          assert.strictEqual((await browser.console("POST", "/sign-out", {})).status, 204)
+          // To read it all like this would take a minute; twice a second it is looked at whether the session still is one.
+          assert.isBelow(await cut.read(15), bytes)
+        })
+      })
+    )
+  })
+})
 
 layer(TestService.layer(agentRuntime), { excludeTestServices: true })("a download", (it) => {
   it.effect("needs the cookie and a ticket of the same session, once, from its own page", () =>

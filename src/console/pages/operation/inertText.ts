@@ -4,6 +4,7 @@
  *
  * @source ECMA-48 sections 5.4 (control sequences), 5.6 (control strings), 8.3.117 (SGR)
  */
+import { characterPicture, specials } from "../characterPicture.ts"
 
 export interface Run {
   readonly text: string
@@ -13,18 +14,8 @@ export interface Run {
 
 const esc = "\x1b"
 
-/** All control characters but line breaks and tabs, and what Unicode has to turn the direction of text. */
-const specials = /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
-
-/** One of C0 as its picture, all others by their number. */
-const picture = (character: string): string => {
-  const code = character.charCodeAt(0)
-  if (code < 0x20) return String.fromCharCode(0x2400 + code)
-  return code === 0x7f ? "␡" : `‹U+${code.toString(16).toUpperCase().padStart(4, "0")}›`
-}
-
 /** A text from elsewhere in one line: its line breaks are shown, too. */
-export const oneLine = (text: string): string => text.replace(specials, picture).replace(/\n/g, "⏎")
+export const oneLine = (text: string): string => text.replace(specials, characterPicture).replace(/\n/g, "⏎")
 
 /** What is longer is no sequence but an attempt to hide something. */
 const sequenceMaxCharacters = 4096
@@ -129,7 +120,7 @@ const stepAt = (text: string, at: number): Step | null => {
     if (sequence !== null) return step(sequence.length, "", codesOf(sequence))
     if (text.length - at <= sequenceMaxCharacters && matchAt(beginning, text, at) !== null) return null
   }
-  return step(1, picture(character))
+  return step(1, characterPicture(character))
 }
 
 /** Reads one stream in any pieces. */

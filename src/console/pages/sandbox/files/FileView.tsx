@@ -107,9 +107,16 @@ export const FileView = ({ sandboxId, stat, generation }: Shown) => {
             Edit
           </button>
         ) : null}
-        <button type="button" class="button" onClick={() => void downloading.run()} aria-disabled={downloading.isBusy}>
-          Download
-        </button>
+        {content === null ? null : (
+          <button
+            type="button"
+            class="button"
+            onClick={() => void downloading.run()}
+            aria-disabled={downloading.isBusy}
+          >
+            Download
+          </button>
+        )}
         <button type="button" class="button" onClick={() => setAsks("rename")}>
           Rename
         </button>

@@ -76,9 +76,11 @@ const At = ({ sandboxId, generation }: { sandboxId: string; generation: number }
   )
 }
 
+const volumeless: ReadonlySet<string> = new Set(["deleting", "deleted", "expired"])
+
 export const Files = ({ sandbox }: TabProps) => {
   const isUp = sandbox.status === "running"
-  // What was shown once stays, and with it what was being written.
+  // What was shown once stays, and with it what was being written, as long as there is a volume.
   const [wasUp, setWasUp] = useState(isUp)
   useEffect(() => {
     if (isUp) setWasUp(true)
@@ -87,7 +89,7 @@ export const Files = ({ sandbox }: TabProps) => {
     <section class="pane" aria-labelledby="files">
       <h2 id="files">Files</h2>
       <NotRunning sandbox={sandbox} to="work with its files" />
-      {wasUp || isUp ? <At sandboxId={sandbox.id} generation={sandbox.generation} /> : null}
+      {isUp || (wasUp && !volumeless.has(sandbox.status)) ? <At sandboxId={sandbox.id} generation={sandbox.generation} /> : null}
     </section>
   )
 }

@@ -2,7 +2,7 @@ import { size } from "../../format.ts"
 import { Fault } from "../../ui/Fault.tsx"
 import { nameOf } from "./address.ts"
 import { FileName } from "./FileName.tsx"
-import { dismiss, sendAgain, type Upload, uploads } from "./uploads.ts"
+import { dismiss, hideDone, sendAgain, type Upload, uploads } from "./uploads.ts"
 import { visibleName } from "./visible.ts"
 
 const One = ({ upload: { id, path, file, now } }: { upload: Upload }) => {
@@ -63,9 +63,16 @@ export const Uploads = ({ sandboxId }: { sandboxId: string }) => {
   const done = ours.filter(({ now }) => now.state === "done").length
   return (
     <section class="uploads" aria-label="Uploads">
-      <p role="status" class="hint">
-        {done} of {ours.length === 1 ? "1 file" : `${ours.length} files`} uploaded
-      </p>
+      <div class="file-tools">
+        <p role="status" class="hint">
+          {done} of {ours.length === 1 ? "1 file" : `${ours.length} files`} uploaded
+        </p>
+        {done > 1 ? (
+          <button type="button" class="button small" onClick={() => hideDone(sandboxId)}>
+            Hide those
+          </button>
+        ) : null}
+      </div>
       <ul>
         {ours.map((one) => (
           <One key={one.id} upload={one} />

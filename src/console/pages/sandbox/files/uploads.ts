@@ -112,3 +112,7 @@ export const dismiss = (id: number): void => {
   aborts.get(id)?.abort(new Error("Broken off."))
   uploads.value = uploads.value.filter((one) => one.id !== id)
 }
+
+export const hideDone = (sandboxId: string): void => {
+  uploads.value = uploads.value.filter((one) => one.sandboxId !== sandboxId || one.now.state !== "done")
+}

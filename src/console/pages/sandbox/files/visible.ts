@@ -2,6 +2,7 @@
  * Names and contents are whatever a program inside has made them: controls, marks that turn the direction of text, characters of no width,
  * bytes that are no text. They are shown, and each stands for itself: nothing hides, and nothing moves what stands beside it.
  */
+import { characterPicture, specials } from "../../characterPicture.ts"
 
 /** A piece of a name: as it is, or written out because it could not be told otherwise. */
 export interface Piece {
@@ -49,19 +50,12 @@ export const visibleName = (name: string): string =>
     .map(({ text }) => text)
     .join("")
 
-const unseenInText = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}]/gu
-
-/** Of a file's text, in which lines (of either end) and tabs are what they are. Private use is left alone: fonts of symbols live there. */
+/** Of a file's text, in which lines (of either end) and tabs are what they are, and scripts may join their letters. */
 export const visibleText = (text: string): { readonly shown: string; readonly changed: boolean } => {
   let changed = false
-  const shown = text.replaceAll("\r\n", "\n").replace(unseenInText, (character) => {
-    const point = character.codePointAt(0)!
-    if (character === "\n" || character === "\t" || (point >= 0xe000 && point <= 0xf8ff)) return character
+  const shown = text.replaceAll("\r\n", "\n").replace(specials, (character) => {
     changed = true
-    // The pictures of controls that Unicode has for this.
-    if (point < 0x20) return String.fromCodePoint(0x2400 + point)
-    if (point === 0x7f) return "\u2421"
-    return writtenOut(character)
+    return characterPicture(character)
   })
   return { shown, changed }
 }

@@ -71,7 +71,7 @@ const Opened = ({ preview: { port, url, expiresAt }, forget }: { preview: Previe
   </section>
 )
 
-export const Previews = ({ sandbox }: TabProps) => {
+const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
   const { id, status, networkEnabled } = sandbox
   const { loaded, feed } = usePreviews(id)
   const [kept, keep] = useState<Preview | null>(null)
@@ -158,3 +158,13 @@ export const Previews = ({ sandbox }: TabProps) => {
     </Pane>
   )
 }
+
+export const Previews = ({ sandbox }: TabProps) =>
+  sandbox.status === "deleted" ? (
+    <section class="pane" aria-labelledby="previews">
+      <h2 id="previews">Previews</h2>
+      <NotRunning sandbox={sandbox} to="open a preview" />
+    </section>
+  ) : (
+    <OfSandbox sandbox={sandbox} />
+  )

@@ -1,6 +1,8 @@
 /** The files of a real Sandbox in a real Chromium, as people work with them. */
 import { createHash, randomBytes } from "node:crypto"
-import { readFile } from "node:fs/promises"
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { describe } from "vitest"
@@ -143,11 +145,15 @@ const carried = async (visit: ServedVisit) => {
   await shell("mkdir d")
   await goTo(page, sandboxId, "/workspace/d")
   await page.getByText("This folder is empty.").waitFor()
-  const large = randomBytes(18 * MiB)
+  // From the disk: bytes would go through the browser's own debugger.
+  const folder = await mkdtemp(join(tmpdir(), "atoll-upload-"))
+  const large = randomBytes(17 * MiB)
+  await writeFile(join(folder, "large.bin"), large)
+  await writeFile(join(folder, "small.txt"), "small")
   const chosen = page.getByLabel("Files to upload")
-  const fileOf = (name: string, buffer: Buffer) => ({ name, mimeType: "application/octet-stream", buffer })
-  await chosen.setInputFiles([fileOf("small.txt", Buffer.from("small")), fileOf("large.bin", large)])
+  await chosen.setInputFiles([join(folder, "small.txt"), join(folder, "large.bin")])
   await page.getByText("2 of 2 files uploaded").waitFor()
+  await rm(folder, { recursive: true })
   assert.strictEqual((await shell("sha256sum d/large.bin")).slice(0, 64), sha256(large))
   assert.strictEqual(await shell("ls -A"), "d\nsrc\n", "pieces are left behind")
 
@@ -156,7 +162,7 @@ const carried = async (visit: ServedVisit) => {
   assert.strictEqual(sha256(await readFile(await download.path())), sha256(large))
 
   // What is there is replaced only when somebody says so.
-  await chosen.setInputFiles([fileOf("small.txt", Buffer.from("another"))])
+  await chosen.setInputFiles({ name: "small.txt", mimeType: "text/plain", buffer: Buffer.from("another") })
   await page.getByText("There is a file of this name.").waitFor()
   assert.strictEqual(await fileIn(visit, "/workspace/d/small.txt"), "small")
   await assertSound(page, "uploads")
@@ -234,7 +240,7 @@ const hostile = async (visit: ServedVisit) => {
   await goTo(page, sandboxId, "/workspace/text")
   await page.getByText("are written out").waitFor()
   const shown = async () => (await page.locator(".file-text").textContent())!
-  const whole = text.repeat(20_000).replaceAll("\u202e", "\\u{202e}")
+  const whole = text.repeat(20_000).replaceAll("\u202e", "‹U+202E›")
   assert.isTrue(whole.startsWith(await shown()))
   await page.getByText("256 KiB of").waitFor()
   await assertSound(page, "a text")

@@ -61,10 +61,13 @@ describe("a text", () => {
   it("keeps its lines and tabs, and shows what would hide in it or turn it", () => {
     assert.deepStrictEqual(visibleText("a\tb\r\nc\n"), { shown: "a\tb\nc\n", changed: false })
     assert.deepStrictEqual(visibleText("\u001b[1m\u202e\u2066\0\u007f"), {
-      shown: "\u241b[1m\\u{202e}\\u{2066}\u2400\u2421",
+      shown: "\u241b[1m‹U+202E›‹U+2066›\u2400\u2421",
       changed: true
     })
-    assert.deepStrictEqual(visibleText("\ue0b0"), { shown: "\ue0b0", changed: false })
+    assert.deepStrictEqual(visibleText("\ue0b0 \u0646\u200c\u0627 \ufeff"), {
+      shown: "\ue0b0 \u0646\u200c\u0627 \ufeff",
+      changed: false
+    })
   })
 })
 

@@ -70,6 +70,13 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
           await assertSound(page, "a stopped Sandbox")
           await page.getByRole("button", { name: "Start", exact: true }).click()
           await open.waitFor()
+
+          await send("DELETE", "")
+          for (const part of ["Previews", "Files"]) {
+            await page.getByRole("link", { name: part }).click()
+            await page.getByText("The Sandbox is deleted, with its volume.").waitFor()
+            assert.strictEqual(await page.getByRole("alert").count(), 0)
+          }
         },
         { networkEnabled: true }
       )
