@@ -66,7 +66,7 @@ describe.skipIf(skipped(unusable))("a download from a real Sandbox", () => {
         const { port } = yield* TestService
         const { browser, sandboxId } = yield* tenant
         yield* Effect.promise(async () => {
-          const bytes = 256 * 1024 ** 2
+          const bytes = 64 * 1024 ** 2
           await browser.ask("POST", `/api/v2/sandboxes/${sandboxId}/execute`, {
             argv: ["truncate", "-s", String(bytes), "sparse"]
           })
@@ -75,7 +75,7 @@ describe.skipIf(skipped(unusable))("a download from a real Sandbox", () => {
           assert.strictEqual(await (await download()).read(0), bytes)
           const cut = await download()
           assert.strictEqual((await browser.console("POST", "/sign-out", {})).status, 204)
-          // To read it all like this would take a minute; twice a second it is looked at whether the session still is one.
+          // To read it all like this would take 15 seconds; twice a second it is looked at whether the session still is one.
           assert.isBelow(await cut.read(15), bytes)
         })
       })

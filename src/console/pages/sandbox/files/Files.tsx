@@ -89,7 +89,9 @@ export const Files = ({ sandbox }: TabProps) => {
     <section class="pane" aria-labelledby="files">
       <h2 id="files">Files</h2>
       <NotRunning sandbox={sandbox} to="work with its files" />
-      {isUp || (wasUp && !volumeless.has(sandbox.status)) ? <At sandboxId={sandbox.id} generation={sandbox.generation} /> : null}
+      {isUp || (wasUp && !volumeless.has(sandbox.status)) ? (
+        <At sandboxId={sandbox.id} generation={sandbox.generation} />
+      ) : null}
     </section>
   )
 }
