@@ -87,6 +87,7 @@ const make = (key: string) =>
     const [account] = yield* accounts.list
     const accountId = account!.id
     const send = sendTo(port, key)
+    const workspaces = new Map<string, string>()
     const once = () => ({ "idempotency-key": randomBytes(8).toString("hex") })
     return ServedAtoll.of({
       port,
@@ -102,14 +103,13 @@ const make = (key: string) =>
           })
         ),
       newSandbox: async (own = key, { networkEnabled } = { networkEnabled: false }) => {
-        const workspace = await send("POST", "/api/v2/workspaces", {
-          key: own,
-          body: { name: "test" },
-          headers: once()
-        })
+        if (!workspaces.has(own)) {
+          const made = await send("POST", "/api/v2/workspaces", { key: own, body: { name: "test" }, headers: once() })
+          workspaces.set(own, made.json.workspace.id)
+        }
         const created = await send("POST", "/api/v2/sandboxes?wait=running", {
           key: own,
-          body: { workspaceId: workspace.json.workspace.id, networkEnabled },
+          body: { workspaceId: workspaces.get(own), networkEnabled },
           headers: once()
         })
         const { sandbox } = created.json

@@ -1,41 +1,12 @@
 /** A shell in a namespace Sandbox, as somebody uses it over the service's own port. */
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Layer } from "effect"
 import { freshDriver, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-import { TerminalClient } from "./TerminalClient.ts"
+import { endsWithItsConnection, followsItsUser, withSandbox } from "./shellContract.ts"
 
 const small = { ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2) }
-
-const withSandbox = (
-  test: (
-    open: (query?: string) => Promise<TerminalClient>,
-    atoll: ServedAtoll["Service"],
-    sandboxId: string
-  ) => Promise<void>
-) =>
-  Effect.flatMap(ServedAtoll, (atoll) =>
-    Effect.promise(async () => {
-      const id = await atoll.newSandbox()
-      const clients: Array<TerminalClient> = []
-      const open = async (query = "?columns=80&rows=24") => {
-        const found = await TerminalClient.open(atoll.port, `/api/v2/sandboxes/${id}/terminal${query}`, {
-          key: atoll.key
-        })
-        assert.instanceOf(found, TerminalClient, JSON.stringify(found))
-        clients.push(found as TerminalClient)
-        return found as TerminalClient
-      }
-      await test(open, atoll, id)
-      for (const client of clients) await client.cut()
-    })
-  )
-
-const commandLines = async ({ send }: ServedAtoll["Service"], id: string): Promise<ReadonlyArray<string>> =>
-  (await send("GET", `/api/v2/sandboxes/${id}/processes`)).json.processes.map(
-    ({ argv }: { argv: ReadonlyArray<string> }) => argv.join(" ")
-  )
 
 describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
   layer(ServedAtoll.layer(freshDriver(small), small).pipe(Layer.provideMerge(TestDatabase.layer)), {
@@ -43,24 +14,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
   })((it) => {
     it.effect(
       "has the size that was asked for, follows its changes, turns Ctrl-C into SIGINT, and tells its exit",
-      () =>
-        withSandbox(async (open) => {
-          const client = await open("?columns=101&rows=37")
-          client.type("stty size; echo $TERM $PWD\r")
-          await client.shows("37 101\r\nxterm-256color /workspace\r\n")
-          for (let columns = 1; columns <= 77; columns++) client.tell({ type: "resize", columns, rows: 11 })
-          client.type("while [ \"$(stty size)\" != '11 77' ]; do sleep 0.05; done; echo re''sized\r")
-          await client.shows("resized\r\n")
-          const trap = `sh -c 'trap "echo interrupted; exit 9" INT; echo rea""dy; while :; do sleep 0.1; done'`
-          client.type(`${trap}; echo code-$?\r`)
-          await client.shows("ready\r\n")
-          client.type("\x03")
-          await client.shows(/interrupted\r\n.*code-9\r\n/s)
-          client.type("echo bye; exit 7\r")
-          assert.deepStrictEqual(await client.closing(), { code: 1000, reason: "" })
-          assert.deepStrictEqual(client.told, [{ type: "exit", exitCode: 7, signal: null }])
-          assert.include(client.output, "bye\r\n")
-        })
+      () => withSandbox(followsItsUser)
     )
 
     it.effect("has the default size, carries bytes unchanged, and ends at Ctrl-D", () =>
@@ -69,9 +23,9 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
         client.type("stty size\r")
         await client.shows("24 80\r\n")
         const text = "grüße \u{1f30a} ".repeat(4000)
-        client.type("stty raw -echo; head -c ")
+        client.type('stty raw -echo; echo rea""dy; head -c ')
         client.type(`${Buffer.byteLength(text)} | sha256sum; stty sane\r`)
-        await client.shows(/sane\r\n/)
+        await client.shows("ready")
         client.type(text)
         const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", Buffer.from(text)))
         await client.shows(Buffer.from(digest).toString("hex"))
@@ -83,18 +37,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
     )
 
     it.effect("ends with its connection, with all that was started in it, and nothing of another one's", () =>
-      withSandbox(async (open, atoll, id) => {
-        const [first, second] = [await open(), await open()]
-        first.type("setsid sleep 98762 & sleep 98763 & sleep 98764\r")
-        second.type("sleep 98765\r")
-        const runs = async (seconds: number) => (await commandLines(atoll, id)).includes(`sleep ${seconds}`)
-        for (const seconds of [98762, 98763, 98764, 98765]) while (!(await runs(seconds)));
-        first.socket.terminate()
-        for (const seconds of [98762, 98763, 98764]) while (await runs(seconds));
-        assert.isTrue(await runs(98765))
-        second.socket.close()
-        while ((await commandLines(atoll, id)).length > 0);
-      })
+      withSandbox(endsWithItsConnection)
     )
 
     it.effect("is held back by who does not read, or pauses, and costs no memory meanwhile", () =>

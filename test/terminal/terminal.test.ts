@@ -1,6 +1,6 @@
 /** Who is let into a terminal, what is refused and how, what ends one, and what neither a client nor an agent can do to the service. */
 import { randomUUID } from "node:crypto"
-import type { Socket } from "node:net"
+import { connect, type Socket } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -86,6 +86,10 @@ const service = Layer.merge(ServedAtoll.layer(runtime), noCredit).pipe(
   Layer.provideMerge(taken),
   Layer.provideMerge(TestDatabase.layer)
 )
+
+/** Another one, beside it. */
+const another = (environment: Readonly<Record<string, string>> = {}) =>
+  Layer.fresh(ServedAtoll.layer(runtime, environment)).pipe(Layer.provide(Layer.fresh(TestDatabase.layer)))
 
 type Run = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Promise<A>
 
@@ -222,11 +226,49 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       assert.deepStrictEqual([status, json.code, headers["retry-after"]], [429, "RATE_LIMITED", "1"])
       await (await opened(port, pathOf(await newSandbox()), { key })).cut()
       await open[0]!.cut()
-      let another: TerminalClient | Refusal
-      do another = await TerminalClient.open(port, pathOf(id), { key })
-      while (!(another instanceof TerminalClient))
-      for (const client of [...open, another]) await client.cut()
+      let next: TerminalClient | Refusal
+      do next = await TerminalClient.open(port, pathOf(id), { key })
+      while (!(next instanceof TerminalClient))
+      for (const client of [...open, next]) await client.cut()
+
+      // Whoever leaves before the answer takes none along.
+      const handshake =
+        `GET ${pathOf(id)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
+        "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n"
+      for (let count = 0; count < 100; count++) {
+        const socket = connect(port, "127.0.0.1").on("error", () => {})
+        await new Promise<void>((resolve) => socket.end(handshake, resolve))
+        if (count % 2 === 0) socket.destroy()
+        else socket.resume()
+      }
+      for (let count = 0; count < terminalsPerSandbox; ) {
+        const found = await TerminalClient.open(port, pathOf(id), { key })
+        if (found instanceof TerminalClient) count++
+      }
+      assert.strictEqual((await refused(port, pathOf(id), { key })).status, 429)
     })
+  )
+
+  it.effect("keeps its Sandbox awake, and wakes one that sleeps", () =>
+    Effect.gen(function* () {
+      const sleepy = another({ ATOLL_SLEEP_AFTER_SECONDS: "1" })
+      const { port, key, send, newSandbox } = Context.get(yield* Layer.build(sleepy), ServedAtoll)
+      yield* Effect.promise(async () => {
+        const [used, idle] = [await newSandbox(), await newSandbox()]
+        const status = async (id: string) => (await send("GET", `/api/v2/sandboxes/${id}`)).json.sandbox.status
+        const client = await opened(port, pathOf(used), { key })
+        while ((await status(idle)) !== "sleeping");
+        assert.strictEqual(await status(used), "running")
+        const woken = await opened(port, pathOf(idle), { key })
+        woken.type("awake")
+        await woken.shows("awake")
+        assert.strictEqual(await status(used), "running")
+        await client.cut()
+        while ((await status(used)) !== "sleeping");
+        assert.strictEqual(await status(idle), "running")
+        await woken.cut()
+      })
+    }).pipe(Effect.scoped)
   )
 
   it.effect("ends with its key, its session, its account and its Sandbox, and says so", () =>
@@ -382,7 +424,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
   it.effect("is told that the service stops, which waits for none", () =>
     Effect.gen(function* () {
       const scope = yield* Scope.make()
-      const context = yield* Layer.buildWithScope(Layer.fresh(ServedAtoll.layer(runtime)), scope)
+      const context = yield* Layer.buildWithScope(another(), scope)
       const { port, key, newSandbox } = Context.get(context, ServedAtoll)
       const client = yield* Effect.promise(async () => opened(port, pathOf(await newSandbox()), { key }))
       const began = performance.now()
