@@ -1,34 +1,12 @@
 /** The terminal in a real Chromium, with a real shell in a real Sandbox. */
 import { assert, describe, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
 import type { Page } from "playwright-core"
-import { terminalsPerSandbox } from "../../../schemas/Limits.ts"
-import { freshDriver, skipped, unusable } from "../../host/namespace/TestHost.ts"
-import { ServedAtoll } from "../../support/ServedAtoll.ts"
-import { TestDatabase } from "../../support/TestDatabase.ts"
-import { TerminalClient } from "../../terminal/TerminalClient.ts"
-import { violations } from "./axe.ts"
-import { noChromium, testBrowser } from "./TestBrowser.ts"
-import { clean, signInByLink, tooWide } from "./visits.ts"
-
-const small = { ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2) }
-
-const asOwner = (test: (page: Page, atoll: ServedAtoll["Service"], sandboxId: string) => Promise<void>) =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const atoll = yield* ServedAtoll
-      const browser = yield* testBrowser
-      const visit = yield* browser.open(`http://127.0.0.1:${atoll.port}`, {
-        viewport: { width: 1400, height: 900 },
-        reducedMotion: "reduce"
-      })
-      yield* Effect.promise(async () => {
-        await signInByLink(visit.page, await atoll.newLink())
-        await test(visit.page, atoll, await atoll.newSandbox())
-        clean(visit)
-      })
-    })
-  )
+import { terminalsPerSandbox } from "../../../../../schemas/Limits.ts"
+import { skipped } from "../../../../host/namespace/TestHost.ts"
+import { TerminalClient } from "../../../../terminal/TerminalClient.ts"
+import { violations } from "../../axe.ts"
+import { tooWide } from "../../visits.ts"
+import { served, servedVisit, unvisitable } from "../servedVisit.ts"
 
 const becomes = (page: Page, shell: "open" | "ended" | "none") => page.locator(`[data-shell=${shell}]`).waitFor()
 
@@ -58,12 +36,10 @@ const sizeIn = async (page: Page, holds: (size: ReadonlyArray<number>) => boolea
   }
 }
 
-describe.skipIf(skipped(noChromium ?? unusable))("the terminal in a browser", () => {
-  layer(ServedAtoll.layer(freshDriver(small), small).pipe(Layer.provideMerge(TestDatabase.layer)), {
-    excludeTestServices: true
-  })((it) => {
+describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
+  layer(served, { excludeTestServices: true })((it) => {
     it.effect("runs what is typed, follows the pane, tells the exit, and opens another shell", () =>
-      asOwner(async (page, { send }, id) => {
+      servedVisit(async ({ page, sandboxId: id, send }) => {
         const loaded: Array<string> = []
         page.on("request", (request) => loaded.push(request.url()))
         const sent: Array<string> = []
@@ -127,7 +103,7 @@ describe.skipIf(skipped(noChromium ?? unusable))("the terminal in a browser", ()
         await page.keyboard.type("echo ano''ther\n")
         await shows(page, "another")
 
-        await send("POST", `/api/v2/sandboxes/${id}/stop`)
+        await send("POST", "/stop")
         await becomes(page, "ended")
         await page.locator("[data-status=stopped]").waitFor()
         assert.match((await page.locator("[data-shell]").textContent())!, /^The Sandbox /)
@@ -144,7 +120,7 @@ describe.skipIf(skipped(noChromium ?? unusable))("the terminal in a browser", ()
     )
 
     it.effect("says why it cannot be opened, in the service's words, and leaves all that a program writes inert", () =>
-      asOwner(async (page, { port, key, send }, id) => {
+      servedVisit(async ({ page, api: { port, key }, sandboxId: id, send }) => {
         const open = await Promise.all(
           Array.from({ length: terminalsPerSandbox }, () =>
             TerminalClient.open(port, `/api/v2/sandboxes/${id}/terminal`, { key })
@@ -185,8 +161,7 @@ describe.skipIf(skipped(noChromium ?? unusable))("the terminal in a browser", ()
 
         // Whoever goes elsewhere leaves nothing running.
         await type(page, "sleep 98766")
-        const lines = async (): Promise<string> =>
-          JSON.stringify((await send("GET", `/api/v2/sandboxes/${id}/processes`)).json.processes)
+        const lines = async (): Promise<string> => JSON.stringify((await send("GET", "/processes")).json.processes)
         while (!(await lines()).includes("98766"));
         await page.getByRole("link", { name: "Life" }).click()
         while ((await lines()) !== "[]");
