@@ -14,21 +14,23 @@ interface Ended {
   readonly stderr: string
 }
 
+/** Runs `atoll` with these words, and nothing else of this process's environment. */
+export const atollWith = (environment: Readonly<Record<string, string>>, ...args: ReadonlyArray<string>) =>
+  Effect.promise(
+    () =>
+      new Promise<Ended>((done) => {
+        const child = execFile(
+          process.execPath,
+          [resolve("src/cli/main.ts"), ...args],
+          { env: { PATH: process.env["PATH"], ...environment } },
+          (_, stdout, stderr) => done({ code: child.exitCode ?? -1, stdout, stderr })
+        )
+      })
+  )
+
 /** Runs `atoll` with these words on the test's database. */
 export const atoll = (...args: ReadonlyArray<string>) =>
-  Effect.flatMap(TestDatabase, ({ url }) =>
-    Effect.promise(
-      () =>
-        new Promise<Ended>((done) => {
-          const child = execFile(
-            process.execPath,
-            [resolve("src/cli/main.ts"), ...args],
-            { env: { PATH: process.env["PATH"], DATABASE_URL: url } },
-            (_, stdout, stderr) => done({ code: child.exitCode ?? -1, stdout, stderr })
-          )
-        })
-    )
-  )
+  Effect.flatMap(TestDatabase, ({ url }) => atollWith({ DATABASE_URL: url }, ...args))
 
 /** What `--json` printed. */
 export const documentOf = (...args: ReadonlyArray<string>) =>
