@@ -12,13 +12,15 @@ export const chunkBytesMax = 64 * 1024
  * writer that is mistaken stores nothing and is told. `retained_offset` carries the writer's belief where the row exists; where it does not, it
  * is the first byte, which lies behind a gap only if the writer was told so.
  *
+ * Chunks are numbered in the order in which they come, whichever way the join takes: by that a log is read.
+ *
  * The bytes of all chunks come as one value and are cut here: as an array they would be copied once more on either side, a third of the
  * whole time.
  */
 export const appendStatement = `
   with input as (
     select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::int8[], $6::int8[], $7::int8[], $8::int8[], $9::int4[])
-      as i (owner_id, stream, sandbox_id, source, start_offset, end_offset, follows, at, first)
+      with ordinality as i (owner_id, stream, sandbox_id, source, start_offset, end_offset, follows, at, first, place)
   ), streams as (
     select owner_id, stream, min(sandbox_id) as sandbox_id, min(source) as source, max(end_offset) as end_offset,
       min(start_offset) as start_offset, min(follows) as follows
@@ -36,8 +38,10 @@ export const appendStatement = `
     insert into output_chunks (owner_id, stream, start_offset, end_offset, sandbox_id, source, at, bytes)
     select i.owner_id, i.stream, i.start_offset, i.end_offset, i.sandbox_id, i.source, i.at,
       substring($10::bytea from i.first for (i.end_offset - i.start_offset)::int4)
-    from input i join advanced a on a.owner_id = i.owner_id and a.stream = i.stream
-    where i.end_offset > i.start_offset
+    from (
+      select i.* from input i join advanced a on a.owner_id = i.owner_id and a.stream = i.stream
+      where i.end_offset > i.start_offset order by i.place
+    ) as i
     returning sandbox_id, end_offset - start_offset + ${chunkOverheadBytes} as bytes
   ), counted as (
     insert into output_totals as t (sandbox_id, stored_bytes)

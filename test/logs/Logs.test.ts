@@ -84,6 +84,36 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       })
   )
 
+  it.effect("has what was stored together in the order in which it was written", () =>
+    Effect.gen(function* () {
+      const logs = yield* Logs
+      const output = yield* Output
+      const { accountId, sandboxId } = yield* newSandbox
+      const of = (ownerId: string, stream: OutputStreamName, count: number) =>
+        Array.from({ length: count }, (_, at) => ({
+          ownerId,
+          stream,
+          sandboxId,
+          source: "process" as const,
+          follows: 0,
+          offset: at * 4,
+          bytes: Buffer.from(String(at).padStart(4, "0")),
+          at: 1000
+        }))
+      for (const count of [2, 9, 40, 300]) {
+        const ownerId = `op_together_${count}`
+        yield* output.append([...of(ownerId, "stdout", count), ...of(ownerId, "stderr", count)])
+        for (const stream of ["stdout", "stderr"] as const) {
+          const { entries } = yield* logs.read(accountId, sandboxId, { ...any, operationId: ownerId, stream })
+          assert.deepStrictEqual(
+            entries.map(({ text }) => Number(text)),
+            Array.from({ length: count }, (_, at) => at)
+          )
+        }
+      }
+    })
+  )
+
   it.effect("answers at most 16 MiB of text: the newest, and says that there is more", () =>
     Effect.gen(function* () {
       const logs = yield* Logs
