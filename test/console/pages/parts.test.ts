@@ -188,7 +188,6 @@ layer(TestApi.layer(), { excludeTestServices: true })("the parts of a Sandbox's 
         assert.isAbove(await page.getByRole("row").filter({ hasText: "not measured" }).count(), 5)
         await assertAccessible(page, "resources")
         for (const [label, buckets] of [
-          ["6 h", 361],
           ["24 h", 721],
           ["7 d", 673]
         ] as const) {

@@ -159,18 +159,25 @@ const Drawn = ({ analytics }: { analytics: SandboxAnalytics }) => {
         </span>
       </div>
       <div class="charts">
-        {charts.map(({ title, format, isBinary }, index) => (
-          <Chart
-            key={index}
-            title={title(bucket)}
-            times={times}
-            lines={lines[index]!}
-            format={format}
-            isBinary={isBinary}
-            pointed={pointed}
-            point={choose}
-          />
-        ))}
+        {charts.map(({ title, format, isBinary }, index) =>
+          lines[index]!.every(({ column }) => column.every((value) => value === null)) ? (
+            <section key={index} class="chart-pane">
+              <h3>{title(bucket)}</h3>
+              <p class="soft">Not measured in this time.</p>
+            </section>
+          ) : (
+            <Chart
+              key={index}
+              title={title(bucket)}
+              times={times}
+              lines={lines[index]!}
+              format={format}
+              isBinary={isBinary}
+              pointed={pointed}
+              point={choose}
+            />
+          )
+        )}
       </div>
       <Table samples={samples} bucket={bucket} />
     </>
