@@ -44,6 +44,7 @@ const At = ({ sandboxId, generation }: { sandboxId: string; generation: number }
   return (
     <>
       <Way sandboxId={sandboxId} path={path} />
+      <Uploads sandboxId={sandboxId} />
       {saved === path ? (
         <p class="said" role="status">
           Saved.
@@ -71,7 +72,6 @@ const At = ({ sandboxId, generation }: { sandboxId: string; generation: number }
       ) : (
         <FileView key={path} sandboxId={sandboxId} stat={value.stat} generation={generation} />
       )}
-      <Uploads sandboxId={sandboxId} />
     </>
   )
 }

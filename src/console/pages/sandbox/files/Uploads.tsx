@@ -18,7 +18,7 @@ const One = ({ upload: { id, path, file, now } }: { upload: Upload }) => {
           : now.state === "sending"
             ? `${size(now.sent)} of ${size(file.size)}`
             : now.state === "done"
-              ? `${size(file.size)}, there`
+              ? `${size(file.size)}, uploaded`
               : now.state === "asking"
                 ? "There is a file of this name."
                 : "failed"}
