@@ -39,6 +39,30 @@ const save = (page: Page) => button(page, "Save").click()
 const fileIn = ({ send }: ServedVisit, path: string): Promise<string> =>
   send("GET", content(path)).then(({ text }) => text)
 
+/**
+ * What the service answers for a directory of 100,000 entries, made in the page until it is loaded anew: through the browser's debugger it
+ * would take longer than all else. Backwards, as a file system may have them.
+ */
+const manyEntries = `{
+  const most = 100_000
+  const entryOf = (index) => ({
+    name: "row " + String(index).padStart(6, "0"),
+    type: "file",
+    sizeBytes: index,
+    mode: "0644",
+    modifiedAt: "2026-01-01T00:00:00.000Z"
+  })
+  const ask = globalThis.fetch
+  globalThis.fetch = async (address, init) => {
+    const { pathname, searchParams } = new URL(address, location.href)
+    if (!pathname.endsWith("/files/list")) return ask(address, init)
+    const from = Number(searchParams.get("cursor") ?? 0)
+    const until = Math.min(most, from + Number(searchParams.get("pageSize")))
+    const entries = Array.from({ length: until - from }, (_, at) => entryOf(most - 1 - from - at))
+    return Response.json({ path: "/workspace/many", entries, nextCursor: until < most ? String(until) : null })
+  }
+}`
+
 /** While all rows pass by. */
 const medianFrameMs = async (page: Page): Promise<number> =>
   Number(
@@ -46,14 +70,14 @@ const medianFrameMs = async (page: Page): Promise<number> =>
       const view = document.querySelector(".windowed")
       const frames = []
       let before = performance.now()
-      for (let step = 0; step <= 40; step++) {
-        view.scrollTop = (view.scrollHeight * step) / 40
+      for (let step = 0; step <= 30; step++) {
+        view.scrollTop = (view.scrollHeight * step) / 30
         await new Promise(requestAnimationFrame)
         const now = performance.now()
         frames.push(now - before)
         before = now
       }
-      return frames.toSorted((a, b) => a - b)[20]
+      return frames.toSorted((a, b) => a - b)[15]
     })()`)
   )
 
@@ -247,7 +271,7 @@ const hostile = async (visit: ServedVisit) => {
   await button(page, "Show more").click()
   await page.getByText("512 KiB of").waitFor()
   await button(page, "Show more").click()
-  await button(page, "Show more").waitFor({ state: "detached" })
+  await page.locator(".file-rest").waitFor({ state: "detached" })
   assert.strictEqual(await shown(), whole)
 
   const picture = await page.screenshot()
@@ -271,23 +295,7 @@ const many = async ({ page, sandboxId, shell }: ServedVisit) => {
   assert.deepStrictEqual((await names()).slice(0, 3), ["z", "0001", "0002"])
   const ofFewMs = await medianFrameMs(page)
 
-  const entryOf = (index: number) => ({
-    name: `row ${String(index).padStart(6, "0")}`,
-    type: "file",
-    sizeBytes: index,
-    mode: "0644",
-    modifiedAt: "2026-01-01T00:00:00.000Z"
-  })
-  const most = 100_000
-  await page.route("**/files/list?*", (route) => {
-    // Backwards, as a file system may.
-    const from = Number(new URL(route.request().url()).searchParams.get("cursor") ?? 0)
-    const until = Math.min(most, from + 1000)
-    const entries = Array.from({ length: until - from }, (_, at) => entryOf(most - 1 - from - at))
-    return route.fulfill({
-      json: { path: "/workspace/many", entries, nextCursor: until < most ? String(until) : null }
-    })
-  })
+  await page.evaluate(manyEntries)
   await button(page, "Refresh: Files").click()
   await page.getByText("100,000, as of").waitFor()
   const ofManyMs = await medianFrameMs(page)
@@ -299,7 +307,6 @@ const many = async ({ page, sandboxId, shell }: ServedVisit) => {
   assert.isBelow(ofManyMs, Math.max(50, 2.5 * ofFewMs), "the median frame")
   await page.getByLabel("Find here").fill("row 04321")
   await page.getByText("10 of 100,000").waitFor()
-  await page.unroute("**/files/list?*")
 
   await page.getByRole("button", { name: /^Stop / }).click()
   await page.getByText("Start it to work with its files.").waitFor()
