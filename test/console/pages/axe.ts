@@ -7,13 +7,20 @@ interface Violation {
   readonly nodes: ReadonlyArray<{ readonly html: string; readonly failureSummary?: string }>
 }
 
-/** @param rules All of them, or those that are named. */
+interface Looked {
+  /** A selector; by default, all of the page. */
+  readonly within?: string
+  /** By default, all of them. */
+  readonly rules?: ReadonlyArray<string>
+}
+
 export const violations = async (
   page: Page,
-  rules: ReadonlyArray<string> | null = null
+  { within = ":root", rules }: Looked = {}
 ): Promise<ReadonlyArray<string>> => {
   await page.evaluate(axe.source)
-  const found = (await page.evaluate(`axe.run(${rules === null ? "" : JSON.stringify({ runOnly: rules })})`)) as {
+  const options = rules === undefined ? {} : { runOnly: rules }
+  const found = (await page.evaluate(`axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)})`)) as {
     readonly violations: ReadonlyArray<Violation>
   }
   return found.violations.flatMap(({ id, nodes }) =>

@@ -3,12 +3,13 @@ import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import type { BrowserContext, Page } from "playwright-core"
+import type { Page } from "playwright-core"
 import { TestApi } from "../../http/TestApi.ts"
 import { violations } from "./axe.ts"
 import { longLife } from "./longLife.ts"
 import { noChromium } from "./TestBrowser.ts"
 import { asOwner, tooWide, until } from "./visits.ts"
+import { Work } from "./Work.ts"
 
 const publicKey = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFamwJMHwchcmLNm7FbRfD7l3ZUX+HUrv6CPjIFB6ckS test"
 
@@ -206,11 +207,11 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         const api = yield* TestApi
         const like = yield* Effect.promise(async () => api.newSandbox(await api.newWorkspace()))
         const { id, states } = yield* longLife(like, 10_000)
-        yield* asOwner(async ({ page, context }) => {
+        yield* asOwner(async ({ page }) => {
           await page.goto(`/console/sandboxes/${id}`)
           await page.getByText("equals what the service stores at revision 10000").waitFor()
           await page.getByText("What happened when").waitFor()
-          const work = await Work.of(page, await context.newCDPSession(page))
+          const work = await Work.of(page)
           const slider = page.getByRole("slider", { name: "Revision" })
           const parts = 4
           const keys = ["Home", ...Array<string>(4).fill("ArrowRight"), "PageUp", "ArrowLeft"]
@@ -245,52 +246,3 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
       })
   )
 })
-
-const workMaxMs = 50
-const attemptsMax = 4
-
-type Session = Awaited<ReturnType<BrowserContext["newCDPSession"]>>
-type Step = (act: () => Promise<void>) => Promise<void>
-
-/**
- * What the page works for each step, until it is painted: CPU time of its own thread, scripts, layout and paint. A machine that is busy with
- * other things makes frames late, which is not the page's doing (`npm run bench -- console` has their times); but even CPU time grows
- * where others take the caches away, so a part of which a step was long is done again.
- */
-class Work {
-  readonly #page: Page
-  readonly #session: Session
-
-  private constructor(page: Page, session: Session) {
-    this.#page = page
-    this.#session = session
-  }
-
-  static async of(page: Page, session: Session): Promise<Work> {
-    await session.send("Performance.enable", { timeDomain: "threadTicks" })
-    return new Work(page, session)
-  }
-
-  /** Milliseconds until now. */
-  async #done(): Promise<number> {
-    const { metrics } = await this.#session.send("Performance.getMetrics")
-    return 1000 * metrics.find(({ name }) => name === "TaskDuration")!.value
-  }
-
-  async assertShort(how: string, through: (step: Step) => Promise<void>): Promise<void> {
-    let longest = 0
-    const step: Step = async (act) => {
-      const before = await this.#done()
-      await act()
-      await this.#page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))")
-      longest = Math.max(longest, (await this.#done()) - before)
-    }
-    for (let attempt = 0; attempt < attemptsMax; attempt++) {
-      longest = 0
-      await through(step)
-      assert.isAbove(longest, 0)
-      if (longest < workMaxMs) return
-    }
-    assert.isBelow(longest, workMaxMs, `CPU milliseconds of the longest step ${how}`)
-  }
-}
