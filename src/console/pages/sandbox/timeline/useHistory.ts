@@ -47,6 +47,8 @@ class Reader {
   #unsubscribe: () => void = () => {}
   #timer: ReturnType<typeof setTimeout> | undefined
   #isAsked = false
+  /** Which reading is the newest one: an older one goes on no more. */
+  #turn = 0
 
   constructor(id: string, show: (change: Partial<State>) => void) {
     this.#path = `/api/v2/sandboxes/${id}`
@@ -74,6 +76,7 @@ class Reader {
   async load(from: string | null) {
     this.#isAsked = true
     this.#show({ isLoading: true, fault: null })
+    const turn = ++this.#turn
     if (from === null) this.#rest = []
     let cursor = from
     try {
@@ -82,6 +85,7 @@ class Reader {
           `${this.#path}/history${queryOf({ limit: pageRows, cursor })}`,
           this.#abort.signal
         )
+        if (turn !== this.#turn) return
         const read = [...this.#rest, ...transitions]
         const whole =
           nextCursor === null ? read.length : read.findIndex(({ actorId }) => actorId === read.at(-1)!.actorId)
@@ -92,7 +96,8 @@ class Reader {
       }
       this.#show({ things: this.#gathered(), isLoading: false, cursor })
     } catch (fault) {
-      if (!this.#abort.signal.aborted) this.#show({ things: this.#gathered(), isLoading: false, cursor, fault })
+      if (!this.#abort.signal.aborted && turn === this.#turn)
+        this.#show({ things: this.#gathered(), isLoading: false, cursor, fault })
     }
   }
 
