@@ -115,7 +115,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
           ] as const) {
             await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
             await page.setViewportSize({ width, height: 800 })
-            found.push(...(await violations(page, { within: "dialog" })).map((text) => `${where}, ${colorScheme}: ${text}`))
+            found.push(
+              ...(await violations(page, { within: "dialog" })).map((text) => `${where}, ${colorScheme}: ${text}`)
+            )
             const over = await dialog.evaluate((shown) => {
               const { scrollWidth, clientWidth } = shown as unknown as { scrollWidth: number; clientWidth: number }
               return scrollWidth - clientWidth
@@ -142,6 +144,10 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
         await page.getByRole("button", { name: "New folder" }).click()
         await look("New folder")
         await page.keyboard.press("Escape")
+        await goTo(page, "Workspaces")
+        await open("Create")
+        await open("Rename research")
+        await open("Delete research")
         await goTo(page, "Keys")
         await open("Create")
         await page.getByRole("button", { name: "Create" }).click()

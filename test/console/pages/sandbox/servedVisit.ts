@@ -73,7 +73,11 @@ export const assertSound = async (page: Page, about: string) => {
   assert.deepStrictEqual(await violations(page), [], about)
   // What a theme changes.
   await page.emulateMedia({ colorScheme: "dark" })
-  assert.deepStrictEqual(await violations(page, { rules: ["color-contrast", "link-in-text-block"] }), [], `${about}, dark`)
+  assert.deepStrictEqual(
+    await violations(page, { rules: ["color-contrast", "link-in-text-block"] }),
+    [],
+    `${about}, dark`
+  )
   const shown = page.viewportSize()!
   await page.setViewportSize({ width: 360, height: 700 })
   assert.isAtMost(await tooWide(page), 0, `${about} is wider than a narrow screen`)
