@@ -26,6 +26,8 @@ const otherSite = Effect.acquireRelease(
     })
 )
 
+const noSandbox = "sbx_00000000000000000000000000"
+
 /** All that a page can send without being asked. Answers with what it could read of the answers. */
 const attack = (target: string) => `(async () => {
   const target = ${JSON.stringify(target)}
@@ -55,6 +57,11 @@ const attack = (target: string) => `(async () => {
     const stream = new EventSource(target + "/api/v2/events", { withCredentials: true })
     stream.onopen = () => resolve("open")
     stream.onerror = () => { stream.close(); reject() }
+  }))
+  await attempt("a socket", () => new Promise((resolve, reject) => {
+    const socket = new WebSocket(target.replace("http:", "ws:") + "/api/v2/sandboxes/${noSandbox}/terminal?columns=80&rows=24")
+    socket.onopen = () => resolve("open")
+    socket.onerror = reject
   }))
   await attempt("a script", () => new Promise((resolve, reject) => {
     const script = document.createElement("script")

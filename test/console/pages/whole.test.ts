@@ -240,7 +240,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
   )
 
   it.effect.skipIf(noChromium !== null)(
-    "fits a narrow screen and a wide one on each of its pages, in both themes",
+    "fits a narrow screen and a wide one on each of its pages, and breaks its policy on none",
     () =>
       asOwner(async ({ page }, api) => {
         const id = await api.newSandbox(await api.newWorkspace())
