@@ -1,10 +1,11 @@
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { OpenApi } from "effect/http-api"
 import { assert, describe, it } from "vitest"
 import { Api } from "../../schemas/Api.ts"
 
-const readme = readFileSync(join(import.meta.dirname, "../../README.md"), "utf8")
+const root = join(import.meta.dirname, "../..")
+const readme = readFileSync(join(root, "README.md"), "utf8")
 
 /** `METHOD /path` of every call of the README's table, ids as `{}`. */
 const shown = [...readme.matchAll(/`(?:curl|websocat) ([^`]*\$(?:U|\{U#http\})\/[^`]*)`/g)].map(([, call]) => {
@@ -20,5 +21,10 @@ const served = Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, method
 describe("the README", () => {
   it("shows one call for each endpoint, and none that there is not", () => {
     assert.deepStrictEqual(shown.toSorted(), served.toSorted())
+  })
+
+  it("shows each picture of the console once, with words for who does not see it, and none that there is not", () => {
+    const pictures = Array.from(readme.matchAll(/!\[([^\]]{8,})\]\(docs\/console\/([\w-]+\.png)\)/g), ([, , name]) => name!)
+    assert.deepStrictEqual(pictures.toSorted(), readdirSync(join(root, "docs/console")).toSorted())
   })
 })
