@@ -1,6 +1,6 @@
 /**
  * `npm run shots`: pictures of the console's pages, written to `docs/console/`. Starts an Atoll of its own (embedded Postgres, namespace runtime)
- * on a folder of its own, lets a small life happen in it (`shots/life.ts`), and looks at it with Chromium. Some two minutes.
+ * on a folder of its own, lets a small life happen in it (`shots/life.ts`), and looks at it with Chromium. Some six minutes.
  */
 import { execFile } from "node:child_process"
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
@@ -21,8 +21,7 @@ const person = {
 
 const environment = {
   ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 2 ** 20),
-  // Some minutes of measurements within half of one.
-  ATOLL_TELEMETRY_INTERVAL_MS: "1000"
+  ATOLL_TELEMETRY_INTERVAL_MS: "5000"
 }
 
 const taken = new Set<string>()

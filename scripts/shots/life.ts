@@ -1,9 +1,11 @@
-/** A small life for the pictures: what a person's first hour with Atoll may leave, in half a minute. All of it is asked for over the API. */
+/** A small life for the pictures: what a person's first hour with Atoll may leave, in some minutes. All of it is asked for over the API. */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { ServiceProcess } from "../../test/crash/ServiceProcess.ts"
 
 const bootWithinMs = 60_000
+/** What is measured is shown by the minute. */
+const measuredForMs = 5 * 60_000
 
 const train = `import math, time
 
@@ -15,6 +17,22 @@ for epoch in range(1, 13):
         sum(i * i for i in range(1000))
     time.sleep(0.2)
 print("saved weights.bin")
+`
+
+/** Now more, now less. */
+const serve = `import datetime, http.server, math, threading, time
+
+threading.Thread(target=http.server.ThreadingHTTPServer(("", 8000), http.server.SimpleHTTPRequestHandler).serve_forever, daemon=True).start()
+kept = []
+for turn in range(10_000):
+    busy = 0.5 + 0.45 * math.sin(turn / 8)
+    until = time.process_time() + busy
+    while time.process_time() < until:
+        sum(i * i for i in range(1000))
+    kept.append(bytearray(300_000))
+    if turn % 5 == 0:
+        print(datetime.datetime.now(datetime.timezone.utc).strftime("%H:%M:%S"), f"served, {len(kept)} kept", flush=True)
+    time.sleep(1)
 `
 
 const notes = `# Training run
@@ -86,7 +104,9 @@ export const live = async (service: ServiceProcess, key: string): Promise<Life> 
   await ask("POST", `/sandboxes/${notebook}/stop`)
   await ask("POST", `/sandboxes/${notebook}/start`)
 
+  const since = Date.now()
   await write(training, "train.py", train)
+  await write(training, "serve.py", serve)
   await write(training, "notes.md", notes)
   await write(training, "data.csv", `x,y\n${Array.from({ length: 40 }, (_, x) => `${x},${x * x}`).join("\n")}\n`)
   await ask("POST", `/sandboxes/${training}/execute`, { argv: ["mkdir", "-p", "/workspace/results"] })
@@ -102,13 +122,10 @@ export const live = async (service: ServiceProcess, key: string): Promise<Life> 
   await ask("POST", `/sandboxes/${training}/execute`, {
     argv: ["sh", "-c", "head -c 200000 /dev/urandom > weights.bin"]
   })
-  const running = await start(
-    training,
-    "sh",
-    "-c",
-    "python3 -m http.server 8000 & while :; do date -u +%T; sleep 1; done"
-  )
+  const running = await start(training, "python3", "serve.py")
   // Without network on this host there is none.
   await ask("POST", `/sandboxes/${training}/previews`, { port: 8000 }, [400, 501, 503])
+  await sleep(since + measuredForMs - Date.now())
+  await ended(training, await start(training, "sh", "-c", "ls -l results weights.bin; tail -n 3 data.csv"))
   return { sandboxId: training, operations: { completed, running } }
 }

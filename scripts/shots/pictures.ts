@@ -31,6 +31,23 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
     { name: "sandbox-dark", path: sandbox, colorScheme: "dark", height: 1180, ready: life },
     { name: "sandbox-narrow", path: sandbox, width: 390, height: 844, ready: life },
     { name: "commands", path: `${sandbox}/commands`, height: 1180, ready: text("python3 train.py") },
+    { name: "files", path: `${sandbox}/files`, ready: text("train.py") },
+    {
+      name: "file",
+      path: `${sandbox}/files?path=/workspace/train.py&edit=1`,
+      ready: (page) => page.getByRole("textbox").first().waitFor()
+    },
+    {
+      name: "preview",
+      path: `${sandbox}/previews`,
+      // The address of one is shown to who opens it.
+      ready: async (page) => {
+        await page.getByRole("button", { name: "Close the preview" }).click()
+        await page.getByLabel("Port in the Sandbox").fill("8000")
+        await page.getByRole("button", { name: "Open a preview" }).click()
+        await text("shown now and never again")(page)
+      }
+    },
     {
       name: "operation",
       path: `${sandbox}/operations/${operations.completed}`,
