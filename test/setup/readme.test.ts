@@ -24,7 +24,10 @@ describe("the README", () => {
   })
 
   it("shows each picture of the console once, with words for who does not see it, and none that there is not", () => {
-    const pictures = Array.from(readme.matchAll(/!\[([^\]]{8,})\]\(docs\/console\/([\w-]+\.png)\)/g), ([, , name]) => name!)
+    const pictures = Array.from(
+      readme.matchAll(/!\[([^\]]{8,})\]\(docs\/console\/([\w-]+\.png)\)/g),
+      ([, , name]) => name!
+    )
     assert.deepStrictEqual(pictures.toSorted(), readdirSync(join(root, "docs/console")).toSorted())
   })
 })
