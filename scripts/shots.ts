@@ -67,6 +67,7 @@ const take = async (page: Page, { name, path, colorScheme, width = 1280, height 
   await page.goto(`/console${path}`)
   await atRest(page)
   await ready?.(page)
+  await atRest(page)
   await shoot(page, name)
   console.log(`docs/console/${name}.png`)
 }

@@ -125,7 +125,7 @@ export const live = async (service: ServiceProcess, key: string): Promise<Life> 
   const running = await start(training, "python3", "serve.py")
   // Without network on this host there is none.
   await ask("POST", `/sandboxes/${training}/previews`, { port: 8000 }, [400, 501, 503])
-  await sleep(since + measuredForMs - Date.now())
+  await sleep(Math.max(0, since + measuredForMs - Date.now()))
   await ended(training, await start(training, "sh", "-c", "ls -l results weights.bin; tail -n 3 data.csv"))
   return { sandboxId: training, operations: { completed, running } }
 }

@@ -27,19 +27,51 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
   return [
     { name: "sandboxes", path: "/", ready: text("training run") },
     { name: "sandboxes-dark", path: "/", colorScheme: "dark", ready: text("training run") },
-    { name: "sandbox", path: sandbox, height: 1180, ready: life },
-    { name: "sandbox-dark", path: sandbox, colorScheme: "dark", height: 1180, ready: life },
+    { name: "sandbox", path: sandbox, height: 1400, ready: life },
+    { name: "sandbox-dark", path: sandbox, colorScheme: "dark", height: 1400, ready: life },
+    {
+      name: "timeline",
+      path: sandbox,
+      ready: async (page) => {
+        await life(page)
+        await text("What happened when")(page)
+        const timeline = page.locator(".timeline")
+        await timeline.evaluate((shown) => (shown as unknown as { scrollIntoView: () => void }).scrollIntoView())
+      }
+    },
     { name: "sandbox-narrow", path: sandbox, width: 390, height: 844, ready: life },
     { name: "commands", path: `${sandbox}/commands`, height: 1180, ready: text("python3 train.py") },
-    { name: "files", path: `${sandbox}/files`, ready: text("train.py") },
+    { name: "logs", path: `${sandbox}/logs`, height: 1180, ready: text("saved weights.bin") },
+    { name: "files", path: `${sandbox}/files`, height: 1000, ready: text("train.py") },
     {
       name: "file",
       path: `${sandbox}/files?path=/workspace/train.py&edit=1`,
+      height: 1060,
       ready: (page) => page.getByRole("textbox").first().waitFor()
+    },
+    {
+      name: "terminal",
+      path: `${sandbox}/terminal`,
+      height: 1000,
+      colorScheme: "dark",
+      ready: async (page) => {
+        const shows = (words: string) => page.locator(".xterm-rows > div").filter({ hasText: words }).first().waitFor()
+        await shows("$")
+        await page.getByLabel("Terminal input").focus()
+        for (const [line, answer] of [
+          ["ls -l --color", "weights.bin"],
+          ["tail -n 3 data.csv", "39,1521"],
+          ["python3 -c 'print(6 * 7)'", "42"]
+        ] as const) {
+          await page.keyboard.type(`${line}\n`)
+          await shows(answer)
+        }
+      }
     },
     {
       name: "preview",
       path: `${sandbox}/previews`,
+      height: 1000,
       // The address of one is shown to who opens it.
       ready: async (page) => {
         await page.getByRole("button", { name: "Close the preview" }).click()
@@ -49,6 +81,17 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
       }
     },
     {
+      name: "resources",
+      path: `${sandbox}/resources`,
+      height: 1180,
+      ready: async (page) => {
+        await page.getByLabel("Window").selectOption("all")
+        await text("Ran")(page)
+        await page.locator("canvas").first().waitFor()
+      }
+    },
+    { name: "cost", path: `${sandbox}/cost`, height: 1180, ready: text("Cost") },
+    {
       name: "operation",
       path: `${sandbox}/operations/${operations.completed}`,
       height: 1900,
@@ -57,6 +100,7 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
         await life(page)
       }
     },
+    { name: "workspaces", path: "/workspaces", ready: text("research") },
     {
       name: "machines",
       path: "/machines/operation",

@@ -18,6 +18,16 @@ export const exactUsd = (microUsd: number | bigint): string => {
   return `${amount < 0n ? "−" : ""}$${dollars.toLocaleString("en-US")}.${micro}`
 }
 
+/** Amounts of one scale: all with the digits that its steps need. */
+export const usdInSteps = (microUsd: number, step: number): string => {
+  const digits = [2, 3, 4, 5, 6].find((some) => Number.isInteger(step / 10 ** (6 - some))) ?? 7
+  const text = (microUsd / 1e6).toLocaleString("en-US", {
+    minimumFractionDigits: digits,
+    maximumFractionDigits: digits
+  })
+  return `$${text}`
+}
+
 /** With its sign, whichever it is. */
 export const signedUsd = (microUsd: number): string => `${microUsd > 0 ? "+" : ""}${usd(microUsd)}`
 

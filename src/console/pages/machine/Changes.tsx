@@ -8,7 +8,7 @@ const text = (value: unknown): string => (value === undefined ? "–" : JSON.str
 const Iso = ({ at }: { at: number }) => {
   const [day, time] = new Date(at).toISOString().split("T")
   return (
-    <span class="block soft break">
+    <span class="block soft">
       {day}T<wbr />
       {time}
     </span>

@@ -15,8 +15,8 @@ const runtimes: Readonly<Record<Sandbox["runtime"], string>> = {
   namespace: "Linux namespaces"
 }
 
-const Fact = ({ name, children }: { name: string; children: ComponentChildren }) => (
-  <div class="fact">
+const Fact = ({ name, isLong = false, children }: { name: string; isLong?: boolean; children: ComponentChildren }) => (
+  <div class={isLong ? "fact long" : "fact"}>
     <dt>{name}</dt>
     <dd class="break">{children}</dd>
   </div>
@@ -72,7 +72,7 @@ export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
         </p>
       )}
       <dl class="facts-grid">
-        <Fact name="Id">
+        <Fact name="Id" isLong>
           <CopyShort text={id} label="Copy the id" />
         </Fact>
         <Fact name="Workspace">
@@ -81,7 +81,7 @@ export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
         <Fact name="Runtime">{runtimes[sandbox.runtime]}</Fact>
         <Fact name="vCPUs">{profile.vcpus}</Fact>
         <Fact name="Memory">{size(profile.memoryBytes)}</Fact>
-        <Fact name="Volume">
+        <Fact name="Volume" isLong>
           {size(volume.sizeBytes)} <code class="soft block">{volume.id}</code>
         </Fact>
         <Fact name="Network">{sandbox.networkEnabled ? "internet" : "none"}</Fact>
@@ -92,9 +92,11 @@ export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
         <Fact name="Last started">
           <Instant at={sandbox.startedAt} none="never" />
         </Fact>
-        <Fact name="Last stopped">
-          <Instant at={sandbox.stoppedAt} none="never" />
-        </Fact>
+        {sandbox.stoppedAt === null ? null : (
+          <Fact name="Stopped">
+            <Instant at={sandbox.stoppedAt} />
+          </Fact>
+        )}
         {sandbox.deletedAt === null ? null : (
           <Fact name="Deleted">
             <Instant at={sandbox.deletedAt} />

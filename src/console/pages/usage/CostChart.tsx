@@ -1,5 +1,5 @@
 import type { Cost } from "../../../../schemas/Usage.ts"
-import { exactUsd, usd } from "../format.ts"
+import { exactUsd, usdInSteps } from "../format.ts"
 import { Scrolls } from "../ui/Scrolls.tsx"
 import { barsOf, chart, daysBetween } from "./chart.ts"
 
@@ -23,7 +23,7 @@ export const CostChart = ({ costs, from, to }: Drawn) => {
             <g key={value}>
               <line class="grid" x1={chart.left} x2={chart.width - chart.right} y1={y} y2={y} />
               <text x={chart.left - 8} y={y + 4} text-anchor="end">
-                {usd(value)}
+                {usdInSteps(value, ticks[1]!.value)}
               </text>
             </g>
           ))}

@@ -2,6 +2,8 @@
 
 export const chart = { width: 720, height: 220, left: 64, right: 8, top: 12, bottom: 26 }
 
+const barMaxWidth = 48
+
 export interface Bar {
   readonly key: string
   readonly x: number
@@ -29,12 +31,13 @@ export const barsOf = (values: ReadonlyArray<readonly [key: string, value: numbe
   const plotWidth = chart.width - chart.left - chart.right
   const yOf = (value: number): number => chart.top + plotHeight * (1 - value / (4 * step))
   const slot = plotWidth / Math.max(1, values.length)
+  const width = Math.min(slot * 0.7, barMaxWidth)
   const bars = values.map(([key, value], index): Bar => {
     const y = yOf(Math.max(0, value))
     return {
       key,
-      x: chart.left + index * slot + slot * 0.15,
-      width: slot * 0.7,
+      x: chart.left + (index + 0.5) * slot - width / 2,
+      width,
       y,
       height: chart.height - chart.bottom - y
     }
