@@ -26,7 +26,6 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
   }
   return [
     { name: "sandboxes", path: "/", ready: text("training run") },
-    { name: "sandboxes-dark", path: "/", colorScheme: "dark", ready: text("training run") },
     { name: "sandbox", path: sandbox, height: 1400, ready: life },
     { name: "sandbox-dark", path: sandbox, colorScheme: "dark", height: 1400, ready: life },
     {
