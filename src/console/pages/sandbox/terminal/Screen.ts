@@ -60,7 +60,7 @@ export class Screen {
         return false
       }
       // With something selected it copies, as it does elsewhere, and once more interrupts.
-      if (event.key !== "c" || !terminal.hasSelection()) return true
+      if (event.key.toLowerCase() !== "c" || !terminal.hasSelection()) return true
       setTimeout(() => terminal.clearSelection())
       return false
     })

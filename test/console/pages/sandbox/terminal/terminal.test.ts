@@ -5,10 +5,13 @@ import { terminalsPerSandbox } from "../../../../../schemas/Limits.ts"
 import { skipped } from "../../../../host/namespace/TestHost.ts"
 import { TerminalClient } from "../../../../terminal/TerminalClient.ts"
 import { violations } from "../../axe.ts"
-import { tooWide } from "../../visits.ts"
+import { tooWide, until } from "../../visits.ts"
 import { served, servedVisit, unvisitable } from "../servedVisit.ts"
 
 const becomes = (page: Page, shell: "open" | "ended" | "none") => page.locator(`[data-shell=${shell}]`).waitFor()
+
+/** Until the expression is true in the page, whose policy lets no text become code by itself. */
+const holds = (page: Page, expression: string) => until(async () => (await page.evaluate(expression)) === true)
 
 /** Its rows, as they stand on the screen. */
 const shows = (page: Page, text: string) =>
@@ -23,7 +26,7 @@ const type = async (page: Page, line: string) => {
 let asked = 0
 
 /** What the shell believes of its terminal, as `[rows, columns]`, once it holds: a new size takes a moment on its way. */
-const sizeIn = async (page: Page, holds: (size: ReadonlyArray<number>) => boolean): Promise<ReadonlyArray<number>> => {
+const sizeIn = async (page: Page, isSo: (size: ReadonlyArray<number>) => boolean): Promise<ReadonlyArray<number>> => {
   for (;;) {
     const mark = `s${asked++}`
     await type(page, `echo "${mark}=$(stty size)."`)
@@ -32,7 +35,7 @@ const sizeIn = async (page: Page, holds: (size: ReadonlyArray<number>) => boolea
       .match(/\d+ \d+/)![0]
       .split(" ")
       .map(Number)
-    if (holds(size)) return size
+    if (isSo(size)) return size
   }
 }
 
@@ -56,18 +59,17 @@ describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
 
         const wide = await sizeIn(page, () => true)
         await page.setViewportSize({ width: 360, height: 700 })
-        await page.waitForFunction("document.querySelector('.xterm-screen').clientWidth < 360")
+        await holds(page, "document.querySelector('.xterm-screen').clientWidth < 360")
         assert.isAtMost(await tooWide(page), 0)
         await sizeIn(page, ([, columns]) => columns! < wide[1]! / 2)
         await page.setViewportSize({ width: 1400, height: 900 })
-        await page.waitForFunction("document.querySelector('.xterm-screen').clientWidth > 360")
+        await holds(page, "document.querySelector('.xterm-screen').clientWidth > 360")
         await sizeIn(page, ([rows, columns]) => rows === wide[0] && columns === wide[1])
 
-        // A hundred screens a second; the page says when it is behind.
         await type(page, "yes 'a line that is long enough to be drawn' | head -c 2000000; echo all-of-it")
         await shows(page, "all-of-it")
-        assert.include(sent, '{"type":"pause"}')
-        assert.include(sent, '{"type":"resume"}')
+        const told = (type: string) => sent.filter((frame) => frame === JSON.stringify({ type })).length
+        await until(async () => told("pause") === told("resume"))
 
         // In colours that no style sheet knows, and in both schemes.
         await type(
@@ -80,7 +82,7 @@ describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
         const light = await colour()
         const found: Array<string> = [...(await violations(page))]
         await page.emulateMedia({ colorScheme: "dark", reducedMotion: "reduce" })
-        await page.waitForFunction(`getComputedStyle(document.querySelector(".xterm-rows")).color !== "${light}"`)
+        await holds(page, `getComputedStyle(document.querySelector(".xterm-rows")).color !== "${light}"`)
         await page.getByLabel("Screen-reader mode").check()
         await page.locator(".xterm-accessibility").waitFor()
         found.push(...(await violations(page)))
@@ -119,8 +121,26 @@ describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
       })
     )
 
+    it.effect("tells the shell to pause while its screen is behind, and to go on", () =>
+      servedVisit(async ({ page, sandboxId: id }) => {
+        const told: Array<unknown> = []
+        await page.routeWebSocket(/\/terminal\?/, (socket) => {
+          socket.onMessage((message) => void (typeof message === "string" && told.push(JSON.parse(message).type)))
+          // More in one piece than may wait for the screen.
+          socket.send(Buffer.from(`${"a line of output\r\n".repeat(30_000)}the end`))
+        })
+        await page.goto(`/console/sandboxes/${id}/terminal`)
+        await shows(page, "the end")
+        await until(async () => told.includes("resume"))
+        assert.deepStrictEqual(
+          told.filter((type) => type !== "resize"),
+          ["pause", "resume"]
+        )
+      })
+    )
+
     it.effect("says why it cannot be opened, in the service's words, and leaves all that a program writes inert", () =>
-      servedVisit(async ({ page, api: { port, key }, sandboxId: id, send }) => {
+      servedVisit(async ({ page, context, origin, api: { port, key }, sandboxId: id, send }) => {
         const open = await Promise.all(
           Array.from({ length: terminalsPerSandbox }, () =>
             TerminalClient.open(port, `/api/v2/sandboxes/${id}/terminal`, { key })
@@ -158,6 +178,19 @@ describe.skipIf(skipped(unvisitable))("the terminal in a browser", () => {
         assert.strictEqual(await page.title(), title)
         assert.strictEqual(page.context().pages().length, pages)
         assert.strictEqual(await page.locator("img, .xterm script").count(), 0)
+
+        // With something selected Ctrl-C copies; then it interrupts again.
+        await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin })
+        await type(page, "clear; echo pick''me; sleep 98768")
+        await page
+          .locator(".xterm-rows span", { hasText: /^pickme$/ })
+          .first()
+          .dblclick({ force: true })
+        await page.keyboard.press("Control+c")
+        await holds(page, "navigator.clipboard.readText().then((text) => text === 'pickme')")
+        await page.keyboard.press("Control+c")
+        await type(page, "echo fr''ee")
+        await shows(page, "free")
 
         // Whoever goes elsewhere leaves nothing running.
         await type(page, "sleep 98766")
