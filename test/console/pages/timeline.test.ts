@@ -54,6 +54,10 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         await send("POST", "/services", { requested_at: new Date().toISOString(), ports: [80] })
         const { preview } = (await send("POST", "/previews", { port: 3000 })).json
         await send("DELETE", `/previews/${preview.id}`)
+        const streams: Array<string> = []
+        page.on("request", (request) => {
+          if (request.url().includes("/events")) streams.push(request.url())
+        })
         await page.goto(`/console/sandboxes/${id}`)
         await lane(page, "Service accesses").waitFor()
         assert.strictEqual(await page.getByRole("listbox").count(), 4, "no grant yet")
@@ -63,6 +67,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
         // Since.
         await send("POST", "/cooperative-connection", { publicKeys: [publicKey] })
         await lane(page, "Connection grants").waitFor()
+        assert.lengthOf(streams, 1, "one stream for all that is live on the page")
         await send("POST", `/operations/${failed}/cancel`)
         const operations = lane(page, "Operations")
         await operations.focus()
