@@ -1,5 +1,5 @@
 /** What is in a folder, and what can be done there. */
-import { useMemo, useRef, useState } from "preact/hooks"
+import { useEffect, useMemo, useRef, useState } from "preact/hooks"
 import type { FileStat } from "../../../../../schemas/Files.ts"
 import { count, size, timeOfDay } from "../../format.ts"
 import { navigate } from "../../router.ts"
@@ -44,6 +44,8 @@ export const Directory = ({ sandboxId, path, generation }: Shown) => {
   const [isOver, setIsOver] = useState(false)
   const [refused, setRefused] = useState<string | null>(null)
   const chosen = useRef<HTMLInputElement>(null)
+  const here = useRef<HTMLDivElement>(null)
+  const hasActed = useRef(false)
   const downloading = useAction((of: string) => download(sandboxId, of))
   const { entries, state, fault, at, reload } = directory
   const found = useMemo(() => {
@@ -52,9 +54,16 @@ export const Directory = ({ sandboxId, path, generation }: Shown) => {
   }, [entries, words])
   const close = () => setAsks(null)
   const changed = () => {
+    hasActed.current = true
     close()
     reload()
   }
+  // The button that was pressed may be gone with its row: then who works by the keyboard goes on from the folder.
+  useEffect(() => {
+    if (!hasActed.current || state === "loading") return
+    hasActed.current = false
+    if (document.activeElement === document.body) here.current?.focus({ preventScroll: true })
+  }, [state])
   const drop = (event: DragEvent) => {
     event.preventDefault()
     setIsOver(false)
@@ -71,6 +80,8 @@ export const Directory = ({ sandboxId, path, generation }: Shown) => {
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: files can be dropped here, and chosen with the button
     <div
+      ref={here}
+      tabIndex={-1}
       class={isOver ? "directory dropping" : "directory"}
       onDragOver={(event) => {
         if (!event.dataTransfer?.types.includes("Files")) return

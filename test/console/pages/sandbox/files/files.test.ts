@@ -7,6 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { describe } from "vitest"
 import { skipped } from "../../../../host/namespace/TestHost.ts"
+import { until } from "../../visits.ts"
 import { assertSound, type ServedVisit, served, servedVisit, unvisitable } from "../servedVisit.ts"
 
 const MiB = 1024 ** 2
@@ -33,6 +34,16 @@ const answer = async (page: Page, asking: string, fields: Readonly<Record<string
 }
 
 const textField = (page: Page) => page.locator("textarea")
+
+/** All at once: typed as `fill` does it, a long text takes the browser a minute. */
+const paste = (page: Page, text: string) =>
+  textField(page).evaluate((field, text) => {
+    // biome-ignore lint/suspicious/noExplicitAny: these are the browser's
+    const { Event } = globalThis as any
+    Object.assign(field, { value: text })
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    ;(field as any).dispatchEvent(new Event("input", { bubbles: true }))
+  }, text)
 
 const save = (page: Page) => button(page, "Save").click()
 
@@ -149,6 +160,27 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await page.getByText("Saved.").waitFor()
   assert.strictEqual(await fileIn(visit, path), "overwritten\r\n")
 
+  // What fits no edit is guarded, too.
+  const large = "a line of many\n".repeat(15_000)
+  await button(page, "Edit").click()
+  await paste(page, large)
+  await send("PUT", content(path), Buffer.from("other\n"))
+  await save(page)
+  await page.getByText("Somebody else changed this file").waitFor()
+  await button(page, "Take theirs, drop mine").click()
+  await until(async () => (await textField(page).inputValue()) === "other\n")
+  await paste(page, large)
+  await save(page)
+  await page.getByText("Saved.").waitFor()
+  assert.strictEqual(await fileIn(visit, path), large)
+  await button(page, "Edit").click()
+  await textField(page).fill("written anew\n")
+  await send("DELETE", `/files?path=${path}`)
+  await save(page)
+  await page.getByText("This file was removed").waitFor()
+  await button(page, "Write it anew").click()
+  await page.getByText("Saved.").waitFor()
+
   // An answer that was lost: it is found out what became of the change.
   await button(page, "Edit").click()
   await textField(page).fill("lost answer\n")
@@ -160,7 +192,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await save(page)
   await page.getByText("Saved.").waitFor()
   await page.unroute(`**${content("")}*`)
-  assert.strictEqual(await fileIn(visit, path), "lost answer\r\n")
+  assert.strictEqual(await fileIn(visit, path), "lost answer\n")
 }
 
 /** They are uploaded, downloaded whole, renamed and removed. */
@@ -258,6 +290,7 @@ const hostile = async (visit: ServedVisit) => {
   assert.strictEqual(await fileIn(visit, "/workspace/to/line\nbreak"), "in line\nbreak")
   await answer(page, "Remove -rf", {}, "Remove")
   await row(page, "-rf").waitFor({ state: "detached" })
+  await until(async () => (await page.evaluate("document.activeElement.className")) === "directory")
 
   const text = "<script>alert(1)</script>\u202etxt\n"
   await send("PUT", content("/workspace/text"), Buffer.from(text.repeat(20_000)))
