@@ -1,8 +1,8 @@
-import { size } from "../../format.ts"
+import { count, size } from "../../format.ts"
 import { Fault } from "../../ui/Fault.tsx"
 import { nameOf } from "./address.ts"
 import { FileName } from "./FileName.tsx"
-import { dismiss, hideDone, sendAgain, type Upload, uploads } from "./uploads.ts"
+import { dismiss, hideDone, sendAgain, type Upload, type UploadState, uploads } from "./uploads.ts"
 import { visibleName } from "./visible.ts"
 
 const One = ({ upload: { id, path, file, now } }: { upload: Upload }) => {
@@ -56,6 +56,21 @@ const One = ({ upload: { id, path, file, now } }: { upload: Upload }) => {
   )
 }
 
+/** Of thousands, those that somebody must do something about come first, and not all are shown. */
+const shownMost = 30
+const urgency: Readonly<Record<UploadState["state"], number>> = {
+  asking: 0,
+  failed: 1,
+  sending: 2,
+  waiting: 3,
+  done: 4
+}
+
+const shownOf = (all: ReadonlyArray<Upload>): ReadonlyArray<Upload> =>
+  all.length <= shownMost
+    ? all
+    : all.toSorted((one, other) => urgency[one.now.state] - urgency[other.now.state]).slice(0, shownMost)
+
 /** Those into one Sandbox, wherever in it. */
 export const Uploads = ({ sandboxId }: { sandboxId: string }) => {
   const ours = uploads.value.filter((one) => one.sandboxId === sandboxId)
@@ -74,10 +89,11 @@ export const Uploads = ({ sandboxId }: { sandboxId: string }) => {
         ) : null}
       </div>
       <ul>
-        {ours.map((one) => (
+        {shownOf(ours).map((one) => (
           <One key={one.id} upload={one} />
         ))}
       </ul>
+      {ours.length > shownMost ? <p class="hint">and {count(ours.length - shownMost)} more</p> : null}
     </section>
   )
 }

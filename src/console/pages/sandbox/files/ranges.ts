@@ -26,9 +26,14 @@ export const readRange = async (
   const more = cursor === null ? { maxBytes } : { maxBytes, cursor }
   const answer = await open("GET", apiOf(sandboxId, "content", path, more), signal === undefined ? {} : { signal })
   const header = (name: string): string => answer.headers.get(`x-service-${name}`) ?? ""
-  const bytes = new Uint8Array(await answer.arrayBuffer())
+  const content = await answer.arrayBuffer().catch((cause: unknown) => {
+    if (signal?.aborted === true) throw cause
+    throw new Error(
+      "The content broke off: the file was changed while it was read, or the connection is lost. Try again."
+    )
+  })
   return {
-    bytes,
+    bytes: new Uint8Array(content),
     nextOffset: Number(header("next-offset")),
     sizeBytes: Number(header("file-size")),
     eof: header("eof") === "true",

@@ -28,6 +28,8 @@ export const arrivals = signal<ReadonlyMap<string, number>>(new Map())
 
 export const arrivalsKey = (sandboxId: string, folder: string): string => `${sandboxId} ${folder}`
 
+const tellEveryMs = 100
+
 let lastId = 0
 let isSending = false
 const aborts = new Map<number, AbortController>()
@@ -38,9 +40,24 @@ const change = (id: number, changed: Partial<Upload>): void => {
 
 const find = (id: number): Upload | undefined => uploads.value.find((one) => one.id === id)
 
+/** Told together: each has what is shown of its folder read anew. */
+const tellArrivalsEveryMs = 1000
+const untold = new Map<string, number>()
+let arrivalsToldAt = 0
+
+const tellArrivals = (): void => {
+  if (untold.size === 0) return
+  const all = new Map(arrivals.value)
+  for (const [key, count] of untold) all.set(key, (all.get(key) ?? 0) + count)
+  untold.clear()
+  arrivalsToldAt = performance.now()
+  arrivals.value = all
+}
+
 const arrived = ({ sandboxId, path }: Upload): void => {
   const key = arrivalsKey(sandboxId, folderOf(path))
-  arrivals.value = new Map(arrivals.value).set(key, (arrivals.value.get(key) ?? 0) + 1)
+  untold.set(key, (untold.get(key) ?? 0) + 1)
+  if (performance.now() - arrivalsToldAt >= tellArrivalsEveryMs) tellArrivals()
 }
 
 const sendOne = async (upload: Upload): Promise<void> => {
@@ -58,7 +75,12 @@ const sendOne = async (upload: Upload): Promise<void> => {
     const there = overwrite ? null : await statOf(sandboxId, path, abort.signal)
     if (there !== null && there.type === "directory") throw new Error("There is a folder of this name.")
     if (there !== null) return change(id, { now: { state: "asking" } })
-    const progress = (sent: number) => change(id, { now: { state: "sending", sent: Math.min(sent, file.size) } })
+    let toldAt = 0
+    const progress = (sent: number) => {
+      if (performance.now() - toldAt < tellEveryMs) return
+      toldAt = performance.now()
+      change(id, { now: { state: "sending", sent: Math.min(sent, file.size) } })
+    }
     await send({ sandboxId, path, file, overwrite, signal: abort.signal, progress })
     change(id, { now: { state: "done" } })
     arrived(upload)
@@ -80,6 +102,7 @@ const sendAll = async (): Promise<void> => {
     if (next === undefined) break
     await sendOne(next)
   }
+  tellArrivals()
   removeEventListener("beforeunload", leaving)
   isSending = false
 }
