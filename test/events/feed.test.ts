@@ -4,6 +4,7 @@
  */
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Option, Scope } from "effect"
+import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
 import { type EventStream, Events } from "../../src/events/Events.ts"
 import { openPosition, sealPosition } from "../../src/events/Position.ts"
@@ -343,15 +344,25 @@ describe("the feed of transitions", () => {
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
-  it.live("hears of another process's commits without asking", () =>
+  it.live("hears of another process's commits without asking, and measures from when they were", () =>
     Effect.gen(function* () {
+      const lag = Effect.map(PrometheusMetrics.format(), (text) => {
+        const of = (name: string) =>
+          Number(new RegExp(`^atoll_feed_lag_seconds_${name} (.*)$`, "m").exec(text)?.[1] ?? 0)
+        return { count: of("count"), sum: of("sum") }
+      })
       const one = yield* begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }, 3_600_000))
       const other = yield* begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }, 3_600_000))
       const reading = new Reading(yield* openOn(one.context, "acc_a", null, null))
+      const before = yield* lag
       for (let n = 1; n <= 5; n++) {
         yield* Effect.promise(() => write(other.context, insertOf("acc_a", "sbx_a", `op_${n}`, "operation")))
         yield* Effect.promise(() => reading.until(() => reading.shown.length === n))
       }
+      const after = yield* lag
+      assert.isAtLeast(after.count - before.count, 5)
+      // Commits are gathered for 5 ms before they are told: that counts.
+      assert.isAtLeast(after.sum - before.sum, 0.02)
       reading.stream.close()
       yield* one.end
       yield* other.end

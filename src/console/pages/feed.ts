@@ -27,6 +27,8 @@ const pauseFirstMs = 500
 const pauseMaxMs = 15_000
 /** Heartbeats come every 15 s. */
 const silenceMaxMs = 40_000
+/** A browser has six connections to a host, for all of its tabs together: one that nobody sees gives its own back after so long. */
+const unseenMaxMs = 3000
 /** After so long the page has its turn: what comes faster than it can be taken freezes nothing. */
 const sliceMs = 10
 
@@ -67,10 +69,39 @@ async function* eventsOf(body: ReadableStream<Uint8Array>, heard: () => void) {
   }
 }
 
+/** Resolves once somebody sees the page, or nobody waits any more. */
+const seen = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const look = () => {
+      if (document.hidden && !signal.aborted) return
+      document.removeEventListener("visibilitychange", look)
+      signal.removeEventListener("abort", look)
+      resolve()
+    }
+    document.addEventListener("visibilitychange", look)
+    signal.addEventListener("abort", look)
+    look()
+  })
+
+/** Calls back once nobody has seen the page for a while. Call the result to hear no more. */
+const whenUnseen = (told: () => void): (() => void) => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const look = () => {
+    clearTimeout(timer)
+    if (document.hidden) timer = setTimeout(told, unseenMaxMs)
+  }
+  document.addEventListener("visibilitychange", look)
+  look()
+  return () => {
+    clearTimeout(timer)
+    document.removeEventListener("visibilitychange", look)
+  }
+}
+
 const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
 /**
- * Until the signal aborts, or the session is over.
+ * Until the signal aborts, or the session is over; while somebody sees the page.
  *
  * @param query Where it begins or goes on, for a stream whose positions are not the ids of its events.
  */
@@ -83,10 +114,13 @@ export const follow = async (
   let position: string | null = null
   let pauseMs = pauseFirstMs
   while (!signal.aborted) {
+    await seen(signal)
+    if (signal.aborted) return
     const silence = new AbortController()
     // A connection of a network that is gone is only silent.
     const cut = () => silence.abort()
     addEventListener("offline", cut)
+    const stay = whenUnseen(cut)
     let timer: ReturnType<typeof setTimeout> | undefined
     const heard = () => {
       clearTimeout(timer)
@@ -114,11 +148,16 @@ export const follow = async (
     } finally {
       clearTimeout(timer)
       removeEventListener("offline", cut)
+      stay()
     }
     if (signal.aborted) return
     if (fault instanceof ApiFault && fault.status === 401) return
     if (fault instanceof ApiFault && fault.status === 404) return follower.changed({ state: "refused" })
     if (fault instanceof ApiFault && fault.code === "CURSOR_STALE") position = null
+    if (document.hidden) {
+      follower.changed({ state: "connecting" })
+      continue
+    }
     follower.changed({ state: "lost", fault })
     await pause(pauseMs, signal)
     pauseMs = Math.min(pauseMs * 2, pauseMaxMs)

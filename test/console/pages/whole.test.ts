@@ -204,6 +204,32 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
       })
   )
 
+  it.effect.skipIf(noChromium !== null)(
+    "can be open in more tabs than a browser has connections: one that nobody sees gives its own back, and goes on when it is seen",
+    () =>
+      asOwner(async ({ page, context }, api) => {
+        await context.addInitScript(
+          `Object.defineProperty(document, "hidden", { get: () => globalThis.isAway === true })`
+        )
+        const look = (at: Page, isAway: boolean) =>
+          at.evaluate(`globalThis.isAway = ${isAway}; document.dispatchEvent(new Event("visibilitychange"))`)
+        const live = (at: Page) => at.getByText("Live", { exact: true }).waitFor()
+        await page.reload()
+        await live(page)
+        await look(page, true)
+        for (let count = 0; count < 7; count++) {
+          const other = await context.newPage()
+          await other.goto("/console/")
+          await live(other)
+          await look(other, true)
+        }
+        const id = await api.newSandbox(await api.newWorkspace())
+        await look(page, false)
+        await page.getByRole("row").filter({ hasText: id }).getByText("running").waitFor()
+        await live(page)
+      })
+  )
+
   it.effect.skipIf(noChromium !== null)("shows hostile names as they are, wherever they stand", () =>
     asNewPerson(async ({ page, origin }) => {
       const secret = await createKey(page, hostile)
