@@ -7,6 +7,7 @@ import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core"
+import { chromiumProgram, noChromium } from "../test/console/pages/TestBrowser.ts"
 import { ServiceProcess } from "../test/crash/ServiceProcess.ts"
 import { live } from "./shots/life.ts"
 import { type Picture, picturesOf } from "./shots/pictures.ts"
@@ -95,6 +96,8 @@ const opened = async (browser: Browser, port: number): Promise<BrowserContext> =
   return context
 }
 
+if (noChromium !== null) throw new Error(`No pictures can be taken: ${noChromium}.`)
+
 const service = await ServiceProcess.make(environment)
 /** Null: there is no account yet. */
 let secret: string | null = null
@@ -108,7 +111,7 @@ const empty = async () => {
 }
 
 const browser = await chromium.launch({
-  executablePath: "/usr/bin/chromium",
+  executablePath: chromiumProgram!,
   args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--font-render-hinting=none"]
 })
 try {

@@ -4,11 +4,11 @@ import { Effect } from "effect"
 import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 
 const programs = ["/usr/bin/chromium", "/usr/bin/chromium-browser"]
-const program = programs.find((path) => existsSync(path))
+export const chromiumProgram = programs.find((path) => existsSync(path))
 
 /** Null: it can be had. */
 export const noChromium: string | null =
-  program === undefined ? "chromium is not installed (Debian package chromium)" : null
+  chromiumProgram === undefined ? "chromium is not installed (Debian package chromium)" : null
 
 /** What no page of the console may do. */
 export interface Complaints {
@@ -26,7 +26,10 @@ export interface Visit {
 
 const launched = Effect.acquireRelease(
   Effect.promise(() =>
-    chromium.launch({ executablePath: program!, args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"] })
+    chromium.launch({
+      executablePath: chromiumProgram!,
+      args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+    })
   ),
   (browser) => Effect.promise(() => browser.close())
 )
