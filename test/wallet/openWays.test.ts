@@ -176,6 +176,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("open ways into a Sandb
         const { accountId, sandboxId, openPreview, openTunnel } = yield* openWays(world)
         yield* untilStatus(accountId, sandboxId, "sleeping")
         yield* until(() => world.machines.get(sandboxId)?.state === "suspended")
+        // Whatever the account's wallet plans when it hears of the sleep.
+        yield* sql`
+          create function exhaust() returns trigger language plpgsql as $$
+          begin new.exhausted_at := 0; return new; end $$`
+        yield* sql`create trigger exhaust before update on accounts for each row execute function exhaust()`
         yield* sql`update accounts set exhausted_at = 0 where id = ${accountId}`
         const refused = yield* Effect.promise(openPreview)
         assert.match(refused.head, /^HTTP\/1.1 50[23]/)
@@ -184,6 +189,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("open ways into a Sandb
         yield* Effect.promise(() => once(tunnel, "unexpected-response"))
         tunnel.terminate()
         assert.strictEqual((yield* sandboxes.get(accountId, sandboxId)).status, "sleeping")
+        yield* sql`drop trigger exhaust on accounts`
         yield* sql`update accounts set exhausted_at = null where id = ${accountId}`
         const woken = yield* Effect.promise(openPreview)
         assert.match(woken.head, /^HTTP\/1.1 101/)
