@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import type { Page } from "playwright-core"
 import { EventClient } from "../../http/EventClient.ts"
 import { sendTo, TestApi } from "../../http/TestApi.ts"
+import { violations } from "./axe.ts"
 import { noChromium } from "./TestBrowser.ts"
 import {
   asNewPerson,
@@ -136,6 +137,39 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
             []
           )
         }
+      })
+  )
+
+  it.effect.skipIf(noChromium !== null)(
+    "has no fault that axe-core finds where people come in, and where a secret is",
+    () =>
+      asNewPerson(async ({ page, context }) => {
+        const found: Array<string> = []
+        const look = async (where: string) => {
+          for (const colorScheme of ["light", "dark"] as const) {
+            await page.emulateMedia({ colorScheme, reducedMotion: "reduce" })
+            found.push(...(await violations(page)).map((text) => `${where}, ${colorScheme}: ${text}`))
+          }
+        }
+        await goTo(page, "Keys")
+        await page.getByRole("button", { name: "Create" }).click()
+        await page.getByLabel("Name", { exact: true }).fill("CI")
+        await page.getByRole("button", { name: "Create the key" }).click()
+        await page.locator(".secret").waitFor()
+        await look("a secret")
+        await context.clearCookies()
+        for (const [address, words] of [
+          ["/console/", "Accounts are made by invitation"],
+          ["/console/#link=nothing", "This link signs you in once"],
+          ["/console/#invitation=nothing", "Sign in instead"]
+        ] as const) {
+          // Another fragment alone loads nothing.
+          await page.goto("about:blank")
+          await page.goto(address)
+          await page.getByText(words).waitFor()
+          await look(address)
+        }
+        assert.deepStrictEqual(found, [])
       })
   )
 
