@@ -63,7 +63,7 @@ A workspace, a Sandbox in it, a command in that:
     SBX=$(curl -s ${url}/api/v2/sandboxes -H "Authorization: Bearer $KEY" -H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{"workspaceId":"'$WSP'"${network}}' | grep -o 'sbx_[0-9a-z]*' | head -n 1); echo $SBX
     curl -sf --retry 60 --retry-delay 1 ${url}/api/v2/sandboxes/$SBX/execute -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"argv":["uname","-a"]}' || curl -s ${url}/api/v2/sandboxes/$SBX -H "Authorization: Bearer $KEY"
 
-Ctrl-C stops Atoll; the data stays.
+Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: npm run --silent atoll -- down
 `
 
 service.on("message", (message) => {

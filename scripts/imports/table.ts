@@ -100,9 +100,13 @@ export const importTable: ReadonlyArray<Place> = [
   ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),
 
   { path: "src/http/", places: [...belowResources, ...resources, "src/console/bundle/"] },
-  { path: "src/cli/", places: [...belowResources, ...resources] },
+  { path: "src/cli/", places: [...belowResources, ...resources, "src/Down.ts"] },
   /** Where the layers meet. */
   { path: "src/Atoll.ts", places: "all" },
+  { path: "src/Service.ts", places: "all" },
+  { path: "src/Farewell.ts", places: ["src/runtime/"] },
+  { path: "src/ServiceProcesses.ts", places: ["src/host/linux/", config] },
+  { path: "src/Down.ts", places: "all" },
   { path: "src/Traces.ts", places: [config] },
   { path: "src/Launch.ts", places: [config, "src/Traces.ts"] },
   { path: "src/main.ts", places: "all" },

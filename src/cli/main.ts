@@ -20,6 +20,7 @@ import { Ledger } from "../wallet/Ledger.ts"
 import { accounts } from "./accounts.ts"
 import { exitCodes, Json, WrongUsage } from "./answer.ts"
 import { credit } from "./credit.ts"
+import { down } from "./down.ts"
 import { invitations } from "./invitations.ts"
 import { keys } from "./keys.ts"
 import { rates } from "./rates.ts"
@@ -37,7 +38,7 @@ const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer, Inv
 
 const atoll = Command.make("atoll").pipe(
   Command.withDescription(
-    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, and tunnels into its Sandboxes"
+    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, its end, and tunnels into its Sandboxes"
   ),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
@@ -46,6 +47,7 @@ const atoll = Command.make("atoll").pipe(
     rates.pipe(Command.provide(services)),
     usage.pipe(Command.provide(services)),
     invitations.pipe(Command.provide(services)),
+    down.pipe(Command.provide(Settings.layer)),
     tunnel
   ]),
   Command.withGlobalFlags([Json])

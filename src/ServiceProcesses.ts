@@ -1,0 +1,56 @@
+/**
+ * Which processes serve a data folder: a file for each in `<data>/service/`, so that whoever wants them ended finds them. What a killed one
+ * left there names a process that does not live.
+ */
+import { mkdir, readdir, rm } from "node:fs/promises"
+import { join } from "node:path"
+import { Effect, Layer, Option, Schema } from "effect"
+import { Settings } from "./Config.ts"
+import { goneWithin, identify, isAlive, type ProcessIdentity, signal } from "./host/linux/ProcessIdentity.ts"
+import { readRecord, WrittenProcess, writeRecord } from "./host/linux/SandboxRecords.ts"
+
+const decode = Schema.decodeUnknownOption(WrittenProcess)
+
+/** Longer than a stop may take (`Launch.ts`). */
+const endWithinMs = 35_000
+
+const folderOf = (dataDir: string): string => join(dataDir, "service")
+
+const serving = async (dataDir: string): Promise<ReadonlyArray<ProcessIdentity>> => {
+  const names = await readdir(folderOf(dataDir)).catch(() => [])
+  return names.flatMap((name) => {
+    const it = Option.getOrNull(decode(readRecord(join(folderOf(dataDir), name))))
+    return it !== null && it.pid !== process.pid && isAlive(it) ? [it] : []
+  })
+}
+
+export const ServiceProcesses = {
+  /** Names this process for as long as it serves. The data folder is there. */
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const folder = folderOf((yield* Settings).dataDir)
+      const own = identify(process.pid)!
+      const path = join(folder, `${own.pid}-${own.startTime}.json`)
+      yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          await mkdir(folder, { recursive: true, mode: 0o700 })
+          await writeRecord(path, own, { durable: false })
+        }),
+        () => Effect.promise(() => rm(path, { force: true }))
+      )
+    })
+  ),
+
+  /**
+   * Asks every process that serves this data folder to stop, as Ctrl-C does, and waits for their ends.
+   *
+   * @returns How many have ended, and the pids of those that have not.
+   */
+  end: async (dataDir: string): Promise<{ readonly ended: number; readonly alive: ReadonlyArray<number> }> => {
+    const found = await serving(dataDir)
+    for (const it of found) signal(it, "SIGTERM")
+    await goneWithin(() => found.some(isAlive), endWithinMs)
+    const alive = found.filter(isAlive).map(({ pid }) => pid)
+    return { ended: found.length - alive.length, alive }
+  }
+}
