@@ -5,20 +5,14 @@
 import { existsSync } from "node:fs"
 import { readdir, rm, rmdir } from "node:fs/promises"
 import { join } from "node:path"
-import { Clock, Effect, Layer, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
-import { ActorHost } from "./actor/ActorHost.ts"
+import { Effect, Layer, Schema } from "effect"
 import { Settings } from "./Config.ts"
 import { removeTree } from "./host/linux/treeRemoval.ts"
 import { Runtime } from "./runtime/Runtime.ts"
-import { ServiceProcesses } from "./ServiceProcesses.ts"
 import { service, store } from "./Service.ts"
-import { countedStates, runtimelessStates } from "./sandbox/sandboxStates.ts"
-import { textColumn } from "./store/Columns.ts"
-
-/** A boot is waited for before it can be stopped, and a machine may be slow to end. */
-const endWithinMs = 180_000
-const lookEveryMs = 50
+import { ServiceProcesses } from "./ServiceProcesses.ts"
+import { countedStates } from "./sandbox/sandboxStates.ts"
+import { settleSandboxes, unsettledStates } from "./sandbox/settleSandboxes.ts"
 
 /** What the data folder has of us. */
 const ownEntries = ["postgres", "runtime", "service", "installation", "host"]
@@ -27,51 +21,6 @@ const ownEntries = ["postgres", "runtime", "service", "installation", "host"]
 export class NotDown extends Schema.TaggedError<NotDown>()("NotDown", { message: Schema.String }) {}
 
 const reason = { code: "ATOLL_DOWN", message: "The operator took Atoll down. The volume is kept." }
-
-/** It has a runtime, or had one a moment ago. */
-const unsettledStates = countedStates.filter((state) => !runtimelessStates.includes(state))
-
-/** Tells every Sandbox of those states the event, and waits until none is in one and no command of theirs is open. Returns how many there were. */
-const settle = Effect.fnUntraced(function* (
-  states: ReadonlyArray<string>,
-  event: { readonly type: "STOP"; readonly reason: typeof reason } | { readonly type: "DELETE" }
-) {
-  const host = yield* ActorHost
-  const sql = yield* SqlClient.SqlClient
-  const find = SqlSchema.findAll({
-    Request: Schema.Void,
-    Result: Schema.Struct({ id: Schema.String }),
-    execute: () =>
-      sql`select id from actors where kind = 'sandbox' and status = any(${textColumn(states)}::text[]) order by id`
-  })
-  const count = SqlSchema.findOne({
-    Request: Schema.Void,
-    Result: Schema.Struct({ left: Schema.Int }),
-    execute: () => sql`
-      select count(*)::int4 as left from actors
-      where kind = 'sandbox' and (status = any(${textColumn(states)}::text[]) or pending <> '[]'::jsonb)`
-  })
-  const found = yield* find()
-  yield* Effect.forEach(
-    found,
-    ({ id }) =>
-      host
-        .send("sandbox", id, event, { cause: "operator" })
-        // It is on its way out already.
-        .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void)),
-    { concurrency: 16, discard: true }
-  )
-  const deadline = (yield* Clock.currentTimeMillis) + endWithinMs
-  for (let { left } = yield* count(); left > 0; { left } = yield* count()) {
-    if ((yield* Clock.currentTimeMillis) > deadline) {
-      return yield* new NotDown({
-        message: `${left} Sandboxes did not end within ${endWithinMs / 1000} s. ATOLL_LOG_LEVEL=debug npm start shows why; then do this again.`
-      })
-    }
-    yield* Effect.sleep(lookEveryMs)
-  }
-  return found.length
-})
 
 /** No process besides this one, no machine ahead of its Sandbox, no port. */
 const alone = Layer.effect(
@@ -86,9 +35,9 @@ const alone = Layer.effect(
 )
 
 const endSandboxes = Effect.fnUntraced(function* (isPurge: boolean) {
-  const running = yield* settle(unsettledStates, { type: "STOP", reason })
+  const running = yield* settleSandboxes(unsettledStates, () => ({ type: "STOP", reason }))
   if (isPurge) {
-    yield* settle(countedStates, { type: "DELETE" })
+    yield* settleSandboxes(countedStates, () => ({ type: "DELETE" }))
     const runtime = yield* Runtime
     for (const { sandboxId } of yield* runtime.inventory) yield* runtime.destroy(sandboxId)
   }
@@ -125,9 +74,7 @@ export const takeDown = Effect.fn("takeDown")(function* (isPurge: boolean) {
   // Written by the first start.
   const isBegun = existsSync(join(dataDir, "host"))
   const sandboxes = isBegun
-    ? yield* endSandboxes(isPurge).pipe(
-        Effect.provide(service.pipe(Layer.provideMerge(store), Layer.provide(alone)))
-      )
+    ? yield* endSandboxes(isPurge).pipe(Effect.provide(service.pipe(Layer.provideMerge(store), Layer.provide(alone))))
     : 0
   if (!isPurge) return { processes: ended, sandboxes, left: [] } satisfies Downed
   if (existsSync(join(dataDir, "postgres/data/postmaster.pid"))) {

@@ -5,8 +5,8 @@ import { ApiServer } from "./http/ApiServer.ts"
 import { Listener } from "./http/Listener.ts"
 import { collectPassingBytes } from "./http/PassingBytes.ts"
 import { launch } from "./Launch.ts"
-import { ServiceProcesses } from "./ServiceProcesses.ts"
 import { service, store } from "./Service.ts"
+import { ServiceProcesses } from "./ServiceProcesses.ts"
 
 collectPassingBytes()
 launch(

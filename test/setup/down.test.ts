@@ -29,7 +29,7 @@ const setting = Effect.gen(function* () {
   yield* Effect.addFinalizer(() =>
     Effect.gen(function* () {
       for (const child of children) child.kill("SIGKILL")
-      yield* atollWith(environment, "down", "--purge", "--yes")
+      if (existsSync(dataDir)) yield* atollWith(environment, "down", "--purge", "--yes")
     })
   )
   const start = Effect.promise(async () => {
@@ -43,7 +43,11 @@ const setting = Effect.gen(function* () {
     const [{ ready }] = (await once(child, "message")) as [{ readonly ready: string }]
     return { child, said: () => said, send: sendTo(Number(new URL(ready).port), key) }
   })
-  return { dataDir, start, down: (...flags: ReadonlyArray<string>) => atollWith(environment, "down", "--json", ...flags) }
+  return {
+    dataDir,
+    start,
+    down: (...flags: ReadonlyArray<string>) => atollWith(environment, "down", "--json", ...flags)
+  }
 })
 
 /** What runs, is mounted or has a folder of this data folder's Sandboxes. */
@@ -65,7 +69,9 @@ describe.skipIf(skipped(unusable))("atoll down", () => {
           .digest("hex")
           .slice(0, 12)}`
         const keyed = (body: object) => ({ headers: { "idempotency-key": "one" }, body })
-        const { workspace } = (yield* Effect.promise(() => first.send("POST", "/api/v2/workspaces", keyed({ name: "a" })))).json
+        const { workspace } = (yield* Effect.promise(() =>
+          first.send("POST", "/api/v2/workspaces", keyed({ name: "a" }))
+        )).json
         const made = yield* Effect.promise(() =>
           first.send(
             "POST",

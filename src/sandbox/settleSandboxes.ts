@@ -1,0 +1,59 @@
+/** Ends what runs of all Sandboxes at once, each by its own machine: for the operator, while nobody else serves them. */
+import { Clock, Effect, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { textColumn } from "../store/Columns.ts"
+import { countedStates, runtimelessStates } from "./sandboxStates.ts"
+
+/** A boot is waited for before it can be stopped, and a machine may be slow to end. */
+const settleWithinMs = 180_000
+const lookEveryMs = 50
+
+/** They go on. `message` is one sentence. */
+export class NotSettled extends Schema.TaggedError<NotSettled>()("NotSettled", { message: Schema.String }) {}
+
+/** It has a runtime, or had one a moment ago. */
+export const unsettledStates = countedStates.filter((state) => !runtimelessStates.includes(state))
+
+/** Tells every Sandbox of those states the event, and waits until none is in one and no command of theirs is open. Returns how many there were. */
+export const settleSandboxes = Effect.fn("settleSandboxes")(function* (
+  states: ReadonlyArray<string>,
+  eventFor: (generation: number) => AnyEvent
+) {
+  const host = yield* ActorHost
+  const sql = yield* SqlClient.SqlClient
+  const find = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Schema.Struct({ id: Schema.String, generation: Schema.Int }),
+    execute: () => sql`
+      select id, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
+      where kind = 'sandbox' and status = any(${textColumn(states)}::text[]) order by id`
+  })
+  const found = yield* find()
+  const ids = found.map(({ id }) => id)
+  const count = SqlSchema.findOne({
+    Request: Schema.Void,
+    Result: Schema.Struct({ left: Schema.Int }),
+    execute: () => sql`
+      select count(*)::int4 as left from actors
+      where id = any(${textColumn(ids)}::text[]) and (status = any(${textColumn(states)}::text[]) or pending <> '[]'::jsonb)`
+  })
+  yield* Effect.forEach(
+    found,
+    ({ id, generation }) =>
+      host
+        .send("sandbox", id, eventFor(generation), { cause: "operator" })
+        // It is on its way out already.
+        .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void)),
+    { concurrency: 16, discard: true }
+  )
+  const deadline = (yield* Clock.currentTimeMillis) + settleWithinMs
+  for (let { left } = yield* count(); left > 0; { left } = yield* count()) {
+    if ((yield* Clock.currentTimeMillis) > deadline) {
+      return yield* new NotSettled({ message: `${left} Sandboxes did not end within ${settleWithinMs / 1000} s.` })
+    }
+    yield* Effect.sleep(lookEveryMs)
+  }
+  return found.length
+})
