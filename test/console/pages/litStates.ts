@@ -1,7 +1,12 @@
 /** What a page lights of an actor's life, against what the service keeps of it. */
 import { assert } from "@effect/vitest"
 import type { Page } from "playwright-core"
-import type { Transition } from "../../../schemas/Transition.ts"
+import type { AnyStateMachine } from "xstate"
+import type { Transition, TransitionList } from "../../../schemas/Transition.ts"
+import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
+import { begin, decide } from "../../../src/actor/Transition.ts"
+import { sameJson } from "../../../src/console/pages/machine/sameJson.ts"
+import type { Deadlines } from "../../../src/store/JournalRecord.ts"
 
 export const names = (page: Page, selector: string, attribute: string): Promise<ReadonlyArray<string | null>> =>
   page
@@ -30,13 +35,68 @@ export const assertLit = async (page: Page, { from, to, event, revision, request
   if (requestId !== null) assert.include(shown, requestId, about)
 }
 
+interface Step {
+  readonly before: Readonly<Record<string, unknown>> | null
+  readonly after: Readonly<Record<string, unknown>>
+  readonly deadlines: Deadlines
+}
+
+/** What the service's own fold makes of a log in which no deadline came: its contexts, and the deadlines that wait. */
+export const stepsOf = (
+  machine: AnyStateMachine,
+  { transitions, stored }: TransitionList
+): ReadonlyArray<Step> => {
+  let { snapshot, deadlines } = begin(machine, { ...stored.context, at: stored.context["createdAt"] })
+  const steps: Array<Step> = [{ before: null, after: snapshot.context, deadlines }]
+  for (const { event, revision } of transitions.slice(1)) {
+    const verdict = decide(machine, snapshot, event as AnyEvent, revision, deadlines)
+    if (verdict.type !== "accepted") throw new Error(`Revision ${revision} is not taken.`)
+    steps.push({ before: snapshot.context, after: verdict.snapshot.context, deadlines: verdict.deadlines })
+    ;({ snapshot, deadlines } = verdict)
+  }
+  return steps
+}
+
+const text = (value: unknown): string => (value === undefined ? "–" : JSON.stringify(value))
+
+/** The fields that differ, and no others, with both of their values; and the deadlines that wait. */
+export const assertStep = async (page: Page, { before, after, deadlines }: Step) => {
+  const fields = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after)])]
+  const differing = fields.filter((name) => before === null || !sameJson(before[name], after[name]))
+  const texts = (selector: string) => page.locator(selector).allTextContents()
+  assert.deepStrictEqual(await texts(".changes > table tbody th"), differing)
+  assert.deepStrictEqual(
+    await texts(".changes > table .before > code"),
+    before === null ? [] : differing.map((name) => text(before[name]))
+  )
+  assert.deepStrictEqual(
+    await texts(`.changes > table ${before === null ? "td" : ".after"} > code`),
+    differing.map((name) => text(after[name]))
+  )
+  const waiting = page.getByRole("list", { name: "Deadlines" }).getByRole("listitem")
+  assert.deepStrictEqual(
+    await waiting.evaluateAll((found) =>
+      found.map((one) => {
+        const { children } = one as unknown as { children: ReadonlyArray<{ textContent: string; dateTime?: string }> }
+        return [...children].map(({ dateTime, textContent }) => dateTime ?? textContent)
+      })
+    ),
+    Object.entries(deadlines).map(([name, { at, event }]) => [name, new Date(at).toISOString(), JSON.stringify(event)])
+  )
+}
+
 /** From the newest to the first, on to the newest again, and back: at each revision the state lit is the state stored. */
-export const assertLifeLit = async (page: Page, log: ReadonlyArray<Transition>) => {
+export const assertLifeLit = async (
+  page: Page,
+  log: ReadonlyArray<Transition>,
+  also: (revision: number) => Promise<void> = async () => {}
+) => {
   await atRevision(page, log.length, log.length)
   await page.getByRole("button", { name: "First" }).click()
   for (const transition of log) {
     await atRevision(page, transition.revision, log.length)
     await assertLit(page, transition)
+    await also(transition.revision)
     if (transition.revision < log.length) await page.getByRole("button", { name: "One revision on" }).click()
   }
   const scrubber = page.getByRole("slider", { name: "Revision" })

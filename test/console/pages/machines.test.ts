@@ -1,16 +1,16 @@
 /** The machines in a real Chromium: what is lit against what is stored, and a simulator against the machine of the service. */
 import { assert, layer } from "@effect/vitest"
-import type { Transition } from "../../../schemas/Transition.ts"
-import { kinds } from "../../../src/console/pages/machine/kinds.ts"
+import type { TransitionList } from "../../../schemas/Transition.ts"
+import { kinds, sandboxKind } from "../../../src/console/pages/machine/kinds.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { violations } from "./axe.ts"
-import { assertLifeLit, assertLit, atRevision, names } from "./litStates.ts"
+import { assertLifeLit, assertLit, assertStep, atRevision, names, stepsOf } from "./litStates.ts"
 import { compared } from "./simulatorWalk.ts"
 import { noChromium } from "./TestBrowser.ts"
 import { asOwner, tooWide, until } from "./visits.ts"
 
 /** Boots, is stopped, boots again, dies, is asked to start, and is deleted. Answers with its log. */
-const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<ReadonlyArray<Transition>> => {
+const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<TransitionList> => {
   const path = `/api/v2/sandboxes/${id}`
   const post = (what: string) => send("POST", `${path}/${what}`)
   const becomes = (status: string) => until(async () => (await send("GET", path)).json.sandbox.status === status)
@@ -24,7 +24,7 @@ const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<
   await becomes("running")
   await send("DELETE", path)
   await becomes("deleted")
-  return (await send("GET", `${path}/transitions`)).json.transitions
+  return (await send("GET", `${path}/transitions`)).json
 }
 
 layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser", (it) => {
@@ -36,16 +36,51 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
         await page.goto(`/console/sandboxes/${id}`)
         await page.getByText("Live", { exact: true }).waitFor()
         await page.locator(".state.current[data-state=running]").waitFor()
-        const log = await liveOn(api, id)
+        const list = await liveOn(api, id)
+        const log = list.transitions
         assert.isAbove(log.length, 10)
         await atRevision(page, log.length, log.length)
         await page.getByText(`equals what the service stores at revision ${log.length}`).waitFor()
         await page.reload()
-        await assertLifeLit(page, log)
+        const steps = stepsOf(sandboxKind.machine, list)
+        assert.isTrue(steps.some(({ deadlines }) => "boot" in deadlines))
+        await assertLifeLit(page, log, (revision) => assertStep(page, steps[revision - 1]!))
         await page.getByRole("button", { name: "Show revision 2", exact: true }).click()
         await atRevision(page, 2, log.length)
         await assertLit(page, log[1]!)
       })
+  )
+
+  it.effect.skipIf(noChromium !== null)("say so where the fold of the log is not what the service stores", () =>
+    asOwner(async ({ page }, api) => {
+      const id = await api.newSandbox(await api.newWorkspace())
+      await page.route(`**/api/v2/sandboxes/${id}/transitions?*`, async (route) => {
+        const list = (await (await route.fetch()).json()) as TransitionList
+        const context = { ...list.stored.context, generation: 7 }
+        return route.fulfill({ json: { ...list, stored: { ...list.stored, context } } })
+      })
+      await page.goto(`/console/sandboxes/${id}`)
+      const differs = page.getByRole("alert").filter({ hasText: "differs from what the service stores at revision" })
+      await differs.waitFor()
+      assert.strictEqual(await page.getByText("equals what the service stores").count(), 0)
+    })
+  )
+
+  it.effect.skipIf(noChromium !== null)("move only for who does not ask for less motion", () =>
+    asOwner(async ({ page }, api) => {
+      const id = await api.newSandbox(await api.newWorkspace())
+      await page.goto(`/console/sandboxes/${id}`)
+      await page.locator(".edge.taken[data-line]").waitFor()
+      const moving = (selector: string) =>
+        page.evaluate(`[...document.querySelectorAll("${selector}")].flatMap((one) => {
+          const { animationName, transitionDuration } = getComputedStyle(one)
+          return animationName === "none" && parseFloat(transitionDuration) === 0 ? [] : [animationName]
+        })`)
+      assert.deepStrictEqual(await moving("*"), [])
+      await page.emulateMedia({ reducedMotion: "no-preference" })
+      assert.deepStrictEqual(await moving(".edge"), ["taken"])
+      assert.deepStrictEqual(await moving(".halo"), ["arrived"])
+    })
   )
 
   it.effect.skipIf(noChromium !== null)(
@@ -112,6 +147,27 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
           assert.include(await about.textContent(), transition.description)
           for (const { name } of transition.commands) assert.include(await about.textContent(), name)
         }
+        // By the pointer: a state, an edge's label, and the edge itself.
+        const wait = (text: string) => about.getByText(text).first().waitFor()
+        for (const { name, description } of chart.states.slice(0, 3)) {
+          await page.locator(`[data-state="${name}"]`).hover()
+          await wait(description)
+        }
+        const [edge] = chart.drawing.edges
+        await page.locator(`[data-edge="${edge!.id}"]`).hover()
+        await about.getByRole("heading", { name: `${edge!.from} → ${edge!.to}` }).waitFor()
+        const other = chart.drawing.edges.find(({ from, to }) => from === "running" && to === "stopping")!
+        const at = (await page.locator(`[data-line="${other.id}"]`).evaluate((path) => {
+          const line = path as unknown as {
+            getTotalLength: () => number
+            getPointAtLength: (at: number) => { matrixTransform: (by: unknown) => { x: number; y: number } }
+            getScreenCTM: () => unknown
+          }
+          const { x, y } = line.getPointAtLength(line.getTotalLength() - 12).matrixTransform(line.getScreenCTM())
+          return { x, y }
+        })) as { x: number; y: number }
+        await page.mouse.move(at.x, at.y)
+        await about.getByRole("heading", { name: "running → stopping" }).waitFor()
         const label = await page.locator('[data-state="running"]').getAttribute("aria-label")
         assert.include(label, "current state")
         await page.setViewportSize({ width: 360, height: 700 })

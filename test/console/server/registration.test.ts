@@ -1,6 +1,6 @@
 /** Invitations become accounts: whole ones, once. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Layer, Logger, References } from "effect"
 import { SqlClient } from "effect/sql"
 import { Invitations } from "../../../src/console/server/Invitations.ts"
 import { TestApi } from "../../http/TestApi.ts"
@@ -11,7 +11,17 @@ const dayMs = 24 * 60 * 60 * 1000
 const post = (port: number, path: string, body: unknown) =>
   Effect.promise(() => new Browser(port).console("POST", path, body))
 
-layer(TestApi.layer(), { excludeTestServices: true })("registration", (it) => {
+const lines: Array<string> = []
+
+const remember = Logger.make((entry) => {
+  lines.push(Logger.formatJson.log(entry) as string)
+})
+
+const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(
+  Layer.provide(Layer.merge(Logger.layer([remember]), Layer.succeed(References.MinimumLogLevel, "Debug" as const)))
+)
+
+layer(logged, { excludeTestServices: true })("registration", (it) => {
   it.effect("makes a prepaid account with credit for 14 days, signs in, and the session is good for the API", () =>
     Effect.gen(function* () {
       const { port, auditWritten } = yield* TestApi
@@ -155,7 +165,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("registration", (it) => {
     })
   )
 
-  it.effect("leaves no code, token or passphrase in the database, whatever was done with it", () =>
+  it.effect("leaves no code, token or passphrase in the database or the log, whatever was done with it", () =>
     Effect.gen(function* () {
       const { port, auditWritten } = yield* TestApi
       const sql = yield* SqlClient.SqlClient
@@ -181,6 +191,9 @@ layer(TestApi.layer(), { excludeTestServices: true })("registration", (it) => {
           assert.notInclude(rows[0]!.text ?? "", secret, name)
         }
       }
+      const log = lines.join("\n")
+      assert.include(log, "/console/api/register")
+      for (const secret of [code, token, person.passphrase, key.json.secret, browser.csrf!]) assert.notInclude(log, secret)
       const [stored] = yield* sql<{ hash: string }>`select hash from passphrases where email = ${person.email}`
       assert.match(stored!.hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
       assert.notStrictEqual(passphrase, person.passphrase)

@@ -11,6 +11,7 @@ import type { Kind } from "./kinds.ts"
 import { nextEvents } from "./life.ts"
 import { sameJson } from "./sameJson.ts"
 import type { Revision } from "./useLife.ts"
+import { Waiting } from "./Waiting.tsx"
 
 interface Shown {
   readonly kind: Kind
@@ -53,7 +54,7 @@ export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Sho
   const revision = Math.min(chosen ?? newest, newest)
   const shown = revisions[revision - 1]!
   const before = revisions[revision - 2] ?? null
-  const { transition, snapshot } = shown
+  const { transition, snapshot, deadlines } = shown
   const next = nextOf(shown)
   const go = (to: number) => choose(to >= newest ? null : Math.max(1, to))
   const lit = litOf(kind.chart, {
@@ -136,6 +137,7 @@ export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Sho
             </dd>
           </dl>
           <Commands commands={transition.commands} />
+          <Waiting deadlines={deadlines} />
           <Changes before={before?.snapshot.context ?? null} after={snapshot.context} />
           <Proof revisions={revisions} stored={stored} />
         </div>

@@ -19,6 +19,9 @@ export interface Asked {
   readonly params: unknown
 }
 
+/** By name: what comes by itself at an instant, in epoch milliseconds. */
+export type Deadlines = Readonly<Record<string, { readonly at: number; readonly event: AnyEvent }>>
+
 export type Verdict =
   | { readonly type: "accepted"; readonly snapshot: AnyMachineSnapshot; readonly commands: ReadonlyArray<Asked> }
   /** Answered with the state as it is. */
@@ -51,3 +54,20 @@ export const nextEvents = (snapshot: AnyMachineSnapshot, eventOf: (type: string)
   [...new Set(getNextTransitions(snapshot).map(({ eventType }) => eventType))].filter((type) =>
     snapshot.can(eventOf(type) as never)
   )
+
+/**
+ * What waits after a step, of what waited before it and what the step asks for.
+ *
+ * @param fired The event of the deadline that led to the step, which waits no more; null where none did.
+ */
+export const deadlinesAfter = (before: Deadlines, commands: ReadonlyArray<Asked>, fired: string | null): Deadlines => {
+  const asked = commands.filter(({ type }) => type === "schedule" || type === "unschedule")
+  if (asked.length === 0 && fired === null) return before
+  const waiting = new Map(Object.entries(before).filter(([, { event }]) => event.type !== fired))
+  for (const { type, params } of asked) {
+    const { name, at, event } = params as { readonly name: string; readonly at?: number | null; readonly event: AnyEvent }
+    if (type === "unschedule" || at === null || at === undefined) waiting.delete(name)
+    else waiting.set(name, { at, event })
+  }
+  return Object.fromEntries(waiting)
+}

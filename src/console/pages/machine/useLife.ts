@@ -10,7 +10,7 @@ import { get, queryOf } from "../api.ts"
 import type { FeedState } from "../feed.ts"
 import { subscribe } from "../subscribe.ts"
 import { type Kind, operationKind, sandboxKind } from "./kinds.ts"
-import { begin, decide } from "./life.ts"
+import { begin, type Deadlines, deadlinesAfter, decide } from "./life.ts"
 
 /** Whose life it is. */
 export interface Subject {
@@ -35,6 +35,8 @@ export const operationSubject = (sandboxId: string, id: string): Subject => {
 export interface Revision {
   readonly transition: Transition
   readonly snapshot: AnyMachineSnapshot
+  /** That wait since then, or still. */
+  readonly deadlines: Deadlines
 }
 
 export interface Life {
@@ -160,7 +162,7 @@ class Follower {
         const transition = this.#ahead.get(this.#revisions.length + 1)
         if (transition === undefined || this.#abort.signal.aborted) break
         this.#ahead.delete(transition.revision)
-        this.#revisions.push({ transition, snapshot: this.#next(transition) })
+        this.#revisions.push(this.#next(transition))
         if (performance.now() < until) continue
         await rest()
         until = performance.now() + sliceMs
@@ -173,17 +175,21 @@ class Follower {
     }
   }
 
-  #next({ event, revision }: Transition): AnyMachineSnapshot {
+  #next(transition: Transition): Revision {
     const { machine } = this.#subject.kind
     const last = this.#revisions.at(-1)
     if (last === undefined) {
       // All of its input stands in its context, but for the instant, which is when it was made.
       const { context } = this.#stored!
-      return begin(machine, { ...context, at: context["createdAt"] }).snapshot
+      const { snapshot, commands } = begin(machine, { ...context, at: context["createdAt"] })
+      return { transition, snapshot, deadlines: deadlinesAfter({}, commands, null) }
     }
+    const { event, revision, cause } = transition
     const verdict = decide(machine, last.snapshot, event)
     if (verdict.type !== "accepted") throw new Error(`This browser's machine does not take revision ${revision}.`)
-    return verdict.snapshot
+    const fired = cause === "deadline" ? event.type : null
+    const deadlines = deadlinesAfter(last.deadlines, verdict.commands, fired)
+    return { transition, snapshot: verdict.snapshot, deadlines }
   }
 }
 

@@ -15,11 +15,13 @@ export const everything: Filter = { status: "kept", workspaceId: "", words: "" }
 const hasStatus = ({ status }: Sandbox, wanted: string): boolean =>
   wanted === "all" || (wanted === "kept" ? status !== "deleted" && status !== "expired" : status === wanted)
 
+/** A value of several words is found by its first one after the `=`, and by each of the others alone. */
 const hasWord = ({ id, name, metadata }: Sandbox, word: string): boolean => {
   const pairs = Object.entries(metadata).map(([key, value]) => `${key}=${value}`.toLowerCase())
+  const texts = [id, (name ?? "").toLowerCase()]
   return word.includes("=")
-    ? pairs.includes(word)
-    : [id, (name ?? "").toLowerCase(), ...pairs].some((text) => text.includes(word))
+    ? pairs.some((pair) => pair === word || pair.startsWith(`${word} `)) || texts.some((text) => text.includes(word))
+    : [...texts, ...pairs].some((text) => text.includes(word))
 }
 
 export const filtered = (sandboxes: ReadonlyArray<Sandbox>, filter: Filter): ReadonlyArray<Sandbox> => {
