@@ -44,5 +44,6 @@ export const useLoad = <A>(key: string, load: (signal: AbortSignal) => Promise<A
     return () => abort.abort()
   }, [key, turn])
   const reload = useCallback(() => setTurn((before) => before + 1), [])
-  return { ...state, reload }
+  // Until the effect has run, what is known is of the key before: never shown under this one.
+  return shown.current === key ? { ...state, reload } : { value: null, fault: null, isLoading: true, at: null, reload }
 }

@@ -86,10 +86,10 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
         await agree(async ({ microUsd }) => (await figure("Balance").textContent()) === usd(microUsd))
         const { grants } = await balanceNow()
         const granted = wallet.getByRole("table", { name: "Grants of credit" })
-        assert.deepStrictEqual(
-          (await cells(granted)).slice(0, 5),
-          [...["promotional", "active", "$10.00"], ...[grants[0]!.remainingMicroUsd, 0].map(usd)]
-        )
+        assert.deepStrictEqual((await cells(granted)).slice(0, 5), [
+          ...["promotional", "active", "$10.00"],
+          ...[grants[0]!.remainingMicroUsd, 0].map(usd)
+        ])
         assert.deepStrictEqual(
           await granted
             .locator("time")
@@ -138,65 +138,68 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
   )
 
   it.effect.skipIf(noChromium !== null)("the audit log is filtered by what it says, and paged", () =>
-    asOwner(async ({ page }, api) => {
-      const nobody = "sbx_01m80z8t47ezf83e6wj5da1qzb"
-      const before = new Date(Date.now() - 60_000).toISOString()
-      const calls = 103
-      for (let done = 0; done < calls; done += 20) {
-        const some = Math.min(20, calls - done)
-        await Promise.all(
-          Array.from({ length: some }, () => api.send("DELETE", `/api/v2/sandboxes/${nobody}/previews`))
+    asOwner(
+      async ({ page }, api) => {
+        const nobody = "sbx_01m80z8t47ezf83e6wj5da1qzb"
+        const before = new Date(Date.now() - 60_000).toISOString()
+        const calls = 103
+        for (let done = 0; done < calls; done += 20) {
+          const some = Math.min(20, calls - done)
+          await Promise.all(
+            Array.from({ length: some }, () => api.send("DELETE", `/api/v2/sandboxes/${nobody}/previews`))
+          )
+        }
+        const id = await api.newSandbox(await api.newWorkspace())
+        await api.send("POST", `/api/v2/sandboxes/${id}/stop`)
+        await api.auditWritten()
+        await goTo(page, "Audit")
+        const events = page.getByRole("region", { name: "Events" })
+        const rows = events.locator("tbody tr")
+        const more = page.getByRole("button", { name: "Show more" })
+        const filter = async (field: string, text: string) => {
+          await page.getByLabel(field, { exact: true }).fill(text)
+          await page.getByRole("button", { name: "Filter", exact: true }).click()
+          await atRest(page)
+        }
+        const reset = async () => {
+          await page.getByRole("button", { name: "Reset" }).click()
+          await atRest(page)
+        }
+        await filter("Action", "closePreviews")
+        assert.strictEqual(await rows.count(), 100)
+        await more.click()
+        await rows.nth(calls - 1).waitFor()
+        assert.strictEqual(await rows.count(), calls)
+        assert.strictEqual(await more.count(), 0)
+        const ids = await rows.locator("td:last-child code:last-child").allTextContents()
+        assert.strictEqual(new Set(ids).size, calls, "each once")
+        assert.deepStrictEqual([...new Set(await rows.locator("strong").allTextContents())], ["closePreviews"])
+        await reset()
+        await filter("Sandbox", id)
+        const listed = (await api.send("GET", `/api/v2/usage/audit?sandboxId=${id}`)).json.events as ReadonlyArray<{
+          readonly action: string
+          readonly requestId: string
+        }>
+        assert.include(
+          listed.map(({ action }) => action),
+          "stopSandbox"
         )
-      }
-      const id = await api.newSandbox(await api.newWorkspace())
-      await api.send("POST", `/api/v2/sandboxes/${id}/stop`)
-      await api.auditWritten()
-      await goTo(page, "Audit")
-      const events = page.getByRole("region", { name: "Events" })
-      const rows = events.locator("tbody tr")
-      const more = page.getByRole("button", { name: "Show more" })
-      const filter = async (field: string, text: string) => {
-        await page.getByLabel(field, { exact: true }).fill(text)
-        await page.getByRole("button", { name: "Filter", exact: true }).click()
-        await atRest(page)
-      }
-      const reset = async () => {
-        await page.getByRole("button", { name: "Reset" }).click()
-        await atRest(page)
-      }
-      await filter("Action", "closePreviews")
-      assert.strictEqual(await rows.count(), 100)
-      await more.click()
-      await rows.nth(calls - 1).waitFor()
-      assert.strictEqual(await rows.count(), calls)
-      assert.strictEqual(await more.count(), 0)
-      const ids = await rows.locator("td:last-child code:last-child").allTextContents()
-      assert.strictEqual(new Set(ids).size, calls, "each once")
-      assert.deepStrictEqual([...new Set(await rows.locator("strong").allTextContents())], ["closePreviews"])
-      await reset()
-      await filter("Sandbox", id)
-      const listed = (await api.send("GET", `/api/v2/usage/audit?sandboxId=${id}`)).json.events as ReadonlyArray<{
-        readonly action: string
-        readonly requestId: string
-      }>
-      assert.include(
-        listed.map(({ action }) => action),
-        "stopSandbox"
-      )
-      assert.deepStrictEqual(
-        await rows.locator("td:last-child code:last-child").allTextContents(),
-        listed.map(({ requestId }) => requestId)
-      )
-      await reset()
-      await filter("To", before.slice(0, 16))
-      await page.getByText("No event matches.").waitFor()
-      await reset()
-      await filter("From", before.slice(0, 16))
-      assert.strictEqual(await rows.count(), 100)
-      await filter("Sandbox", "nothing that is an id")
-      const fault = page.getByRole("alert")
-      await fault.getByText("req_").waitFor()
-    }, { timezoneId: "UTC" })
+        assert.deepStrictEqual(
+          await rows.locator("td:last-child code:last-child").allTextContents(),
+          listed.map(({ requestId }) => requestId)
+        )
+        await reset()
+        await filter("To", before.slice(0, 16))
+        await page.getByText("No event matches.").waitFor()
+        await reset()
+        await filter("From", before.slice(0, 16))
+        assert.strictEqual(await rows.count(), 100)
+        await filter("Sandbox", "nothing that is an id")
+        const fault = page.getByRole("alert")
+        await fault.getByText("req_").waitFor()
+      },
+      { timezoneId: "UTC" }
+    )
   )
 
   it.effect.skipIf(noChromium !== null)("shows its limits and its sessions, and ends one of them", () =>
@@ -210,7 +213,11 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       const { account, limits } = (await sendTo(Number(new URL(origin).port), secret)("GET", "/api/v2/me")).json
       await goTo(page, "Account")
       assert.deepStrictEqual(
-        await page.getByRole("region", { name: "Account" }).locator("dd").allTextContents().then((all) => all.toSpliced(2, 1)),
+        await page
+          .getByRole("region", { name: "Account" })
+          .locator("dd")
+          .allTextContents()
+          .then((all) => all.toSpliced(2, 1)),
         [
           account.name,
           account.id,

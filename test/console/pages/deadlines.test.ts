@@ -1,7 +1,13 @@
 /** Which deadlines wait at each moment of a life, as the browser folds it. */
 import { assert, it } from "@effect/vitest"
-import { type AnyEvent, begin, type Deadlines, deadlinesAfter, decide } from "../../../src/console/pages/machine/life.ts"
 import { sandboxKind } from "../../../src/console/pages/machine/kinds.ts"
+import {
+  type AnyEvent,
+  begin,
+  type Deadlines,
+  deadlinesAfter,
+  decide
+} from "../../../src/console/pages/machine/life.ts"
 
 const { machine, input } = sandboxKind
 

@@ -21,7 +21,7 @@ it("a filter leaves what has its status, its workspace, its pairs of metadata an
   assert.deepStrictEqual(left({ status: "stopped" }), ["2"])
   assert.deepStrictEqual(left({ status: "all", workspaceId: "wsp_2" }), ["2", "4"])
   assert.deepStrictEqual(left({ words: "server WEB" }), ["1"])
-  assert.deepStrictEqual(left({ words: "server no" }), [])
+  assert.deepStrictEqual(left({ words: "server nothing" }), [])
   assert.deepStrictEqual(left({ words: "sbx_2" }), ["2"])
   assert.deepStrictEqual(left({ status: "all", words: "blue" }), ["1", "3"])
   assert.deepStrictEqual(left({ status: "all", words: "team=blue" }), ["1"])

@@ -42,10 +42,7 @@ interface Step {
 }
 
 /** What the service's own fold makes of a log in which no deadline came: its contexts, and the deadlines that wait. */
-export const stepsOf = (
-  machine: AnyStateMachine,
-  { transitions, stored }: TransitionList
-): ReadonlyArray<Step> => {
+export const stepsOf = (machine: AnyStateMachine, { transitions, stored }: TransitionList): ReadonlyArray<Step> => {
   let { snapshot, deadlines } = begin(machine, { ...stored.context, at: stored.context["createdAt"] })
   const steps: Array<Step> = [{ before: null, after: snapshot.context, deadlines }]
   for (const { event, revision } of transitions.slice(1)) {

@@ -193,7 +193,8 @@ layer(logged, { excludeTestServices: true })("registration", (it) => {
       }
       const log = lines.join("\n")
       assert.include(log, "/console/api/register")
-      for (const secret of [code, token, person.passphrase, key.json.secret, browser.csrf!]) assert.notInclude(log, secret)
+      for (const secret of [code, token, person.passphrase, key.json.secret, browser.csrf!])
+        assert.notInclude(log, secret)
       const [stored] = yield* sql<{ hash: string }>`select hash from passphrases where email = ${person.email}`
       assert.match(stored!.hash, /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[\w+/]{22}\$[\w+/]{43}$/)
       assert.notStrictEqual(passphrase, person.passphrase)

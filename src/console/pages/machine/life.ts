@@ -65,7 +65,11 @@ export const deadlinesAfter = (before: Deadlines, commands: ReadonlyArray<Asked>
   if (asked.length === 0 && fired === null) return before
   const waiting = new Map(Object.entries(before).filter(([, { event }]) => event.type !== fired))
   for (const { type, params } of asked) {
-    const { name, at, event } = params as { readonly name: string; readonly at?: number | null; readonly event: AnyEvent }
+    const { name, at, event } = params as {
+      readonly name: string
+      readonly at?: number | null
+      readonly event: AnyEvent
+    }
     if (type === "unschedule" || at === null || at === undefined) waiting.delete(name)
     else waiting.set(name, { at, event })
   }
