@@ -3,8 +3,9 @@ import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
 import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
-import { SandboxId } from "./Identifiers.ts"
+import { OperationId, SandboxId } from "./Identifiers.ts"
 import { processGraceDefaultSeconds, processGraceMaxSeconds } from "./Limits.ts"
+import { oneOf } from "./OneOf.ts"
 import { integerWithDefault } from "./Query.ts"
 import { isMatching, Timestamp } from "./Text.ts"
 
@@ -13,6 +14,11 @@ export const ProcessId = Schema.String.check(
   isMatching(/^[1-9]\d{0,9}-\d{1,16}$/, { message: "Expected the id of a process, as the list gives it" })
 ).annotate({ identifier: "ProcessId", description: "Opaque.", examples: ["4711-123456"] })
 
+export const StartedBy = oneOf("StartedBy", ["operation", "execute", "terminal", "ssh"]).annotate({
+  description: "The kind of call or connection whose command a process descends from."
+})
+export type StartedBy = Schema.Schema.Type<typeof StartedBy>
+
 export const Process = Schema.Struct({
   id: ProcessId,
   pid: Schema.Int.annotate({ description: "As the Sandbox's programs see it." }),
@@ -20,6 +26,14 @@ export const Process = Schema.Struct({
   argv: Schema.Array(Schema.String).annotate({
     description: "The first 512 bytes of its command line; its name in brackets where it has none."
   }),
+  user: Schema.NullOr(Schema.String).annotate({
+    description: "Whose it is, as the Sandbox names users; null where its agent is of an earlier version."
+  }),
+  startedBy: Schema.NullOr(StartedBy).annotate({
+    description:
+      "What it descends from, also when that has ended: what an execute left in the background is still of `execute`. Null: not known. Programs that a preview or a tunnel reaches are of whatever started them."
+  }),
+  operationId: Schema.NullOr(OperationId).annotate({ description: "The operation, where `startedBy` is one." }),
   state: Schema.Literals(["running", "sleeping", "stopped", "zombie"]).annotate({
     description: "zombie: it has ended, and its parent has not asked for its outcome."
   }),

@@ -102,7 +102,7 @@ const server = makeServer({
     processTrees: trees.mechanism,
     workspace
   }),
-  ...processRoutes(table, { uid: runAs?.uid ?? process.getuid!(), own: trees.own }),
+  ...processRoutes(table, { uid: runAs?.uid ?? process.getuid!(), trees }),
   "POST /v1/processes/channel": channelRoute(table),
   ...makeFileRoutes({ workspace, owner: runAs })
 })

@@ -65,6 +65,8 @@ export const PROCESSES_MAX = 2_048
 /** Processes of one listing, and bytes of the command line of each. */
 export const EVERY_PROCESS_MAX = 2_048
 export const PROCESS_ARGV_MAX_BYTES = 512
+/** What useradd takes, and numbers. */
+export const USER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/
 /** Running commands that one agent has at a time. */
 export const RUNNING_MAX = 256
 /** Entries of one page that may be asked for. */
@@ -75,6 +77,8 @@ export const PAGE_ENTRY_MAX_BYTES = 2 * 1024
 export const SMALL_ANSWER_MAX_BYTES = 16 * 1024
 /** Pattern of the ids that the agent makes for itself: versions, positions, the boot's id. */
 const opaque = text(256, /^[!-~]*$/)
+/** As the service made it; of interactive commands, as the agent did. */
+const commandKey = text(256, /^[!-~]+$/)
 const count = integer(0, COUNT_MAX)
 const time = integer(0, TIME_MAX)
 
@@ -182,10 +186,7 @@ export const routes = {
   list: {
     path: "/v1/processes",
     refusals: [],
-    answer: json(
-      record({ processes: list(PROCESSES_MAX, record({ key: text(256, /^[!-~]+$/), running: flag })) }),
-      1024 ** 2
-    )
+    answer: json(record({ processes: list(PROCESSES_MAX, record({ key: commandKey, running: flag })) }), 1024 ** 2)
   },
   every: {
     path: "/v1/processes/every",
@@ -202,13 +203,15 @@ export const routes = {
             state: oneOf("running", "sleeping", "stopped", "zombie"),
             cpuMs: count,
             memoryBytes: count,
-            argv: list(PROCESS_ARGV_MAX_BYTES, prose(PROCESS_ARGV_MAX_BYTES))
+            argv: list(PROCESS_ARGV_MAX_BYTES, prose(PROCESS_ARGV_MAX_BYTES)),
+            user: optional(text(32, USER_NAME)),
+            command: optional(nullable(commandKey))
           })
         ),
         truncated: flag
       }),
       // Each byte of a command line may be escaped as six.
-      EVERY_PROCESS_MAX * (PROCESS_ARGV_MAX_BYTES * 6 + 512)
+      EVERY_PROCESS_MAX * (PROCESS_ARGV_MAX_BYTES * 6 + 1024)
     )
   },
   endOne: { path: "/v1/processes/end", refusals: unknown, answer: json(nothing) },

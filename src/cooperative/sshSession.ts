@@ -100,7 +100,8 @@ export const serveSession = Effect.fnUntraced(function* (
         argv,
         cwd: "/workspace",
         env: { ...env, ...connectionVariables(ends) },
-        terminal
+        terminal,
+        purpose: "ssh"
       })
       yield* carry(channel, process, run)
     }).pipe(

@@ -7,7 +7,7 @@
  */
 import { Context, Effect, Layer } from "effect"
 import { NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
-import type { ProcessList } from "../../schemas/Process.ts"
+import type { ProcessList, StartedBy } from "../../schemas/Process.ts"
 import type { ActorHost } from "../actor/ActorHost.ts"
 import type { Settings } from "../Config.ts"
 import type { GuestProcess } from "../runtime/Guest.ts"
@@ -18,6 +18,19 @@ import type { Actors } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
 
 const idOf = ({ pid, startTicks }: GuestProcess): string => `${pid}-${startTicks}`
+
+const startedBy: ReadonlyArray<readonly [key: RegExp, by: StartedBy]> = [
+  [/^op_[0-9a-f]{32}$/, "operation"],
+  [/^exe_/, "execute"],
+  [/^terminal-/, "terminal"],
+  [/^ssh-/, "ssh"]
+]
+
+/** What the service gave that key to; a guest that lies about it names nothing but its own. */
+const originOf = (key: string | null | undefined) => {
+  const by = startedBy.find(([like]) => like.test(key ?? ""))?.[1] ?? null
+  return { startedBy: by, operationId: by === "operation" ? key! : null }
+}
 
 const named = (id: string) => {
   const [pid, startTicks] = id.split("-").map(Number)
@@ -62,6 +75,8 @@ export class SandboxProcesses extends Context.Service<
               pid: process.pid,
               parentPid: process.parentPid,
               argv: process.argv,
+              user: process.user ?? null,
+              ...originOf(process.command),
               state: process.state,
               startedAt: new Date(process.startedAt).toISOString(),
               cpuSeconds: process.cpuMs / 1000,

@@ -196,6 +196,8 @@ export interface InteractiveSpec {
   readonly env: Readonly<Record<string, string>>
   /** With one, it runs on a pseudo-terminal and its output is all stdout. */
   readonly terminal: TerminalSize | null
+  /** Who is connected to it; `GuestProcess.command` begins so. */
+  readonly purpose: "terminal" | "ssh"
 }
 
 /** Both ways to an interactive command. */
@@ -225,6 +227,10 @@ export interface GuestProcess {
   readonly memoryBytes: number
   /** Its beginning, at most 512 bytes. */
   readonly argv: ReadonlyArray<string>
+  /** By its effective id. Absent, as the next one: an agent of an earlier version. */
+  readonly user?: string | undefined
+  /** The key of the command that it descends from, `terminal-…` and `ssh-…` for interactive ones; null: not known. */
+  readonly command?: string | null | undefined
 }
 
 /** How long a command may wait for its turn; `SpawnRefused` after that. */

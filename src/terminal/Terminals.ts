@@ -89,13 +89,21 @@ export class Terminals extends Context.Service<
 
       const shell = Effect.fn("Terminals.shell")(function* (sandboxId: string, generation: number, size: TerminalSize) {
         const { processes } = yield* Effect.mapError(runtime.guest(sandboxId, generation), unanswered)
-        return yield* processes.open({ argv: loginShell, cwd: "/workspace", env: { TERM: term }, terminal: size }).pipe(
-          Effect.catchTags({
-            GuestUnavailable: () => Effect.fail(unanswered()),
-            SpawnRefused: ({ message }) =>
-              Effect.fail(new SandboxUnavailable({ message, details: { status: "running" } }))
+        return yield* processes
+          .open({
+            argv: loginShell,
+            cwd: "/workspace",
+            env: { TERM: term },
+            terminal: size,
+            purpose: "terminal"
           })
-        )
+          .pipe(
+            Effect.catchTags({
+              GuestUnavailable: () => Effect.fail(unanswered()),
+              SpawnRefused: ({ message }) =>
+                Effect.fail(new SandboxUnavailable({ message, details: { status: "running" } }))
+            })
+          )
       })
 
       return Terminals.of({

@@ -6,6 +6,7 @@ import type { ProcessTree } from "../../src/agent/processes/ProcessTree.ts"
 /** A tree of so many processes, of which each kill ends some. */
 class SlowTree implements ProcessTree {
   readonly threadsFile = null
+  readonly name = "slow"
   left: number
   readonly perKill: number
   kills = 0
@@ -50,7 +51,7 @@ const started = async (tree: SlowTree) => {
     "key",
     { argv: ["x"], cwd: "/", env: {}, stdin: null, timeoutMs: null, output: { mode: "head", bytes: 1 } },
     {
-      trees: { mechanism: "cgroup", threadsFile: null, create: () => tree, own: new Set() },
+      trees: { mechanism: "cgroup", threadsFile: null, create: () => tree, nameOf: () => null, own: new Set() },
       launch,
       launchInteractive: launch,
       retained: { total: 0, max: 1 },

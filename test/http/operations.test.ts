@@ -132,7 +132,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("processes", (it) => {
       while (listed.processes.length === 0) listed = await list()
       assert.isTrue(Schema.is(ProcessList)(listed), JSON.stringify(listed))
       const [process] = listed.processes
-      assert.deepInclude(process, { argv: ["hang", "here"], state: "sleeping" })
+      assert.deepInclude(process, {
+        argv: ["hang", "here"],
+        state: "sleeping",
+        user: "sandbox",
+        startedBy: "operation",
+        operationId: operation.id
+      })
       const ended = await send("DELETE", `/processes/${process.id}?graceSeconds=0`)
       assert.deepStrictEqual([ended.status, ended.text], [204, ""])
       assert.deepInclude((await wait(operation.id)).json.operation, { status: "completed", signal: "SIGTERM" })

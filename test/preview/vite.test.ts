@@ -114,7 +114,13 @@ describe.skipIf(skipped(missing))("a development server in a preview", () => {
 
           // Thousands of files: no customer would send them one by one, nor install them while a test runs.
           const { processes } = yield* (yield* Runtime).guest(sandbox.id, 1)
-          const unpack = yield* processes.open({ argv: ["tar", "xf", "-"], cwd: "/workspace", env: {}, terminal: null })
+          const unpack = yield* processes.open({
+            argv: ["tar", "xf", "-"],
+            cwd: "/workspace",
+            env: {},
+            terminal: null,
+            purpose: "ssh"
+          })
           const packages = [...packagesOf("vite", root)].map((folder) => relative(root, folder))
           const tar = spawn("tar", ["cf", "-", ...packages], { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
           yield* Stream.runForEach(

@@ -90,7 +90,13 @@ describe.skipIf(skipped(missing))("real programs through a tunnel", () => {
               timeoutMs: null,
               output: { mode: "head", bytes: 100_000 }
             })
-          const unpack = yield* processes.open({ argv: ["tar", "xf", "-"], cwd: "/workspace", env: {}, terminal: null })
+          const unpack = yield* processes.open({
+            argv: ["tar", "xf", "-"],
+            cwd: "/workspace",
+            env: {},
+            terminal: null,
+            purpose: "ssh"
+          })
           const tar = spawn("tar", ["cf", "-", "bin", "lib", "share"], {
             cwd: join(root, binaries),
             stdio: ["ignore", "pipe", "inherit"]

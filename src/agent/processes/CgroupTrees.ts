@@ -71,6 +71,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
     const pids = () => processesOf(readTree(folder)).filter((pid) => !own.has(pid))
     return {
       threadsFile: threadsFile(folder),
+      name,
       wrap: (argv) => argv,
       enter: (spawn) => {
         enterThread(folder)
@@ -108,7 +109,16 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
       }
     }
   }
-  return { mechanism: "cgroup", threadsFile: threadsFile(root), create, own }
+  /** The outermost that is a command's: what a command made below its own belongs to it. */
+  const nameOf = (pid: number): string | null => {
+    try {
+      const [, path = ""] = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, "latin1")) ?? []
+      return path.split("/").find((part) => live.has(part)) ?? null
+    } catch {
+      return null
+    }
+  }
+  return { mechanism: "cgroup", threadsFile: threadsFile(root), create, nameOf, own }
 }
 
 /** Makes the directory the agent's own, if it is not yet, and finds out whether it can have threaded children. */

@@ -192,6 +192,11 @@ export class CommandProcess {
     return !this.disposed
   }
 
+  /** Of the tree that `treeAlive` speaks of. */
+  get treeName(): string {
+    return this.tree.name
+  }
+
   acknowledge(upTo: { readonly stdoutOffset: number; readonly stderrOffset: number }): void {
     this.stdout.acknowledge(upTo.stdoutOffset)
     this.stderr.acknowledge(upTo.stderrOffset)

@@ -33,6 +33,7 @@ export const makeMarkedTrees = (): ProcessTrees | null => {
     const pids = () => members(mark, root, own)
     return {
       threadsFile: null,
+      name: String(mark),
       wrap: (argv) => ["/bin/sh", "-c", `ulimit ${flag} ${mark}; exec "$@"`, "sh", ...argv],
       enter: (spawn) => {
         const child = spawn()
@@ -67,7 +68,15 @@ export const makeMarkedTrees = (): ProcessTrees | null => {
       dispose: () => {}
     }
   }
-  return { mechanism: "mark", threadsFile: null, create, own }
+  const nameOf = (pid: number): string | null => {
+    try {
+      const mark = markOf(pid)
+      return mark === null ? null : String(mark)
+    } catch {
+      return null
+    }
+  }
+  return { mechanism: "mark", threadsFile: null, create, nameOf, own }
 }
 
 const setsMark = (flag: string): boolean => {
@@ -111,6 +120,12 @@ const select = (
   return [...found]
 }
 
+/** Null when there is no such limit; throws when there is no such process. */
+const markOf = (pid: number): number | null => {
+  const limit = /^Max file locks\s+(\d+)\s/m.exec(readFileSync(`/proc/${pid}/limits`, "latin1"))
+  return limit === null ? null : Number(limit[1])
+}
+
 const readProcesses = (): { readonly seen: ReadonlyArray<Seen>; readonly vanished: number } => {
   const seen: Array<Seen> = []
   let vanished = 0
@@ -121,8 +136,7 @@ const readProcesses = (): { readonly seen: ReadonlyArray<Seen>; readonly vanishe
       const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
       const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ")
       if (fields[0] === "Z" || fields[0] === "X") continue
-      const limit = /^Max file locks\s+(\d+)\s/m.exec(readFileSync(`/proc/${pid}/limits`, "latin1"))
-      seen.push({ pid, parent: Number(fields[1]), mark: limit === null ? null : Number(limit[1]) })
+      seen.push({ pid, parent: Number(fields[1]), mark: markOf(pid) })
     } catch {
       vanished++
     }

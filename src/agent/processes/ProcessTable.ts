@@ -97,6 +97,12 @@ export class ProcessTable {
     return [...this.commands.values()].map(({ key, running }) => ({ key, running }))
   }
 
+  /** The keys of all commands of which processes may be left, forgotten ones too, by the names of their trees. */
+  keysOfTrees(): ReadonlyMap<string, string> {
+    const alive = [...this.lingering, ...this.commands.values()].filter(({ treeAlive }) => treeAlive)
+    return new Map(alive.map(({ treeName, key }) => [treeName, key]))
+  }
+
   private runningCount(): number {
     let count = this.starting.size
     for (const command of this.commands.values()) if (command.running) count++

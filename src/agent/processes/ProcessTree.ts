@@ -7,6 +7,8 @@
 export interface ProcessTree {
   /** The file that takes a thread into the tree by a "0" written to it; null where trees are told by something else. */
   readonly threadsFile: string | null
+  /** Of this tree and, as long as it is not disposed of, of no other. */
+  readonly name: string
   /** What to execute instead of `argv`, so that the tree can be known. */
   readonly wrap: (argv: ReadonlyArray<string>) => ReadonlyArray<string>
   /** Runs a synchronous spawn so that its child belongs to this tree before it can fork. */
@@ -30,6 +32,8 @@ export interface ProcessTrees {
   /** The agent's own `threadsFile`. */
   readonly threadsFile: string | null
   readonly create: () => ProcessTree
+  /** The name of the tree that a process is in; null when it is in none, or has ended. */
+  readonly nameOf: (pid: number) => string | null
   /** Pids that belong to the agent itself, its own short-lived programs included; never touched. */
   readonly own: Set<number>
 }

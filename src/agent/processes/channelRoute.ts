@@ -1,7 +1,7 @@
 /**
  * `POST /v1/processes/channel`: one interactive command on one stream, both ways. When the stream closes, the command is ended.
  *
- * The request carries frames like the answer: type 3 is a control message, first of all `{type: "start", argv, cwd, env, terminal}`, then
+ * The request carries frames like the answer: type 3 is a control message, first of all `{type: "start", purpose, argv, cwd, env, terminal}`, then
  * any of `{type: "end"}` (of its input), `{type: "resize", columns, rows}`, `{type: "signal", signal}`; type 1 is input. The answer is
  * the command's output, `exited` and `settled`, at the pace of its reader: what was sent is not kept.
  */
@@ -57,7 +57,7 @@ const control = (command: CommandProcess, message: Record<string, unknown>): voi
 export const channelRoute =
   (table: ProcessTable): Handler =>
   async (stream) => {
-    const key = `channel-${kernelRandom(16).toString("hex")}`
+    let key = `channel-${kernelRandom(16).toString("hex")}`
     const decoder = new FrameDecoder(FRAME_PAYLOAD_MAX_BYTES)
     let command: CommandProcess | null = null
     stream.once("close", () => table.forget(key))
@@ -65,7 +65,8 @@ export const channelRoute =
       for (const frame of decoder.push(chunk)) {
         if (command === null) {
           const message = controlOf(frame)
-          const { terminal } = message
+          const { terminal, purpose } = message
+          if (purpose === "terminal" || purpose === "ssh") key = key.replace("channel", purpose)
           command = await table.start(key, {
             ...commandSpec({
               ...message,

@@ -1,10 +1,10 @@
 /**
  * Every process of the Sandbox's user, whichever command it came from: what a fork bomb or a background job left behind has no other handle.
  *
- * @source proc_pid_stat(5), proc_pid_cmdline(5)
+ * @source proc_pid_stat(5), proc_pid_status(5), proc_pid_cmdline(5), passwd(5)
  */
 import { closeSync, openSync, readdirSync, readFileSync, readSync, statSync } from "node:fs"
-import { EVERY_PROCESS_MAX, PROCESS_ARGV_MAX_BYTES } from "../wire.ts"
+import { EVERY_PROCESS_MAX, PROCESS_ARGV_MAX_BYTES, USER_NAME } from "../wire.ts"
 import { signalPid } from "./ProcessTree.ts"
 
 export interface OneProcess {
@@ -19,11 +19,17 @@ export interface OneProcess {
   readonly memoryBytes: number
   /** Cut to so many bytes; the kernel's name of it in brackets where it has none. */
   readonly argv: ReadonlyArray<string>
+  /** Whose it is, by its effective id: the name that the Sandbox has for it, else the number. */
+  readonly user: string
+  /** The key of the command that it descends from; null: of none that is known, or it left it. */
+  readonly command: string | null
 }
 
 /** Of what /proc counts in; the same on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
 const PAGE_BYTES = 4096
+/** More users than this have numbers. */
+const PASSWD_MAX_BYTES = 64 * 1024
 
 const STATES: Readonly<Record<string, OneProcess["state"]>> = {
   R: "running",
@@ -59,6 +65,21 @@ const readStat = (pid: number) => {
   }
 }
 
+/** The Sandbox's root may have written anything there. */
+const userNames = (): ReadonlyMap<string, string> => {
+  try {
+    const lines = head("/etc/passwd", PASSWD_MAX_BYTES).toString("latin1").split("\n")
+    const named = lines.map((line) => line.split(":")).filter(([name]) => USER_NAME.test(name!))
+    // As getpwuid does, the first of those that share an id.
+    return new Map(named.reverse().map(([name, , uid]) => [uid ?? "", name!]))
+  } catch {
+    return new Map()
+  }
+}
+
+const effectiveUid = (pid: number): string =>
+  /^Uid:\t\d+\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1] ?? "0"
+
 const bootedAt = (): number => {
   const found = /^btime (\d+)$/m.exec(readFileSync("/proc/stat", "latin1"))
   return found === null ? 0 : Number(found[1]) * 1000
@@ -81,22 +102,32 @@ const isOfUser = (pid: number, uid: number, cgroup: string | null): boolean =>
       .split("\n")
       .some((line) => line.startsWith(cgroup)))
 
-const describe = (pid: number, boot: number): OneProcess => {
+interface Known {
+  /** Epoch milliseconds. */
+  readonly boot: number
+  readonly users: ReadonlyMap<string, string>
+  readonly commandOf: (pid: number) => string | null
+}
+
+const describe = (pid: number, { boot, users, commandOf }: Known): OneProcess => {
   const { name, ...stat } = readStat(pid)
   const line = head(`/proc/${pid}/cmdline`, PROCESS_ARGV_MAX_BYTES).toString("utf8")
   const argv = line === "" ? [`[${name}]`] : line.replace(/\0$/, "").split("\0")
   const startedAt = Math.max(0, Math.round(boot + (stat.startTicks * 1000) / TICKS_PER_SECOND))
-  return { pid, ...stat, startedAt, argv }
+  const uid = effectiveUid(pid)
+  return { pid, ...stat, startedAt, argv, user: users.get(uid) ?? uid, command: commandOf(pid) }
 }
 
 /**
  * @param uid Whose processes; the agent's own are never among them.
+ * @param commandOf The key of the command that a process descends from.
  */
 export const listEveryProcess = (
   uid: number,
-  own: ReadonlySet<number>
+  own: ReadonlySet<number>,
+  commandOf: (pid: number) => string | null
 ): { readonly processes: ReadonlyArray<OneProcess>; readonly truncated: boolean } => {
-  const boot = bootedAt()
+  const known = { boot: bootedAt(), users: userNames(), commandOf }
   const cgroup = ownCgroup()
   const processes: Array<OneProcess> = []
   for (const name of readdirSync("/proc")) {
@@ -105,7 +136,7 @@ export const listEveryProcess = (
     try {
       if (!isOfUser(pid, uid, cgroup)) continue
       if (processes.length >= EVERY_PROCESS_MAX) return { processes, truncated: true }
-      processes.push(describe(pid, boot))
+      processes.push(describe(pid, known))
     } catch {
       // It ended while we looked.
     }

@@ -17,11 +17,12 @@ import type { CommandProcess, CommandSpec } from "./CommandProcess.ts"
 import { endOneProcess, listEveryProcess } from "./everyProcess.ts"
 import { writeFrames } from "./frameWriter.ts"
 import type { ProcessTable } from "./ProcessTable.ts"
+import type { ProcessTrees } from "./ProcessTree.ts"
 
-/** Whose processes commands are, and which pids are the agent's own. */
+/** Whose processes commands are, and how theirs are told from the agent's own. */
 export interface CommandUser {
   readonly uid: number
-  readonly own: ReadonlySet<number>
+  readonly trees: Pick<ProcessTrees, "own" | "nameOf">
 }
 
 const PID_MAX = 2 ** 22
@@ -76,7 +77,11 @@ export const processRoutes = (table: ProcessTable, user: CommandUser): Routes =>
     table.forget(text(await readJson(stream), "key"))
     answerJson(stream, 200, {})
   },
-  "GET /v1/processes/every": (stream) => answerJson(stream, 200, listEveryProcess(user.uid, user.own)),
+  "GET /v1/processes/every": (stream) => {
+    const keys = table.keysOfTrees()
+    const commandOf = (pid: number) => keys.get(user.trees.nameOf(pid) ?? "") ?? null
+    answerJson(stream, 200, listEveryProcess(user.uid, user.trees.own, commandOf))
+  },
   "POST /v1/processes/end": async (stream) => {
     const body = await readJson(stream)
     const named = {
@@ -85,7 +90,7 @@ export const processRoutes = (table: ProcessTable, user: CommandUser): Routes =>
       graceMs: integer(body["graceMs"], "graceMs", TIMEOUT_MAX_MS),
       uid: user.uid
     }
-    if (!endOneProcess(named, user.own)) throw new Refusal(404, "PROCESS_UNKNOWN", "No such process")
+    if (!endOneProcess(named, user.trees.own)) throw new Refusal(404, "PROCESS_UNKNOWN", "No such process")
     answerJson(stream, 200, {})
   },
   "GET /v1/processes": (stream) => answerJson(stream, 200, { processes: table.list() })

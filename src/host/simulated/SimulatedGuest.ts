@@ -118,8 +118,8 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
   }
 
   /** `cat`, and whatever is on a terminal, answers with what it is sent; everything else takes no input. */
-  const open: GuestProcesses["open"] = Effect.fnUntraced(function* ({ argv, cwd, env, terminal }) {
-    const key = `channel-${machine.starts.size}`
+  const open: GuestProcesses["open"] = Effect.fnUntraced(function* ({ argv, cwd, env, terminal, purpose }) {
+    const key = `${purpose}-${machine.starts.size}`
     const isEcho = argv[0] === "cat" || terminal !== null
     yield* start(key, {
       argv: isEcho ? ["hang"] : argv,
@@ -213,9 +213,9 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
           })
         ),
       every: Effect.map(check, () => ({
-        processes: [...machine.processes.values()]
-          .filter(({ exited }) => !exited)
-          .map(({ pid, startedAt, spec }) => ({
+        processes: [...machine.processes]
+          .filter(([, { exited }]) => !exited)
+          .map(([key, { pid, startedAt, spec }]) => ({
             pid,
             parentPid: 1,
             startTicks: startedAt,
@@ -223,7 +223,9 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
             state: "sleeping" as const,
             cpuMs: 0,
             memoryBytes: 0,
-            argv: spec.argv
+            argv: spec.argv,
+            user: "sandbox",
+            command: key
           })),
         truncated: false
       })),

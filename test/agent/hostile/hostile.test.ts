@@ -43,7 +43,9 @@ const calls: Readonly<Record<RouteName, (agent: HostileAgent) => Effect.Effect<u
   run: ({ guest }) => Stream.runDrain(guest.processes.run("key", spec)),
   channel: ({ guest }) =>
     Effect.scoped(
-      Effect.flatMap(guest.processes.open({ ...spec, terminal: null }), ({ frames }) => Stream.runDrain(frames))
+      Effect.flatMap(guest.processes.open({ ...spec, terminal: null, purpose: "ssh" }), ({ frames }) =>
+        Stream.runDrain(frames)
+      )
     ),
   output: ({ guest }) => Stream.runDrain(guest.processes.attach("key", start)),
   acknowledge: ({ guest }) => guest.processes.acknowledge("key", start),

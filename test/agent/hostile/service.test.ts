@@ -10,6 +10,7 @@ import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.t
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { ExecutionLog } from "../../../src/operation/ExecutionLog.ts"
 import { Operations } from "../../../src/operation/Operations.ts"
+import { SandboxProcesses } from "../../../src/process/SandboxProcesses.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "../../support/TestAtoll.ts"
@@ -142,6 +143,42 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service with a hosti
         yield* lie("offset", frames(bytes(at(OUTPUT_END_MAX - 1))))
         yield* lie("empty", frames(bytes(frameHead(FrameType.stdout, 0, 0), "forever")))
         yield* lie("exit", exit({ exitCode: 2 ** 53 - 1 }))
+      }).pipe(Effect.provide(atoll))
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("shows of its processes what can be shown, and names no operation that could not be one", () =>
+    Effect.gen(function* () {
+      const { hostile, taken, atoll } = yield* service
+      yield* Effect.gen(function* () {
+        const processes = yield* SandboxProcesses
+        const { accountId, sandboxId } = yield* running
+        taken.sandboxId = sandboxId
+        const ticks = { startTicks: 7, startedAt: 0, state: "running", cpuMs: 0, memoryBytes: 0 }
+        const listed = (changes: object) =>
+          Effect.gen(function* () {
+            const process = { pid: 2, parentPid: 1, ...ticks, argv: ["x"], ...changes }
+            const body = JSON.stringify({ processes: [process], truncated: false })
+            yield* Effect.promise(() => hostile.play(frames(bytes(body))))
+            const [told] = (yield* processes.list(accountId, sandboxId)).processes
+            return told!
+          })
+        const id = `op_${"0a".repeat(16)}`
+        const origins = [
+          [id, "operation", id],
+          [id.toUpperCase(), null, null],
+          [`${id}/../op_x`, null, null],
+          ["exe_1", "execute", null],
+          ["ssh-1", "ssh", null],
+          ["terminal-1", "terminal", null],
+          ["constructor", null, null],
+          [null, null, null]
+        ] as const
+        for (const [command, startedBy, operationId] of origins) {
+          assert.deepInclude(yield* listed({ command }), { startedBy, operationId, user: null }, `${command}`)
+        }
+        const drawn = yield* listed({ argv: ["\u001b[2J\u0000", "\u2028"], user: "root" })
+        assert.deepInclude(drawn, { argv: ["\ufffd[2J\ufffd", "\ufffd"], user: "root" })
       }).pipe(Effect.provide(atoll))
     }).pipe(Effect.scoped)
   )

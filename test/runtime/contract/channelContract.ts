@@ -37,7 +37,13 @@ export const channelContract = (
 ): void => {
   const test = (title: string, body: (guest: Guest) => Effect.Effect<unknown, unknown, Scope.Scope>) =>
     it.live(title, () => Effect.scoped(Effect.flatMap(guest, body)), timeoutMs)
-  const spec = (script: string) => ({ argv: ["/bin/bash", "-c", script], cwd: "/workspace", env: {}, terminal: null })
+  const spec = (script: string) => ({
+    argv: ["/bin/bash", "-c", script],
+    cwd: "/workspace",
+    env: {},
+    terminal: null,
+    purpose: "ssh" as const
+  })
 
   describe(`interactive commands: ${name}`, () => {
     test("input reaches the command until its end, with the bytes unchanged", ({ processes }) =>
@@ -68,6 +74,25 @@ export const channelContract = (
         const channel = yield* processes.open(spec("echo up; exec sleep 60"))
         const { exited } = yield* follow(channel, onceSeen("up", channel.signal("SIGINT")))
         expect([exited?.exitCode, exited?.signal]).toEqual([null, "SIGINT"])
+      }))
+
+    test("what it runs is listed as its own, by what it is for", ({ processes }) =>
+      Effect.gen(function* () {
+        for (const purpose of ["ssh", "terminal"] as const) {
+          const channel = yield* processes.open({ ...spec("setsid sleep 7341 & echo up; wait"), purpose })
+          let commands: ReadonlyArray<string | null | undefined> = []
+          const look = Effect.map(processes.every, (listed) => {
+            commands = listed.processes
+              .filter(({ argv }) => argv.at(-1) === "7341" || argv.at(-1)?.includes("sleep 7341"))
+              .map(({ command }) => command)
+          })
+          yield* follow(channel, onceSeen("up", Effect.andThen(look, channel.signal("SIGKILL"))))
+          expect(commands.length).toBeGreaterThan(0)
+          expect([new Set(commands).size, commands[0]]).toEqual([1, expect.stringMatching(`^${purpose}-`)])
+          yield* Effect.forEach((yield* processes.every).processes, (left) =>
+            left.argv.at(-1) === "7341" ? Effect.ignore(processes.endOne(left, { graceMs: 0 })) : Effect.void
+          )
+        }
       }))
 
     test("a slow reader holds it back", ({ processes }) =>
@@ -115,7 +140,8 @@ export const channelContract = (
           argv: ["/bin/bash", "--norc"],
           cwd: "/workspace",
           env: { PS1: "% ", TERM: "dumb" },
-          terminal: { columns: 80, rows: 24 }
+          terminal: { columns: 80, rows: 24 },
+          purpose: "terminal"
         })
         yield* channel.write(bytesOf("echo $((6 * 8\x7f7))\r"))
         // Not before the next prompt: to a terminal that is between two of them, Ctrl-D is an empty input that the shell never sees.

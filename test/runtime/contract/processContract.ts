@@ -388,14 +388,14 @@ export const processContract = (
         const named = (seconds: string) =>
           Effect.map(every, ({ processes }) => processes.filter(({ argv }) => argv.join(" ") === `sleep ${seconds}`))
         const before = Date.now()
-        yield* guest.processes.execute(
-          freshKey(),
-          shell("setsid sleep 7321 & (trap '' TERM; exec sleep 7322) & exit 0")
-        )
+        const key = freshKey()
+        yield* guest.processes.execute(key, shell("setsid sleep 7321 & (trap '' TERM; exec sleep 7322) & exit 0"))
         yield* eventually(Effect.map(named("7321"), ({ length }) => length === 1))
         yield* eventually(Effect.map(named("7322"), ({ length }) => length === 1))
         const [left] = yield* named("7321")
-        expect(left).toMatchObject({ state: "sleeping", argv: ["sleep", "7321"] })
+        // The command has ended, and the guest has forgotten it; what it left is still told by its key.
+        const user = yield* output(guest, "id -un 2>/dev/null || id -u")
+        expect(left).toMatchObject({ state: "sleeping", argv: ["sleep", "7321"], user, command: key })
         expect(left!.memoryBytes).toBeGreaterThan(0)
         expect(Math.abs(left!.startedAt - before)).toBeLessThan(60_000)
         // A pid that is used again is another process.

@@ -21,7 +21,7 @@ export const signalContract = <E, R>(
         const withInput = { ...died, stdin: Buffer.from("input") }
         expect(yield* processes.execute(freshKey(), withInput)).toMatchObject({ signal: "SIGRTMIN+6" })
         // As an SSH session runs it.
-        const channel = yield* processes.open({ argv: died.argv, cwd, env: {}, terminal: null })
+        const channel = yield* processes.open({ argv: died.argv, cwd, env: {}, terminal: null, purpose: "ssh" })
         expect((yield* gather(channel.frames)).exited).toMatchObject({ exitCode: null, signal: "SIGRTMIN+6" })
         for (const [number, signal] of [
           [9, "SIGKILL"],
