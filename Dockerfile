@@ -25,7 +25,7 @@ EXPOSE 8080
 STOPSIGNAL SIGTERM
 
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.ATOLL_PORT || 8080}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "require(process.env.ATOLL_TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.ATOLL_PORT || 8080, path: '/healthz', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 
 # Root: each Sandbox gets a user of its own, which only root can give it.
 CMD ["node", "src/main.ts"]

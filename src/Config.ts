@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto"
 import { statSync } from "node:fs"
+import { isIP } from "node:net"
 import { basename, dirname, join, resolve } from "node:path"
 import { Config, Context, Effect, Layer, Option, Redacted, Schema } from "effect"
 
@@ -53,6 +54,19 @@ const folder = (env: string, fallback: string, choose: () => string, description
   config: Config.NonEmptyString(env).pipe(
     Config.map((path) => resolve(path)),
     Config.orElse(() => Config.succeed(choose()))
+  )
+})
+
+/** A file, made absolute; null: none. */
+const file = (env: string, description: string): Setting<string | null> => ({
+  env,
+  description,
+  default: "",
+  shape: "the path of a file",
+  config: Config.String(env).pipe(
+    Config.option,
+    Config.map((found) => Option.getOrNull(Option.filter(found, (path) => path !== ""))),
+    Config.map((path) => (path === null ? null : resolve(path)))
   )
 })
 
@@ -143,6 +157,34 @@ const origin = (env: string, description: string): Setting<string | null> => ({
   )
 })
 
+const listed = (text: string): ReadonlyArray<string> =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "")
+
+/** An address, or a range in CIDR notation. One of no bits would be everybody. */
+const isAddressRange = (text: string): boolean => {
+  const [address = "", bits, ...more] = text.split("/")
+  const family = isIP(address)
+  if (family === 0 || address.includes("%") || more.length > 0) return false
+  return bits === undefined || (/^[1-9]\d{0,2}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128))
+}
+
+const addressRanges = (env: string, description: string): Setting<ReadonlyArray<string>> => ({
+  env,
+  description,
+  default: "",
+  shape: "IP addresses or CIDR ranges with commas between, such as 127.0.0.1,10.0.0.0/8,fd00::/8",
+  config: Config.schema(
+    Schema.String.check(Schema.makeFilter<string>((text) => listed(text).every(isAddressRange))),
+    env
+  ).pipe(
+    Config.option,
+    Config.map((found) => listed(Option.getOrElse(found, () => "")))
+  )
+})
+
 const port = { minimum: 0, maximum: 65_535 }
 
 export const settings = {
@@ -155,7 +197,16 @@ export const settings = {
   host: text("ATOLL_HOST", "127.0.0.1", "Address to listen on."),
   publicUrl: origin(
     "ATOLL_PUBLIC_URL",
-    "Where browsers reach Atoll, as https://atoll.example.org: stands in links to the console. With https the console's cookie is Secure. Default: http, ATOLL_HOST and ATOLL_PORT."
+    "Where browsers reach Atoll, as https://atoll.example.org: stands in links to the console. With https the console's cookie is Secure. Default: ATOLL_HOST and ATOLL_PORT, by https where Atoll has a certificate."
+  ),
+  tlsCertFile: file(
+    "ATOLL_TLS_CERT_FILE",
+    "Certificate in PEM, the ones that vouch for it behind it: Atoll then serves HTTPS, and nothing else, on ATOLL_PORT. Read anew when it changes."
+  ),
+  tlsKeyFile: file("ATOLL_TLS_KEY_FILE", "Its private key in PEM, without a passphrase. Read anew when it changes."),
+  trustedProxies: addressRanges(
+    "ATOLL_TRUSTED_PROXIES",
+    "Addresses and CIDR ranges of the proxies before Atoll, with commas between. What they say by X-Forwarded-For or Forwarded names the caller in the audit log, the rate limits and the logs; nobody else is believed."
   ),
   dataDir: folder(
     "ATOLL_DATA_DIR",
@@ -212,9 +263,9 @@ export const settings = {
   previewDomain: text("ATOLL_PREVIEW_DOMAIN", "preview.localhost", "Previews live at <previewId>.<this>."),
   previewScheme: oneOf(
     "ATOLL_PREVIEW_SCHEME",
-    ["http", "https"],
-    "http",
-    "https: a proxy before Atoll ends TLS for the preview names, on port 443."
+    ["auto", "http", "https"],
+    "auto",
+    "https: a proxy before Atoll ends TLS for the preview names, on port 443. auto: as Atoll itself serves, on its own port."
   ),
   serviceAccess: oneOf("ATOLL_SERVICE_ACCESS", ["off", "on"], "off", "TCP access to ports of Sandboxes."),
   cooperative: oneOf("ATOLL_COOPERATIVE", ["off", "on"], "off", "SSH connections to Sandboxes."),

@@ -76,11 +76,14 @@ const boundTheStop = (): void => {
 }
 
 /** Says where it serves: to the log, and to a parent with an IPC channel (`npm run up`). */
-const announce = HttpServer.addressFormattedWith((address) =>
-  Effect.andThen(
-    Effect.log(`Atoll serves ${address}`),
-    Effect.sync(() => process.send?.({ ready: address }))
-  )
+const announce = Effect.flatMap(Settings, ({ tlsCertFile }) =>
+  HttpServer.addressFormattedWith((formatted) => {
+    const address = tlsCertFile === null ? formatted : formatted.replace(/^http:/, "https:")
+    return Effect.andThen(
+      Effect.log(`Atoll serves ${address}`),
+      Effect.sync(() => process.send?.({ ready: address }))
+    )
+  })
 )
 
 /** @param service Everything, except the settings and the log. */

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http"
 import type { HttpServerRequest } from "effect/http"
 import type { Audit } from "../account/Audit.ts"
 import type { Credential } from "../account/Authentication.ts"
-import { plainAddress } from "../gateway/peerAddress.ts"
+import { clientAddress } from "../gateway/Clients.ts"
 import type { AuditedEndpoint } from "./AuditedEndpoint.ts"
 import { requestIdOf } from "./RequestId.ts"
 import { pathOf } from "./RequestTarget.ts"
@@ -64,7 +64,7 @@ export const auditRequest = (
     status,
     errorCode,
     requestId: requestIdOf(request),
-    sourceIp: plainAddress(request.socket.remoteAddress),
+    sourceIp: clientAddress(request),
     userAgent: request.headers["user-agent"] ?? null
   })
 }

@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http"
 import type { GatewayAction } from "../../schemas/Audit.ts"
 import type { ErrorCode } from "../../schemas/Errors.ts"
 import type { Audit } from "../account/Audit.ts"
-import { plainAddress } from "../gateway/peerAddress.ts"
+import { clientAddress } from "../gateway/Clients.ts"
 import type { Claims } from "../serviceAccess/Capability.ts"
 import { requestIdOf } from "./RequestId.ts"
 
@@ -43,7 +43,7 @@ export const auditedTunnels = (audit: Audit["Service"], path: string) => {
         status,
         errorCode,
         requestId: requestIdOf(request),
-        sourceIp: plainAddress(request.socket.remoteAddress),
+        sourceIp: clientAddress(request),
         userAgent: request.headers["user-agent"] ?? null
       })
     }

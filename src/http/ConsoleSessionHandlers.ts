@@ -14,7 +14,7 @@ import { type Session, Sessions, type Visitor } from "../console/server/Sessions
 import { SignIn } from "../console/server/SignIn.ts"
 import { Tickets } from "../console/server/Tickets.ts"
 import { csrfOf } from "../console/server/Token.ts"
-import { plainAddress } from "../gateway/peerAddress.ts"
+import { clientAddress } from "../gateway/Clients.ts"
 import { changeBegins } from "../store/Change.ts"
 import { noteAccount, noteTarget } from "./AuditedRequest.ts"
 import { jsonAnswer } from "./JsonAnswer.ts"
@@ -28,7 +28,7 @@ const timestamp = (ms: number): string => new Date(ms).toISOString()
 const nodeRequest = (request: Request): IncomingMessage => request.source as IncomingMessage
 
 const visitorOf = (request: Request): Visitor => ({
-  address: plainAddress(nodeRequest(request).socket.remoteAddress),
+  address: clientAddress(nodeRequest(request)),
   userAgent: request.headers["user-agent"] ?? null
 })
 

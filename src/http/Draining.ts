@@ -8,6 +8,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Server as NetServer, type Socket } from "node:net"
+import { Server as TlsServer } from "node:tls"
 import { errorBody } from "./ErrorResponse.ts"
 import { identify } from "./RequestId.ts"
 import { stopping } from "./stopping.ts"
@@ -59,10 +60,12 @@ export const drainOnClose = (server: Server, withinMs: number, begin: () => void
     return connection
   }
   let closedAt: number | null = null
+  /** What requests come on: over TLS not the connection below it. */
+  const opened = server instanceof TlsServer ? "secureConnection" : "connection"
 
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
   server.emit = (event: string, ...args: Array<unknown>): boolean => {
-    if (event === "connection") {
+    if (event === opened) {
       connectionOf(args[0] as Socket)
       return passOn(event, ...args)
     }

@@ -13,6 +13,7 @@ import { Internal, MethodNotAllowed, NotFound, ServiceUnavailable } from "../../
 import { Audit } from "../account/Audit.ts"
 import { OwnerAway, StateUnusable } from "../actor/ActorError.ts"
 import { Settings } from "../Config.ts"
+import { clientAddress } from "../gateway/Clients.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
@@ -104,6 +105,7 @@ const edge =
               method: request.method,
               route,
               status: response.status,
+              sourceIp: clientAddress(source),
               durationMs: Math.round(durationMs * 100) / 100
             })
           ),

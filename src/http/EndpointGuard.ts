@@ -32,7 +32,7 @@ import {
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
 import { Sessions } from "../console/server/Sessions.ts"
-import { plainAddress } from "../gateway/peerAddress.ts"
+import { clientAddress } from "../gateway/Clients.ts"
 import { ChangeWitness } from "../store/Change.ts"
 import { auditedEndpoint } from "./AuditedEndpoint.ts"
 import { noteCaller } from "./AuditedRequest.ts"
@@ -200,7 +200,7 @@ const authorized = Effect.gen(function* () {
   const byKey: Identify = (request) => {
     const secret = bearerOf(request)
     if (secret === null) return unauthenticated
-    return authentication.authenticate(secret, plainAddress(request.socket.remoteAddress))
+    return authentication.authenticate(secret, clientAddress(request))
   }
   const either: Identify = (request) =>
     request.headers.authorization === undefined && request.headers.cookie !== undefined

@@ -3,10 +3,14 @@ import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer, Schema } from "effect"
 import type { HttpServerError } from "effect/http"
 import { Settings, type SettingsShape } from "../Config.ts"
+import { noteClients } from "../gateway/Clients.ts"
+import { trusting } from "../gateway/forwardedFor.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
 import { placeGateways, type RawGateway } from "../gateway/RawGateway.ts"
 import { PreviewGateway } from "../preview/PreviewGateway.ts"
+import { certificateFiles, followCertificate, readCertificate } from "./Certificate.ts"
+import { clearTextWarning } from "./clearText.ts"
 import { drainOnClose } from "./Draining.ts"
 import { protocolServer } from "./ProtocolServer.ts"
 import { TerminalGateway } from "./TerminalGateway.ts"
@@ -14,6 +18,8 @@ import { TunnelGateway } from "./TunnelGateway.ts"
 
 /** A stop waits this long for requests that are being answered; then they are cut. */
 const drainWithinMs = 1000
+
+const disputesEveryMs = 60_000
 
 /** The address cannot be listened on. `message` is a sentence for the operator. */
 export class ListenerUnusable extends Schema.TaggedError<ListenerUnusable>()("ListenerUnusable", {
@@ -42,17 +48,37 @@ const unusable =
     }
   }
 
+/** Now and then: each visitor of a proxy that lets both through could have a line written. */
+const tellDisputes = Effect.map(Effect.context<never>(), (context) => {
+  const runFork = Effect.runForkWith(context)
+  let toldAt = Number.NEGATIVE_INFINITY
+  return (proxy: string): void => {
+    if (performance.now() - toldAt < disputesEveryMs) return
+    toldAt = performance.now()
+    runFork(
+      Effect.logWarning(
+        `The proxy ${proxy} (ATOLL_TRUSTED_PROXIES) passed on a Forwarded and an X-Forwarded-For header that name different clients, so neither is believed. Have it write one of them and remove the other.`
+      )
+    )
+  }
+})
+
 export const Listener = {
   layer: Layer.effectContext(
     Effect.gen(function* () {
       const settings = yield* Settings
       const gateways: ReadonlyArray<RawGateway> = [yield* PreviewGateway, yield* TunnelGateway, yield* TerminalGateway]
       const publicPort = yield* PublicPort
-      const server = protocolServer()
+      const files = yield* certificateFiles(settings)
+      const certificate = files === null ? null : yield* readCertificate(files, settings.previewDomain)
+      const server = protocolServer(certificate)
       placeGateways(server, gateways)
       // Streams and long waits have no end of their own: a stop ends them first, and then waits for the requests that have.
       const connections = yield* LiveConnections
       drainOnClose(server, drainWithinMs, () => connections.stop())
+      if (settings.trustedProxies.length > 0) {
+        noteClients(server, trusting(settings.trustedProxies), yield* tellDisputes)
+      }
       // By now each has its answer, or nobody is left to give one.
       yield* Effect.addFinalizer(() => Effect.sync(() => server.closeAllConnections()))
       const services = yield* Layer.build(
@@ -62,6 +88,11 @@ export const Listener = {
           gracefulShutdownTimeout: 2 * drainWithinMs
         })
       ).pipe(Effect.mapError(unusable(settings)))
+      if (files !== null && certificate !== null) {
+        yield* followCertificate(server, files, certificate, settings.previewDomain)
+      }
+      const warning = clearTextWarning(settings)
+      if (warning !== null) yield* Effect.logWarning(warning)
       const address = server.address()
       if (typeof address === "object" && address !== null) publicPort.set(address.port)
       return services

@@ -1,13 +1,15 @@
 /**
- * The node:http server with its bounds, and with the Error body even where no request could be parsed.
+ * The node:http or node:https server with its bounds, and with the Error body even where no request could be parsed.
  *
  * @source contract-details.md "Errors": every error body, those from the router itself included
  */
-import { createServer, type Server } from "node:http"
+import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http"
+import { createServer as createHttpsServer } from "node:https"
 import type { Duplex } from "node:stream"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { noteUnasked } from "../gateway/discardRest.ts"
 import { endSoon } from "../gateway/socketEnd.ts"
+import type { CertificateAndKey } from "./Certificate.ts"
 import { holdEarlyRequests } from "./EarlyRequests.ts"
 import { errorBody, invalidRequest } from "./ErrorResponse.ts"
 import { PatientResponse } from "./PatientResponse.ts"
@@ -41,16 +43,26 @@ const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
   endSoon(socket, rawAnswer(status, body, requestId))
 }
 
-export const protocolServer = (): Server => {
-  const server = createServer({
-    ServerResponse: PatientResponse,
-    maxHeaderSize: headMaxBytes,
-    headersTimeout: headWithinMs,
-    requestTimeout: requestWithinMs,
-    keepAliveTimeout: idleMs,
-    // The edge asks for it, so that its absence is answered like every other fault.
-    requireHostHeader: false
-  })
+const options: ServerOptions<typeof IncomingMessage, typeof PatientResponse> = {
+  ServerResponse: PatientResponse,
+  maxHeaderSize: headMaxBytes,
+  headersTimeout: headWithinMs,
+  requestTimeout: requestWithinMs,
+  keepAliveTimeout: idleMs,
+  // The edge asks for it, so that its absence is answered like every other fault.
+  requireHostHeader: false
+}
+
+/**
+ * HTTP/1.1, whether in clear or over TLS: previews, tunnels and terminals take connections over, which HTTP/2 has none of for one request.
+ *
+ * @param certificate Null: in clear.
+ */
+export const protocolServer = (certificate: CertificateAndKey | null = null): Server => {
+  const server =
+    certificate === null
+      ? createServer(options)
+      : createHttpsServer({ ...options, ...certificate, handshakeTimeout: headWithinMs })
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1); by default the answer would be a bare 417.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   // Who asks before he sends is not told to go on with what no endpoint takes: his answer comes at once, without the body.

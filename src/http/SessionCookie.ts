@@ -29,8 +29,8 @@ export class SessionCookie extends Context.Service<
 >()("atoll/http/SessionCookie") {
   static readonly layer = Layer.effect(
     SessionCookie,
-    Effect.map(Settings, ({ publicUrl }) => {
-      const isSecure = publicUrl?.startsWith("https:") ?? false
+    Effect.map(Settings, ({ publicUrl, tlsCertFile }) => {
+      const isSecure = publicUrl?.startsWith("https:") ?? tlsCertFile !== null
       const name = isSecure ? secureName : plainName
       const attributes = `Path=/; HttpOnly; SameSite=Strict${isSecure ? "; Secure" : ""}`
       const start = `${name}=`

@@ -31,8 +31,8 @@ import { Audit } from "../account/Audit.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
 import { OwnerAway } from "../actor/ActorError.ts"
 import { Tickets } from "../console/server/Tickets.ts"
+import { clientAddress } from "../gateway/Clients.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
-import { plainAddress } from "../gateway/peerAddress.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
 import { endSoon, whenClosed } from "../gateway/socketEnd.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
@@ -152,7 +152,7 @@ const make = Effect.gen(function* () {
 
   const recognised = Effect.fnUntraced(function* (request: IncomingMessage) {
     const secret = bearerOf(request)
-    if (secret !== null) return yield* authentication.authenticate(secret, plainAddress(request.socket.remoteAddress))
+    if (secret !== null) return yield* authentication.authenticate(secret, clientAddress(request))
     const ticket = ticketOf(request)
     return yield* ticket === null || request.headers.authorization !== undefined
       ? Effect.fail(new Unauthenticated())

@@ -10,6 +10,7 @@ import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Cause, Context, Effect, Exit, FiberSet, Layer, Scope } from "effect"
 import { Settings } from "../Config.ts"
+import { clientOf } from "../gateway/Clients.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { LiveConnections, type Release } from "../gateway/LiveConnections.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
@@ -31,6 +32,7 @@ import { type Dial, PreviewPool } from "./PreviewPool.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
 import { previewIdOf } from "./previewHost.ts"
 import { type Page, previewPages } from "./previewPages.ts"
+import { previewSchemeOf } from "./previewUrl.ts"
 
 const poolIdleMs = 30_000
 
@@ -136,8 +138,9 @@ const once =
   }
 
 const make = Effect.gen(function* () {
-  const { previewDomain: domainAsSet, previewScheme } = yield* Settings
-  const previewDomain = domainAsSet.toLowerCase()
+  const settings = yield* Settings
+  const previewDomain = settings.previewDomain.toLowerCase()
+  const schemeAsServed = previewSchemeOf(settings)
   const previews = yield* Previews
   const connections = yield* LiveConnections
   const reach = yield* SandboxReach
@@ -201,10 +204,10 @@ const make = Effect.gen(function* () {
   )
   yield* Effect.addFinalizer(() => Effect.sync(() => [...pools.keys()].forEach(endPool)))
 
-  const hopOf = (request: IncomingMessage): Hop => ({
-    scheme: previewScheme,
-    address: request.socket.remoteAddress?.replace(/^::ffff:/, "") ?? "unknown"
-  })
+  const hopOf = (request: IncomingMessage): Hop => {
+    const { address, said, scheme } = clientOf(request)
+    return { scheme: scheme ?? schemeAsServed, address: address || "unknown", said }
+  }
 
   const refusalOf = (error: Error, { port }: PreviewTarget, isHtml: boolean): Page => {
     if (error instanceof PortClosed) return previewPages.nothingListens(port, isHtml)

@@ -24,6 +24,7 @@ import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
 import { previewDefinition } from "./PreviewDefinition.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
+import { previewUrl } from "./previewUrl.ts"
 
 const closeAnswerMs = 3000
 /** How long another process may go on serving what it read: see account/KeyLease.ts for the same idea. */
@@ -67,13 +68,11 @@ const make = Effect.gen(function* () {
 
   const view = (previewId: string, context: PreviewContext): Preview => {
     const hostname = `${previewId}.${settings.previewDomain}`
-    const port = publicPort.current()
-    const authority = settings.previewScheme === "https" || port === 80 ? hostname : `${hostname}:${port}`
     return {
       id: previewId,
       sandboxId: context.sandboxId,
       port: context.port,
-      url: `${settings.previewScheme}://${authority}/`,
+      url: previewUrl(settings, hostname, publicPort.current()),
       hostname,
       status: "active",
       createdAt: new Date(context.createdAt).toISOString(),

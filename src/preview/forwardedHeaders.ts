@@ -2,7 +2,7 @@
  * The headers of a message on their way through the gateway: order, spelling and repetition are kept, what belongs to one hop goes.
  *
  * How long a body is, and whose request it is, are never a header that goes through: they are left out, whatever names them, and said
- * anew from what the parser found (Framing.ts) and from the connection. So nothing that a visitor writes can make the gateway and the
+ * anew from what the parser found (Framing.ts) and from the connection (gateway/Clients.ts). So nothing that a visitor writes can make the gateway and the
  * program see different messages.
  *
  * @source RFC 9110 sections 6.5.1 (trailers), 7.6.1 (Connection), RFC 9112 section 6.3
@@ -55,6 +55,8 @@ export interface Hop {
   readonly scheme: "http" | "https"
   /** The visitor's address. */
   readonly address: string
+  /** What the visitor said of addresses before its own; null: nothing. */
+  readonly said: string | null
 }
 
 /**
@@ -76,14 +78,13 @@ const isVisitors = ([spelled, value]: Pair): boolean => {
 /** The request as the program in the Sandbox gets it. Host stays what the visitor asked for, so that its links and origin checks hold. */
 export const requestHeaders = (request: IncomingMessage, framing: Framing, hop: Hop): RawHeaders => {
   const { headers, method } = request
-  const before = headers["x-forwarded-for"]?.toString()
   const sent: RawHeaders = [
     // Once, whatever came: the one that the preview was found by.
     "Host",
     headers.host ?? "",
     ...endToEnd(request, framing).filter(isVisitors).flat(),
     "X-Forwarded-For",
-    before === undefined ? hop.address : `${before}, ${hop.address}`,
+    hop.said === null ? hop.address : `${hop.said}, ${hop.address}`,
     "X-Forwarded-Host",
     headers.host ?? "",
     "X-Forwarded-Proto",

@@ -86,7 +86,13 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
           send("GET", "/api/v2/sandboxes?metadata.a=private", { headers: { "x-request-id": id } })
         )
         const [line] = lines.filter((text) => text.includes(id)).map((text) => JSON.parse(text))
-        assert.deepInclude(line.annotations, { requestId: id, method: "GET", route: "/api/v2/sandboxes", status: 200 })
+        assert.deepInclude(line.annotations, {
+          requestId: id,
+          method: "GET",
+          route: "/api/v2/sandboxes",
+          status: 200,
+          sourceIp: "127.0.0.1"
+        })
         assert.isNumber(line.annotations.durationMs)
         assert.strictEqual(line.level, "DEBUG")
         const everything = lines.join("\n")

@@ -15,7 +15,7 @@ export interface Rate {
   readonly everyMs: number
 }
 
-/** Of an address, whatever it tries. A proxy before Atoll is one address, so this bounds all of its clients. */
+/** Of an address, whatever it tries. A proxy that is not trusted is one address, so this bounds all of its clients. */
 export const addressRate: Rate = { inARow: 60, everyMs: 2000 }
 /** Of one e-mail's or one account's passphrase, from wherever: 1440 a day in the long run. */
 export const passphraseRate: Rate = { inARow: 10, everyMs: 60_000 }

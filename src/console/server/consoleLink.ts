@@ -11,8 +11,15 @@ const reachable = (host: string): string => {
 }
 
 /** Null: nobody can know the port before the service has it. */
-export const publicUrl = ({ publicUrl, host, port }: Pick<SettingsShape, "publicUrl" | "host" | "port">) =>
-  publicUrl ?? (port === 0 ? null : `http://${reachable(host)}:${port}`)
+export const publicUrl = ({
+  publicUrl,
+  host,
+  port,
+  tlsCertFile
+}: Pick<SettingsShape, "publicUrl" | "host" | "port" | "tlsCertFile">) => {
+  if (publicUrl !== null || port === 0) return publicUrl
+  return new URL(`${tlsCertFile === null ? "http" : "https"}://${reachable(host)}:${port}`).origin
+}
 
 /** @param kind `invitation`: the page registers; `link`: it signs in. */
 export const consoleLink = (base: string, kind: "invitation" | "link", code: string): string =>

@@ -1,0 +1,230 @@
+/** The service behind proxies: whom it holds for the caller, in all the places that remember or count callers. */
+import { randomUUID } from "node:crypto"
+import { once } from "node:events"
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, type Server } from "node:http"
+import type { AddressInfo } from "node:net"
+import { assert, layer } from "@effect/vitest"
+import { Context, Effect, Layer, Logger } from "effect"
+import type { AuditEvent } from "../../schemas/Audit.ts"
+import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
+import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
+import { Runtime } from "../../src/runtime/Runtime.ts"
+import { listenInside } from "../support/GatewayServer.ts"
+import { ServedAtoll } from "../support/ServedAtoll.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+
+/** Each address of 127.0.0.0/8 is one of this machine's. */
+const [inner, outer, visitor] = ["127.0.0.2", "127.0.0.3", "127.0.0.9"] as const
+
+interface Sent {
+  /** Whom it comes from. */
+  readonly from: string
+  readonly host?: string
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+const ask = async (
+  port: number,
+  path: string,
+  { from, host = "127.0.0.1", method = "GET", headers = {}, body }: Sent
+): Promise<{ readonly status: number; readonly text: string; readonly headers: IncomingHttpHeaders }> => {
+  const bytes = body === undefined ? undefined : JSON.stringify(body)
+  const asked = request({
+    port,
+    host,
+    localAddress: from,
+    method,
+    path,
+    agent: false,
+    headers: { ...(bytes === undefined ? {} : { "content-type": "application/json" }), ...headers }
+  })
+  asked.end(bytes)
+  const [answer] = (await once(asked, "response")) as [IncomingMessage]
+  let text = ""
+  for await (const chunk of answer) text += chunk
+  return { status: answer.statusCode!, text, headers: answer.headers }
+}
+
+/** A small proxy that asks from one address and adds whom it was asked by. */
+const proxyTo = (port: number, from: string) =>
+  Effect.acquireRelease(
+    Effect.promise(async () => {
+      const server: Server = createServer((asked, answer) => {
+        const before = asked.headers["x-forwarded-for"]
+        const own = asked.socket.remoteAddress!
+        const sent = request(
+          {
+            port,
+            host: "127.0.0.1",
+            localAddress: from,
+            method: asked.method,
+            path: asked.url,
+            agent: false,
+            headers: { ...asked.headers, "x-forwarded-for": before === undefined ? own : `${before}, ${own}` }
+          },
+          (got) => {
+            answer.writeHead(got.statusCode!, got.headers)
+            got.pipe(answer)
+          }
+        )
+        asked.pipe(sent)
+      })
+      await once(server.listen(0, "127.0.0.1"), "listening")
+      return server
+    }),
+    (server) => Effect.sync(() => void server.close())
+  ).pipe(Effect.map((server) => (server.address() as AddressInfo).port))
+
+class World extends Context.Service<World, SimulatedWorld>()("atoll/test/World") {}
+
+const lines: Array<string> = []
+const remember = Logger.make((entry) => {
+  lines.push(Logger.formatJson.log(entry) as string)
+})
+
+const served = ServedAtoll.layer(Layer.effect(Runtime, Effect.map(World, simulatedRuntime)), {
+  // Both families on one socket: addresses of IPv4 come to it as ::ffff:127.0.0.2.
+  ATOLL_HOST: "::",
+  ATOLL_TRUSTED_PROXIES: `${inner}, ${outer},fd00::/8`
+}).pipe(
+  Layer.provideMerge(Layer.effect(World, SimulatedWorld.make)),
+  Layer.provideMerge(TestDatabase.layer),
+  Layer.provide(Logger.layer([remember]))
+)
+
+layer(served, { excludeTestServices: true })("behind proxies", (it) => {
+  /** As the audit log has it of a call that was refused. */
+  const audited = async (api: ServedAtoll["Service"], port: number, sent: Sent): Promise<string | null | undefined> => {
+    const id = randomUUID()
+    const { status, text } = await ask(port, "/api/v2/workspaces", {
+      method: "POST",
+      body: {},
+      ...sent,
+      headers: { authorization: `Bearer ${api.key}`, "x-request-id": id, ...sent.headers }
+    })
+    assert.strictEqual(status, 400, text)
+    await api.auditWritten()
+    const { json } = await api.send("GET", "/api/v2/usage/audit?limit=1000")
+    return (json.events as ReadonlyArray<AuditEvent>).find(({ requestId }) => requestId === id)?.sourceIp
+  }
+
+  it.effect("the audit log names whom the proxies name, and a stranger by the stranger's address", () =>
+    Effect.gen(function* () {
+      const api = yield* ServedAtoll
+      const last = yield* proxyTo(api.port, inner)
+      const first = yield* proxyTo(last, outer)
+      yield* Effect.promise(async () => {
+        assert.strictEqual(await audited(api, last, { from: visitor }), visitor)
+        assert.strictEqual(await audited(api, first, { from: visitor }), visitor)
+        const lies = { "x-forwarded-for": `6.6.6.6, ${outer}` }
+        assert.strictEqual(await audited(api, first, { from: visitor, headers: lies }), visitor)
+        assert.strictEqual(await audited(api, api.port, { from: visitor, headers: lies }), visitor)
+        assert.strictEqual(await audited(api, api.port, { from: "::1", host: "::1", headers: lies }), "::1")
+        const said = { "x-forwarded-for": "2001:db8::7" }
+        assert.strictEqual(await audited(api, api.port, { from: inner, headers: said }), "2001:db8::7")
+        const forwarded = { forwarded: 'for="[2001:db8::8]:4711";proto=https' }
+        assert.strictEqual(await audited(api, api.port, { from: inner, headers: forwarded }), "2001:db8::8")
+        assert.strictEqual(await audited(api, api.port, { from: visitor, headers: forwarded }), visitor)
+      })
+    })
+  )
+
+  it.effect("a proxy that lets a visitor's other header through is not believed, and the log says so", () =>
+    Effect.gen(function* () {
+      const api = yield* ServedAtoll
+      const proxy = yield* proxyTo(api.port, inner)
+      yield* Effect.promise(async () => {
+        lines.length = 0
+        const lie = { forwarded: "for=6.6.6.6" }
+        assert.strictEqual(await audited(api, proxy, { from: visitor, headers: lie }), inner)
+        assert.strictEqual(await audited(api, proxy, { from: visitor, headers: lie }), inner)
+        assert.strictEqual(lines.filter((line) => line.includes("name different clients")).length, 1, lines.join("\n"))
+      })
+    })
+  )
+
+  it.effect("the limit of tries is each caller's behind the proxy, and no header gets a stranger more of them", () =>
+    Effect.gen(function* () {
+      const api = yield* ServedAtoll
+      const proxy = yield* proxyTo(api.port, inner)
+      const tries = (count: number, port: number, sent: (at: number) => Sent) =>
+        Promise.all(
+          Array.from({ length: count }, (_, at) =>
+            ask(port, "/console/api/sign-in-link", {
+              method: "POST",
+              body: { code: "A".repeat(43) },
+              ...sent(at)
+            })
+          )
+        ).then((answers) => answers.map(({ status }) => status))
+      yield* Effect.promise(async () => {
+        assert.include(await tries(80, proxy, () => ({ from: "127.0.0.21" })), 429)
+        assert.deepStrictEqual(await tries(1, proxy, () => ({ from: "127.0.0.22" })), [401])
+        const liar = (at: number) => ({ from: "127.0.0.23", headers: { "x-forwarded-for": `203.0.113.${at}` } })
+        assert.include(await tries(80, proxy, liar), 429)
+        const stranger = (at: number) => ({ ...liar(at), from: "127.0.0.24" })
+        assert.include(await tries(80, api.port, stranger), 429)
+      })
+    })
+  )
+
+  it.effect("sessions and keys remember whom the proxy names", () =>
+    Effect.gen(function* () {
+      const api = yield* ServedAtoll
+      yield* Effect.promise(async () => {
+        const code = await api.newLink()
+        const via = (address: string) => ({ from: inner, headers: { "x-forwarded-for": address } })
+        const opened = await ask(api.port, "/console/api/sign-in-link", {
+          method: "POST",
+          body: { code },
+          ...via("203.0.113.77")
+        })
+        assert.strictEqual(opened.status, 200, opened.text)
+        const cookie = opened.headers["set-cookie"]![0]!.split(";", 1)[0]!
+        const { csrf } = JSON.parse(opened.text).session
+        await ask(api.port, "/api/v2/me", {
+          from: inner,
+          headers: { authorization: `Bearer ${api.key}`, "x-forwarded-for": "203.0.113.78" }
+        })
+        const read = async (path: string) =>
+          JSON.parse((await ask(api.port, path, { from: visitor, headers: { cookie, "x-atoll-csrf": csrf } })).text)
+        const { sessions } = await read("/console/api/sessions")
+        assert.deepInclude(sessions[0], { isCurrent: true, sourceIp: "203.0.113.77" })
+        const { keys } = await read("/console/api/keys")
+        assert.deepInclude(keys[0], { lastUsedFrom: "203.0.113.78" })
+      })
+    })
+  )
+
+  it.effect("a preview's program hears of the visitor and of https, as the proxy knows them", () =>
+    Effect.gen(function* () {
+      const api = yield* ServedAtoll
+      const world = yield* World
+      const heard: Array<IncomingHttpHeaders> = []
+      const inside = createServer((asked, answer) => {
+        heard.push(asked.headers)
+        answer.end("inside")
+      })
+      yield* Effect.promise(async () => {
+        const sandboxId = await api.newSandbox(api.key, { networkEnabled: true })
+        listenInside(world, sandboxId, 80, inside)
+        const made = await api.send("POST", `/api/v2/sandboxes/${sandboxId}/previews`, {
+          body: { port: 80 },
+          headers: { "idempotency-key": randomUUID() }
+        })
+        const { hostname } = made.json.preview
+        const said = { host: hostname, "x-forwarded-for": "6.6.6.6, 203.0.113.5", "x-forwarded-proto": "https" }
+        const told = async (from: string) => {
+          const { text } = await ask(api.port, "/", { from, headers: said })
+          assert.strictEqual(text, "inside")
+          const headers = heard.pop()!
+          return [headers["x-forwarded-for"], headers["x-forwarded-proto"]]
+        }
+        assert.deepStrictEqual(await told(inner), ["6.6.6.6, 203.0.113.5", "https"])
+        assert.deepStrictEqual(await told(visitor), [`6.6.6.6, 203.0.113.5, ${visitor}`, "http"])
+      })
+    })
+  )
+})
