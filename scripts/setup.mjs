@@ -1,11 +1,14 @@
 /**
- * What a fresh machine lacks, put in place. Plain JavaScript for any Node from 20 on; nothing here needs node_modules.
+ * What a fresh machine lacks, put in place. Plain JavaScript for any Node from 20 on, and one that older Nodes read far enough to be told so;
+ * nothing here needs node_modules.
  */
 import { execFileSync, spawnSync } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
 import { delimiter, dirname, join, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
 
-export const root = dirname(import.meta.dirname)
+/** An old Node has no import.meta.dirname, and shall hear the sentence about its age instead of a trace. */
+export const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
 /** Nothing else runs type-stripped TypeScript without a flag. */
 const oldestNode = [22, 18]

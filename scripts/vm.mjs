@@ -9,6 +9,7 @@ import { spawnSync } from "node:child_process"
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { delimiter, join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { modernNode, ownEnvironment, root, setUpPackages } from "./setup.mjs"
 
 /** By the program that each one brings. @see src/host/qemu/QemuBuild.ts, src/host/qemu/image/build.ts */
@@ -119,7 +120,7 @@ export const setUpMachines = (args = []) => {
   return status === 0
 }
 
-if (process.argv[1] === import.meta.filename) {
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
   setUpPackages()
   process.exitCode = setUpMachines(process.argv.slice(2)) ? 0 : 1
 }
