@@ -12,6 +12,7 @@ import { NodeRuntime } from "@effect/platform-node"
 import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
 import { HttpServer } from "effect/http"
 import { Settings } from "./Config.ts"
+import { readableLog } from "./ReadableLog.ts"
 import { traces } from "./Traces.ts"
 
 /** Longer than the listener's drain and the database's last checkpoint take together. */
@@ -25,7 +26,7 @@ const exitCodes = { stopped: 0, unavailable: 69, defect: 70, settings: 78 }
 const settingFaults: ReadonlySet<string> = new Set(["SettingsUnusable", "SecretUnusable"])
 
 /** One JSON object a line, unless a person looks at it. */
-const logFormat = Logger.layer([process.stdout.isTTY ? Logger.consolePretty() : Logger.consoleJson])
+const logFormat = Logger.layer([process.stdout.isTTY ? Logger.withConsoleLog(readableLog) : Logger.consoleJson])
 
 const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
 

@@ -2,17 +2,29 @@
 import { Effect, Layer } from "effect"
 import { Atoll } from "./Atoll.ts"
 import { ActorCluster } from "./actor/ActorCluster.ts"
+import { Settings } from "./Config.ts"
 import { RuntimeChoice } from "./host/RuntimeChoice.ts"
 import { HostBinding } from "./sandbox/HostBinding.ts"
 import { RuntimeBinding } from "./sandbox/RuntimeBinding.ts"
 import { Database } from "./store/Database.ts"
 import { DatabaseClaim } from "./store/DatabaseClaim.ts"
+import { DatabaseServer } from "./store/DatabaseServer.ts"
 import { Installation } from "./store/Installation.ts"
 import { Migrations } from "./store/Migrations.ts"
+
+/** One line of the start: where everything is kept. */
+const kept = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { dataDir } = yield* Settings
+    const { label } = yield* DatabaseServer
+    yield* Effect.log(`Data is kept in ${dataDir}; the database is ${label}.`)
+  })
+)
 
 /** The database and its bond with the data folder. Needs Settings. */
 export const store = Installation.layer.pipe(
   Layer.provide(DatabaseClaim.layer),
+  Layer.provideMerge(kept),
   Layer.provideMerge(Migrations.layer),
   Layer.provideMerge(Database.layer)
 )

@@ -108,7 +108,8 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/ServiceProcesses.ts", places: ["src/host/linux/", config] },
   { path: "src/Down.ts", places: "all" },
   { path: "src/Traces.ts", places: [config] },
-  { path: "src/Launch.ts", places: [config, "src/Traces.ts"] },
+  { path: "src/ReadableLog.ts", places: [] },
+  { path: "src/Launch.ts", places: [config, "src/ReadableLog.ts", "src/Traces.ts"] },
   { path: "src/main.ts", places: "all" },
 
   { path: "test/", places: "all" },

@@ -38,7 +38,7 @@ const automatic = (present: string | null) =>
       const machinesFirst = yield* hasHardwareHelp
       const namespaces = machinesFirst ? null : yield* probeNamespaces
       if (namespaces?.ok) {
-        yield* Effect.logInfo(
+        yield* Effect.logDebug(
           "Runtime namespace is chosen: virtual machines would have to be emulated here, or are not set up"
         )
         return namespaceLayer
@@ -67,10 +67,18 @@ const chosen = (present: string | null) =>
     })
   )
 
+/** Where Sandboxes run, as one line at start says it. */
+const places = {
+  namespace: "Sandboxes run in namespaces of this host's kernel.",
+  qemu: "Sandboxes run in virtual machines.",
+  simulated: "Sandboxes are simulated: nothing runs in them, and nothing is isolated."
+}
+
 const stated = Layer.effectDiscard(
   Effect.gen(function* () {
     const { driver, capabilities } = yield* Runtime
-    for (const statement of capabilities.statements) yield* Effect.logInfo(`Runtime ${driver}: ${statement}`)
+    yield* Effect.logInfo(places[driver])
+    for (const statement of capabilities.statements) yield* Effect.logDebug(`Runtime ${driver}: ${statement}`)
   })
 )
 

@@ -111,6 +111,30 @@ describe("the service as a process", () => {
     }).pipe(provideDatabase)
   )
 
+  it.live("says three things at its start, and the rest to who asks for it", () =>
+    Effect.gen(function* () {
+      const messages = (environment: Readonly<Record<string, string>>) =>
+        Effect.gen(function* () {
+          const service = yield* start(environment)
+          const address = yield* ready(service)
+          service.child.kill("SIGTERM")
+          yield* ended(service)
+          const lines = service.said().trim().split("\n")
+          return { address, said: lines.map((line) => String((JSON.parse(line) as { message: unknown }).message)) }
+        })
+      const { address, said } = yield* messages({})
+      assert.lengthOf(said, 3, said.join("\n"))
+      assert.match(said[0]!, /^Data is kept in \/.*; the database is DATABASE_URL \(.*\)\.$/)
+      assert.match(said[1]!, /^Sandboxes are simulated: /)
+      assert.strictEqual(said[2], `Atoll serves ${address}`)
+      const more = yield* messages({ ATOLL_LOG_LEVEL: "debug" })
+      assert.isTrue(
+        more.said.some((message) => message.startsWith("Runtime simulated: ")),
+        more.said.join("\n")
+      )
+    }).pipe(provideDatabase)
+  )
+
   it.live("sends traces to the collector that is named, the last ones at its stop", () =>
     Effect.gen(function* () {
       const spans: Array<string> = []

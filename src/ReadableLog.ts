@@ -1,0 +1,33 @@
+/**
+ * The log as a person at a terminal reads it: a line begins with the time, then comes the level where it is not the usual one, then what is
+ * said. No fiber's number.
+ *
+ *     09:14:03 Atoll serves http://127.0.0.1:8080
+ *     09:14:09 WARN The database does not serve: …
+ */
+import { inspect, styleText } from "node:util"
+import { Cause, Logger, References } from "effect"
+
+const colours = { Fatal: "red", Error: "red", Warn: "yellow" } as const
+
+const isColoured = (level: string): level is keyof typeof colours => level in colours
+
+const wordsOf = (message: unknown): string =>
+  (Array.isArray(message) ? message : [message])
+    .map((part) => (typeof part === "string" ? part : Cause.isCause(part) ? Cause.pretty(part) : inspect(part)))
+    .join(" ")
+
+const two = (value: number): string => String(value).padStart(2, "0")
+
+/** Of the day, as the clock on the wall shows it. */
+const timeOf = (date: Date): string => [date.getHours(), date.getMinutes(), date.getSeconds()].map(two).join(":")
+
+export const readableLog = Logger.make(({ date, logLevel, message, cause, fiber }): string => {
+  const named = logLevel.toUpperCase()
+  const level = logLevel === "Info" ? [] : [isColoured(logLevel) ? styleText(colours[logLevel], named) : named]
+  const annotations = Object.entries(fiber.getRef(References.CurrentLogAnnotations)).map(
+    ([name, value]) => `${name}=${typeof value === "string" ? value : inspect(value)}`
+  )
+  const line = [timeOf(date), ...level, wordsOf(message), ...annotations].join(" ")
+  return cause.reasons.length === 0 ? line : `${line}\n${Cause.pretty(cause)}`
+})
