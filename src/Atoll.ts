@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { Audit } from "./account/Audit.ts"
 import { ActorHost, type ActorHostOptions } from "./actor/ActorHost.ts"
 import { Analytics } from "./analytics/Analytics.ts"
+import { StateGauges } from "./analytics/StateGauges.ts"
 import { TelemetrySampler } from "./analytics/TelemetrySampler.ts"
 import { ConnectionGrantsLive } from "./cooperative/ConnectionGrantsLive.ts"
 import { SshEndpoint } from "./cooperative/SshEndpoint.ts"
@@ -23,6 +24,7 @@ import { PreviewGateway } from "./preview/PreviewGateway.ts"
 import { PreviewsLive } from "./preview/PreviewsLive.ts"
 import { SandboxProcesses } from "./process/SandboxProcesses.ts"
 import { Pruner } from "./retention/Pruner.ts"
+import { HostGauges } from "./runtime/HostGauges.ts"
 import { Heartbeat } from "./sandbox/Heartbeat.ts"
 import { IdleSleep } from "./sandbox/IdleSleep.ts"
 import { RuntimeWatch } from "./sandbox/RuntimeWatch.ts"
@@ -88,7 +90,9 @@ export const Atoll = {
           SandboxUse.layer,
           Audit.layer,
           Ledger.layer,
-          MoneyGauges.layer
+          MoneyGauges.layer,
+          StateGauges.layer,
+          HostGauges.layer
         )
       )
     )

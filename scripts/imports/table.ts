@@ -48,7 +48,20 @@ const bundle = "src/bundle/"
 /** Keeps background work going; knows nothing of what it does. */
 const worker = "src/worker/"
 
-const belowResources = ["schemas/", "machines/", "src/actor/", "src/runtime/", "src/store/", worker, identifier, config]
+/** Metrics that are read where they are asked for; knows none of them. */
+const metric = "src/metric/"
+
+const belowResources = [
+  "schemas/",
+  "machines/",
+  "src/actor/",
+  "src/runtime/",
+  "src/store/",
+  metric,
+  worker,
+  identifier,
+  config
+]
 
 export const importTable: ReadonlyArray<Place> = [
   { path: "schemas/", places: [], packages: ["effect"], builtins: false },
@@ -62,9 +75,10 @@ export const importTable: ReadonlyArray<Place> = [
   { path: fileLock, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"], builtins: false },
   { path: worker, places: [], packages: ["effect"], builtins: false },
+  { path: metric, places: [], packages: ["effect"], builtins: false },
   { path: "src/postgres/", places: [fileLock, worker, config] },
-  { path: "src/store/", places: ["schemas/", "src/postgres/", worker, config] },
-  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", worker, config] },
+  { path: "src/store/", places: ["schemas/", "src/postgres/", metric, worker, config] },
+  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", metric, worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
   { path: "src/agent/", places: [], packages: [] },

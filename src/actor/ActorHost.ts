@@ -9,6 +9,7 @@
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber, FiberSet, Layer, Metric, Option, Scope } from "effect"
 import { Sharding } from "effect/cluster"
+import { measuredGauge } from "../metric/measured.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { changeBegins } from "../store/Change.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
@@ -35,6 +36,7 @@ import { type Message, unawaited } from "./Message.ts"
 import { firstRevision, type NewActor } from "./NewActor.ts"
 import { allShards, shardOf } from "./shards.ts"
 import { decide, earliest, stamp, store } from "./Transition.ts"
+import { countTransition } from "./transitionMetrics.ts"
 
 export interface Delivery {
   readonly cause: string
@@ -74,10 +76,6 @@ const followAgainMs = 500
 /** An owner that lives answers in milliseconds. */
 const insistAfterMs = 500
 
-const transitionsTotal = Metric.counter("atoll_transitions_total", {
-  description: "Committed transitions.",
-  incremental: true
-})
 const liveActors = Metric.gauge("atoll_actors_live", { description: "Actors in memory." })
 
 export class ActorHost extends Context.Service<
@@ -162,7 +160,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const timers = yield* DeadlineTimers.make(options.deadlineHorizonMs)
   const commands = new CommandRunner(fork, watch.fault, (actor, message) => enqueue(actor, message))
   const listeners = new Map<string, Set<(state: ActorState) => void>>()
-  const metricContext = Context.empty()
+  yield* measuredGauge(liveActors, () => live.size)
   /** Commands whose outcome the database refused, and how often; actors that this version cannot load. */
   const refused = new BoundedMap<string, number>(troublesMax)
   const unusable = new BoundedMap<string, true>(troublesMax)
@@ -478,7 +476,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       if (change.transition !== null) {
         actor.revision += 1
         actor.changedAt = change.transition.record.at
-        transitionsTotal.updateUnsafe(1, metricContext)
+        countTransition(actor.definition.kind, change.transition.record.to)
       }
       try {
         committed()
@@ -653,7 +651,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         if (outcome === "fenced") continue
         actor.snapshot = verdict.snapshot
         actor.revision += 1
-        transitionsTotal.updateUnsafe(1, metricContext)
+        countTransition(kind, change.transition!.record.to)
         const state = actor.state()
         tell(state)
         // The owner has something to do now, if there is one.
@@ -718,6 +716,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const adopt = (inserted: ActorInsert) =>
     Effect.sync(() => {
       const { row } = inserted
+      countTransition(row.kind, inserted.transition.to)
       journal.tellWritten([row.accountId])
       if (live.has(row.id)) return
       const definition = definitionOf(row.kind)
@@ -742,7 +741,6 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     const outcome = yield* journal.insert(inserted)
     if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: actor.id }))
     if (outcome === "fenced") return false
-    transitionsTotal.updateUnsafe(1, metricContext)
     yield* adopt(inserted)
     return true
   }, Effect.uninterruptible)
@@ -770,7 +768,6 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       if (!isOwn(actor)) leave(actor)
       else if (actor.isIdle && now - actor.lastUsedAt >= options.passivateAfterMs) drop(actor)
     }
-    liveActors.updateUnsafe(live.size, metricContext)
   })
 
   /** Shards come and go with the processes of a cluster. */

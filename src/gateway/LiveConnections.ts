@@ -4,13 +4,23 @@
  * It belongs to the actor that let it in. Bounded for each Sandbox and account; cut by that actor's command, and, should that command
  * run in another process, by looking twice a second at what the database says of the actor.
  */
-import { Context, Data, Effect, Latch, Layer } from "effect"
+import { Context, Data, Effect, Latch, Layer, Metric } from "effect"
 import { Settings } from "../Config.ts"
+import { measuredCounter, measuredGauge } from "../metric/measured.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
 import { worker } from "../worker/Worker.ts"
 
 const lookEveryMs = 500
+
+const openNow = Metric.gauge("atoll_connections_open", {
+  description: "Previews, tunnels, terminals and SSH channels into Sandboxes that this process carries."
+})
+
+const refusedSoFar = Metric.counter("atoll_connections_refused_total", {
+  description: "Connections that were refused because the Sandbox or the account had as many as it may.",
+  incremental: true
+})
 
 export interface Connection {
   /** The preview, access or grant that let it in. */
@@ -67,6 +77,9 @@ export class LiveConnections extends Context.Service<
       const uses = yield* SandboxUse
       const ends = new WeakMap<Connection, () => void>()
       let total = 0
+      let refused = 0
+      yield* measuredGauge(openNow, () => total)
+      yield* measuredCounter(refusedSoFar, () => refused)
       /** Open while there are connections to look at. */
       const some = yield* Latch.make()
 
@@ -90,8 +103,13 @@ export class LiveConnections extends Context.Service<
 
       const open = (connection: Connection): Release | null => {
         const { actorId, sandboxId, accountId } = connection
-        if ((perSandbox.get(sandboxId) ?? 0) >= connectionsPerSandbox) return null
-        if ((perAccount.get(accountId) ?? 0) >= connectionsPerAccount) return null
+        const isFull =
+          (perSandbox.get(sandboxId) ?? 0) >= connectionsPerSandbox ||
+          (perAccount.get(accountId) ?? 0) >= connectionsPerAccount
+        if (isFull) {
+          refused++
+          return null
+        }
         const own = byActor.get(actorId) ?? new Set()
         byActor.set(actorId, own.add(connection))
         ends.set(connection, uses.begin(sandboxId))

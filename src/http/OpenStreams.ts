@@ -2,17 +2,22 @@
  * The streams that clients read here at the moment: bounded for each account, ended with their key or session, with the suspension of their
  * account, and with the service's stop. A stream was let in once and goes on for hours, so its key is looked at twice a second, all in one query.
  */
-import { Clock, Context, Effect, Latch, Layer, Schema } from "effect"
+import { Clock, Context, Effect, Latch, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { RateLimited } from "../../schemas/Errors.ts"
 import { Settings } from "../Config.ts"
 import { idleMaxMs, sessionMaxMs } from "../console/server/Sessions.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
+import { measuredGauge } from "../metric/measured.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
 
 const lookEveryMs = 500
 const askAgainSeconds = 5
+
+const openNow = Metric.gauge("atoll_streams_open", {
+  description: "Streams of events and of output, and terminals, that clients read here."
+})
 
 interface Open {
   readonly accountId: string
@@ -37,6 +42,7 @@ export class OpenStreams extends Context.Service<
       const byAccount = new Map<string, Set<Open>>()
       const some = yield* Latch.make()
       const all = () => [...byAccount.values()].flatMap((streams) => [...streams])
+      yield* measuredGauge(openNow, () => all().length)
 
       const forget = (stream: Open): boolean => {
         const streams = byAccount.get(stream.accountId)

@@ -4,14 +4,18 @@
  * - `GET /healthz`: `{"status", "database", "workers"}`, from memory, whatever the database does. `unavailable` (503) while the database does
  *   not serve or a vital worker does not run; `degraded` (200) while another worker does not; otherwise `ok` (200). Of each worker
  *   `{"name", "isVital", "state": "up" | "restarting", "restarts", "lastFault"}`, the last a kind of fault and no message.
- * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids.
+ * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids. What is read from the database or the host for it is
+ *   bounded in time, and kept for a while.
  */
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
+import { StateGauges } from "../analytics/StateGauges.ts"
+import { HostGauges } from "../runtime/HostGauges.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { MoneyGauges } from "../wallet/MoneyGauges.ts"
 import { Workers } from "../worker/Worker.ts"
+import { ProcessGauges } from "./ProcessGauges.ts"
 
 export const operatorPaths = ["/healthz", "/metrics"] as const
 
@@ -31,17 +35,36 @@ const health = Effect.gen(function* () {
   })
 })
 
+/** What Effect's cluster measures and does not describe. */
+const clusterHelp: Readonly<Record<string, string>> = {
+  effect_cluster_entities: "Actors that other processes of the cluster reach through this one.",
+  effect_cluster_entity_mailbox_size: "Messages that wait for them.",
+  effect_cluster_entity_mailbox_size_max: "The longest mailbox among them.",
+  effect_cluster_singletons: "Singletons of the cluster that run here.",
+  effect_cluster_runners: "Processes of the cluster.",
+  effect_cluster_runners_healthy: "Processes of the cluster that answer.",
+  effect_cluster_shards: "Shards of actors that this process owns.",
+  effect_cluster_shards_releasing: "Shards that this process is giving away."
+}
+
+const withHelp = (body: string): string =>
+  body.replace(/^# TYPE (effect_cluster_\w+) /gm, (type, name: string) =>
+    clusterHelp[name] === undefined ? type : `# HELP ${name} ${clusterHelp[name]}\n${type}`
+  )
+
 const metrics = Effect.gen(function* () {
-  const gauges = yield* MoneyGauges
+  const gauges = [yield* MoneyGauges, yield* StateGauges, yield* HostGauges]
+  const refresh = Effect.forEach(gauges, (gauge) => gauge.refresh, { concurrency: "unbounded", discard: true })
   return Effect.gen(function* () {
-    yield* gauges.refresh
+    yield* refresh
     const body = yield* PrometheusMetrics.format()
-    return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+    return HttpServerResponse.text(withHelp(body), { contentType: "text/plain; version=0.0.4; charset=utf-8" })
   })
 })
 
 export const OperatorRoutes = {
   layer: Layer.mergeAll(
+    ProcessGauges.layer,
     HttpRouter.use((router) => Effect.flatMap(health, (handler) => router.add("GET", "/healthz", handler))),
     HttpRouter.use((router) => Effect.flatMap(metrics, (handler) => router.add("GET", "/metrics", handler)))
   )

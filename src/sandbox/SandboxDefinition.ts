@@ -4,11 +4,13 @@ import { SqlClient } from "effect/sql"
 import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent } from "../actor/ActorDefinition.ts"
+import { Settings } from "../Config.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
 import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Ledger } from "../wallet/Ledger.ts"
 import { WalletActors } from "../wallet/WalletActors.ts"
+import { bootMetrics } from "./bootMetrics.ts"
 import { Dependents } from "./Dependents.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 
@@ -55,6 +57,7 @@ export const sandboxDefinition = Effect.gen(function* () {
   const ledger = yield* Ledger
   const wallets = yield* WalletActors
   const sql = yield* SqlClient.SqlClient
+  const measured = yield* bootMetrics((yield* Settings).parallelStarts)
 
   /** An operation that runs, or is still being ended, keeps its Sandbox awake. */
   const hasOperations = (sandboxId: string) =>
@@ -99,7 +102,7 @@ export const sandboxDefinition = Effect.gen(function* () {
     const { sandboxId } = context
     switch (command.type) {
       case "provision":
-        return provision(context)
+        return measured(provision(context))
       case "stopRuntime": {
         const { generation } = command.params as { readonly generation: number }
         return runtime.stop(sandboxId).pipe(

@@ -6,10 +6,11 @@
  */
 import type { Duplex } from "node:stream"
 import { PgClient } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer, Option, Redacted, Schedule, Schema } from "effect"
+import { Context, Duration, Effect, Layer, Metric, Option, Redacted, Schedule, Schema } from "effect"
 import { Reactivity } from "effect/reactivity"
 import { SqlClient, SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { measuredGauge } from "../metric/measured.ts"
 import { worker } from "../worker/Worker.ts"
 import { reasonOf, sqlStateOf } from "./DatabaseFault.ts"
 import { DatabaseServer } from "./DatabaseServer.ts"
@@ -64,18 +65,50 @@ const keepAliveMs = 15_000
 /** How long a connection may be silent to a statement while the server answers others. */
 const silenceMaxSeconds = { brief: 15, client: 30, maintenance: Number.POSITIVE_INFINITY }
 
+const openNow = (pool: string) =>
+  Metric.gauge("atoll_database_connections_open", {
+    description: "Connections to the database that are open, by pool.",
+    attributes: { pool }
+  })
+
+const busyNow = (pool: string) =>
+  Metric.gauge("atoll_database_connections_busy", {
+    description: "Connections to the database that wait for an answer, by pool; those that go by TLS are not seen to.",
+    attributes: { pool }
+  })
+
+const mostEver = (pool: string) =>
+  Metric.gauge("atoll_database_connections_max", {
+    description: "Connections to the database that may be open, by pool: what is asked beyond that waits.",
+    attributes: { pool }
+  })
+
+const servesNowGauge = Metric.gauge("atoll_database_up", {
+  description: "1 while the database answers this process and takes changes, else 0."
+})
+
+/** Of the pool `atoll-NAME`, or `atoll` itself. */
+const poolNamed = (applicationName: string): string => applicationName.replace(/^atoll-?/, "") || "requests"
+
 interface PoolOptions {
   readonly applicationName: string
   readonly connectionsMax: number
   readonly startupParameters: Readonly<Record<string, string>>
-  readonly open: () => Duplex
+  readonly sockets: DatabaseSockets
+  /** Makes a socket of the pool of this name. */
+  readonly open: (pool: string) => Duplex
 }
 
-const pool = ({ applicationName, connectionsMax, startupParameters, open }: PoolOptions) =>
-  Effect.flatMap(DatabaseServer, ({ connect }) =>
-    PgClient.make({
+const pool = ({ applicationName, connectionsMax, startupParameters, sockets, open }: PoolOptions) =>
+  Effect.gen(function* () {
+    const { connect } = yield* DatabaseServer
+    const name = poolNamed(applicationName)
+    yield* measuredGauge(openNow(name), () => sockets.countOf(name).open)
+    yield* measuredGauge(busyNow(name), () => sockets.countOf(name).busy)
+    yield* measuredGauge(mostEver(name), () => connectionsMax)
+    return yield* PgClient.make({
       ...connect,
-      stream: open,
+      stream: () => open(name),
       applicationName,
       connectTimeout,
       maxConnections: connectionsMax,
@@ -83,7 +116,7 @@ const pool = ({ applicationName, connectionsMax, startupParameters, open }: Pool
       // To compile a statement takes longer than any of ours runs. The embedded server does not either.
       startupParameters: { jit: "off", ...startupParameters }
     })
-  ).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
+  }).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
 
 /** While it starts: a server that starts, recovers, ends or is full will do; a database that is not there will not. */
 const worthWaiting = (error: SqlError.SqlError): boolean =>
@@ -162,46 +195,54 @@ const pools = Layer.effectContext(
       applicationName: "atoll",
       connectionsMax: databaseConnections,
       startupParameters: {},
+      sockets,
       open: sockets.open(silenceMaxSeconds.client)
     })
     const journal = yield* pool({
       applicationName: "atoll-journal",
       connectionsMax: journalConnections,
       startupParameters: { plan_cache_mode: "force_generic_plan" },
+      sockets,
       open: sockets.open(silenceMaxSeconds.brief)
     })
     const output = yield* pool({
       applicationName: "atoll-output",
       connectionsMax: outputConnections,
       startupParameters: { synchronous_commit: "off", plan_cache_mode: "force_generic_plan" },
+      sockets,
       open: sockets.open(silenceMaxSeconds.brief)
     })
     const events = yield* pool({
       applicationName: "atoll-events",
       connectionsMax: eventsConnections,
       startupParameters: { plan_cache_mode: "force_generic_plan", enable_seqscan: "off", enable_bitmapscan: "off" },
+      sockets,
       open: sockets.open(silenceMaxSeconds.client)
     })
     const maintenance = yield* pool({
       applicationName: "atoll-maintenance",
       connectionsMax: maintenanceConnections,
       startupParameters: {},
+      sockets,
       open: sockets.open(silenceMaxSeconds.maintenance)
     })
     const notices = yield* pool({
       applicationName: "atoll-notices",
       connectionsMax: 1,
       startupParameters: {},
+      sockets,
       // It is silent for days where nothing happens: only the network can tell that nobody is there any more.
-      open: () => sockets.open(silenceMaxSeconds.client)().setKeepAlive(true, keepAliveMs)
+      open: (name) => sockets.open(silenceMaxSeconds.client)(name).setKeepAlive(true, keepAliveMs)
     })
     const watching = yield* pool({
       applicationName: "atoll-watch",
       connectionsMax: 1,
       startupParameters: {},
+      sockets,
       open: sockets.openAnyway
     })
     const { watch, loops } = yield* databaseWatch(servesNow(watching), sockets, databasePatienceMs)
+    yield* measuredGauge(servesNowGauge, () => (watch.serves() ? 1 : 0))
     yield* worker("database watch", loops.look)
     yield* worker("database patience", loops.patience)
     return Context.make(PgClient.PgClient, client).pipe(

@@ -20,6 +20,8 @@ const addressOf = ({ url, path }: Pick<PgClient.PgClientConfig, "url" | "path">)
 
 interface Watched {
   readonly socket: Socket
+  /** Of which pool. */
+  readonly pool: string
   /** After so many looks this one is given up, although the server answers others. */
   readonly patienceLooks: number
   /** Looks since the server last sent something, while it has something to answer. */
@@ -49,19 +51,31 @@ export class DatabaseSockets {
    *
    * @param patienceLooks After so many looks one silent connection is given up, although the server answers others.
    */
-  open(patienceLooks: number): () => Socket {
-    return () => {
+  open(patienceLooks: number): (pool: string) => Socket {
+    return (pool) => {
       if (this.#isSilent) throw silence()
-      return this.#connect(patienceLooks)
+      return this.#connect(pool, patienceLooks)
     }
   }
 
   /** The same for the watch itself. */
-  readonly openAnyway = (): Socket => this.#connect(Number.POSITIVE_INFINITY)
+  readonly openAnyway = (pool: string): Socket => this.#connect(pool, Number.POSITIVE_INFINITY)
 
-  #connect(patienceLooks: number): Socket {
+  /** How many connections of a pool are open, and how many of them wait for an answer: those that go by TLS are not seen to. */
+  countOf(pool: string): { readonly open: number; readonly busy: number } {
+    let open = 0
+    let busy = 0
+    for (const watched of this.#watched) {
+      if (watched.pool !== pool) continue
+      open++
+      if (!watched.isSealed && watched.waitedLooks !== null) busy++
+    }
+    return { open, busy }
+  }
+
+  #connect(pool: string, patienceLooks: number): Socket {
     const socket = connect(addressOf(this.#server))
-    const watched: Watched = { socket, patienceLooks, waitedLooks: null, isSealed: false }
+    const watched: Watched = { socket, pool, patienceLooks, waitedLooks: null, isSealed: false }
     this.#watched.add(watched)
     const write = socket.write.bind(socket) as (...args: ReadonlyArray<unknown>) => boolean
     socket.write = (...args: ReadonlyArray<unknown>) => {

@@ -9,6 +9,7 @@
 import type { PgClient } from "@effect/sql-pg"
 import { Cause, Context, Effect, Layer, Queue } from "effect"
 import type { SqlError } from "effect/sql"
+import { measuredGauge } from "../metric/measured.ts"
 import { vitalWorker } from "../worker/Worker.ts"
 import { textColumn } from "./Columns.ts"
 import { JournalDatabase } from "./Database.ts"
@@ -24,10 +25,13 @@ import type {
   StoredSnapshot
 } from "./JournalRecord.ts"
 import { insertActors, updateActors, whichWereWritten } from "./JournalStatements.ts"
+import { type JournalQueue, journalMetrics } from "./journalMetrics.ts"
 
 interface Job<A, R> {
   readonly item: A
   readonly token: string
+  /** When it came, by `performance.now()`. */
+  readonly askedAt: number
   readonly done: (outcome: R) => void
 }
 
@@ -133,49 +137,65 @@ export class Journal extends Context.Service<
       // A batch is retried until the database serves; what an earlier try wrote is recognised by its token.
       // A record that the database refuses for good must not hold up its neighbours: the batch is split to find it.
       const write = <A extends { readonly id: string; readonly accountId: string }>(
+        name: JournalQueue,
+        queue: Queue.Queue<Job<A, CommitOutcome>>,
         run: (items: ReadonlyArray<A>, tokens: ReadonlyArray<string>) => Effect.Effect<Set<string>, SqlError.SqlError>
-      ) => {
-        const attempt = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean) =>
-          Effect.gen(function* () {
-            const idsOf = (some: typeof jobs) => some.map((job) => job.item.id)
-            const tokensOf = (some: typeof jobs) => some.map((job) => job.token)
-            const before = mayBeWritten ? yield* whichWereWritten(sql, tokensOf(jobs), idsOf(jobs)) : new Set<string>()
-            const rest = jobs.filter((job) => !before.has(job.item.id))
-            if (rest.length === 0) return before
-            const now = yield* run(
-              rest.map((job) => job.item),
-              tokensOf(rest)
-            )
-            return mayBeWritten ? new Set([...before, ...now]) : now
-          })
-        const writeAll = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean): Effect.Effect<void> => {
-          let isRetry = mayBeWritten
-          return Effect.suspend(() => {
-            const tried = attempt(jobs, isRetry)
-            isRetry = true
-            return tried
-          }).pipe(
-            untilServed,
-            Effect.matchCauseEffect({
-              onSuccess: (written) => {
-                if (listeners.size > 0) tellWritten([...new Set(jobs.map(({ item }) => item.accountId))])
-                return settle(jobs, (job): CommitOutcome => (written.has(job.item.id) ? "committed" : "fenced"))
-              },
-              onFailure: (cause) =>
-                jobs.length > 1
-                  ? Effect.forEach(jobs, (job) => writeAll([job], isRetry), { discard: true })
-                  : Effect.andThen(
-                      Effect.logError(`The database refuses a record of ${jobs[0]!.item.id}`, cause),
-                      settle(jobs, (): CommitOutcome => "failed")
-                    )
+      ) =>
+        Effect.gen(function* () {
+          const metrics = journalMetrics(name)
+          yield* measuredGauge(metrics.waiting, () => Queue.sizeUnsafe(queue))
+          const attempt = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean) =>
+            Effect.gen(function* () {
+              const idsOf = (some: typeof jobs) => some.map((job) => job.item.id)
+              const tokensOf = (some: typeof jobs) => some.map((job) => job.token)
+              const before = mayBeWritten
+                ? yield* whichWereWritten(sql, tokensOf(jobs), idsOf(jobs))
+                : new Set<string>()
+              const rest = jobs.filter((job) => !before.has(job.item.id))
+              if (rest.length === 0) return before
+              const now = yield* run(
+                rest.map((job) => job.item),
+                tokensOf(rest)
+              )
+              return mayBeWritten ? new Set([...before, ...now]) : now
             })
-          )
-        }
-        return (jobs: ReadonlyArray<Job<A, CommitOutcome>>) => writeAll(jobs, false)
-      }
+          const writeAll = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean): Effect.Effect<void> => {
+            let isRetry = mayBeWritten
+            return Effect.suspend(() => {
+              if (isRetry) metrics.retried()
+              const tried = attempt(jobs, isRetry)
+              isRetry = true
+              return tried
+            }).pipe(
+              untilServed,
+              Effect.matchCauseEffect({
+                onSuccess: (written) => {
+                  metrics.written(jobs.length, jobs[0]!.askedAt)
+                  if (listeners.size > 0) tellWritten([...new Set(jobs.map(({ item }) => item.accountId))])
+                  return settle(jobs, (job): CommitOutcome => (written.has(job.item.id) ? "committed" : "fenced"))
+                },
+                onFailure: (cause) =>
+                  jobs.length > 1
+                    ? Effect.forEach(jobs, (job) => writeAll([job], isRetry), { discard: true })
+                    : Effect.andThen(
+                        Effect.andThen(
+                          Effect.sync(metrics.refused),
+                          Effect.logError(`The database refuses a record of ${jobs[0]!.item.id}`, cause)
+                        ),
+                        settle(jobs, (): CommitOutcome => "failed")
+                      )
+              })
+            )
+          }
+          return (jobs: ReadonlyArray<Job<A, CommitOutcome>>) => writeAll(jobs, false)
+        })
 
-      const writeCommits = write<EncodedCommit>((items, tokens) => updateActors(sql, items, tokens))
-      const writeInserts = write<EncodedInsert>((items, tokens) => insertActors(sql, items, tokens))
+      const writeCommits = yield* write<EncodedCommit>("commits", commits, (items, tokens) =>
+        updateActors(sql, items, tokens)
+      )
+      const writeInserts = yield* write<EncodedInsert>("inserts", inserts, (items, tokens) =>
+        insertActors(sql, items, tokens)
+      )
 
       const readLoads = (jobs: ReadonlyArray<Job<Load, Effect.Effect<ActorRow | null>>>) =>
         sql
@@ -232,7 +252,12 @@ export class Journal extends Context.Service<
       const nextToken = () => tokenPrefix + (++tokens).toString(36)
       const ask = <A, R, B>(queue: Queue.Queue<Job<A, R>>, item: A, answer: (outcome: R) => Effect.Effect<B>) =>
         patiently<B, never>((resume) => {
-          Queue.offerUnsafe(queue, { item, token: nextToken(), done: (outcome) => resume(answer(outcome)) })
+          Queue.offerUnsafe(queue, {
+            item,
+            token: nextToken(),
+            askedAt: performance.now(),
+            done: (outcome) => resume(answer(outcome))
+          })
         })
 
       return Journal.of({
@@ -243,7 +268,7 @@ export class Journal extends Context.Service<
           } catch {
             return done("failed")
           }
-          Queue.offerUnsafe(commits, { item, token: nextToken(), done })
+          Queue.offerUnsafe(commits, { item, token: nextToken(), askedAt: performance.now(), done })
         },
         onWritten: (listener) => {
           listeners.add(listener)

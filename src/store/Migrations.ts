@@ -133,7 +133,9 @@ export const Migrations = {
       // A step may take minutes in one statement.
       Effect.provideService(migrate(migrations), SqlClient.SqlClient, sql)
     ).pipe(
-      Effect.tap((applied) => (applied.length === 0 ? Effect.void : Effect.logDebug(`Migrated: ${applied.join(", ")}`))),
+      Effect.tap((applied) =>
+        applied.length === 0 ? Effect.void : Effect.logDebug(`Migrated: ${applied.join(", ")}`)
+      ),
       Effect.catchTag(["SqlError", "MigrationError"], (error) => Effect.fail(unusable(error.message))),
       Effect.catchDefect((defect) =>
         defect instanceof Migrator.MigrationError ? Effect.fail(unusable(describe(defect))) : Effect.die(defect)

@@ -17,7 +17,9 @@ it.live("a line has the time, a level where it is not the usual one, and no fibe
     const lines = yield* logged(
       Effect.andThen(
         Effect.log("Atoll serves", { port: 1 }),
-        Effect.logError("It failed", Cause.fail(new Error("for a reason"))).pipe(Effect.annotateLogs({ requestId: "req_1" }))
+        Effect.logError("It failed", Cause.fail(new Error("for a reason"))).pipe(
+          Effect.annotateLogs({ requestId: "req_1" })
+        )
       )
     )
     assert.lengthOf(lines, 2)

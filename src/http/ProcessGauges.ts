@@ -1,0 +1,77 @@
+/** This process, under the names that Prometheus's own clients give such things, and which build of Atoll it is. */
+import { readdirSync, readFileSync } from "node:fs"
+import { performance } from "node:perf_hooks"
+import { Effect, Layer, Metric } from "effect"
+import { measuredCounter, measuredGauge } from "../metric/measured.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  readonly version: string
+}
+
+const build = (runtime: string) =>
+  Metric.gauge("atoll_build_info", {
+    description: "Always 1: the version of Atoll and of Node, and the runtime driver.",
+    attributes: { version, node: process.versions.node, runtime }
+  })
+
+const cpu = Metric.counter("process_cpu_seconds_total", {
+  description: "CPU time of this process, of user and system together.",
+  incremental: true
+})
+
+const memory = Metric.gauge("process_resident_memory_bytes", { description: "Resident memory of this process." })
+
+const startTime = Metric.gauge("process_start_time_seconds", {
+  description: "When this process began, in seconds since 1970."
+})
+
+const openFiles = Metric.gauge("process_open_fds", { description: "Open file descriptors of this process." })
+
+const mostFiles = Metric.gauge("process_max_fds", { description: "File descriptors that this process may open." })
+
+const heap = Metric.gauge("nodejs_heap_size_used_bytes", { description: "Used heap of this process." })
+
+const loopActive = Metric.counter("nodejs_eventloop_active_seconds_total", {
+  description:
+    "For how long the event loop was at work: its rate is the share of a processor that this process's one thread is busy with.",
+  incremental: true
+})
+
+/** As many as there are, without opening one of them. NaN where this is no Linux. */
+const countOpenFiles = (): number => {
+  try {
+    return readdirSync("/proc/self/fd").length
+  } catch {
+    return Number.NaN
+  }
+}
+
+const findMostFiles = (): number => {
+  try {
+    return Number(/^Max open files\s+(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"))?.[1])
+  } catch {
+    return Number.NaN
+  }
+}
+
+export const ProcessGauges = {
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { driver } = yield* Runtime
+      const began = performance.timeOrigin / 1000
+      const most = findMostFiles()
+      yield* measuredGauge(build(driver), () => 1)
+      yield* measuredCounter(cpu, () => {
+        const { user, system } = process.cpuUsage()
+        return (user + system) / 1e6
+      })
+      yield* measuredGauge(memory, () => process.memoryUsage.rss())
+      yield* measuredGauge(startTime, () => began)
+      yield* measuredGauge(openFiles, countOpenFiles)
+      yield* measuredGauge(mostFiles, () => most)
+      yield* measuredGauge(heap, () => process.memoryUsage().heapUsed)
+      yield* measuredCounter(loopActive, () => performance.eventLoopUtilization().active / 1000)
+    })
+  )
+}

@@ -1,0 +1,132 @@
+/** What the operator's metrics say of the service: each is there, described, well named, and moves. */
+import { randomUUID } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import { Effect } from "effect"
+import { RuntimeRefused } from "../../src/runtime/Runtime.ts"
+import { families, sampleOf } from "../support/Scrape.ts"
+import { TestApi } from "./TestApi.ts"
+
+layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true })("metrics", (it) => {
+  const scrape = Effect.flatMap(TestApi, ({ send }) =>
+    Effect.promise(async () => (await send("GET", "/metrics", { key: null })).text)
+  )
+
+  it.effect("all are described, and named as Prometheus wants it", () =>
+    Effect.gen(function* () {
+      const all = families(yield* scrape)
+      assert.isAbove(all.size, 40)
+      for (const [name, { help, type }] of all) {
+        assert.isNotEmpty(help, `${name} has no HELP`)
+        assert.match(name, /^(atoll|process|nodejs|effect_cluster)_[a-z0-9_]+$/)
+        assert.strictEqual(name.endsWith("_total"), type === "counter", `${name} is a ${type}`)
+        assert.notMatch(name, /_(ms|millis|milliseconds|kb|mb|mib|percent)(_|$)/)
+      }
+    })
+  )
+
+  it.effect("Sandboxes, operations, boots and the journal move", () =>
+    Effect.gen(function* () {
+      const { send, newWorkspace, world } = yield* TestApi
+      const before = yield* scrape
+      const workspaceId = yield* Effect.promise(() => newWorkspace())
+      const create = () =>
+        Effect.promise(async () => {
+          const made = await send("POST", "/api/v2/sandboxes", {
+            body: { workspaceId },
+            headers: { "idempotency-key": randomUUID() }
+          })
+          assert.strictEqual(made.status, 202, made.text)
+          return made.json.sandbox.id as string
+        })
+      const until = (what: (text: string) => boolean) =>
+        Effect.gen(function* () {
+          while (!what(yield* scrape)) yield* Effect.sleep("20 millis")
+        })
+      const first = yield* create()
+      const ran = yield* Effect.promise(() =>
+        send("POST", `/api/v2/sandboxes/${first}/execute`, { body: { argv: ["true"] } })
+      )
+      assert.strictEqual(ran.status, 200, ran.text)
+      const started = yield* Effect.promise(() =>
+        send("POST", `/api/v2/sandboxes/${first}/operations`, {
+          body: { argv: ["true"] },
+          headers: { "idempotency-key": randomUUID() }
+        })
+      )
+      assert.strictEqual(started.status, 202, started.text)
+      yield* until((text) => sampleOf(text, 'atoll_transitions_total{kind="operation",to="completed"}') === 1)
+      // Two more boot: one, and one that waits for its turn.
+      world.intercept = (call) => (call === "provision" ? Effect.never : Effect.void)
+      yield* create()
+      yield* create()
+      yield* until((text) => sampleOf(text, "atoll_boots_in_progress") === 2)
+      assert.strictEqual(sampleOf(yield* scrape, "atoll_boots_waiting"), 1)
+      world.intercept = (call) =>
+        call === "provision"
+          ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "The host is full." }))
+          : Effect.void
+      yield* create()
+      yield* until((text) => sampleOf(text, 'atoll_boot_duration_seconds_count{outcome="refused"}') === 1)
+
+      const after = yield* scrape
+      const grown = (series: string) => (sampleOf(after, series) ?? 0) - (sampleOf(before, series) ?? 0)
+      assert.strictEqual(grown('atoll_boot_duration_seconds_count{outcome="up"}'), 1)
+      assert.strictEqual(grown('atoll_transitions_total{kind="operation",to="completed"}'), 1)
+      assert.isAtLeast(grown('atoll_transitions_total{kind="sandbox",to="pending"}'), 4)
+      assert.isAtLeast(grown('atoll_journal_batch_size_count{queue="commits"}'), 2)
+      assert.isAtLeast(grown('atoll_journal_lag_seconds_count{queue="commits"}'), 2)
+      assert.isBelow(sampleOf(after, 'atoll_journal_lag_seconds_sum{queue="commits"}')!, 60)
+      for (const series of ['atoll_journal_retries_total{queue="commits"}', 'atoll_journal_waiting{queue="commits"}'])
+        assert.strictEqual(sampleOf(after, series), 0, series)
+      assert.isAtLeast(sampleOf(after, "atoll_actors_live")!, 3)
+      assert.isAbove(grown("process_cpu_seconds_total"), 0)
+      assert.isAbove(grown("nodejs_eventloop_active_seconds_total"), 0)
+    })
+  )
+})
+
+layer(TestApi.layer(), { excludeTestServices: true })("metrics of what is stored", (it) => {
+  it.effect("show Sandboxes, open operations and what was promised to them, and are kept for a while", () =>
+    Effect.gen(function* () {
+      const { send, newWorkspace, newSandbox } = yield* TestApi
+      const scrape = Effect.promise(async () => (await send("GET", "/metrics", { key: null })).text)
+      const workspaceId = yield* Effect.promise(() => newWorkspace())
+      const sandboxId = yield* Effect.promise(() => newSandbox(workspaceId))
+      const stopped = yield* Effect.promise(() => newSandbox(workspaceId))
+      yield* Effect.promise(() => send("POST", `/api/v2/sandboxes/${stopped}/stop`))
+      const status = Effect.promise(async () => (await send("GET", `/api/v2/sandboxes/${stopped}`)).json.sandbox.status)
+      while ((yield* status) !== "stopped") yield* Effect.sleep("10 millis")
+      const started = yield* Effect.promise(() =>
+        send("POST", `/api/v2/sandboxes/${sandboxId}/operations`, {
+          body: { argv: ["sleep", "600"] },
+          headers: { "idempotency-key": randomUUID() }
+        })
+      )
+      assert.strictEqual(started.status, 202, started.text)
+      const text = yield* scrape
+      const { profile } = (yield* Effect.promise(() => send("GET", `/api/v2/sandboxes/${sandboxId}`))).json.sandbox
+      const value = (series: string) => sampleOf(text, series)
+      assert.strictEqual(value('atoll_sandboxes{status="running",runtime="namespace"}'), 1)
+      assert.strictEqual(value('atoll_sandboxes{status="stopped",runtime="namespace"}'), 1)
+      assert.strictEqual(value('atoll_sandboxes{status="pending",runtime="namespace"}'), 0)
+      assert.strictEqual(value("atoll_host_memory_promised_bytes"), profile.memoryBytes)
+      assert.strictEqual(value("atoll_host_disk_promised_bytes"), 2 * profile.diskBytes)
+      const open = ["queued", "running"].map((one) => value(`atoll_operations_open{status="${one}"}`) ?? 0)
+      assert.strictEqual(
+        open.reduce((sum, one) => sum + one),
+        1
+      )
+      const [total, available] = ["total", "available"].map((one) => value(`atoll_host_disk_${one}_bytes`)!)
+      assert.isTrue(available! > 0 && available! < total!)
+      assert.isBelow(value("atoll_host_memory_available_bytes")!, value("atoll_host_memory_total_bytes")!)
+      assert.strictEqual(value("atoll_database_up"), 1)
+      assert.strictEqual(value('atoll_database_connections_max{pool="journal"}'), 2)
+      assert.isAtLeast(value('atoll_database_connections_open{pool="journal"}')!, 1)
+      assert.isAtLeast(value("process_open_fds")!, 3)
+      assert.match(text, /^atoll_build_info\{version="[\d.]+",node="[\d.]+",runtime="simulated"\} 1$/m)
+
+      yield* Effect.promise(() => newSandbox(workspaceId))
+      assert.strictEqual(sampleOf(yield* scrape, 'atoll_sandboxes{status="running",runtime="namespace"}'), 1)
+    })
+  )
+})
