@@ -3,6 +3,7 @@ import { join } from "node:path"
 import { OpenApi } from "effect/http-api"
 import { assert, describe, it } from "vitest"
 import { Api } from "../../schemas/Api.ts"
+import { recipe } from "../../src/host/qemu/image/recipe.ts"
 
 const root = join(import.meta.dirname, "../..")
 const readme = readFileSync(join(root, "README.md"), "utf8")
@@ -18,6 +19,22 @@ const served = Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, method
   Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, "{}")}`)
 )
 
+/** The text below one heading. */
+const section = (title: string): string => {
+  const [, rest] = readme.split(`\n## ${title}\n`)
+  assert.isDefined(rest, title)
+  return rest!.split("\n## ")[0]!
+}
+
+/** All that the service can say: its sources. */
+const said = ["src", "schemas", "machines", "scripts"]
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && /\.(ts|mjs)$/.test(entry.name))
+      .map((entry) => readFileSync(join(entry.parentPath, entry.name), "utf8"))
+  )
+  .join("\n")
+
 describe("the README", () => {
   it("shows one call for each endpoint, and none that there is not", () => {
     assert.deepStrictEqual(shown.toSorted(), served.toSorted())
@@ -29,5 +46,35 @@ describe("the README", () => {
       ([, , name]) => name!
     )
     assert.deepStrictEqual(pictures.toSorted(), readdirSync(join(root, "docs/console")).toSorted())
+  })
+
+  it("explains no message and no code that nobody says", () => {
+    const rows = [...section("When something does not work").matchAll(/^\| `([^`]+)`/gm)].map(([, words]) => words!)
+    assert.isAbove(rows.length, 15)
+    assert.deepStrictEqual(
+      rows.filter((words) => !said.includes(words)),
+      []
+    )
+  })
+
+  it("names of a virtual machine's programs those whose packages are in its image", () => {
+    const programs = /^\| such as \|[^\n]*\| ([^|]*) \|$/m.exec(section("Inside a Sandbox"))![1]!
+    const packaged: Readonly<Record<string, string>> = {
+      python3: "python3",
+      pip: "python3-pip",
+      venv: "python3-venv",
+      xz: "xz-utils",
+      vi: "vim-tiny",
+      ping: "iputils-ping",
+      nc: "netcat-openbsd",
+      ssh: "openssh-client",
+      scp: "openssh-client",
+      sftp: "openssh-client"
+    }
+    // Node and npm are Atoll's own.
+    const named = programs.split(/[ ,()]+/).filter((word) => word !== "" && !/^(Node|24|npm|npx)$/.test(word))
+    const missing = named.filter((name) => !recipe.packages.some((it) => it === (packaged[name] ?? name)))
+    assert.deepStrictEqual(missing, [])
+    assert.isAbove(named.length, 20)
   })
 })
