@@ -3,14 +3,14 @@ import { existsSync } from "node:fs"
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, ManagedRuntime } from "effect"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
-import { commandSpec, run, shell } from "../../runtime/contract/commands.ts"
+import { commandSpec, eventually, freshKey, run, shell } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
 import { freshDriver, isRoot, skipped, unusable } from "./TestHost.ts"
 
 const MiB = 1024 ** 2
 
 describe.skipIf(skipped(unusable) || !isRoot)("limits that programs can see", () => {
-  const host = ManagedRuntime.make(freshDriver({}))
+  const host = ManagedRuntime.make(freshDriver({ ATOLL_SANDBOX_PROCESSES: "150" }))
   const spec = { ...sandboxSpec("limited"), memoryBytes: 300 * MiB, vcpus: 1 }
   const guest = Effect.flatMap(
     Effect.promise(() => host.runPromise(Runtime)),
@@ -66,6 +66,26 @@ describe.skipIf(skipped(unusable) || !isRoot)("limits that programs can see", ()
         )
       )
       assert.strictEqual(stdout.trim(), "")
+    })
+  )
+
+  it.live("a Sandbox that commands left full of processes is looked into, and each of them is ended", () =>
+    Effect.gen(function* () {
+      const { processes } = yield* guest
+      const full =
+        "import os,time\ntry:\n while True:\n  if os.fork()==0: time.sleep(7351); os._exit(0)\nexcept OSError: os._exit(3)"
+      const key = freshKey()
+      const { exitCode } = yield* processes.execute(key, commandSpec(["python3", "-c", full]))
+      assert.strictEqual(exitCode, 3)
+      // One place is free, and a shell needs two.
+      const forks = commandSpec(["sh", "-c", "sleep 0 & wait $!"])
+      assert.notStrictEqual((yield* processes.execute(freshKey(), forks)).exitCode, 0)
+      const left = (yield* processes.every).processes
+      assert.isAbove(left.length, 100)
+      assert.deepStrictEqual([...new Set(left.map(({ command }) => command))], [key])
+      yield* Effect.forEach(left, (one) => processes.endOne(one, { graceMs: 0 }))
+      yield* eventually(Effect.map(processes.every, (now) => now.processes.length === 0))
+      assert.strictEqual((yield* processes.execute(freshKey(), forks)).exitCode, 0)
     })
   )
 
