@@ -114,7 +114,12 @@ export const importTable: ReadonlyArray<Place> = [
   ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),
 
   { path: "src/http/", places: [...belowResources, ...resources, "src/console/bundle/"] },
-  { path: "src/cli/", places: [...belowResources, ...resources, "src/Down.ts"] },
+  { path: "src/cli/", places: [...belowResources, ...resources, "src/Down.ts", "src/doctor/"] },
+  /** What this host has of what Atoll needs. */
+  {
+    path: "src/doctor/",
+    places: ["src/host/linux/", "src/host/namespace/", "src/host/qemu/", "src/store/", config]
+  },
   /** Where the layers meet. */
   { path: "src/Atoll.ts", places: "all" },
   { path: "src/Service.ts", places: "all" },

@@ -20,6 +20,7 @@ import { Ledger } from "../wallet/Ledger.ts"
 import { accounts } from "./accounts.ts"
 import { exitCodes, Json, WrongUsage } from "./answer.ts"
 import { credit } from "./credit.ts"
+import { doctor } from "./doctor.ts"
 import { down } from "./down.ts"
 import { invitations } from "./invitations.ts"
 import { keys } from "./keys.ts"
@@ -38,7 +39,7 @@ const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer, Inv
 
 const atoll = Command.make("atoll").pipe(
   Command.withDescription(
-    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, its end, and tunnels into its Sandboxes"
+    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, its end, tunnels into its Sandboxes, and what this host lacks"
   ),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
@@ -48,6 +49,7 @@ const atoll = Command.make("atoll").pipe(
     usage.pipe(Command.provide(services)),
     invitations.pipe(Command.provide(services)),
     down.pipe(Command.provide(Settings.layer)),
+    doctor.pipe(Command.provide(Settings.layer)),
     tunnel
   ]),
   Command.withGlobalFlags([Json])

@@ -77,7 +77,7 @@ const places = {
 const stated = Layer.effectDiscard(
   Effect.gen(function* () {
     const { driver, capabilities } = yield* Runtime
-    yield* Effect.logInfo(places[driver])
+    yield* Effect.logInfo(`${places[driver]} What is enforced here: npm run --silent atoll -- doctor`)
     for (const statement of capabilities.statements) yield* Effect.logDebug(`Runtime ${driver}: ${statement}`)
   })
 )

@@ -23,6 +23,19 @@ const Kept = Schema.fromJsonString(
 )
 const decode = Schema.decodeUnknownOption(Kept)
 
+const keptIn = (vmFolder: string): string => `${vmFolder}/accelerator.json`
+
+const readKept = (vmFolder: string): Promise<typeof Kept.Type | null> =>
+  readFile(keptIn(vmFolder), "utf8")
+    .catch(() => "")
+    .then((text) => Option.getOrNull(decode(text)))
+
+/** Why machines were found to need emulation on this host though it has /dev/kvm; null where nobody tried, or they do not. */
+export const emulationReason = async (vmFolder: string): Promise<string | null> => {
+  const kept = await readKept(vmFolder)
+  return kept?.accelerator === "tcg" ? kept.why : null
+}
+
 const choice = (accelerator: Accelerator, why: string): Choice => ({
   accelerator,
   statement:
@@ -44,11 +57,10 @@ export const chooseAccelerator = (
       )
     )
     if (usable !== null) return choice("tcg", usable)
-    const path = `${host.vmFolder}/accelerator.json`
+    const path = keptIn(host.vmFolder)
     const bootId = yield* Effect.promise(() => readFile("/proc/sys/kernel/random/boot_id", "utf8"))
     const tried = [bootId.trim(), host.qemu.version, host.image.kernel].join(" ")
-    const text = yield* Effect.promise(() => readFile(path, "utf8").catch(() => ""))
-    const kept = Option.getOrNull(decode(text))
+    const kept = yield* Effect.promise(() => readKept(host.vmFolder))
     if (kept?.tried === tried) return choice(kept.accelerator, kept.why)
     const found = yield* buildTemplate(host, { ...shape, accelerator: "kvm" }, KVM_BOOT_TIMEOUT_MS).pipe(
       Effect.as({ accelerator: "kvm" as const, why: "" }),
