@@ -16,7 +16,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       await goTo(page, "Keys")
       await page.getByRole("button", { name: "Create" }).click()
       const dialog = page.getByRole("dialog")
-      await dialog.getByLabel("Name", { exact: true }).fill("reader")
+      await dialog.getByLabel("Name", { exact: true }).fill("Development")
       for (const scope of await dialog.getByRole("checkbox").all()) await scope.uncheck()
       await dialog.getByRole("button", { name: "Create the key" }).click()
       await dialog.getByText("Choose at least one scope.").waitFor()
@@ -36,10 +36,21 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       const send = sendTo(Number(new URL(origin).port), secret)
       assert.strictEqual((await send("GET", "/api/v2/sandboxes")).status, 200)
       assert.strictEqual((await send("GET", "/api/v2/usage")).status, 403)
-      const row = page.getByRole("row").filter({ hasText: "reader" })
+      const row = page.getByRole("row").filter({ hasText: "Development" })
       assert.deepStrictEqual(await row.getByRole("listitem").allTextContents(), ["sandbox:read"])
       assert.include(await row.textContent(), `… ${secret.slice(-4)}`)
       assert.include(await row.textContent(), "until 3 Feb 2101")
+      await page.setViewportSize({ width: 360, height: 700 })
+      const lines = async (of: Locator): Promise<number> => {
+        const height = (one: unknown) =>
+          (one as { getBoundingClientRect: () => { height: number } }).getBoundingClientRect().height
+        return Math.round((await of.evaluate(height)) / 20)
+      }
+      assert.deepStrictEqual(
+        [await lines(row.locator("strong")), await lines(row.locator("code"))],
+        [1, 1],
+        "no word is broken"
+      )
     })
   )
 
@@ -83,13 +94,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
           const [newest, ...others] = await transactionsNow()
           return burnMicroUsdPerHour === 0 && others.length > 0 && newest!.balanceMicroUsd === microUsd
         })
-        await agree(async ({ microUsd }) => (await figure("Balance").textContent()) === usd(microUsd))
-        const { grants } = await balanceNow()
         const granted = wallet.getByRole("table", { name: "Grants of credit" })
-        assert.deepStrictEqual((await cells(granted)).slice(0, 5), [
-          ...["promotional", "active", "$10.00"],
-          ...[grants[0]!.remainingMicroUsd, 0].map(usd)
-        ])
+        await agree(async ({ microUsd, grants: [grant] }) => {
+          const shown = [await figure("Balance").textContent(), ...(await cells(granted)).slice(0, 5)]
+          const told = [usd(microUsd), "promotional", "active", "$10.00", usd(grant!.remainingMicroUsd), usd(0)]
+          return shown.join() === told.join()
+        })
+        const { grants } = await balanceNow()
         assert.deepStrictEqual(
           await granted
             .locator("time")
@@ -150,7 +161,15 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
           )
         }
         const id = await api.newSandbox(await api.newWorkspace())
-        await api.send("POST", `/api/v2/sandboxes/${id}/stop`)
+        const agent = { "user-agent": "a".repeat(200) }
+        const operations = `/api/v2/sandboxes/${id}/operations`
+        await api.send("POST", operations, { body: "hang", headers: { ...agent, "content-type": "text/plain" } })
+        const hung = await api.send("POST", operations, {
+          body: { argv: ["hang"] },
+          headers: { ...agent, "idempotency-key": "hang" }
+        })
+        await api.send("POST", `${operations}/${hung.json.operation.id}/cancel`, { headers: agent })
+        await api.send("POST", `/api/v2/sandboxes/${id}/stop`, { headers: agent })
         await api.auditWritten()
         await goTo(page, "Audit")
         const events = page.getByRole("region", { name: "Events" })
@@ -188,6 +207,12 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
           await rows.locator("td:last-child code:last-child").allTextContents(),
           listed.map(({ requestId }) => requestId)
         )
+        const over = (one: unknown) => {
+          const { scrollWidth, clientWidth } = one as { scrollWidth: number; clientWidth: number }
+          return scrollWidth - clientWidth
+        }
+        await page.setViewportSize({ width: 1280, height: 800 })
+        assert.strictEqual(await events.locator(".scrolls").evaluate(over), 0, "ids are cut by nothing")
         await reset()
         await filter("To", before.slice(0, 16))
         await page.getByText("No event matches.").waitFor()

@@ -1,6 +1,5 @@
 /** Which deadlines wait at each moment of a life, as the browser folds it. */
 import { assert, it } from "@effect/vitest"
-import { sandboxKind } from "../../../src/console/pages/machine/kinds.ts"
 import {
   type AnyEvent,
   begin,
@@ -8,6 +7,7 @@ import {
   deadlinesAfter,
   decide
 } from "../../../src/console/pages/machine/life.ts"
+import { sandboxKind } from "../../../src/console/pages/machine/livedKinds.ts"
 
 const { machine, input } = sandboxKind
 

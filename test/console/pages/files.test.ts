@@ -6,6 +6,9 @@ import { TestApi } from "../../http/TestApi.ts"
 
 const mostGzipBytes = 60 * 1024
 
+/** Of all pages together, the terminal's file not counted: XState and the machines are a fifth of it, uPlot a sixth. */
+const allMostGzipBytes = 142 * 1024
+
 /** What a terminal needs is larger, and nobody else's: it comes when one is shown. */
 const terminal = /^Terminal-\w+\.js$/
 
@@ -34,6 +37,10 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console's files", (it
       assert.isNotEmpty(later)
       assert.isTrue(later.some((name) => terminal.test(name)))
       for (const name of later) if (!terminal.test(name)) assert.isAtMost(sizeOf([name]), mostGzipBytes, name)
+      assert.isAtMost(
+        page.gzip.byteLength + sizeOf([...assets.keys()].filter((name) => !terminal.test(name))),
+        allMostGzipBytes
+      )
       for (const { plain } of [page, ...assets.values()]) {
         const addresses =
           Buffer.from(plain)

@@ -1,7 +1,8 @@
 /** The machines in a real Chromium: what is lit against what is stored, and a simulator against the machine of the service. */
 import { assert, layer } from "@effect/vitest"
 import type { TransitionList } from "../../../schemas/Transition.ts"
-import { kinds, sandboxKind } from "../../../src/console/pages/machine/kinds.ts"
+import { kinds } from "../../../src/console/pages/machine/kinds.ts"
+import { sandboxKind } from "../../../src/console/pages/machine/livedKinds.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { violations } from "./axe.ts"
 import { assertLifeLit, assertLit, assertStep, atRevision, names, stepsOf } from "./litStates.ts"

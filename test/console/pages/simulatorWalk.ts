@@ -6,7 +6,7 @@ import type { Page } from "playwright-core"
 import type { AnyMachineSnapshot } from "xstate"
 import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
 import { begin, decide, type Verdict } from "../../../src/actor/Transition.ts"
-import type { Kind } from "../../../src/console/pages/machine/kinds.ts"
+import type { Kind } from "../../../src/console/pages/machine/Kind.ts"
 
 interface Sent {
   readonly type: string

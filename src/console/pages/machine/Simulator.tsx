@@ -6,7 +6,7 @@ import { Statechart } from "../statechart/Statechart.tsx"
 import { Select } from "../ui/Field.tsx"
 import { Changes } from "./Changes.tsx"
 import { Commands } from "./Commands.tsx"
-import type { Kind } from "./kinds.ts"
+import type { Kind } from "./Kind.ts"
 import { type AnyEvent, type Asked, begin, decide, nextEvents, type Verdict } from "./life.ts"
 
 interface Step {

@@ -9,8 +9,9 @@ import type { Transition, TransitionList } from "../../../../schemas/Transition.
 import { get, queryOf } from "../api.ts"
 import type { FeedState } from "../feed.ts"
 import { subscribe } from "../subscribe.ts"
-import { type Kind, operationKind, sandboxKind } from "./kinds.ts"
+import type { Kind } from "./Kind.ts"
 import { begin, type Deadlines, deadlinesAfter, decide } from "./life.ts"
+import { operationKind, sandboxKind } from "./livedKinds.ts"
 
 /** Whose life it is. */
 export interface Subject {
