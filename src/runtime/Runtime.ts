@@ -90,6 +90,8 @@ export class Runtime extends Context.Service<
     readonly capabilities: {
       readonly suspend: boolean
       readonly networkFiltered: boolean
+      /** Why no Sandbox with network would boot on this host now; null: it would. */
+      readonly networkRefused: () => string | null
       /** One sentence each, printed at start: what is enforced here and what is not. */
       readonly statements: ReadonlyArray<string>
     }

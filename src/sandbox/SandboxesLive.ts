@@ -9,7 +9,8 @@ import {
   NotFound,
   SandboxLimitReached,
   SandboxUnavailable,
-  StorageLimitReached
+  StorageLimitReached,
+  UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
 import { pageDefault } from "../../schemas/Limits.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
@@ -211,6 +212,12 @@ const make = Effect.gen(function* () {
       if (used!.key_taken) return yield* new KeyClaimed()
       if (account!.is_suspended) return yield* new AccountSuspended()
       yield* requireCredit(account!.exhausted_at === null ? null : Number(account!.exhausted_at))
+      const obstacle = request.networkEnabled ? runtime.capabilities.networkRefused() : null
+      if (obstacle !== null) {
+        return yield* new UnsupportedByRuntime({
+          message: `Sandboxes of this server cannot have a network (${obstacle}). Send networkEnabled false.`
+        })
+      }
       const limits = accountLimits(ownLimitsOf(account!), settings)
       if (used!.count >= limits.sandboxes) {
         return yield* new SandboxLimitReached({ details: { limit: limits.sandboxes } })

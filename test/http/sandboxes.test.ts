@@ -277,6 +277,20 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
     })
   )
 
+  it.effect("where Sandboxes cannot have a network, one with network is refused at once, and says what to send", () =>
+    withTenant(async ({ create }, { world }) => {
+      world.networkRefused = "missing on this host: apt-get install slirp4netns"
+      try {
+        const { status, json } = await create({})
+        assert.deepStrictEqual([status, json.code], [501, "UNSUPPORTED_BY_RUNTIME"])
+        assert.include(json.message, "slirp4netns). Send networkEnabled false.")
+        assert.strictEqual((await create({ networkEnabled: false })).status, 202)
+      } finally {
+        world.networkRefused = null
+      }
+    })
+  )
+
   it.effect("the account's limit is 429, also for creates at once", () =>
     withTenant(async ({ create }) => {
       const answers = await Promise.all(Array.from({ length: 26 }, () => create({})))

@@ -125,6 +125,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       capabilities: {
         suspend: false,
         networkFiltered: networkObstacle() === null,
+        networkRefused: networkObstacle,
         statements: statementsOf(host.cgroups, host.layout.volumesEnforced)
       },
       provision: (spec) =>

@@ -86,6 +86,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
       capabilities: {
         suspend: host.qemu.clones,
         networkFiltered: host.networkObstacle === null,
+        networkRefused: () => null,
         statements: statementsOf(host)
       },
       provision: (spec) => machines.provision(spec),

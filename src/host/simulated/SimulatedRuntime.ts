@@ -30,6 +30,7 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
     capabilities: {
       suspend: true,
       networkFiltered: false,
+      networkRefused: () => world.networkRefused,
       statements: ["Simulated machines: nothing is isolated and nothing is real."]
     },
     provision: Effect.fnUntraced(function* (spec) {

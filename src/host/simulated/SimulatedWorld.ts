@@ -137,6 +137,8 @@ export class SimulatedWorld {
   readonly stalls: PubSub.PubSub<RuntimeStall>
   readonly console: PubSub.PubSub<ConsoleChunk>
   intercept: Intercept = () => Effect.void
+  /** Why no Sandbox with network would boot; null: it would. */
+  networkRefused: string | null = null
 
   private constructor(
     downs: PubSub.PubSub<RuntimeDown>,
