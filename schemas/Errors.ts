@@ -23,14 +23,18 @@ const withDetails = <const F extends Schema.Struct.Fields>(message: string, deta
 
 /** One thing that is wrong with a request. `path` starts at the body's root, or names the header or parameter. */
 export const Issue = Schema.Struct({
-  path: Schema.Array(Schema.Union([Schema.String, Schema.Number])),
-  message: Schema.String
-})
+  path: Schema.Array(Schema.Union([Schema.String, Schema.Int])).annotate({
+    description: "Where it is: from the body's root, or the name of a header or parameter. Empty: the whole body."
+  }),
+  message: Schema.String.annotate({ description: "What is wrong, for people." })
+}).annotate({ identifier: "Issue", description: "One thing that is wrong with a request." })
 export interface Issue extends Schema.Schema.Type<typeof Issue> {}
 
 export class InvalidRequest extends Schema.TaggedError<InvalidRequest>()(
   "INVALID_REQUEST",
-  withDetails("The request is not valid; details.issues says what to correct.", { issues: Schema.Array(Issue) }),
+  withDetails("The request is not valid; details.issues says what to correct.", {
+    issues: Schema.Array(Issue).annotate({ description: "All that is wrong, up to 20." })
+  }),
   { httpApiStatus: 400 }
 ) {}
 
@@ -60,9 +64,18 @@ export class CreditExhausted extends Schema.TaggedError<CreditExhausted>()(
 
 export class ScopeRequired extends Schema.TaggedError<ScopeRequired>()(
   "SCOPE_REQUIRED",
-  withDetails("This API key lacks a scope. Use a key that has the scope in details.scope.", { scope: Schema.String }),
+  withDetails("This API key lacks a scope. Use a key that has the scope in details.scope.", {
+    scope: Schema.String.annotate({ description: "The scope that this operation needs." })
+  }),
   { httpApiStatus: 403 }
-) {}
+) {
+  /** The sentence names it too: who reads it has only that. */
+  static readonly of = (scope: string) =>
+    new ScopeRequired({
+      message: `This API key lacks the scope ${scope}. Use a key that has it; a key's scopes never change.`,
+      details: { scope }
+    })
+}
 
 /** Of every endpoint, whatever the key may. */
 export class AccountSuspended extends Schema.TaggedError<AccountSuspended>()(
@@ -89,7 +102,7 @@ export class NotFound extends Schema.TaggedError<NotFound>()(
 export class MethodNotAllowed extends Schema.TaggedError<MethodNotAllowed>()(
   "METHOD_NOT_ALLOWED",
   withDetails("This path does not have that method; the Allow header lists those that it has.", {
-    allow: Schema.Array(Schema.String)
+    allow: Schema.Array(Schema.String).annotate({ description: "The methods that the path has." })
   }),
   { httpApiStatus: 405 }
 ) {}
@@ -116,14 +129,16 @@ export class IdempotencyConflict extends Schema.TaggedError<IdempotencyConflict>
 
 export class WorkspaceQuotaExceeded extends Schema.TaggedError<WorkspaceQuotaExceeded>()(
   "WORKSPACE_QUOTA_EXCEEDED",
-  withDetails("The account has as many workspaces as it may have.", { limit: Schema.Number }),
+  withDetails("The account has as many workspaces as it may have.", {
+    limit: Schema.Int.annotate({ description: "How many it may have." })
+  }),
   { httpApiStatus: 409 }
 ) {}
 
 export class WorkspaceNotEmpty extends Schema.TaggedError<WorkspaceNotEmpty>()(
   "WORKSPACE_NOT_EMPTY",
   withDetails("The workspace has Sandboxes. Delete them first; details.sandboxCount says how many there are.", {
-    sandboxCount: Schema.Number
+    sandboxCount: Schema.Int.annotate({ description: "How many it has." })
   }),
   { httpApiStatus: 409 }
 ) {}
@@ -149,7 +164,7 @@ export class TextNotFound extends Schema.TaggedError<TextNotFound>()(
 export class TextAmbiguous extends Schema.TaggedError<TextAmbiguous>()(
   "TEXT_AMBIGUOUS",
   withDetails("oldText occurs more than once. Send a longer oldText, or replaceAll true.", {
-    occurrences: Schema.Number
+    occurrences: Schema.Int.annotate({ description: "How often it occurs." })
   }),
   { httpApiStatus: 409 }
 ) {}
@@ -184,13 +199,17 @@ export class AlreadyExists extends Schema.TaggedError<AlreadyExists>()("ALREADY_
 
 export class PreconditionFailed extends Schema.TaggedError<PreconditionFailed>()(
   "PRECONDITION_FAILED",
-  withDetails("The file does not match expectedSha256. Read it again.", { actualSha256: Schema.String }),
+  withDetails("The file does not match expectedSha256. Read it again.", {
+    actualSha256: Schema.String.annotate({ description: "SHA-256 of the file as it is." })
+  }),
   { httpApiStatus: 412 }
 ) {}
 
 export class PayloadTooLarge extends Schema.TaggedError<PayloadTooLarge>()(
   "PAYLOAD_TOO_LARGE",
-  withDetails("The body or the answer is larger than details.limitBytes.", { limitBytes: Schema.Number }),
+  withDetails("The body or the answer is larger than details.limitBytes.", {
+    limitBytes: Schema.Int.annotate({ description: "How large it may be." })
+  }),
   { httpApiStatus: 413 }
 ) {}
 
@@ -202,14 +221,16 @@ export class StorageFull extends Schema.TaggedError<StorageFull>()(
 
 export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()(
   "UNSUPPORTED_MEDIA_TYPE",
-  withDetails("Send the body as the Content-Type in details.expected.", { expected: Schema.String }),
+  withDetails("Send the body as the Content-Type in details.expected.", {
+    expected: Schema.String.annotate({ description: "The media type that is read here." })
+  }),
   { httpApiStatus: 415 }
 ) {}
 
 export class SandboxLimitReached extends Schema.TaggedError<SandboxLimitReached>()(
   "SANDBOX_LIMIT_REACHED",
   withDetails("The account has as many Sandboxes as it may have, stopped ones included. Delete one first.", {
-    limit: Schema.NullOr(Schema.Number)
+    limit: Schema.NullOr(Schema.Int).annotate({ description: "How many it may have; null: it is not known any more." })
   }),
   { httpApiStatus: 429 }
 ) {}
@@ -217,7 +238,7 @@ export class SandboxLimitReached extends Schema.TaggedError<SandboxLimitReached>
 export class StorageLimitReached extends Schema.TaggedError<StorageLimitReached>()(
   "STORAGE_LIMIT_REACHED",
   withDetails("The workspace's storage limit leaves no room for another volume. Delete a Sandbox first.", {
-    limitBytes: Schema.NullOr(Schema.Number)
+    limitBytes: Schema.NullOr(Schema.Int).annotate({ description: "The limit; null: it is not known any more." })
   }),
   { httpApiStatus: 429 }
 ) {}
@@ -226,15 +247,17 @@ export class StorageLimitReached extends Schema.TaggedError<StorageLimitReached>
 export class RateLimited extends Schema.TaggedError<RateLimited>()(
   "RATE_LIMITED",
   withDetails("Too many requests. Wait details.retryAfterSeconds, then try again.", {
-    retryAfterSeconds: Schema.Number
+    retryAfterSeconds: Schema.Finite.annotate({ description: "How long to wait." })
   }),
   { httpApiStatus: 429 }
 ) {}
 
 /** `unknown`: what was asked for may have been done; look before it is repeated. Null: nothing was. */
-const outcomeDetails = Schema.NullOr(Schema.Struct({ outcome: Schema.Literal("unknown") })).pipe(
-  Schema.withConstructorDefault(nullDefault)
-)
+const outcomeDetails = Schema.NullOr(
+  Schema.Struct({
+    outcome: Schema.Literal("unknown").annotate({ description: "It may have been done: look before you repeat it." })
+  })
+).pipe(Schema.withConstructorDefault(nullDefault))
 
 /** Never carries a cause: the log has it, under the request id. */
 export class Internal extends Schema.TaggedError<Internal>()(
@@ -260,9 +283,12 @@ export class UnsupportedByRuntime extends Schema.TaggedError<UnsupportedByRuntim
 export class SandboxUnavailable extends Schema.TaggedError<SandboxUnavailable>()(
   "SANDBOX_UNAVAILABLE",
   withDetails("The Sandbox does not run. Start it, then try again.", {
-    status: Schema.NullOr(Schema.String),
-    /** `unknown`: what was asked for may have been done. Absent: nothing was. */
-    outcome: Schema.optionalKey(Schema.Literal("unknown"))
+    status: Schema.NullOr(Schema.String).annotate({
+      description: "The Sandbox's status; null when its host does not answer."
+    }),
+    outcome: Schema.optionalKey(
+      Schema.Literal("unknown").annotate({ description: "What was asked for may have been done. Absent: nothing was." })
+    )
   }),
   { httpApiStatus: 502 }
 ) {}
@@ -366,13 +392,27 @@ const codesTable = [
   )
 ].join("\n")
 
-/** The wire form of every error. */
-export const ErrorBody = Schema.Struct({
-  code: Schema.Literals(Object.keys(errors) as Array<ErrorCode>),
-  message: Schema.String,
-  requestId: Schema.String,
-  details: Schema.Unknown
-}).annotate({
+const message = Schema.String.annotate({ description: "For people: one sentence that says what to do. It may change." })
+const requestId = Schema.String.annotate({ description: "As in X-Request-Id: name it when you report something." })
+
+/** NOT_FOUND: NotFoundError */
+export const bodyName = (code: ErrorCode): string =>
+  `${code.toLowerCase().replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase())}Error`
+
+/** The wire form of each error. */
+const bodies = (Object.keys(errors) as Array<ErrorCode>).map((code) =>
+  Schema.Struct({
+    code: Schema.Literal(code).annotate({ description: "For programs; it never changes its meaning." }),
+    message,
+    requestId,
+    details: (errors[code].fields.details as Schema.Codec<unknown>).annotate({
+      description: detailsOf(code) === "" ? "Nothing." : "What a program needs beside the code."
+    })
+  }).annotate({ identifier: bodyName(code) })
+)
+
+/** The wire form of every error: told apart by its code. */
+export const ErrorBody = Schema.Union(bodies).annotate({
   identifier: "Error",
-  description: `The body of every error answer. \`code\` is for programs and never changes its meaning; \`message\` is for people; \`details\` depends on the code and is null for most.\n\n${codesTable}`
+  description: `The body of every error answer. \`code\` is for programs and never changes its meaning; \`message\` is for people; \`details\` depends on the code and is null for most. Later versions may have more codes: take one that you do not know by its status.\n\n${codesTable}`
 })

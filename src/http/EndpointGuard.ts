@@ -140,7 +140,7 @@ const guard = (identify: Identify, handler: Handler, endpoint: HttpApiEndpoint.T
       const source = nodeRequest(request)
       return Context.add(withCaller, ChangeWitness, () => noteBegun(source))
     })
-  const denied = Effect.fail(new ScopeRequired({ details: { scope: scope ?? "" } }))
+  const denied = Effect.fail(ScopeRequired.of(scope ?? ""))
   return Effect.withFiber((fiber) => {
     const request = Context.getUnsafe(fiber.context, HttpServerRequest.HttpServerRequest)
     return Effect.flatMap(identify(nodeRequest(request)), (credential) => {

@@ -165,7 +165,7 @@ const make = Effect.gen(function* () {
     noteCaller(request, credential, audited)
     if (credential.sessionId !== null && !isSameOrigin(request)) return yield* new CrossSiteRequest()
     if (credential.isSuspended) return yield* new AccountSuspended()
-    if (!credential.scopes.has(scope)) return yield* new ScopeRequired({ details: { scope } })
+    if (!credential.scopes.has(scope)) return yield* ScopeRequired.of(scope)
     const size = yield* sizeOf(request)
     const sandboxId = path.exec(pathOf(request)!)![1]!
     if (!isSandboxId(sandboxId)) return yield* new NotFound()
