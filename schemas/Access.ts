@@ -21,7 +21,10 @@ export const scopes = [
   "usage:read"
 ] as const
 
-export const Scope = Schema.Literals(scopes).annotate({ identifier: "Scope" })
+export const Scope = Schema.Literals(scopes).annotate({
+  identifier: "Scope",
+  description: "What a key may do; each operation names the one that it needs."
+})
 export type Scope = typeof Scope.Type
 
 /** Endpoint annotation: the scope that the key must have. */

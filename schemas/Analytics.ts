@@ -26,36 +26,43 @@ export const ResourceSample = Schema.Struct({
 }).annotate({ identifier: "ResourceSample" })
 
 export const SandboxAnalytics = Schema.Struct({
-  sandboxId: Schema.String,
-  from: Timestamp,
-  to: Timestamp,
-  resolutionSeconds: Schema.Int,
-  generation: Schema.NullOr(Schema.Int),
+  sandboxId: Schema.String.annotate({ description: "The Sandbox." }),
+  from: Timestamp.annotate({ description: "The begin of the window." }),
+  to: Timestamp.annotate({ description: "The end of the window, exclusive." }),
+  resolutionSeconds: Schema.Int.annotate({ description: "Length of one bucket." }),
+  generation: Schema.NullOr(Schema.Int).annotate({ description: "The one boot that it is of; null: all." }),
   lifecycle: Schema.Struct({
-    createdAt: Timestamp,
-    deletedAt: Schema.NullOr(Timestamp),
+    createdAt: Timestamp.annotate({ description: "When the Sandbox was accepted." }),
+    deletedAt: Schema.NullOr(Timestamp).annotate({ description: "When it was deleted; null: it is not." }),
     boots: Schema.Int.annotate({ description: "Generations that came up within the window." }),
     runningSeconds: Schema.Finite.annotate({ description: "Time in status running within the window." }),
     transitions: Schema.Array(
       Schema.Struct({
-        at: Timestamp,
-        from: Schema.NullOr(Schema.String),
-        to: Schema.String,
-        reason: Schema.NullOr(Schema.String)
+        at: Timestamp.annotate({ description: "When it changed." }),
+        from: Schema.NullOr(Schema.String).annotate({ description: "The status before; null for the first." }),
+        to: Schema.String.annotate({ description: "The status after." }),
+        reason: Schema.NullOr(Schema.String).annotate({
+          description: "The code of the reason; null where there is none."
+        })
       })
     ).annotate({ description: "Status changes within the window; the newest 10,000." })
-  }),
+  }).annotate({ description: "What became of the Sandbox." }),
   operations: Schema.Struct({
-    started: Schema.Int,
-    completed: Schema.Int,
-    cancelled: Schema.Int,
-    failed: Schema.Int,
-    executeCount: Schema.Int,
+    started: Schema.Int.annotate({ description: "Operations that were started within the window." }),
+    completed: Schema.Int.annotate({ description: "Of these, completed by now." }),
+    cancelled: Schema.Int.annotate({ description: "Of these, cancelled." }),
+    failed: Schema.Int.annotate({ description: "Of these, failed." }),
+    executeCount: Schema.Int.annotate({ description: "Synchronous commands within the window." }),
     medianDurationMs: Schema.NullOr(Schema.Finite).annotate({ description: "Of completed operations and executes." }),
-    p99DurationMs: Schema.NullOr(Schema.Finite)
-  }),
-  resources: Schema.Struct({ samples: Schema.Array(ResourceSample) })
-}).annotate({ identifier: "SandboxAnalytics" })
+    p99DurationMs: Schema.NullOr(Schema.Finite).annotate({ description: "Of them, too: 99 of 100 took no longer." })
+  }).annotate({ description: "What was run in it." }),
+  resources: Schema.Struct({
+    samples: Schema.Array(ResourceSample).annotate({ description: "Every bucket of the window, oldest first." })
+  }).annotate({ description: "What it used." })
+}).annotate({
+  identifier: "SandboxAnalytics",
+  description: "What one Sandbox did and used within a window."
+})
 export interface SandboxAnalytics extends Schema.Schema.Type<typeof SandboxAnalytics> {}
 
 const query = {
@@ -76,7 +83,7 @@ export class AnalyticsGroup extends HttpApiGroup.make("analytics")
     HttpApiEndpoint.get("readAnalytics", "/sandboxes/:id/analytics", {
       params: { id: SandboxId },
       query,
-      success: Schema.Struct({ analytics: SandboxAnalytics }),
+      success: Schema.Struct({ analytics: SandboxAnalytics }).annotate({ identifier: "AnalyticsResponse" }),
       error: [InvalidRequest, NotFound, RateLimited]
     })
       .annotate(RequiredScope, "sandbox:read")

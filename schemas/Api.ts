@@ -50,7 +50,7 @@ export class Api extends HttpApi.make("atoll")
         "- The console's own page asks with its session's cookie and the header X-Atoll-Csrf instead of a key, and has all scopes; a request with that cookie from elsewhere is 403 CROSS_SITE_REQUEST.",
         "- JSON bodies are UTF-8, at most 128 KiB and 32 levels deep. Text contains no lone surrogates; where it names something, no NUL.",
         "- What is no well-formed HTTP is 400, a URL with headers over 64 KiB 431, a request that does not arrive within 5 minutes 408, and one that the service cuts because it stops 502: on every path, and with the body Error too.",
-        "- A query parameter given twice is refused. An absent field and null mean the same.",
+        "- A query parameter given twice is refused, unless it takes several values. An absent field and null mean the same.",
         "- Every answer carries X-Request-Id; an incoming one (1 to 128 printable ASCII characters) is kept.",
         "- Times are RFC 3339 UTC with milliseconds, sizes are bytes, names are counted in Unicode code points."
       ].join("\n")

@@ -50,9 +50,9 @@ export const unknownAction = "unknown"
 export const userAgentMaxCharacters = 256
 
 export const AuditEvent = Schema.Struct({
-  id: Schema.String,
+  id: Schema.String.annotate({ description: "The event's own id." }),
   at: Timestamp.annotate({ description: "When it was answered." }),
-  source: Schema.Literals(auditSources),
+  source: Schema.Literals(auditSources).annotate({ description: "By which way the call came." }),
   action: Schema.String.annotate({
     description:
       "The endpoint's operationId; openTunnel or openSshSession for a way into a Sandbox; what a person did in the console: register, signIn, signInByLink, signOut, changePassphrase, endSession, createKey, revokeKey, rotateKey; what the operator did: createAccount, suspendAccount, resumeAccount, setAccountLimits, recoverAccount, createKey, revokeKey, grantCredit.",
@@ -60,7 +60,7 @@ export const AuditEvent = Schema.Struct({
   }),
   apiKeyId: Schema.NullOr(ApiKeyId).annotate({ description: "null where no API key was used." }),
   keyHint: Schema.NullOr(Schema.String).annotate({ description: "The last 4 characters of the key's secret." }),
-  keyName: Schema.NullOr(Schema.String),
+  keyName: Schema.NullOr(Schema.String).annotate({ description: "The key's name; null where no key was used." }),
   method: Schema.String.annotate({
     description: "The HTTP method; SSH for an SSH session, CLI for the operator's command line."
   }),
@@ -77,7 +77,7 @@ export const AuditEvent = Schema.Struct({
       "The answer's. 499: the caller went away before it. 101: a tunnel or a terminal was opened. An operation's own outcome is not in it."
   }),
   errorCode: Schema.NullOr(Schema.String).annotate({ description: "`code` of the Error body." }),
-  requestId: Schema.String,
+  requestId: Schema.String.annotate({ description: "As in the X-Request-Id of the answer." }),
   sourceIp: Schema.String.annotate({
     description: "The address that the connection came from; of the operator's command line, the loopback."
   }),
@@ -87,7 +87,10 @@ export const AuditEvent = Schema.Struct({
 }).annotate({ identifier: "AuditEvent" })
 export interface AuditEvent extends Schema.Schema.Type<typeof AuditEvent> {}
 
-export const AuditLog = Schema.Struct({ events: Schema.Array(AuditEvent), nextCursor: NextCursor }).annotate({
+export const AuditLog = Schema.Struct({
+  events: Schema.Array(AuditEvent).annotate({ description: "One page." }),
+  nextCursor: NextCursor
+}).annotate({
   identifier: "AuditLog",
   description: "Newest first."
 })

@@ -29,17 +29,24 @@ export const Env = Schema.Record(Schema.String, plain)
   )
   .annotate({ description: "Added to the Sandbox's own environment." })
 
-export const Encoding = oneOf("Encoding", ["utf8", "base64"])
+export const Encoding = oneOf(
+  "Encoding",
+  ["utf8", "base64"],
+  "How bytes are written as text. utf8: what is no UTF-8 shows as U+FFFD. base64: exactly."
+)
 
 const base64Pattern = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
 
 /** Fields of a command; `stdin` is text in `encoding`. */
 export const commandFields = {
   argv: Argv,
-  cwd: withDefault(WorkspacePath, "/workspace"),
-  env: withDefault(Env, {}),
-  stdin: orNull(Schema.String.check(isWellFormedText)),
-  encoding: withDefault(Encoding, "utf8" as const)
+  cwd: withDefault(WorkspacePath, "/workspace", "Where it runs; a directory that exists."),
+  env: withDefault(Env, {}, "Added to the Sandbox's own environment."),
+  stdin: orNull(
+    Schema.String.check(isWellFormedText),
+    "All of its input, in `encoding`, after which the input ends. Absent or null: it is empty."
+  ),
+  encoding: withDefault(Encoding, "utf8" as const, "Of stdin, and of stdout and stderr where they are answered.")
 }
 
 /** With `encoding` base64, stdin must be base64 (RFC 4648, padded). */

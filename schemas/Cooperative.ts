@@ -36,9 +36,9 @@ export interface CooperativeConnectionKeys extends Schema.Schema.Type<typeof Coo
 
 export const CooperativeEnvelope = Schema.Struct({
   endpointId: EndpointId,
-  host: Schema.String,
-  port: Schema.Int,
-  username: Schema.String,
+  host: Schema.String.annotate({ description: "Where to connect to." }),
+  port: Schema.Int.annotate({ description: "The SSH port there." }),
+  username: Schema.String.annotate({ description: "Whom to sign in as." }),
   hostKey: Schema.String.annotate({ description: "The server's host key: one OpenSSH public-key line." }),
   expiresAt: Timestamp.annotate({ description: "Until then a connection may be opened; one that is open goes on." })
 }).annotate({ identifier: "CooperativeEnvelope" })
@@ -46,7 +46,7 @@ export interface CooperativeEnvelope extends Schema.Schema.Type<typeof Cooperati
 
 export const CooperativeRevoke = Schema.Struct({
   endpointId: EndpointId,
-  status: Schema.Literal("unconfirmed")
+  status: Schema.Literal("unconfirmed").annotate({ description: "Whether what it opened is gone: never confirmed." })
 }).annotate({ identifier: "CooperativeRevoke" })
 export interface CooperativeRevoke extends Schema.Schema.Type<typeof CooperativeRevoke> {}
 

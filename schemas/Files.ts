@@ -49,22 +49,28 @@ const fileFields = {
   type: Schema.Literals(["file", "directory", "symlink", "other"]).annotate({
     description: "Of the entry itself: a symbolic link is not followed. other: a fifo, socket or device."
   }),
-  sizeBytes: Schema.Int,
+  sizeBytes: Schema.Int.annotate({ description: "Of its content; what the file system says of a directory." }),
   mode: Schema.String.annotate({ description: "Permissions as four octal digits, such as 0644." }),
-  modifiedAt: Timestamp
+  modifiedAt: Timestamp.annotate({ description: "When its content last changed." })
 }
 
-export const FileStat = Schema.Struct(fileFields).annotate({ identifier: "FileStat" })
+export const FileStat = Schema.Struct(fileFields).annotate({
+  identifier: "FileStat",
+  description: "An entry of a directory."
+})
 export interface FileStat extends Schema.Schema.Type<typeof FileStat> {}
 
-export const FileStatResponse = Schema.Struct({ path: Schema.String, ...fileFields }).annotate({
+export const FileStatResponse = Schema.Struct({
+  path: Schema.String.annotate({ description: "The path that was asked for." }),
+  ...fileFields
+}).annotate({
   identifier: "FileStatResponse"
 })
 export interface FileStatResponse extends Schema.Schema.Type<typeof FileStatResponse> {}
 
 export const FileList = Schema.Struct({
-  path: Schema.String,
-  entries: Schema.Array(FileStat),
+  path: Schema.String.annotate({ description: "The directory." }),
+  entries: Schema.Array(FileStat).annotate({ description: "What is in it, without . and .." }),
   nextCursor: NextCursor
 }).annotate({ identifier: "FileList", description: "One page, in the file system's own order." })
 export interface FileList extends Schema.Schema.Type<typeof FileList> {}
@@ -73,31 +79,35 @@ export const EditFileRequest = Schema.Struct({
   expectedSha256: Schema.String.check(
     isMatching(/^[0-9a-f]{64}$/, { expected: "64 lowercase hexadecimal characters" })
   ).annotate({ description: "SHA-256 of the complete file as you last saw it." }),
-  oldText: Schema.String.check(Schema.isMinLength(1), isWellFormedText),
-  newText: Schema.String.check(isWellFormedText),
-  replaceAll: withDefault(Schema.Boolean, false).annotate({
-    description: "False: oldText must occur exactly once. True: every occurrence is replaced; they do not overlap."
-  })
+  oldText: Schema.String.check(Schema.isMinLength(1), isWellFormedText).annotate({ description: "What is there now." }),
+  newText: Schema.String.check(isWellFormedText).annotate({ description: "What is to be there instead." }),
+  replaceAll: withDefault(
+    Schema.Boolean,
+    false,
+    "False: oldText must occur exactly once. True: every occurrence is replaced; they do not overlap."
+  )
 }).annotate({ identifier: "EditFileRequest" })
 export interface EditFileRequest extends Schema.Schema.Type<typeof EditFileRequest> {}
 
 export const EditFileResponse = Schema.Struct({
-  path: Schema.String,
-  sizeBytes: Schema.Int,
-  sha256: Schema.String,
-  replacements: Schema.Int
+  path: Schema.String.annotate({ description: "The file." }),
+  sizeBytes: Schema.Int.annotate({ description: "Its size now." }),
+  sha256: Schema.String.annotate({ description: "SHA-256 of the file now: the expectedSha256 of a next edit." }),
+  replacements: Schema.Int.annotate({ description: "How many occurrences were replaced." })
 }).annotate({ identifier: "EditFileResponse" })
 export interface EditFileResponse extends Schema.Schema.Type<typeof EditFileResponse> {}
 
 export const RenameFileRequest = Schema.Struct({
   destination: FilePath,
-  overwrite: withDefault(Schema.Boolean, false)
+  overwrite: withDefault(Schema.Boolean, false, "Replaces a destination that exists, at once; otherwise it is 409.")
 }).annotate({ identifier: "RenameFileRequest" })
 
 export const CreateDirectoryRequest = Schema.Struct({
-  recursive: withDefault(Schema.Boolean, false).annotate({
-    description: "Makes missing parents too, and is content with a directory that is there already."
-  })
+  recursive: withDefault(
+    Schema.Boolean,
+    false,
+    "Makes missing parents too, and is content with a directory that is there already."
+  )
 }).annotate({ identifier: "CreateDirectoryRequest", description: "An absent body means {}." })
 
 const count = (description: string) =>

@@ -11,13 +11,15 @@ import { OutputStream } from "./Operation.ts"
 import { instant, integerWithDefault } from "./Query.ts"
 import { isMatching, Timestamp } from "./Text.ts"
 
-export const LogSource = oneOf("LogSource", ["workload", "execute", "process"]).annotate({
-  description: "workload: the Sandbox's own console and init; execute: synchronous commands; process: operations."
-})
+export const LogSource = oneOf(
+  "LogSource",
+  ["workload", "execute", "process"],
+  "workload: the Sandbox's own console and init; execute: synchronous commands; process: operations."
+)
 
 export const LogEntry = Schema.Struct({
   id: Schema.String.annotate({ description: "Opaque; the same whenever and however this entry is read." }),
-  at: Timestamp,
+  at: Timestamp.annotate({ description: "When it was stored." }),
   stream: OutputStream,
   source: LogSource,
   operationId: Schema.NullOr(Schema.String).annotate({
@@ -30,7 +32,7 @@ export const LogEntry = Schema.Struct({
 export interface LogEntry extends Schema.Schema.Type<typeof LogEntry> {}
 
 export const SandboxLogs = Schema.Struct({
-  entries: Schema.Array(LogEntry),
+  entries: Schema.Array(LogEntry).annotate({ description: "Those that match." }),
   truncated: Schema.Boolean.annotate({ description: "There are older matches than those that are answered." })
 }).annotate({ identifier: "SandboxLogs", description: "Oldest first." })
 export interface SandboxLogs extends Schema.Schema.Type<typeof SandboxLogs> {}
@@ -60,7 +62,7 @@ export class LogsGroup extends HttpApiGroup.make("logs")
     HttpApiEndpoint.get("readLogs", "/sandboxes/:id/logs", {
       params: { id: SandboxId },
       query,
-      success: Schema.Struct({ logs: SandboxLogs }),
+      success: Schema.Struct({ logs: SandboxLogs }).annotate({ identifier: "LogsResponse" }),
       error: [InvalidRequest, NotFound, UnsupportedByRuntime, SandboxUnavailable]
     })
       .annotate(RequiredScope, "sandbox:read")

@@ -8,27 +8,29 @@ import { Timestamp } from "./Text.ts"
 export const Me = Schema.Struct({
   account: Schema.Struct({
     id: AccountId,
-    name: Schema.String,
-    email: Schema.NullOr(Schema.String),
-    createdAt: Timestamp
-  }),
+    name: Schema.String.annotate({ description: "As the operator or who registered named it." }),
+    email: Schema.NullOr(Schema.String).annotate({
+      description: "Whom it belongs to; null where nobody registered it."
+    }),
+    createdAt: Timestamp.annotate({ description: "When it was made." })
+  }).annotate({ description: "Whose key this is." }),
   apiKey: Schema.NullOr(
     Schema.Struct({
       id: ApiKeyId,
-      name: Schema.String,
+      name: Schema.String.annotate({ description: "As it was named when it was made." }),
       hint: Schema.String.annotate({ description: "The last 4 characters of the secret." }),
-      scopes: Schema.Array(Scope),
-      createdAt: Timestamp,
+      scopes: Schema.Array(Scope).annotate({ description: "What it may do." }),
+      createdAt: Timestamp.annotate({ description: "When it was made." }),
       lastUsedAt: Schema.NullOr(Timestamp).annotate({
         description: "The key's last use, of which this request is one."
       })
     })
   ).annotate({ description: "null where a session of the console asks." }),
   limits: Schema.Struct({
-    workspaces: Schema.Int,
-    sandboxes: Schema.Int,
-    workspaceStorageBytes: Schema.Int
-  })
+    workspaces: Schema.Int.annotate({ description: "Most workspaces of the account." }),
+    sandboxes: Schema.Int.annotate({ description: "Most Sandboxes of the account, stopped ones included." }),
+    workspaceStorageBytes: Schema.Int.annotate({ description: "Most that the volumes of one workspace are together." })
+  }).annotate({ description: "How much the account may have." })
 }).annotate({ identifier: "Me" })
 export interface Me extends Schema.Schema.Type<typeof Me> {}
 

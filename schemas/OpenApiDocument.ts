@@ -1,15 +1,19 @@
 /**
  * The OpenAPI description, made from the HttpApi: what Effect derives, told in the contract's own terms.
  *
- * - every error status names its codes and has the one body Error;
+ * - every error status names its codes, with an example of each, and has the one body Error, a union by code;
  * - every operation names its scope, and the bearer key as its security;
+ * - every request and answer has an example (OpenApiExamples.ts);
+ * - integers and bytes say how they are carried (OpenApiShapes.ts);
  * - objects of answers stay open, since clients ignore unknown fields; those of requests are closed, since the server refuses them;
  * - query parameters have the type that they mean, not the string that carries them.
  */
 import { Context, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
-import { ErrorBody, type ErrorCode, errors } from "./Errors.ts"
+import { bodyName, ErrorBody, type ErrorCode, errors } from "./Errors.ts"
+import { errorExamples, exampleOf, withExample } from "./OpenApiExamples.ts"
+import { carried } from "./OpenApiShapes.ts"
 
 type Json = Record<string, unknown>
 
@@ -55,15 +59,27 @@ const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>, mayChang
       ? { "Retry-After": { $ref: "#/components/headers/RetryAfter" } }
       : {})
   },
-  content: { "application/json": { schema: { $ref: "#/components/schemas/Error" } } }
+  content: {
+    "application/json": {
+      schema: { $ref: "#/components/schemas/Error" },
+      examples: Object.fromEntries(codes.map((code) => [code, { $ref: `#/components/examples/${bodyName(code)}` }]))
+    }
+  }
 })
+
+/** What comes before the endpoint is asked: of every path. */
+const otherResponse = {
+  ...errorResponse(0, ["METHOD_NOT_ALLOWED"], false),
+  description: "Any other failure, also of what is no well-formed HTTP (400, 408, 431): the body is an Error too."
+}
 
 /** JSON Schema of each query parameter as a value. */
 const queryTypes = (endpoint: HttpApiEndpoint.Top): ReadonlyMap<string, Json> => {
   const query = endpoint.query
   if (query === undefined) return new Map()
   const { schema } = Schema.toJsonSchemaDocument(Schema.toType(query))
-  return new Map(Object.entries((schema["properties"] ?? {}) as Record<string, Json>))
+  const named = JSON.stringify(schema["properties"] ?? {}).replaceAll("#/$defs/", "#/components/schemas/")
+  return new Map(Object.entries(JSON.parse(named) as Record<string, Json>))
 }
 
 /** Query parameters without which a request does not decode. */
@@ -81,6 +97,7 @@ interface Parameter {
   required: boolean
   schema: Json
   description?: string
+  example?: unknown
 }
 
 const headerName = (name: string): string =>
@@ -107,9 +124,23 @@ const responseHeaders = (given: Readonly<Record<string, ResponseHeader>>): Json 
     })
   )
 
+const eventStream = "text/event-stream"
+
+const contentOf = (given: Json): Json =>
+  eventStream in given ? { ...given, [eventStream]: { schema: { type: "string" } } } : given
+
+/** What is said of an answer whose schema has no description of its own. */
+const saidOf = (given: Json): string => {
+  const said = String(given["description"])
+  if (said === "<No Content>") return "Done. No body."
+  if (said !== "Success") return said
+  return eventStream in ((given["content"] ?? {}) as Json) ? "The stream has begun." : "Done."
+}
+
 const successResponse = (given: Json): Json => ({
   ...given,
-  ...(given["description"] === "<No Content>" ? { description: "Done. No body." } : {}),
+  description: saidOf(given),
+  ...("content" in given ? { content: contentOf(given["content"] as Json) } : {}),
   headers: {
     ...requestId,
     ...responseHeaders((given["headers"] ?? {}) as Readonly<Record<string, ResponseHeader>>)
@@ -133,16 +164,23 @@ const described = (parameter: Parameter): Parameter => {
   return typeof description === "string" ? { ...parameter, description, schema } : parameter
 }
 
+const meaning = (schema: Json | undefined): string => {
+  const { description: _, ...rest } = schema ?? {}
+  return JSON.stringify(rest)
+}
+
 /**
- * A status or a default makes a copy of a named schema (Name_1, NameEncoded). One that says the same goes by the first name; what a
- * default adds to a name is said in place.
+ * A status, a description or a default makes a copy of a named schema (Name_1, NameEncoded). One that means the same goes by the first
+ * name, and the description of a status stands beside its answer; what a default adds to a name is said in place.
  */
 const withoutCopies = (document: Json): Json => {
   const { schemas } = document["components"] as { readonly schemas: Record<string, Json> }
   const names = new Map<string, string>()
   for (const [name, schema] of Object.entries(schemas)) {
     const original = name.replace(/(?:_\d+|Encoded)$/, "")
-    if (original !== name && JSON.stringify(schemas[original]) === JSON.stringify(schema)) names.set(name, original)
+    if (original === name || meaning(schemas[original]) !== meaning(schema)) continue
+    names.set(name, original)
+    if (schemas[original]!["description"] !== schema["description"]) delete schemas[original]!["description"]
   }
   const text = JSON.stringify(document).replace(/"#\/components\/schemas\/(\w+)"/g, (ref, name: string) =>
     names.has(name) ? `"#/components/schemas/${names.get(name)}"` : ref
@@ -207,13 +245,17 @@ const opened = (node: unknown, ofRequests: ReadonlySet<string>, isRequest = fals
   )
 }
 
-const metadataParameter: Parameter & { readonly example: string } = {
-  name: "metadata.KEY",
+/** An exploded form: each property of the object is a query parameter of its own. */
+const metadataParameter: Parameter & { readonly style: string; readonly explode: boolean } = {
+  name: "metadata",
   in: "query",
   required: false,
-  description: "KEY stands for a metadata key: metadata.team=blue. May be given for several keys.",
-  schema: { type: "string" },
-  example: "blue"
+  style: "form",
+  explode: true,
+  description:
+    "Any number of pairs `metadata.KEY=VALUE`: only Sandboxes whose metadata has them all. Each KEY once; the object's property is named `metadata.KEY`.",
+  schema: { type: "object", propertyNames: { pattern: "^metadata\\..+$" }, additionalProperties: { type: "string" } },
+  example: { "metadata.team": "blue" }
 }
 
 const completed = (
@@ -244,9 +286,68 @@ const completed = (
     description: [operation["description"], scope === undefined ? null : `Needs the scope \`${scope}\`.`]
       .filter(Boolean)
       .join("\n\n"),
-    security: isGuarded ? [{ [securityScheme]: [] }] : [],
-    responses
+    security: isGuarded ? [{ [securityScheme]: scope === undefined ? [] : [scope] }] : [],
+    responses: { ...responses, default: otherResponse }
   }
+}
+
+/** The body of every error, told apart by its code; what a later module knows of `details` is said here. */
+const withErrorUnion = (schemas: Record<string, Json>): Record<string, Json> => {
+  const codes = Object.keys(errors) as ReadonlyArray<ErrorCode>
+  const refOf = (code: ErrorCode) => `#/components/schemas/${bodyName(code)}`
+  const { anyOf: _, ...told } = schemas["Error"]!
+  const detailed = (code: ErrorCode, change: (details: Json) => Json): Record<string, Json> => {
+    const schema = schemas[bodyName(code)]!
+    const properties = schema["properties"] as Record<string, Json>
+    return { [bodyName(code)]: { ...schema, properties: { ...properties, details: change(properties["details"]!) } } }
+  }
+  return {
+    ...schemas,
+    ...detailed("EXECUTION_TIMEOUT", () => ({ $ref: "#/components/schemas/ExecutionResult" })),
+    ...detailed("SCOPE_REQUIRED", (details) => ({
+      ...details,
+      properties: { scope: { $ref: "#/components/schemas/Scope" } }
+    })),
+    Error: {
+      ...told,
+      oneOf: codes.map((code) => ({ $ref: refOf(code) })),
+      discriminator: {
+        propertyName: "code",
+        mapping: Object.fromEntries(codes.map((code) => [code, refOf(code)]))
+      }
+    }
+  }
+}
+
+type Content = Parameters<typeof withExample>[0]
+
+/** Once all names are what they stay: an example for each request, answer and parameter that has to be given. */
+const withExamples = (document: Json): Json => {
+  const { schemas } = document["components"] as { readonly schemas: Record<string, Json> }
+  const filled = (holder: Json): Json =>
+    "content" in holder ? { ...holder, content: withExample(holder["content"] as Content, schemas) } : holder
+  const operations = Object.entries(document["paths"] as Record<string, Record<string, Json>>).map(([path, item]) => [
+    path,
+    Object.fromEntries(
+      Object.entries(item).map(([method, operation]) => [
+        method,
+        {
+          ...operation,
+          parameters: (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
+            parameter.required ? { ...parameter, example: exampleOf(parameter.schema, schemas) } : parameter
+          ),
+          ...("requestBody" in operation ? { requestBody: filled(operation["requestBody"] as Json) } : {}),
+          responses: Object.fromEntries(
+            Object.entries(operation["responses"] as Record<string, Json>).map(([status, response]) => [
+              status,
+              filled(response)
+            ])
+          )
+        }
+      ])
+    )
+  ])
+  return { ...document, paths: Object.fromEntries(operations) }
 }
 
 /** A JSON document, OpenAPI 3.1. */
@@ -268,7 +369,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
     Object.entries(components.schemas).filter(([name]) => !isErrorCode(name.replace(/Encoded$/, "")))
   )
   const usesRetryAfter = JSON.stringify(paths).includes("#/components/headers/RetryAfter")
-  return withoutEncoded(
+  const complete = withoutEncoded(
     withoutCopies(
       opened(
         {
@@ -276,18 +377,21 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
           servers: [{ url: "/", description: "This server." }],
           info: {
             ...(derived["info"] as Json),
+            contact: { name: "The operator of this server" },
             license: { name: "Proprietary", url: "https://spdx.org/licenses/LicenseRef-Proprietary" }
           },
           security: [{ [securityScheme]: [] }],
           paths,
           components: {
-            schemas,
+            schemas: withErrorUnion(schemas),
+            examples: errorExamples,
             headers: { RequestId, WwwAuthenticate, ...(usesRetryAfter ? { RetryAfter } : {}) },
             securitySchemes: {
               [securityScheme]: {
                 type: "http",
                 scheme: "bearer",
-                description: "An API key. It never goes into a URL. A missing, unknown or revoked one gives 401."
+                description:
+                  "An API key. It never goes into a URL. A missing, unknown or revoked one gives 401, one without the scope that an operation names gives 403."
               }
             }
           }
@@ -296,4 +400,5 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
       ) as Json
     )
   )
+  return withExamples(carried(complete) as Json)
 }

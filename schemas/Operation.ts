@@ -36,12 +36,15 @@ import { DeclinedEventList, TransitionList } from "./Transition.ts"
 
 export const operationStatuses = ["queued", "running", "completed", "cancelled", "failed"] as const
 
-export const OutputStream = oneOf("OutputStream", ["stdout", "stderr"])
+export const OutputStream = oneOf("OutputStream", ["stdout", "stderr"], "Which of a command's two streams.")
 export type OutputStream = typeof OutputStream.Type
 
 export const StartOperationRequest = Schema.Struct({
   ...commandFields,
-  timeoutSeconds: orNull(seconds({ minimum: 1, maximum: operationTimeoutMaxSeconds }))
+  timeoutSeconds: orNull(
+    seconds({ minimum: 1, maximum: operationTimeoutMaxSeconds }),
+    "After so long it is killed and failed; a fraction counts, rounded up to a whole millisecond. Absent or null: never."
+  )
 })
   .check(isStdinEncoded)
   .annotate({ identifier: "StartOperationRequest" })
@@ -54,8 +57,8 @@ export const Operation = Schema.Struct({
     description:
       "completed, cancelled and failed are terminal and immutable. A non-zero exit is completed. failed: the outcome is unknown, it never ran, or its time-out passed; reason says which."
   }),
-  argv: Schema.Array(Schema.String),
-  cwd: Schema.String,
+  argv: Schema.Array(Schema.String).annotate({ description: "The program and its arguments." }),
+  cwd: Schema.String.annotate({ description: "Where it runs." }),
   exitCode: Schema.NullOr(Schema.Int).annotate({
     description:
       "Only of a completed operation, and null where a signal ended it. Always null of a cancelled or failed one, also when its program handled the signal and ended by itself afterwards: its result was final before that."
@@ -65,16 +68,22 @@ export const Operation = Schema.Struct({
     description:
       "Of every failed operation; of a completed one only `OUT_OF_MEMORY`: the command was killed because the Sandbox's memory was used up."
   }),
-  createdAt: Timestamp,
-  startedAt: Schema.NullOr(Timestamp),
-  finishedAt: Schema.NullOr(Timestamp),
-  output: Schema.Struct({ stdoutBytes: Schema.Int, stderrBytes: Schema.Int }).annotate({
-    description: "Bytes ever stored of each stream."
+  createdAt: Timestamp.annotate({ description: "When it was accepted." }),
+  startedAt: Schema.NullOr(Timestamp).annotate({
+    description: "When its command was started; null: not yet, or never."
   }),
+  finishedAt: Schema.NullOr(Timestamp).annotate({ description: "When its status became terminal; null: not yet." }),
+  output: Schema.Struct({
+    stdoutBytes: Schema.Int.annotate({ description: "Of stdout." }),
+    stderrBytes: Schema.Int.annotate({ description: "Of stderr." })
+  }).annotate({ description: "Bytes ever stored of each stream." }),
   processTree: Schema.Literals(["running", "gone", "unconfirmed"]).annotate({
     description: "What is left of the command's processes; may settle after the terminal status."
   })
-}).annotate({ identifier: "Operation" })
+}).annotate({
+  identifier: "Operation",
+  description: "A command that runs on its own, whoever started it, and its result."
+})
 export interface Operation extends Schema.Schema.Type<typeof Operation> {}
 
 export const OperationResponse = Schema.Struct({ operation: Operation }).annotate({ identifier: "OperationResponse" })
@@ -82,7 +91,7 @@ export const OperationResponse = Schema.Struct({ operation: Operation }).annotat
 export interface OperationResponse extends Schema.Schema.Type<typeof OperationResponse> {}
 
 export const OperationList = Schema.Struct({
-  operations: Schema.Array(Operation),
+  operations: Schema.Array(Operation).annotate({ description: "One page." }),
   nextCursor: NextCursor
 }).annotate({ identifier: "OperationList", description: "Newest first." })
 export interface OperationList extends Schema.Schema.Type<typeof OperationList> {}
@@ -90,9 +99,16 @@ export interface OperationList extends Schema.Schema.Type<typeof OperationList> 
 const Offset = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: offsetMax }))
 
 export const WaitOperationRequest = Schema.Struct({
-  timeoutSeconds: withDefault(seconds({ minimum: 0, maximum: operationWaitMaxSeconds }), operationWaitMaxSeconds),
-  stdoutOffset: orNull(Offset),
-  stderrOffset: orNull(Offset)
+  timeoutSeconds: withDefault(
+    seconds({ minimum: 0, maximum: operationWaitMaxSeconds }),
+    operationWaitMaxSeconds,
+    "How long to wait at most; a fraction counts, rounded up to a whole millisecond."
+  ),
+  stdoutOffset: orNull(Offset, "Absolute byte offset: more output than this ends the wait. Absent or null: none does."),
+  stderrOffset: orNull(
+    Offset,
+    "Absolute byte offset: more error output than this ends the wait. Absent or null: none does."
+  )
 }).annotate({
   identifier: "WaitOperationRequest",
   description: "An absent body means {}. Given an offset, output beyond it also ends the wait."
@@ -104,7 +120,7 @@ export const OperationOutputChunk = Schema.Struct({
   offset: Schema.Int.annotate({ description: "Absolute offset of the first byte of data." }),
   nextOffset: Schema.Int.annotate({ description: "Ask for this offset next." }),
   data: Schema.String.annotate({ format: "byte", description: "The bytes, in base64." }),
-  encoding: Schema.Literal("base64"),
+  encoding: Schema.Literal("base64").annotate({ description: "Of data." }),
   truncated: Schema.Boolean.annotate({ description: "Earlier bytes that were asked for are no longer retained." }),
   eof: Schema.Boolean.annotate({ description: "The operation is terminal and all of this stream was read." })
 }).annotate({ identifier: "OperationOutputChunk" })
@@ -133,7 +149,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
     HttpApiEndpoint.post("execute", "/sandboxes/:id/execute", {
       params: sandboxParams,
       payload: ExecuteRequest,
-      success: Schema.Struct({ result: ExecutionResult }),
+      success: Schema.Struct({ result: ExecutionResult }).annotate({ identifier: "ExecuteResponse" }),
       error: [...jsonBody, CreditExhausted, ExecutionTimeout, ...reached]
     })
       .annotate(RequiredScope, "sandbox:execute")

@@ -3,9 +3,11 @@ import { Option, Schema, SchemaGetter } from "effect"
 
 type Plain<A> = Schema.Codec<A, A>
 
-/** Absent or null becomes `value`, which the published schema shows as the default. */
-export const withDefault = <A>(schema: Plain<A>, value: A) =>
-  Schema.optionalKey(Schema.NullOr(schema).annotate({ default: value })).pipe(
+/** Absent or null becomes `value`. The description says so: a `default` in the published schema makes generators demand the field. */
+export const withDefault = <A>(schema: Plain<A>, value: A, description: string) =>
+  Schema.optionalKey(
+    Schema.NullOr(schema).annotate({ description: `${description} By default \`${JSON.stringify(value)}\`.` })
+  ).pipe(
     Schema.decodeTo(Schema.toType(schema), {
       decode: SchemaGetter.transformOptional((given: Option.Option<A | null>) =>
         Option.some(Option.getOrElse(given, () => null) ?? value)
@@ -15,8 +17,8 @@ export const withDefault = <A>(schema: Plain<A>, value: A) =>
   )
 
 /** Absent becomes null. */
-export const orNull = <A>(schema: Plain<A>) =>
-  Schema.optionalKey(Schema.NullOr(schema)).pipe(
+export const orNull = <A>(schema: Plain<A>, description: string) =>
+  Schema.optionalKey(Schema.NullOr(schema).annotate({ description })).pipe(
     Schema.decodeTo(Schema.NullOr(Schema.toType(schema)), {
       decode: SchemaGetter.transformOptional((given: Option.Option<A | null>) => Option.some(Option.getOrNull(given))),
       encode: SchemaGetter.transformOptional((given: Option.Option<A | null>) => given)

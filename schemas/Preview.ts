@@ -27,23 +27,28 @@ export interface CreatePreviewRequest extends Schema.Schema.Type<typeof CreatePr
 export const Preview = Schema.Struct({
   id: PreviewId,
   sandboxId: SandboxId,
-  port: Schema.Int,
-  url: Schema.String,
-  hostname: Schema.String,
-  status: Schema.Literals(["active", "closed", "expired"]),
-  createdAt: Timestamp,
-  expiresAt: Timestamp
-}).annotate({ identifier: "Preview" })
+  port: Schema.Int.annotate({ description: "The port inside the Sandbox." }),
+  url: Schema.String.annotate({ description: "What to open in a browser. Whoever knows it may use it." }),
+  hostname: Schema.String.annotate({ description: "The URL's host name." }),
+  status: Schema.Literals(["active", "closed", "expired"]).annotate({
+    description: "active: it is served. closed: by a client, or with its Sandbox. expired: its hour is over."
+  }),
+  createdAt: Timestamp.annotate({ description: "When it was asked for." }),
+  expiresAt: Timestamp.annotate({ description: "When it ends by itself." })
+}).annotate({
+  identifier: "Preview",
+  description: "A port of a Sandbox under a host name of its own."
+})
 export interface Preview extends Schema.Schema.Type<typeof Preview> {}
 
 /** Neither its id nor its URL: whoever has one of them may use the preview. */
 export const ListedPreview = Schema.Struct({
-  port: Schema.Int,
+  port: Schema.Int.annotate({ description: "The port inside the Sandbox." }),
   status: Schema.Literals(["opening", "active", "closed", "expired"]).annotate({
     description: "opening: it is not served yet. closed: by a client, or with its Sandbox."
   }),
-  createdAt: Timestamp,
-  expiresAt: Timestamp
+  createdAt: Timestamp.annotate({ description: "When it was asked for." }),
+  expiresAt: Timestamp.annotate({ description: "When it ends by itself." })
 }).annotate({ identifier: "ListedPreview" })
 export interface ListedPreview extends Schema.Schema.Type<typeof ListedPreview> {}
 
@@ -59,7 +64,9 @@ export class PreviewsGroup extends HttpApiGroup.make("previews")
     HttpApiEndpoint.post("createPreview", "/sandboxes/:id/previews", {
       params: { id: SandboxId },
       payload: CreatePreviewRequest,
-      success: Schema.Struct({ preview: Preview }).pipe(HttpApiSchema.status(201)),
+      success: Schema.Struct({ preview: Preview })
+        .annotate({ identifier: "PreviewResponse" })
+        .pipe(HttpApiSchema.status(201)),
       error: [
         InvalidRequest,
         NetworkDisabled,

@@ -12,7 +12,7 @@ import { isMatching, Timestamp } from "./Text.ts"
 /** Names one process for good: a pid is used again, a pid with its start is not. */
 export const ProcessId = Schema.String.check(
   isMatching(/^[1-9]\d{0,9}-\d{1,16}$/, { message: "Expected the id of a process, as the list gives it" })
-).annotate({ identifier: "ProcessId", description: "Opaque.", examples: ["4711-123456"] })
+).annotate({ identifier: "ProcessId", description: "The id of a process; opaque.", examples: ["4711-123456"] })
 
 export const StartedBy = oneOf("StartedBy", ["operation", "execute", "terminal", "ssh"]).annotate({
   description: "The kind of call or connection whose command a process descends from."
@@ -37,14 +37,14 @@ export const Process = Schema.Struct({
   state: Schema.Literals(["running", "sleeping", "stopped", "zombie"]).annotate({
     description: "zombie: it has ended, and its parent has not asked for its outcome."
   }),
-  startedAt: Timestamp,
+  startedAt: Timestamp.annotate({ description: "When it was started." }),
   cpuSeconds: Schema.Finite.annotate({ description: "Processor time that it has used." }),
   memoryBytes: Schema.Int.annotate({ description: "Resident memory." })
 }).annotate({ identifier: "Process" })
 export interface Process extends Schema.Schema.Type<typeof Process> {}
 
 export const ProcessList = Schema.Struct({
-  processes: Schema.Array(Process),
+  processes: Schema.Array(Process).annotate({ description: "By pid." }),
   truncated: Schema.Boolean.annotate({ description: "There are more than the 2,048 that are shown." })
 }).annotate({ identifier: "ProcessList" })
 export interface ProcessList extends Schema.Schema.Type<typeof ProcessList> {}

@@ -1,4 +1,7 @@
-/** Query parameters. A parameter given twice, or empty where a number is due, is refused, as are unknown ones (src/http/KnownQuery.ts). */
+/**
+ * Query parameters. One that is given twice, or empty where a number is due, is refused, as are unknown ones (src/http/KnownQuery.ts);
+ * only what takes several values may be repeated.
+ */
 import { Effect, Schema, SchemaGetter } from "effect"
 import { cursorMaxCharacters, pageDefault, pageMax } from "./Limits.ts"
 import { isCharactersBetween, isMatching, isPlainText } from "./Text.ts"
@@ -32,6 +35,17 @@ export const boolean = (fallback: boolean, description: string) =>
       encode: SchemaGetter.transform((value: boolean): "true" | "false" => (value ? "true" : "false"))
     }),
     Schema.withDecodingDefaultKey(Effect.succeed(fallback ? ("true" as const) : ("false" as const)))
+  )
+
+/** One value or several: the parameter repeated, or commas between them. */
+export const several = <A extends string>(one: Schema.Codec<A, A>, description: string) =>
+  Schema.Union([Schema.String, Schema.Array(Schema.String)]).pipe(
+    Schema.decodeTo(Schema.Array(one).annotate({ description }), {
+      decode: SchemaGetter.transform((given: string | ReadonlyArray<string>) =>
+        (typeof given === "string" ? [given] : given).flatMap((text) => text.split(",") as Array<A>)
+      ),
+      encode: SchemaGetter.transform((values: ReadonlyArray<A>): string | ReadonlyArray<string> => values.join(","))
+    })
   )
 
 /**

@@ -26,7 +26,7 @@ import {
 } from "./Limits.ts"
 import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
-import { Cursor, integer, NextCursor, page } from "./Query.ts"
+import { Cursor, integer, NextCursor, page, several } from "./Query.ts"
 import { isCharactersBetween, isPlainText, Timestamp } from "./Text.ts"
 import { SandboxHistory, TransitionList } from "./Transition.ts"
 
@@ -42,37 +42,63 @@ export const sandboxStatuses = [
   "failed"
 ] as const
 
-export const SandboxStatus = oneOf("SandboxStatus", sandboxStatuses)
+export const SandboxStatus = oneOf(
+  "SandboxStatus",
+  sandboxStatuses,
+  "What it does now. deleted, expired (a limit refused it) and failed are final; stopped and sleeping ones can be started."
+)
 export type SandboxStatus = typeof SandboxStatus.Type
 
-export const Reason = Schema.Struct({ code: Schema.String, message: Schema.String }).annotate({
+export const Reason = Schema.Struct({
+  code: Schema.String.annotate({ description: "For programs." }),
+  message: Schema.String.annotate({ description: "For people; it may change." })
+}).annotate({
   identifier: "Reason",
   description: "Why something is as it is: a code for programs, a sentence for people."
 })
 export interface Reason extends Schema.Schema.Type<typeof Reason> {}
 
-export const Metadata = Schema.Record(Schema.String, Schema.String).annotate({ identifier: "Metadata" })
+export const Metadata = Schema.Record(Schema.String, Schema.String).annotate({
+  identifier: "Metadata",
+  description: "The caller's own pairs of text, by which lists can be filtered."
+})
+
+const SandboxProfile = Schema.Struct({
+  vcpus: Schema.Int.annotate({ description: "Virtual CPUs." }),
+  memoryBytes: Schema.Int.annotate({ description: "Memory." }),
+  diskBytes: Schema.Int.annotate({ description: "The size of its volume." })
+}).annotate({ identifier: "SandboxProfile", description: "What it is allotted." })
+
+const SandboxVolume = Schema.Struct({
+  id: VolumeId,
+  sizeBytes: Schema.Int.annotate({ description: "Its size, whatever is in it." })
+}).annotate({ identifier: "SandboxVolume", description: "What holds /workspace; it stays when the Sandbox stops." })
 
 export const Sandbox = Schema.Struct({
   id: SandboxId,
   workspaceId: WorkspaceId,
-  name: Schema.NullOr(Schema.String),
+  name: Schema.NullOr(Schema.String).annotate({ description: "As it was given; null: none was." }),
   runtime: Schema.Literals(["vm", "namespace"]).annotate({
     description: "vm: a virtual machine. namespace: Linux namespaces on the host's kernel. Always what it really is."
   }),
-  profile: Schema.Struct({ vcpus: Schema.Int, memoryBytes: Schema.Int, diskBytes: Schema.Int }),
+  profile: SandboxProfile,
   status: SandboxStatus,
-  statusReason: Schema.NullOr(Reason),
-  networkEnabled: Schema.Boolean,
-  volume: Schema.Struct({ id: VolumeId, sizeBytes: Schema.Int }),
+  statusReason: Schema.NullOr(Reason).annotate({
+    description: "Why it has that status; null where nothing is to be said."
+  }),
+  networkEnabled: Schema.Boolean.annotate({ description: "Whether it reaches the internet and can have previews." }),
+  volume: SandboxVolume,
   generation: Schema.Int.annotate({ description: "1 for the first boot, +1 for each later boot." }),
   metadata: Metadata,
-  createdAt: Timestamp,
-  updatedAt: Timestamp,
-  startedAt: Schema.NullOr(Timestamp),
-  stoppedAt: Schema.NullOr(Timestamp),
-  deletedAt: Schema.NullOr(Timestamp)
-}).annotate({ identifier: "Sandbox" })
+  createdAt: Timestamp.annotate({ description: "When it was accepted." }),
+  updatedAt: Timestamp.annotate({ description: "When its status last changed." }),
+  startedAt: Schema.NullOr(Timestamp).annotate({ description: "When it last came to run; null: never yet." }),
+  stoppedAt: Schema.NullOr(Timestamp).annotate({ description: "When it last stopped; null: never yet." }),
+  deletedAt: Schema.NullOr(Timestamp).annotate({ description: "When it was deleted; null: it is not." })
+}).annotate({
+  identifier: "Sandbox",
+  description: "An isolated compute environment: a volume that stays, and a runtime that boots, stops and boots again."
+})
 export interface Sandbox extends Schema.Schema.Type<typeof Sandbox> {}
 
 const metadataKey = Schema.String.check(isCharactersBetween(1, metadataKeyMaxCharacters), isPlainText)
@@ -82,14 +108,18 @@ export const CreateSandboxRequest = Schema.Struct({
   workspaceId: Schema.String.check(isCharactersBetween(1, 64), isPlainText).annotate({
     description: "An own workspace; any other gives 404."
   }),
-  name: orNull(Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText)),
-  networkEnabled: withDefault(Schema.Boolean, true),
+  name: orNull(
+    Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText),
+    "For people; names need not be unique. Absent or null: none."
+  ),
+  networkEnabled: withDefault(Schema.Boolean, true, "Whether it reaches the internet and can have previews."),
   metadata: withDefault(
     Schema.Record(Schema.String, metadataValue).check(
       Schema.isPropertyNames(metadataKey),
       Schema.isMaxProperties(metadataMaxPairs)
     ),
-    {}
+    {},
+    "Pairs of text of your own, by which lists can be filtered."
   )
 }).annotate({ identifier: "CreateSandboxRequest" })
 export interface CreateSandboxRequest extends Schema.Schema.Type<typeof CreateSandboxRequest> {}
@@ -105,10 +135,13 @@ export const StartSandboxRequest = Schema.Struct({}).check(hasNoFields).annotate
   description: "No fields today. An absent body means {}."
 })
 
-export const SandboxResponse = Schema.Struct({ sandbox: Sandbox })
+export const SandboxResponse = Schema.Struct({ sandbox: Sandbox }).annotate({ identifier: "SandboxResponse" })
 export interface SandboxResponse extends Schema.Schema.Type<typeof SandboxResponse> {}
 
-export const SandboxList = Schema.Struct({ sandboxes: Schema.Array(Sandbox), nextCursor: NextCursor }).annotate({
+export const SandboxList = Schema.Struct({
+  sandboxes: Schema.Array(Sandbox).annotate({ description: "One page, or all where no page was asked for." }),
+  nextCursor: NextCursor
+}).annotate({
   identifier: "SandboxList",
   description: "Newest first, deleted ones included."
 })
@@ -116,8 +149,12 @@ export interface SandboxList extends Schema.Schema.Type<typeof SandboxList> {}
 
 /** `metadata.KEY=VALUE` filters come beside these and are read from the query itself. */
 const listQuery = {
-  status: Schema.optionalKey(SandboxStatus),
-  workspaceId: Schema.optionalKey(Schema.String.check(isPlainText)),
+  status: Schema.optionalKey(
+    several(SandboxStatus, "Only those in one of these: the parameter repeated, or commas between them.")
+  ),
+  workspaceId: Schema.optionalKey(
+    Schema.String.check(isPlainText).annotate({ description: "Only those in this one." })
+  ),
   limit: Schema.optionalKey(
     integer(
       { minimum: 1, maximum: pageMax },
@@ -174,7 +211,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         OpenApi.annotations({
           identifier: "createSandbox",
           summary: "Create a Sandbox",
-          description: `Answers 202 at once with a pending Sandbox. With \`wait=running\`, the first answer too is as a repeated one: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429, used up credit 402, and either keeps nothing.`
+          description: `Answers 202 at once with a pending Sandbox. With \`wait=running\`, the first answer too is as a repeated one: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, and each keeps nothing.`
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {

@@ -4,17 +4,23 @@ import { declinedEventsMax } from "./Limits.ts"
 import { NextCursor } from "./Query.ts"
 import { Timestamp } from "./Text.ts"
 
-const LoggedEvent = Schema.StructWithRest(Schema.Struct({ type: Schema.String }), [
-  Schema.Record(Schema.String, Schema.Unknown)
-])
+const LoggedEvent = Schema.StructWithRest(
+  Schema.Struct({ type: Schema.String.annotate({ description: "The event's name in the machine." }) }),
+  [Schema.Record(Schema.String, Schema.Unknown)]
+).annotate({ identifier: "LoggedEvent", description: "What the machine was told, with the event's own fields." })
 
 export const Transition = Schema.Struct({
   revision: Schema.Int.annotate({ description: "1 for the first, without gaps." }),
-  at: Timestamp,
+  at: Timestamp.annotate({ description: "When it was taken." }),
   event: LoggedEvent,
   from: Schema.NullOr(Schema.String).annotate({ description: "The status before; null for the first." }),
   to: Schema.String.annotate({ description: "The status after." }),
-  commands: Schema.Array(Schema.Struct({ type: Schema.String, params: Schema.Unknown })).annotate({
+  commands: Schema.Array(
+    Schema.Struct({
+      type: Schema.String.annotate({ description: "The command's name in the machine." }),
+      params: Schema.Unknown.pipe(Schema.annotateKey({ description: "Its parameters; null where it has none." }))
+    })
+  ).annotate({
     description: "What the step asked the service to do."
   }),
   cause: Schema.String.annotate({ description: "Who or what sent the event." }),
@@ -23,13 +29,13 @@ export const Transition = Schema.Struct({
 export interface Transition extends Schema.Schema.Type<typeof Transition> {}
 
 export const TransitionList = Schema.Struct({
-  transitions: Schema.Array(Transition),
+  transitions: Schema.Array(Transition).annotate({ description: "One page." }),
   nextCursor: NextCursor,
   nextEvents: Schema.Array(Schema.String).annotate({ description: "The events that the present state accepts." }),
   stored: Schema.Struct({
-    revision: Schema.Int,
-    status: Schema.String,
-    context: Schema.Record(Schema.String, Schema.Unknown)
+    revision: Schema.Int.annotate({ description: "How many transitions made it so." }),
+    status: Schema.String.annotate({ description: "The machine's state." }),
+    context: Schema.Record(Schema.String, Schema.Unknown).annotate({ description: "What the machine remembers." })
   }).annotate({
     description:
       "What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision through the machine gets the same. Read before the log, which may be ahead."
@@ -41,7 +47,7 @@ export const DeclinedEvent = Schema.Struct({
   revision: Schema.Int.annotate({
     description: "Of the state that did not take it: after this transition, and before the next."
   }),
-  at: Timestamp,
+  at: Timestamp.annotate({ description: "When it came." }),
   state: Schema.String.annotate({ description: "The status that it met." }),
   event: LoggedEvent,
   code: Schema.NullOr(Schema.String).annotate({
@@ -54,7 +60,7 @@ export const DeclinedEvent = Schema.Struct({
 export interface DeclinedEvent extends Schema.Schema.Type<typeof DeclinedEvent> {}
 
 export const DeclinedEventList = Schema.Struct({
-  declined: Schema.Array(DeclinedEvent),
+  declined: Schema.Array(DeclinedEvent).annotate({ description: "Those that are kept." }),
   truncated: Schema.Boolean.annotate({
     description: `There were more: the first ${declinedEventsMax} are kept.`
   })
@@ -65,9 +71,9 @@ export interface DeclinedEventList extends Schema.Schema.Type<typeof DeclinedEve
 export const innerKinds = ["operation", "preview", "serviceAccess", "connectionGrant"] as const
 
 export const InnerTransition = Schema.Struct({
-  kind: Schema.Literals(innerKinds),
+  kind: Schema.Literals(innerKinds).annotate({ description: "What took it." }),
   actorId: Schema.String.annotate({ description: "Whose step it is: an operation's id; a preview's is not its id." }),
-  sandboxId: Schema.String,
+  sandboxId: Schema.String.annotate({ description: "The Sandbox that it lived in." }),
   ...Transition.fields
 }).annotate({
   identifier: "InnerTransition",
@@ -76,7 +82,7 @@ export const InnerTransition = Schema.Struct({
 export interface InnerTransition extends Schema.Schema.Type<typeof InnerTransition> {}
 
 export const SandboxHistory = Schema.Struct({
-  transitions: Schema.Array(InnerTransition),
+  transitions: Schema.Array(InnerTransition).annotate({ description: "One page." }),
   nextCursor: NextCursor
 }).annotate({
   identifier: "SandboxHistory",

@@ -28,7 +28,10 @@ export const Usage = Schema.Struct({
   }),
   operations: counted("Operations that were started, whatever became of them."),
   executes: counted("Synchronous commands that were started and have ended.")
-}).annotate({ identifier: "Usage" })
+}).annotate({
+  identifier: "Usage",
+  description: "What was used within a window."
+})
 export interface Usage extends Schema.Schema.Type<typeof Usage> {}
 
 const GrantId = Schema.String.annotate({
@@ -74,7 +77,10 @@ export const Balance = Schema.Struct({
     description: "From when on nothing is left, as things are; null: never, or unlimited."
   }),
   grants: Schema.Array(CreditGrant).annotate({ description: "Oldest first." })
-}).annotate({ identifier: "Balance" })
+}).annotate({
+  identifier: "Balance",
+  description: "What is left of the account's credit."
+})
 export interface Balance extends Schema.Schema.Type<typeof Balance> {}
 
 export const WalletTransaction = Schema.Struct({
@@ -125,7 +131,7 @@ export const Cost = Schema.Struct({
     vcpuMicroUsd: microUsd("vCPUs, while running."),
     memoryMicroUsd: microUsd("Memory, while running."),
     volumeMicroUsd: microUsd("Volumes, from the first boot to deletion.")
-  })
+  }).annotate({ description: "What it is made of." })
 }).annotate({ identifier: "Cost" })
 export interface Cost extends Schema.Schema.Type<typeof Cost> {}
 
@@ -142,7 +148,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
   .add(
     HttpApiEndpoint.get("readUsage", "/usage", {
       query: window,
-      success: Schema.Struct({ usage: Usage }),
+      success: Schema.Struct({ usage: Usage }).annotate({ identifier: "UsageResponse" }),
       error: InvalidRequest
     })
       .annotate(RequiredScope, "usage:read")
@@ -159,7 +165,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         })
       ),
     HttpApiEndpoint.get("readBalance", "/usage/balance", {
-      success: Schema.Struct({ balance: Balance })
+      success: Schema.Struct({ balance: Balance }).annotate({ identifier: "BalanceResponse" })
     })
       .annotate(RequiredScope, "usage:read")
       .annotateMerge(
@@ -172,9 +178,10 @@ export class UsageGroup extends HttpApiGroup.make("usage")
       ),
     HttpApiEndpoint.get("listTransactions", "/usage/transactions", {
       query: page,
-      success: Schema.Struct({ transactions: Schema.Array(WalletTransaction), nextCursor: NextCursor }).annotate({
-        description: "Newest first."
-      }),
+      success: Schema.Struct({
+        transactions: Schema.Array(WalletTransaction).annotate({ description: "One page." }),
+        nextCursor: NextCursor
+      }).annotate({ identifier: "WalletTransactionList", description: "Newest first." }),
       error: InvalidRequest
     })
       .annotate(RequiredScope, "usage:read")
@@ -199,7 +206,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         totalMicroUsd: microUsd("The sum of all costs."),
         burnMicroUsdPerHour: microUsd("What an hour of it all costs as things are, whatever the window."),
         asOf
-      }),
+      }).annotate({ identifier: "CostReport" }),
       error: InvalidRequest
     })
       .annotate(RequiredScope, "usage:read")

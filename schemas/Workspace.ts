@@ -18,18 +18,23 @@ import { isCharactersBetween, isPlainText, Timestamp } from "./Text.ts"
 
 export const Workspace = Schema.Struct({
   id: WorkspaceId,
-  name: Schema.String,
-  createdAt: Timestamp,
+  name: Schema.String.annotate({ description: "For people; names need not be unique." }),
+  createdAt: Timestamp.annotate({ description: "When it was made." }),
   sandboxCount: Schema.Int.annotate({
     description: "Sandboxes that count toward the limits: all but deleted and expired ones."
   }),
   storageBytes: Schema.Int.annotate({ description: "The sizes of their volumes, together." }),
-  storageLimitBytes: Schema.Int
-}).annotate({ identifier: "Workspace" })
+  storageLimitBytes: Schema.Int.annotate({ description: "What they may be together; beyond it a create is 429." })
+}).annotate({
+  identifier: "Workspace",
+  description: "A persistent container of Sandboxes."
+})
 export interface Workspace extends Schema.Schema.Type<typeof Workspace> {}
 
 export const CreateWorkspaceRequest = Schema.Struct({
-  name: Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText)
+  name: Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText).annotate({
+    description: "For people; names need not be unique."
+  })
 }).annotate({ identifier: "CreateWorkspaceRequest" })
 export interface CreateWorkspaceRequest extends Schema.Schema.Type<typeof CreateWorkspaceRequest> {}
 
@@ -39,19 +44,21 @@ export const RenameWorkspaceRequest = Schema.Struct(CreateWorkspaceRequest.field
 export interface RenameWorkspaceRequest extends Schema.Schema.Type<typeof RenameWorkspaceRequest> {}
 
 const params = { id: WorkspaceId }
-const WorkspaceResponse = Schema.Struct({ workspace: Workspace })
+const WorkspaceResponse = Schema.Struct({ workspace: Workspace }).annotate({ identifier: "WorkspaceResponse" })
 
 export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .add(
     HttpApiEndpoint.get("listWorkspaces", "/workspaces", {
-      success: Schema.Struct({ workspaces: Schema.Array(Workspace) }).annotate({ description: "Newest first." })
+      success: Schema.Struct({
+        workspaces: Schema.Array(Workspace).annotate({ description: "All of the account." })
+      }).annotate({ identifier: "WorkspaceList", description: "Newest first." })
     })
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(OpenApi.annotations({ identifier: "listWorkspaces", summary: "List workspaces" })),
     HttpApiEndpoint.post("createWorkspace", "/workspaces", {
       headers: IdempotencyKey.required,
       payload: CreateWorkspaceRequest,
-      success: Schema.Struct({ workspace: Workspace }).pipe(HttpApiSchema.status(201)),
+      success: WorkspaceResponse.pipe(HttpApiSchema.status(201)),
       error: [InvalidRequest, IdempotencyConflict, WorkspaceQuotaExceeded, PayloadTooLarge, UnsupportedMediaType]
     })
       .annotate(RequiredScope, "workspace:create")

@@ -10,4 +10,8 @@ export const WorkspacePath = Schema.String.check(
   isMatching(/^\/workspace(?:\/(?!\.{1,2}(?:\/|$))[^/]+)*$/, {
     expected: "a path under /workspace without empty, . or .. segments"
   })
-).annotate({ identifier: "WorkspacePath", examples: ["/workspace/src/main.ts"] })
+).annotate({
+  identifier: "WorkspacePath",
+  description: "/workspace, or a path below it without empty, . or .. segments.",
+  examples: ["/workspace/src/main.ts"]
+})

@@ -54,9 +54,9 @@ export class KeysGroup extends HttpApiGroup.make("keys")
     }).annotateMerge(described("listKeys", "API keys of the account")),
     HttpApiEndpoint.post("createKey", "/keys", {
       payload: Schema.Struct({
-        name: withDefault(KeyName, "Development"),
+        name: withDefault(KeyName, "Development", "For people."),
         scopes: Schema.NonEmptyArray(Scope),
-        expiresAt: orNull(Instant)
+        expiresAt: orNull(Instant, "It is refused from then on. Absent or null: never.")
       }),
       success: NewKey.pipe(HttpApiSchema.status(201)),
       error: [InvalidRequest, PayloadTooLarge, UnsupportedMediaType, RateLimited]

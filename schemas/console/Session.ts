@@ -115,14 +115,18 @@ export class SessionGroup extends HttpApiGroup.make("session")
       .annotate(CookieAlone, true)
       .annotateMerge(described("getSession", "Who is signed in")),
     HttpApiEndpoint.post("signOut", "/sign-out", {
-      payload: Schema.Struct({ everywhere: withDefault(Schema.Boolean, false) }),
+      payload: Schema.Struct({ everywhere: withDefault(Schema.Boolean, false, "Ends all sessions of the account.") }),
       success: HttpApiSchema.NoContent,
       error: bodyErrors
     })
       .annotate(AlsoSuspended, true)
       .annotateMerge(described("signOut", "End this session, or all of the account")),
     HttpApiEndpoint.post("changePassphrase", "/passphrase", {
-      payload: Schema.Struct({ old: orNull(GivenPassphrase), new: Passphrase, email: orNull(Email) }),
+      payload: Schema.Struct({
+        old: orNull(GivenPassphrase, "The one until now; null where there is none yet."),
+        new: Passphrase,
+        email: orNull(Email, "What to sign in with from now on; null: as before.")
+      }),
       success: Schema.Struct({ session: ConsoleSession }),
       error: [...bodyErrors, RateLimited]
     }).annotateMerge(described("changePassphrase", "Set the passphrase; all other sessions are over then")),

@@ -13,31 +13,42 @@ const shownMaxCharacters = 128
 
 export interface KnownQuery {
   readonly names: ReadonlyArray<string>
+  /** Those of them that take several values. */
+  readonly repeatable: ReadonlyArray<string>
   /** With any name behind it, as in `metadata.KEY`; null: none. */
   readonly prefix: string | null
 }
 
+const takesSeveral = (ast: SchemaAST.AST): boolean => SchemaAST.isUnion(ast) && ast.types.some(SchemaAST.isArrays)
+
 export const knownQuery = (endpoint: HttpApiEndpoint.Top): KnownQuery => {
   const ast = endpoint.query === undefined ? undefined : SchemaAST.toEncoded(endpoint.query.ast)
+  const properties = ast !== undefined && SchemaAST.isObjects(ast) ? ast.propertySignatures : []
   return {
-    names: ast !== undefined && SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : [],
+    names: properties.map(({ name }) => String(name)),
+    repeatable: properties.filter(({ type }) => takesSeveral(type)).map(({ name }) => String(name)),
     prefix: Context.get(endpoint.annotations, QueryPrefix)
   }
 }
 
-/** Null when every parameter is known. */
+/** Null when every parameter is known, and given once if it takes one value. */
 export const refuseQuery = (
   request: Pick<IncomingMessage, "url">,
-  { names, prefix }: KnownQuery
+  { names, repeatable, prefix }: KnownQuery
 ): InvalidRequest | null => {
   if (!request.url?.includes("?")) return null
-  const given = new Set(queryOf(request).keys())
-  const unknown = [...given].filter((name) => !names.includes(name) && !(prefix !== null && name.startsWith(prefix)))
-  if (unknown.length === 0) return null
+  const given = [...queryOf(request).keys()]
+  const isKnown = (name: string) => names.includes(name) || (prefix !== null && name.startsWith(prefix))
   const known = prefix === null ? names : [...names, `${prefix}KEY`]
+  const seen = new Set<string>()
+  const refused = given.flatMap((name) => {
+    const isFirst = !seen.has(name)
+    seen.add(name)
+    if (!isKnown(name)) return isFirst ? [{ name, message: unknownName(name, known) }] : []
+    return isFirst || repeatable.includes(name) ? [] : [{ name, message: "Given more than once" }]
+  })
+  if (refused.length === 0) return null
   return invalidRequest(
-    unknown
-      .slice(0, issuesMax)
-      .map((name) => ({ path: [name.slice(0, shownMaxCharacters)], message: unknownName(name, known) }))
+    refused.slice(0, issuesMax).map(({ name, message }) => ({ path: [name.slice(0, shownMaxCharacters)], message }))
   )
 }

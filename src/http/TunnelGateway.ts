@@ -39,7 +39,7 @@ import { identify, requestIdOf } from "./RequestId.ts"
 import { pathOf, queryOf } from "./RequestTarget.ts"
 
 const path = "/api/v2/tunnel"
-const tunnelQuery = { names: ["port", "client"], prefix: null }
+const tunnelQuery = { names: ["port", "client"], repeatable: [], prefix: null }
 
 /** Nobody reads it; it only stands in the audit log. */
 const abandonedStatus = 499

@@ -26,7 +26,8 @@ type Limit = CreditExhausted | SandboxLimitReached | StorageLimitReached
 
 /** `limit` null: all of them, unless a cursor is given (then 100). */
 export interface SandboxFilter {
-  readonly status: SandboxStatus | null
+  /** Any of them. */
+  readonly status: ReadonlyArray<SandboxStatus> | null
   readonly workspaceId: string | null
   /** Every pair must match. */
   readonly metadata: Readonly<Record<string, string>>

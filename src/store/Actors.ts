@@ -39,7 +39,8 @@ export interface ActorFilter {
   readonly kind: string
   readonly accountId: string
   readonly sandboxId?: string | null
-  readonly status?: string | null
+  /** Any of them. */
+  readonly status?: ReadonlyArray<string> | null
   readonly workspaceId?: string | null
   /** Every pair must be in the snapshot context's `metadata`. */
   readonly metadata?: Readonly<Record<string, string>>
@@ -153,7 +154,7 @@ export class Actors extends Context.Service<
           if (filter.sandboxId != null) conditions.push(sql`sandbox_id = ${filter.sandboxId}`)
           // The Sandbox's is indexed.
           const status = filter.kind === "sandbox" ? sql`kind = 'sandbox' and sandbox_status` : sql`status`
-          if (filter.status != null) conditions.push(sql`${status} = ${filter.status}`)
+          if (filter.status != null) conditions.push(sql`${status} = any(${textColumn(filter.status)}::text[])`)
           if (filter.workspaceId != null) conditions.push(sql`workspace_id = ${filter.workspaceId}`)
           if (filter.before !== null) {
             conditions.push(sql`(created_at, id) < (${BigInt(filter.before.createdAt)}, ${filter.before.id})`)

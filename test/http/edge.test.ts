@@ -278,11 +278,18 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
 
   it.effect("a word that is none of a few is answered with those few", () =>
     withApi(async ({ send }) => {
-      const answer = await send("GET", "/api/v2/sandboxes?status=gone")
-      refused(answer, 400, "INVALID_REQUEST")
-      const [{ path, message }] = answer.json.details.issues
-      assert.deepStrictEqual(path, ["status"])
-      assert.match(message, /^Expected "pending" \| "running" \| .*"failed"$/)
+      const statuses = /^Expected "pending" \| "running" \| .*"failed"$/
+      for (const [query, path, expected] of [
+        ["/machines?format=svg", ["format"], /^Expected "json" \| "mermaid"$/],
+        ["/sandboxes?status=gone", ["status", 0], statuses],
+        ["/sandboxes?status=running,gone", ["status", 1], statuses]
+      ] as const) {
+        const answer = await send("GET", `/api/v2${query}`)
+        refused(answer, 400, "INVALID_REQUEST")
+        const [issue] = answer.json.details.issues
+        assert.deepStrictEqual(issue.path, path)
+        assert.match(issue.message, expected)
+      }
     })
   )
 
@@ -403,7 +410,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
       const list = "/api/v2/sandboxes"
       for (const query of [
         "limit=1&limit=1",
-        "status=running&status=running",
+        "workspaceId=a&workspaceId=a",
         "cursor=a&cursor=b",
         "metadata.a=1&metadata.a=1"
       ]) {

@@ -7,7 +7,7 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
-import { errorStatus } from "../../schemas/Errors.ts"
+import { type ErrorCode, errorStatus } from "../../schemas/Errors.ts"
 import { TestApi } from "./TestApi.ts"
 
 const linter = join(dirname(createRequire(import.meta.url).resolve("@redocly/cli/package.json")), "bin/cli.js")
@@ -24,7 +24,11 @@ interface Operation {
   readonly requestBody?: { readonly required: boolean }
   readonly responses: Record<
     string,
-    { readonly description?: string; readonly headers?: object; readonly content?: Record<string, { schema: object }> }
+    {
+      readonly description?: string
+      readonly headers?: object
+      readonly content?: Record<string, { schema: object; examples?: object }>
+    }
   >
 }
 
@@ -93,18 +97,22 @@ const fetched = async ({ send }: TestApi["Service"]): Promise<Document> =>
   (await send("GET", "/api/v2/openapi.json", { key: null })).json
 
 layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description", (it) => {
-  it.effect("a linter finds no error", () =>
+  it.effect("a strict linter finds nothing, in the examples neither", () =>
     withApi(async (api) => {
       const folder = await mkdtemp(join(tmpdir(), "atoll-openapi-"))
       try {
         const file = join(folder, "openapi.json")
         await writeFile(file, JSON.stringify(await fetched(api)))
-        const { stdout } = await promisify(execFile)(process.execPath, [linter, "lint", "--format=json", file], {
-          cwd: folder,
-          maxBuffer: 16 * 1024 * 1024,
-          env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "true" }
-        })
-        assert.strictEqual(JSON.parse(stdout).totals.errors, 0, stdout)
+        const { stdout } = await promisify(execFile)(
+          process.execPath,
+          [linter, "lint", "--extends=recommended-strict", "--format=json", file],
+          {
+            cwd: folder,
+            maxBuffer: 16 * 1024 * 1024,
+            env: { ...process.env, REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true", CI: "true" }
+          }
+        )
+        assert.deepStrictEqual(JSON.parse(stdout).totals, { errors: 0, warnings: 0, ignored: 0 }, stdout)
       } finally {
         await rm(folder, { recursive: true, force: true })
       }
@@ -134,9 +142,12 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
         for (const [status, response] of Object.entries(operation.responses)) {
           assert.property(response.headers ?? {}, "X-Request-Id", `${method} ${path} ${status}`)
           if (Number(status) < 400) continue
-          assert.deepStrictEqual(response.content, {
-            "application/json": { schema: { $ref: "#/components/schemas/Error" } }
-          })
+          const { schema, examples } = response.content!["application/json"]!
+          assert.deepStrictEqual(schema, { $ref: "#/components/schemas/Error" })
+          for (const code of Object.keys(examples!)) {
+            if (status !== "default") assert.strictEqual(errorStatus[code as ErrorCode], Number(status), code)
+            assert.include(response.description, status === "default" ? "Error" : `\`${code}\``)
+          }
         }
       }
     })
@@ -218,8 +229,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
           if (["getOpenApi", "listMachines"].includes(operation.operationId)) {
             assert.deepStrictEqual(operation.security, [])
           } else {
-            assert.deepStrictEqual(operation.security, [{ apiKey: [] }], path)
-            assert.match(operation.description, /Needs the scope `[a-z]+:[a-z]+`\./)
+            const [, scope] = /Needs the scope `([a-z]+:[a-z]+)`\./.exec(operation.description)!
+            assert.deepStrictEqual(operation.security, [{ apiKey: [scope] }], path)
           }
         }
       })
@@ -261,7 +272,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
         .headers as Record<string, { readonly schema?: object }>
       assert.deepInclude(headers["Accept-Ranges"]!.schema, { enum: ["bytes"] })
       for (const name of ["X-Service-Offset", "X-Service-Next-Offset", "X-Service-File-Size"]) {
-        assert.deepStrictEqual(headers[name]!.schema, { type: "integer", minimum: 0 }, name)
+        assert.deepStrictEqual(headers[name]!.schema, { type: "integer", minimum: 0, format: "int64" }, name)
       }
       assert.deepStrictEqual(headers["X-Service-EOF"]!.schema, { type: "boolean" })
       assert.deepStrictEqual(headers["X-Service-Next-Cursor"]!.schema, { type: "string" })

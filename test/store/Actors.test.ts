@@ -84,9 +84,9 @@ layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestSe
         rowsRead("actors", actors.list({ kind: "sandbox", accountId: "acc_many", before: null, limit: 100, ...filter }))
       const ids = ["acc_many4000", "acc_many3000", "acc_many2000", "acc_many1000"]
       for (const filter of [
-        { status: "running" },
+        { status: ["running"] },
         { metadata: { n: "0" } },
-        { metadata: { n: "0", 'it\'s "so"': "yes" }, status: "running" }
+        { metadata: { n: "0", 'it\'s "so"': "yes" }, status: ["running"] }
       ]) {
         const { result, rows } = yield* list(filter)
         assert.deepStrictEqual(

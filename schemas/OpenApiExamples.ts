@@ -1,0 +1,391 @@
+/**
+ * The examples of the OpenAPI description. Written here are things by the names of their schemas; what holds them (an answer, a page, a
+ * parameter) is put together from these by the schema itself, so that no example can be forgotten.
+ *
+ * test/http/openapiExamples.test.ts holds each to its schema and sends the requests to the service.
+ */
+import { bodyName, type ErrorCode, errors } from "./Errors.ts"
+
+type Json = Record<string, unknown>
+
+const mebibyte = 1024 * 1024
+const gibibyte = 1024 * mebibyte
+
+const unique = "06a1b2c3d4e5f6g7h8j9kamnpq"
+const accountId = `acc_${unique}`
+const sandboxId = `sbx_${unique}`
+const workspaceId = `wsp_${unique}`
+const endpointId = `ep_${unique}`
+const operationId = "op_0123456789abcdef0123456789abcdef"
+const generationId = "6f1c3a52-8d1b-4c3e-9a77-0d2b5f4e1c90"
+const sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+const requestId = `req_${unique}`
+const address = "203.0.113.7"
+const [made, began, ended, later] = [0, 2, 5, 9].map((second) => `2026-01-31T12:00:0${second}.000Z`)
+const [day, nextDay] = ["2026-01-31T00:00:00.000Z", "2026-02-01T00:00:00.000Z"]
+
+const command = { argv: ["python3", "-c", "print(6 * 7)"], cwd: "/workspace" }
+const capability = "eyJhbGciOiJkaXIiLCJlbmMiOiJBMjU2R0NNIn0..gx0SYKjJp6hvGa9c.1lXoW7nYpO0dPQ.4hEvJ3tqjbl1S0dJ5xZzWw"
+
+const transition = {
+  revision: 2,
+  at: began,
+  event: { type: "PROVISIONED", generation: 1 },
+  from: "pending",
+  to: "running",
+  commands: [{ type: "unschedule", params: { name: "bootTimeout" } }],
+  cause: "command",
+  requestId: null
+}
+
+const entry = { name: "main.py", type: "file", sizeBytes: 13, mode: "0644", modifiedAt: began }
+
+const cost = {
+  key: sandboxId,
+  name: "analysis",
+  microUsd: 14_430,
+  sandboxSeconds: 3600,
+  components: { vcpuMicroUsd: 10_080, memoryMicroUsd: 4050, volumeMicroUsd: 300 }
+}
+
+const written: Record<string, unknown> = {
+  Me: {
+    account: { id: accountId, name: "Example", email: "ada@example.com", createdAt: made },
+    apiKey: {
+      id: `key_${unique}`,
+      name: "Development",
+      hint: "x7Qz",
+      scopes: ["sandbox:read", "sandbox:create", "sandbox:execute", "sandbox:delete"],
+      createdAt: made,
+      lastUsedAt: later
+    },
+    limits: { workspaces: 10, sandboxes: 20, workspaceStorageBytes: 50 * gibibyte }
+  },
+  Workspace: {
+    id: workspaceId,
+    name: "analysis",
+    createdAt: made,
+    sandboxCount: 1,
+    storageBytes: gibibyte,
+    storageLimitBytes: 50 * gibibyte
+  },
+  CreateWorkspaceRequest: { name: "analysis" },
+  RenameWorkspaceRequest: { name: "analysis, second try" },
+  Sandbox: {
+    id: sandboxId,
+    workspaceId,
+    name: "analysis",
+    runtime: "namespace",
+    profile: { vcpus: 1, memoryBytes: 512 * mebibyte, diskBytes: gibibyte },
+    status: "running",
+    statusReason: null,
+    networkEnabled: true,
+    volume: { id: `vol_${unique}`, sizeBytes: gibibyte },
+    generation: 1,
+    metadata: { team: "blue" },
+    createdAt: made,
+    updatedAt: began,
+    startedAt: began,
+    stoppedAt: null,
+    deletedAt: null
+  },
+  CreateSandboxRequest: { workspaceId, name: "analysis", networkEnabled: true, metadata: { team: "blue" } },
+  StartSandboxRequest: {},
+  ExecuteRequest: { ...command, env: { LANG: "C.UTF-8" }, timeoutSeconds: 10 },
+  ExecutionResult: {
+    exitCode: 0,
+    signal: null,
+    reason: null,
+    stdout: "42\n",
+    stderr: "",
+    stdoutTruncated: false,
+    stderrTruncated: false,
+    encoding: "utf8",
+    startedAt: began,
+    finishedAt: ended,
+    durationMs: 3000
+  },
+  StartOperationRequest: { ...command, timeoutSeconds: 3600 },
+  Operation: {
+    id: operationId,
+    sandboxId,
+    status: "completed",
+    ...command,
+    exitCode: 0,
+    signal: null,
+    reason: null,
+    createdAt: made,
+    startedAt: began,
+    finishedAt: ended,
+    output: { stdoutBytes: 3, stderrBytes: 0 },
+    processTree: "gone"
+  },
+  WaitOperationRequest: { timeoutSeconds: 30, stdoutOffset: 3 },
+  OperationOutputChunk: {
+    stream: "stdout",
+    offset: 0,
+    nextOffset: 3,
+    data: "NDIK",
+    encoding: "base64",
+    truncated: false,
+    eof: true
+  },
+  Transition: transition,
+  InnerTransition: {
+    kind: "operation",
+    actorId: operationId,
+    sandboxId,
+    ...transition,
+    event: { type: "STARTED" },
+    from: "queued",
+    commands: []
+  },
+  TransitionList: {
+    transitions: [transition],
+    nextCursor: null,
+    nextEvents: ["STOP", "DELETE"],
+    stored: { revision: 2, status: "running", context: { generation: 1 } }
+  },
+  DeclinedEvent: {
+    revision: 3,
+    at: later,
+    state: "completed",
+    event: { type: "CANCEL" },
+    code: null,
+    cause: "client",
+    requestId
+  },
+  Process: {
+    id: "4711-123456",
+    pid: 4711,
+    parentPid: 1,
+    argv: ["node", "server.js"],
+    state: "sleeping",
+    startedAt: began,
+    cpuSeconds: 0.41,
+    memoryBytes: 48 * mebibyte
+  },
+  FileStat: entry,
+  FileStatResponse: { path: "/workspace/main.py", ...entry },
+  FileList: { path: "/workspace", entries: [entry], nextCursor: null },
+  EditFileRequest: { expectedSha256: sha256, oldText: "6 * 7", newText: "6 * 9", replaceAll: false },
+  EditFileResponse: { path: "/workspace/main.py", sizeBytes: 13, sha256, replacements: 1 },
+  RenameFileRequest: { destination: "/workspace/src/main.py", overwrite: false },
+  CreateDirectoryRequest: { recursive: true },
+  LogEntry: { id: "8123", at: ended, stream: "stdout", source: "process", operationId, text: "42\n" },
+  ResourceSample: {
+    at: made,
+    cpuSeconds: 1.2,
+    memoryBytes: 96 * mebibyte,
+    volumeBytes: 3 * mebibyte,
+    networkRxBytes: 18_204,
+    networkTxBytes: 2048
+  },
+  CreatePreviewRequest: { port: 3000 },
+  Preview: {
+    id: "0123456789abcdef0123456789abcdef",
+    sandboxId,
+    port: 3000,
+    url: "http://0123456789abcdef0123456789abcdef.preview.localhost:8080/",
+    hostname: "0123456789abcdef0123456789abcdef.preview.localhost",
+    status: "active",
+    createdAt: "2026-01-31T12:00:00.000Z",
+    expiresAt: "2026-01-31T13:00:00.000Z"
+  },
+  ServiceAccessRequest: { requested_at: made, ports: [5432, 6379] },
+  ServiceAccessEnvelope: { capability },
+  ServiceAccessRevoke: { generationId, cleanup: "confirmed" },
+  CooperativeConnectionKeys: {
+    publicKeys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f ada@example.com"]
+  },
+  CooperativeEnvelope: {
+    endpointId,
+    host: "atoll.example.com",
+    port: 2222,
+    username: endpointId,
+    hostKey: "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f",
+    expiresAt: "2026-01-31T12:00:30.000Z"
+  },
+  Usage: {
+    from: "2026-01-01T00:00:00.000Z",
+    to: nextDay,
+    asOf: made,
+    sandboxSeconds: 3600,
+    vcpuSeconds: 3600,
+    memoryMibSeconds: 1_843_200,
+    volumeMibSeconds: 3_686_400,
+    cpuSeconds: 412.5,
+    operations: 12,
+    executes: 340
+  },
+  Balance: {
+    currency: "USD",
+    microUsd: 9_985_570,
+    status: "funded",
+    asOf: made,
+    burnMicroUsdPerHour: 14_430,
+    exhaustsAt: "2026-02-14T00:00:00.000Z",
+    grants: [
+      {
+        id: `grt_${unique}`,
+        kind: "promotional",
+        grantedMicroUsd: 10_000_000,
+        remainingMicroUsd: 9_985_570,
+        expiredMicroUsd: 0,
+        effectiveAt: day,
+        expiresAt: "2026-02-14T00:00:00.000Z",
+        status: "active"
+      }
+    ]
+  },
+  WalletTransaction: {
+    id: `txn_${unique}`,
+    at: made,
+    postedAt: began,
+    kind: "usage",
+    microUsd: -14_430,
+    balanceMicroUsd: 9_985_570,
+    sandboxId,
+    period: { from: "2026-01-31T11:00:00.000Z", to: made },
+    description: "Usage of analysis",
+    grants: [{ grantId: `grt_${unique}`, microUsd: -14_430 }],
+    reversesId: null
+  },
+  CostReport: { costs: [cost], totalMicroUsd: cost.microUsd, burnMicroUsdPerHour: 14_430, asOf: made },
+  AuditEvent: {
+    id: `aud_${unique}`,
+    at: ended,
+    source: "api",
+    action: "createSandbox",
+    apiKeyId: `key_${unique}`,
+    keyHint: "x7Qz",
+    keyName: "Development",
+    method: "POST",
+    path: "/api/v2/sandboxes",
+    targetType: "sandbox",
+    targetId: sandboxId,
+    status: 202,
+    errorCode: null,
+    requestId,
+    sourceIp: address,
+    userAgent: "curl/8.5.0"
+  },
+  SandboxAnalytics: {
+    sandboxId,
+    from: made,
+    to: "2026-01-31T12:05:00.000Z",
+    resolutionSeconds: 300,
+    generation: null,
+    lifecycle: {
+      createdAt: made,
+      deletedAt: null,
+      boots: 1,
+      runningSeconds: 298,
+      transitions: [{ at: began, from: "pending", to: "running", reason: null }]
+    },
+    operations: {
+      started: 1,
+      completed: 1,
+      cancelled: 0,
+      failed: 0,
+      executeCount: 3,
+      medianDurationMs: 12.5,
+      p99DurationMs: 3000
+    },
+    resources: {
+      samples: [
+        {
+          at: made,
+          cpuSeconds: 1.2,
+          memoryBytes: 96 * mebibyte,
+          volumeBytes: 3 * mebibyte,
+          networkRxBytes: null,
+          networkTxBytes: null
+        }
+      ]
+    }
+  }
+}
+
+/** By media type: what no schema can make up. */
+const contents: Record<string, string> = {
+  "application/octet-stream": "print(6 * 7)\n",
+  "text/event-stream": `id: 1-1\nevent: transition\ndata: ${JSON.stringify({ kind: "sandbox", actorId: sandboxId, sandboxId, ...transition })}\n\n`
+}
+
+/** Of the codes that carry something. */
+const details: Partial<Record<ErrorCode, unknown>> = {
+  INVALID_REQUEST: {
+    issues: [{ path: ["netwrokEnabled"], message: "Not known. The nearest name is networkEnabled." }]
+  },
+  SCOPE_REQUIRED: { scope: "sandbox:create" },
+  METHOD_NOT_ALLOWED: { allow: ["GET", "HEAD", "OPTIONS"] },
+  EXECUTION_TIMEOUT: { ...(written["ExecutionResult"] as Json), exitCode: null, signal: "SIGKILL", stdout: "" },
+  WORKSPACE_QUOTA_EXCEEDED: { limit: 10 },
+  WORKSPACE_NOT_EMPTY: { sandboxCount: 2 },
+  TEXT_AMBIGUOUS: { occurrences: 3 },
+  PRECONDITION_FAILED: { actualSha256: sha256 },
+  PAYLOAD_TOO_LARGE: { limitBytes: 131_072 },
+  UNSUPPORTED_MEDIA_TYPE: { expected: "application/json" },
+  SANDBOX_LIMIT_REACHED: { limit: 20 },
+  STORAGE_LIMIT_REACHED: { limitBytes: 50 * gibibyte },
+  RATE_LIMITED: { retryAfterSeconds: 3 },
+  SANDBOX_UNAVAILABLE: { status: "stopped" },
+  SERVICE_UNAVAILABLE: { outcome: "unknown" }
+}
+
+const errorExample = (code: ErrorCode): Json => {
+  const made = new (errors[code] as new (given: { readonly details: unknown }) => Error)({
+    details: details[code] ?? null
+  })
+  return { code, message: made.message, requestId, details: details[code] ?? null }
+}
+
+/** `components.examples`: one of each code, by the name of its schema. */
+export const errorExamples: Readonly<Record<string, { readonly value: Json }>> = Object.fromEntries(
+  (Object.keys(errors) as Array<ErrorCode>).map((code) => [bodyName(code), { value: errorExample(code) }])
+)
+
+const refName = (schema: Json): string | undefined =>
+  typeof schema["$ref"] === "string" ? schema["$ref"].replace("#/components/schemas/", "") : undefined
+
+/** A value of a schema: what was written for its name, the schema's own example, or what its parts make. */
+export const exampleOf = (schema: Json, schemas: Readonly<Record<string, Json>>): unknown => {
+  const name = refName(schema)
+  if (name !== undefined) return written[name] ?? exampleOf(schemas[name]!, schemas)
+  const { examples, enum: words, anyOf, properties, items, type } = schema
+  if (Array.isArray(examples)) return examples[0]
+  if ("const" in schema) return schema["const"]
+  if (Array.isArray(words)) return words[0]
+  if (Array.isArray(anyOf)) {
+    const choices = anyOf as ReadonlyArray<Json>
+    return choices.some((choice) => choice["type"] === "null") ? null : exampleOf(choices[0]!, schemas)
+  }
+  if (type === "array") return items === undefined ? [] : [exampleOf(items as Json, schemas)]
+  if (type === "object") {
+    return Object.fromEntries(
+      Object.entries((properties ?? {}) as Record<string, Json>).map(([key, part]) => [key, exampleOf(part, schemas)])
+    )
+  }
+  if (type === "boolean") return false
+  if (type === "integer" || type === "number") return schema["default"] ?? schema["minimum"] ?? 1
+  return type === "string" ? "example" : null
+}
+
+interface MediaType extends Json {
+  readonly schema: Json
+}
+
+/** Every content without examples gets one. */
+export const withExample = (
+  content: Readonly<Record<string, MediaType>>,
+  schemas: Readonly<Record<string, Json>>
+): Readonly<Record<string, MediaType>> =>
+  Object.fromEntries(
+    Object.entries(content).map(([mediaType, told]) => [
+      mediaType,
+      "example" in told || "examples" in told
+        ? told
+        : { ...told, example: contents[mediaType] ?? exampleOf(told.schema, schemas) }
+    ])
+  )

@@ -1,0 +1,208 @@
+/**
+ * The examples of the published description: every request and every answer has one, answers' are what the endpoint's own schema
+ * takes, and the requests are sent as they stand. (A linter holds them to the published schemas in openapi.test.ts.)
+ */
+import { randomUUID } from "node:crypto"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Schema, SchemaAST } from "effect"
+import { ErrorBody } from "../../schemas/Errors.ts"
+import { endpointNamed } from "../../src/http/Endpoints.ts"
+import { type Answer, TestApi } from "./TestApi.ts"
+
+interface MediaType {
+  readonly schema: object
+  readonly example?: unknown
+  readonly examples?: Record<string, { readonly $ref: string }>
+}
+
+interface Parameter {
+  readonly name: string
+  readonly in: "path" | "query" | "header"
+  readonly required: boolean
+  readonly description?: string
+  readonly example?: unknown
+  readonly schema: Record<string, unknown>
+}
+
+interface Operation {
+  readonly operationId: string
+  readonly parameters: ReadonlyArray<Parameter>
+  readonly requestBody?: { readonly content: Record<string, MediaType> }
+  readonly responses: Record<string, { readonly description: string; readonly content?: Record<string, MediaType> }>
+}
+
+interface Document {
+  readonly paths: Record<string, Record<string, Operation>>
+  readonly tags: ReadonlyArray<{ readonly description?: string }>
+  readonly components: {
+    readonly schemas: Record<string, Record<string, unknown>>
+    readonly examples: Record<string, { readonly value: unknown }>
+  }
+}
+
+const withDocument = <A>(test: (document: Document, api: TestApi["Service"]) => Promise<A> | A) =>
+  Effect.flatMap(TestApi, (api) =>
+    Effect.promise(async () => test((await api.send("GET", "/api/v2/openapi.json", { key: null })).json, api))
+  )
+
+const operationsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ path, method: method.toUpperCase(), operation }))
+  )
+
+/** The request that the examples make, and `change` in them. */
+const sent = (
+  api: TestApi["Service"],
+  { path, method, operation }: ReturnType<typeof operationsOf>[number],
+  change: { readonly query?: string; readonly field?: string; readonly key?: string } = {}
+): Promise<Answer> => {
+  const given = (place: Parameter["in"]) => operation.parameters.filter((one) => one.in === place && one.required)
+  const query = given("query").map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
+  const [[mediaType, body] = []] = Object.entries(operation.requestBody?.content ?? {})
+  const example = mediaType === "application/json" ? { ...(body!.example as object) } : body?.example
+  if (change.field !== undefined) Object.assign(example as object, { [change.field]: true })
+  return api.send(
+    method,
+    `${given("path").reduce((whole, { name, example: id }) => whole.replace(`{${name}}`, String(id)), path)}?${[...query, ...(change.query === undefined ? [] : [change.query])].join("&")}`,
+    {
+      ...(change.key === undefined ? {} : { key: change.key }),
+      ...(example === undefined ? {} : { body: example }),
+      headers: {
+        ...(mediaType === undefined ? {} : { "content-type": mediaType }),
+        ...(given("header").length === 0 ? {} : { "idempotency-key": randomUUID() })
+      }
+    }
+  )
+}
+
+layer(TestApi.layer(), { excludeTestServices: true })("the description's examples", (it) => {
+  it.effect("every property, parameter and tag is described; integers have a width; no field has a default", () =>
+    withDocument((document) => {
+      const { schemas } = document.components
+      const isDescribed = (schema: Record<string, unknown>): boolean =>
+        typeof schema["description"] === "string" ||
+        (typeof schema["$ref"] === "string" && isDescribed(schemas[schema["$ref"].split("/").at(-1)!]!))
+      const walk = (schema: unknown, at: string): void => {
+        if (typeof schema !== "object" || schema === null) return
+        const { properties, type, format } = schema as Record<string, unknown>
+        if (type === "integer") assert.include(["int32", "int64"], format, at)
+        assert.notInclude(["byte"], format, at)
+        for (const [name, property] of Object.entries((properties ?? {}) as Record<string, Record<string, unknown>>)) {
+          assert.isTrue(isDescribed(property), `${at}.${name}`)
+          assert.notProperty(property, "default", `${at}.${name}`)
+        }
+        for (const [key, part] of Object.entries(schema)) if (key !== "examples") walk(part, `${at}.${key}`)
+      }
+      walk(schemas, "schemas")
+      for (const { description } of document.tags) assert.isString(description)
+      for (const { operation } of operationsOf(document)) {
+        assert.match(operation.operationId, /^[a-z]+([A-Z][a-z]*)*$/)
+        for (const parameter of operation.parameters) {
+          assert.isTrue(
+            isDescribed({ ...parameter.schema, ...parameter }),
+            `${operation.operationId} ${parameter.name}`
+          )
+        }
+      }
+    })
+  )
+
+  it.effect("every content has an example, and every object that is answered a name", () =>
+    withDocument((document) => {
+      for (const { operation } of operationsOf(document)) {
+        const answers = Object.entries(operation.responses)
+        for (const [status, { content = {} }] of [...answers, ["request", operation.requestBody ?? {}] as const]) {
+          for (const [mediaType, told] of Object.entries(content)) {
+            const at = `${operation.operationId} ${status} ${mediaType}`
+            assert.isTrue("example" in told || Object.keys(told.examples ?? {}).length > 0, at)
+            if (mediaType !== "application/json" || operation.operationId === "getOpenApi") continue
+            assert.property(told.schema, "$ref", at)
+          }
+        }
+      }
+    })
+  )
+
+  it.effect("examples of answers are what the endpoint's own schemas take, those of errors too", () =>
+    withDocument((document) => {
+      for (const { operation } of operationsOf(document)) {
+        const endpoint = endpointNamed(operation.operationId)
+        const schemas = [...endpoint.success].map(({ ast }) =>
+          Schema.make<Schema.Codec<unknown>>(SchemaAST.toEncoded(ast))
+        )
+        for (const [status, { content = {} }] of Object.entries(operation.responses)) {
+          const json = content["application/json"]
+          if (json === undefined || status === "default" || Number(status) >= 400) continue
+          assert.isTrue(
+            schemas.some((schema) => Schema.is(schema)(json.example)),
+            `${operation.operationId} ${status}: ${JSON.stringify(json.example)}`
+          )
+        }
+      }
+      const isErrorBody = Schema.is(ErrorBody)
+      for (const [name, { value }] of Object.entries(document.components.examples)) {
+        assert.isTrue(isErrorBody(value), name)
+      }
+    })
+  )
+
+  it.effect(
+    "the service takes the shape of every request, and says of a field or parameter that it does not have",
+    () =>
+      withDocument(async (document, api) => {
+        for (const one of operationsOf(document)) {
+          const { operationId, requestBody, parameters } = one.operation
+          // It needs a handshake, as it says.
+          if (operationId === "openTerminal" || operationId === "revokeKey" || operationId === "streamEvents") continue
+          const answer = await sent(api, one)
+          assert.isTrue(answer.status < 300 || answer.status === 404, `${operationId}: ${answer.status} ${answer.text}`)
+          const refused = async (change: Parameters<typeof sent>[2], name: string, message: RegExp) => {
+            const { status, json, text } = await sent(api, one, change)
+            assert.deepStrictEqual([status, json?.code], [400, "INVALID_REQUEST"], `${operationId} ${name}: ${text}`)
+            assert.deepStrictEqual(json.details.issues[0].path, [name], operationId)
+            assert.match(json.details.issues[0].message, message, operationId)
+          }
+          await refused({ query: "xyzzy=1" }, "xyzzy", /^Not known\./)
+          if (requestBody?.content["application/json"] !== undefined) {
+            await refused({ field: "xyzzy" }, "xyzzy", /^Not known\./)
+          }
+          for (const { name, schema, required } of parameters.filter((given) => given.in === "query")) {
+            if (schema["type"] === "array" || schema["type"] === "object") continue
+            await refused({ query: required ? `${name}=x` : `${name}=x&${name}=x` }, name, /^Given more than once$/)
+          }
+        }
+      })
+  )
+
+  it.effect("403 for a missing scope names the scope, in the sentence too", () =>
+    withDocument(async (document, api) => {
+      const { secret: key } = await api.newKey(["usage:read"])
+      for (const one of operationsOf(document).filter(({ path }) => /\/(me|auth|sandboxes|workspaces)$/.test(path))) {
+        const { status, json } = await sent(api, one, { key })
+        assert.deepStrictEqual([status, json.code], [403, "SCOPE_REQUIRED"])
+        assert.include(json.message, `the scope ${json.details.scope}.`)
+      }
+    })
+  )
+
+  it.effect("status takes several values, repeated or with commas", () =>
+    withDocument(async (_, api) => {
+      const workspaceId = await api.newWorkspace()
+      const [first, second, third] = [
+        await api.newSandbox(workspaceId),
+        await api.newSandbox(workspaceId),
+        await api.newSandbox(workspaceId)
+      ]
+      await api.send("POST", `/api/v2/sandboxes/${second}/stop`)
+      await api.send("DELETE", `/api/v2/sandboxes/${third}`)
+      const listed = async (query: string) =>
+        (await api.send("GET", `/api/v2/sandboxes?${query}`)).json.sandboxes
+          .map(({ id }: { readonly id: string }) => id)
+          .filter((id: string) => [first, second, third].includes(id))
+      assert.deepStrictEqual(await listed("status=running"), [first])
+      assert.deepStrictEqual(await listed("status=running,stopped"), [second, first])
+      assert.deepStrictEqual(await listed("status=deleted&status=running"), [third, first])
+      assert.deepStrictEqual(await listed(""), [third, second, first])
+    })
+  )
+})
