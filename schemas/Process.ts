@@ -14,9 +14,11 @@ export const ProcessId = Schema.String.check(
   isMatching(/^[1-9]\d{0,9}-\d{1,16}$/, { message: "Expected the id of a process, as the list gives it" })
 ).annotate({ identifier: "ProcessId", description: "The id of a process; opaque.", examples: ["4711-123456"] })
 
-export const StartedBy = oneOf("StartedBy", ["operation", "execute", "terminal", "ssh"]).annotate({
-  description: "The kind of call or connection whose command a process descends from."
-})
+export const StartedBy = oneOf(
+  "StartedBy",
+  ["operation", "execute", "terminal", "ssh"],
+  "The kind of call or connection whose command a process descends from."
+)
 export type StartedBy = Schema.Schema.Type<typeof StartedBy>
 
 export const Process = Schema.Struct({
