@@ -1,8 +1,14 @@
 /** A listener's end: nothing that a client sent before it could know is lost, and it comes soon. */
 import { once } from "node:events"
+import { mkdtempSync, rmSync } from "node:fs"
 import { Agent, createServer, get, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import { get as getSecurely } from "node:https"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { afterEach, assert, describe, it } from "vitest"
 import { drainOnClose } from "../../src/http/Draining.ts"
+import { protocolServer } from "../../src/http/ProtocolServer.ts"
+import { selfSigned } from "../support/selfSigned.ts"
 
 /** Longer than a machine that does much else may hold a test up. */
 const withinMs = 3000
@@ -92,5 +98,30 @@ describe("a listener that ends", () => {
     assert.strictEqual(refused.connection, "close")
     assert.strictEqual(JSON.parse(refused.body).code, "SERVICE_UNAVAILABLE")
     await ending
+  })
+
+  it("answers over TLS, too, what was being done, however silent the connection was", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "atoll-draining-"))
+    try {
+      const certificate = selfSigned(folder, "draining", ["IP:127.0.0.1"])
+      const server = protocolServer(certificate)
+      server.on("request", (_request, response: ServerResponse) => {
+        setTimeout(() => response.end("after a while"), 700)
+      })
+      drainOnClose(server, withinMs, () => {})
+      servers.push(server)
+      await once(server.listen(0, "127.0.0.1"), "listening")
+      const { port } = server.address() as { port: number }
+      const asked = getSecurely({ host: "127.0.0.1", port, ca: certificate.cert })
+      const answered = once(asked, "response")
+      await once(server, "request")
+      const ending = closed(server)
+      const [answer] = (await answered) as [IncomingMessage]
+      assert.strictEqual(answer.headers.connection, "close")
+      assert.strictEqual(Buffer.concat(await answer.toArray()).toString(), "after a while")
+      assert.isBelow(await ending, withinMs)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 })
