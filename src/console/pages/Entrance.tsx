@@ -1,8 +1,7 @@
 /** Before anybody is signed in: the sign-in, or what the link says that one came by. */
 import type { ComponentChildren } from "preact"
-import { useState } from "preact/hooks"
 import { Register } from "./Register.tsx"
-import { navigate, path, takeCode } from "./router.ts"
+import { came, navigate, path } from "./router.ts"
 import { signIn, signInByLink } from "./session.ts"
 import { Form } from "./ui/Action.tsx"
 import { Field } from "./ui/Field.tsx"
@@ -41,25 +40,29 @@ const SignIn = ({ wasIn }: { wasIn: boolean }) => (
 )
 
 /** A link is used up by opening it, so nobody's mail program may do that: somebody must press a button. */
-const ByLink = ({ code, giveUp }: { code: string; giveUp: () => void }) => (
+const ByLink = ({ code }: { code: string }) => (
   <Frame title="Sign in by link">
     <p>This link signs you in once.</p>
     <Form label="Sign in" busyLabel="Signing in …" cancel={giveUp} submit={() => signInByLink(code).then(arrive)} />
   </Frame>
 )
 
+const giveUp = () => {
+  came.value = null
+}
+
 const arrive = () => {
+  came.value = null
   if (path.value !== "/") navigate("/", "replace")
 }
 
 export const Entrance = ({ wasIn }: { wasIn: boolean }) => {
-  const [came, setCame] = useState(takeCode)
-  const giveUp = () => setCame(null)
-  if (came === null) return <SignIn wasIn={wasIn} />
-  if (came.kind === "link") return <ByLink code={came.code} giveUp={giveUp} />
+  if (came.value === null) return <SignIn wasIn={wasIn} />
+  const { kind, code } = came.value
+  if (kind === "link") return <ByLink key={code} code={code} />
   return (
     <Frame title="Make an account">
-      <Register code={came.code} giveUp={giveUp} done={arrive} />
+      <Register key={code} code={code} giveUp={giveUp} done={arrive} />
     </Frame>
   )
 }

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact"
 import { useEffect, useRef } from "preact/hooks"
 import type { ConsoleSession } from "../../../schemas/console/Session.ts"
-import { path } from "./router.ts"
+import { came, path } from "./router.ts"
 import { signOut } from "./session.ts"
 import { useAction } from "./ui/Action.tsx"
 import { Fault } from "./ui/Fault.tsx"
@@ -76,6 +76,12 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
         </div>
       </header>
       <main id="main" ref={main} tabIndex={-1}>
+        {came.value === null ? null : (
+          <p class="notice" role="status">
+            You came by {came.value.kind === "link" ? "a link that signs in" : "an invitation"}, and are signed in as{" "}
+            <strong class="break">{session.account.name}</strong> already. Sign out to use it: it is kept until then.
+          </p>
+        )}
         {session.email === null ? (
           <p class="notice">
             This account has no passphrase yet, and the link that you came by works only once.{" "}

@@ -33,13 +33,22 @@ export const navigate = (to: string, how: "push" | "replace" = "push"): void => 
 
 addEventListener("popstate", arrive)
 
-/**
- * What a link carried in its fragment, which no server saw. It is taken out of the address, so that neither the history nor a
- * bookmark keeps it.
- */
-export const takeCode = (): { readonly kind: "invitation" | "link"; readonly code: string } | null => {
+interface Came {
+  readonly kind: "invitation" | "link"
+  readonly code: string
+}
+
+/** It is taken out of the address, so that neither the history nor a bookmark keeps it. */
+const takeCode = (): Came | null => {
   const found = /^#(invitation|link)=([\w~.-]+)$/.exec(location.hash)
   if (found === null) return null
   history.replaceState(null, "", location.pathname)
-  return { kind: found[1] as "invitation" | "link", code: found[2]! }
+  return { kind: found[1] as Came["kind"], code: found[2]! }
 }
+
+/** What a link carried in its fragment, which no server saw; null once it was used or given up. */
+export const came = signal(takeCode())
+
+addEventListener("hashchange", () => {
+  came.value = takeCode() ?? came.value
+})

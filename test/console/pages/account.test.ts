@@ -262,4 +262,23 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       await context.close()
     })
   )
+
+  it.effect.skipIf(noChromium !== null)("keeps the link that one came by until one has signed out", () =>
+    asNewPerson(async ({ page }) => {
+      const hash = () => page.evaluate("location.hash")
+      const notice = page.getByText("Sign out to use it")
+      // Another fragment alone loads nothing.
+      await page.goto("/console/#link=one")
+      await notice.waitFor()
+      assert.strictEqual(await hash(), "")
+      await page.goto("about:blank")
+      await page.goto("/console/#invitation=two")
+      await page.getByText("You came by an invitation").waitFor()
+      assert.strictEqual(await hash(), "")
+      await page.getByRole("button", { name: "Sign out", exact: true }).click()
+      await heading(page, "Make an account").waitFor()
+      await page.getByRole("button", { name: "Sign in instead" }).click()
+      await heading(page, "Sign in").waitFor()
+    })
+  )
 })
