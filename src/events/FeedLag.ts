@@ -9,6 +9,9 @@ const lag = Metric.histogram("atoll_feed_lag_seconds", {
 
 const context = Context.empty()
 
+// It is there before the first delivery.
+lag.valueUnsafe(context)
+
 /** Of one account: which of its commits its streams may not have been told yet. Instants are epoch milliseconds. */
 export class FeedLag {
   #oldestAt: number | null = null

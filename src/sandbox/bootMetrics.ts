@@ -42,6 +42,8 @@ const outcomeOf = (exit: Exit.Exit<AnyEvent>): Outcome =>
 
 /** What measures a boot, which tells by its event how it ended. */
 export const bootMetrics = Effect.fnUntraced(function* (parallelStarts: number) {
+  // They are there before the first boot: nobody sees the growth of what begins at 1.
+  for (const duration of Object.values(durations)) duration.valueUnsafe(context)
   let inProgress = 0
   yield* measuredGauge(running, () => inProgress)
   yield* measuredGauge(waiting, () => Math.max(inProgress - parallelStarts, 0))

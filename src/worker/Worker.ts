@@ -86,6 +86,8 @@ const supervise = Effect.fnUntraced(function* <E, R>(
   const list = yield* Workers
   const context = yield* Effect.context<never>()
   const state = { name, isVital, state: "up" as WorkerState["state"], restarts: 0, lastFault: null as string | null }
+  // It is there before the first one: nobody sees the growth of what begins at 1.
+  restarts(name).updateUnsafe(0, context)
   const up = (change: 1 | -1) => life(name).modifyUnsafe(change, context)
 
   const supervised = Effect.gen(function* () {
