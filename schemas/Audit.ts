@@ -79,7 +79,8 @@ export const AuditEvent = Schema.Struct({
   errorCode: Schema.NullOr(Schema.String).annotate({ description: "`code` of the Error body." }),
   requestId: Schema.String.annotate({ description: "As in the X-Request-Id of the answer." }),
   sourceIp: Schema.String.annotate({
-    description: "The address that the connection came from; of the operator's command line, the loopback."
+    description:
+      "The address that the connection came from, or that the operator's proxy says; of the operator's command line, the loopback."
   }),
   userAgent: Schema.NullOr(Schema.String).annotate({
     description: `The first ${userAgentMaxCharacters} characters that the client says of itself; ? for what is not printable ASCII.`

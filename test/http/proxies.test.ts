@@ -5,6 +5,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, request, 
 import type { AddressInfo } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
+import { WebSocket } from "ws"
 import type { AuditEvent } from "../../schemas/Audit.ts"
 import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
@@ -87,7 +88,8 @@ const remember = Logger.make((entry) => {
 const served = ServedAtoll.layer(Layer.effect(Runtime, Effect.map(World, simulatedRuntime)), {
   // Both families on one socket: addresses of IPv4 come to it as ::ffff:127.0.0.2.
   ATOLL_HOST: "::",
-  ATOLL_TRUSTED_PROXIES: `${inner}, ${outer},fd00::/8`
+  ATOLL_TRUSTED_PROXIES: `${inner}, ${outer},fd00::/8`,
+  ATOLL_SERVICE_ACCESS: "on"
 }).pipe(
   Layer.provideMerge(Layer.effect(World, SimulatedWorld.make)),
   Layer.provideMerge(TestDatabase.layer),
@@ -194,6 +196,34 @@ layer(served, { excludeTestServices: true })("behind proxies", (it) => {
         assert.deepInclude(sessions[0], { isCurrent: true, sourceIp: "203.0.113.77" })
         const { keys } = await read("/console/api/keys")
         assert.deepInclude(keys[0], { lastUsedFrom: "203.0.113.78" })
+      })
+    })
+  )
+
+  it.effect("terminals and tunnels, which no route serves, are noted with whom the proxy names", () =>
+    Effect.gen(function* () {
+      const api = yield* ServedAtoll
+      const world = yield* World
+      yield* Effect.promise(async () => {
+        const sandboxId = await api.newSandbox(api.key, { networkEnabled: true })
+        world.machines.get(sandboxId)!.listeners.set(5432, (dialled) => void dialled.pipe(dialled))
+        const access = await api.send("POST", `/api/v2/sandboxes/${sandboxId}/services`, {
+          body: { requested_at: new Date().toISOString(), ports: [5432] },
+          headers: { "idempotency-key": randomUUID() }
+        })
+        const open = async (path: string, bearer: string, address: string) => {
+          const headers = { authorization: `Bearer ${bearer}`, "x-forwarded-for": address }
+          const socket = new WebSocket(`ws://127.0.0.1:${api.port}${path}`, [], { localAddress: inner, headers })
+          await once(socket, "open")
+          socket.terminate()
+        }
+        await open("/api/v2/tunnel?port=5432", access.json.capability, "203.0.113.91")
+        await open(`/api/v2/sandboxes/${sandboxId}/terminal?columns=80&rows=24`, api.key, "203.0.113.92")
+        await api.auditWritten()
+        const { json } = await api.send("GET", "/api/v2/usage/audit?limit=1000")
+        const from = (wanted: string) =>
+          (json.events as ReadonlyArray<AuditEvent>).find(({ action }) => action === wanted)?.sourceIp
+        assert.deepStrictEqual([from("openTunnel"), from("openTerminal")], ["203.0.113.91", "203.0.113.92"])
       })
     })
   )
