@@ -114,7 +114,7 @@ export const importTable: ReadonlyArray<Place> = [
   ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),
 
   { path: "src/http/", places: [...belowResources, ...resources, "src/console/bundle/"] },
-  { path: "src/cli/", places: [...belowResources, ...resources, "src/Down.ts", "src/doctor/"] },
+  { path: "src/cli/", places: [...belowResources, ...resources, "src/Down.ts", "src/doctor/", "src/backup/"] },
   /** What this host has of what Atoll needs. */
   {
     path: "src/doctor/",
@@ -126,6 +126,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/Farewell.ts", places: ["src/runtime/"] },
   { path: "src/ServiceProcesses.ts", places: ["src/host/linux/", config] },
   { path: "src/Down.ts", places: "all" },
+  { path: "src/backup/", places: "all" },
   { path: "src/Traces.ts", places: [config] },
   { path: "src/ReadableLog.ts", places: [] },
   { path: "src/Launch.ts", places: [config, "src/ReadableLog.ts", "src/Traces.ts"] },

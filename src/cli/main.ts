@@ -19,6 +19,7 @@ import { Migrations } from "../store/Migrations.ts"
 import { Ledger } from "../wallet/Ledger.ts"
 import { accounts } from "./accounts.ts"
 import { exitCodes, Json, WrongUsage } from "./answer.ts"
+import { backup, restore } from "./backup.ts"
 import { credit } from "./credit.ts"
 import { doctor } from "./doctor.ts"
 import { down } from "./down.ts"
@@ -39,7 +40,7 @@ const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer, Inv
 
 const atoll = Command.make("atoll").pipe(
   Command.withDescription(
-    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, its end, tunnels into its Sandboxes, and what this host lacks"
+    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, its backups and its end, tunnels into its Sandboxes, and what this host lacks"
   ),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
@@ -48,6 +49,8 @@ const atoll = Command.make("atoll").pipe(
     rates.pipe(Command.provide(services)),
     usage.pipe(Command.provide(services)),
     invitations.pipe(Command.provide(services)),
+    backup.pipe(Command.provide(Settings.layer)),
+    restore.pipe(Command.provide(Settings.layer)),
     down.pipe(Command.provide(Settings.layer)),
     doctor.pipe(Command.provide(Settings.layer)),
     tunnel

@@ -1,5 +1,4 @@
 /** `atoll down`: with real Sandboxes and an embedded database, in a data folder of its own. */
-import { type ChildProcess, spawn } from "node:child_process"
 import { createHash } from "node:crypto"
 import { once } from "node:events"
 import { existsSync, readFileSync, realpathSync } from "node:fs"
@@ -9,45 +8,14 @@ import { Effect } from "effect"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { markedProcesses } from "../../src/host/namespace/markedProcesses.ts"
 import { skipped, unusable } from "../host/namespace/TestHost.ts"
-import { sendTo } from "../http/TestApi.ts"
-import { atollWith, withinMs } from "../support/commandLine.ts"
+import { withinMs } from "../support/commandLine.ts"
+import { serviceIn } from "../support/ServiceIn.ts"
 import { testFolder } from "../support/testFolder.ts"
-
-const main = join(import.meta.dirname, "../../src/main.ts")
 
 const setting = Effect.gen(function* () {
   const dataDir = join(yield* testFolder, "data")
-  const key = newSecret()
-  const environment = {
-    ATOLL_DATA_DIR: dataDir,
-    ATOLL_RUNTIME: "namespace",
-    ATOLL_PORT: "0",
-    ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
-    ATOLL_BOOTSTRAP_API_KEY: key
-  }
-  const children = new Set<ChildProcess>()
-  yield* Effect.addFinalizer(() =>
-    Effect.gen(function* () {
-      for (const child of children) child.kill("SIGKILL")
-      if (existsSync(dataDir)) yield* atollWith(environment, "down", "--purge", "--yes")
-    })
-  )
-  const start = Effect.promise(async () => {
-    let said = ""
-    const child = spawn(process.execPath, [main], {
-      env: { PATH: process.env["PATH"], ...environment },
-      stdio: ["ignore", "pipe", "pipe", "ipc"]
-    })
-    children.add(child)
-    for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (said += chunk))
-    const [{ ready }] = (await once(child, "message")) as [{ readonly ready: string }]
-    return { child, said: () => said, send: sendTo(Number(new URL(ready).port), key) }
-  })
-  return {
-    dataDir,
-    start,
-    down: (...flags: ReadonlyArray<string>) => atollWith(environment, "down", "--json", ...flags)
-  }
+  const { start, atoll } = yield* serviceIn(dataDir, newSecret())
+  return { dataDir, start, down: (...flags: ReadonlyArray<string>) => atoll("down", "--json", ...flags) }
 })
 
 /** What runs, is mounted or has a folder of this data folder's Sandboxes. */

@@ -56,6 +56,11 @@ export class HostLayout {
     this.runFolder = this.isRoot ? join("/run", this.instance) : join(this.stateFolder, ".run")
   }
 
+  /** Only says where things are. */
+  static at(dataDir: string): HostLayout {
+    return new HostLayout(dataDir)
+  }
+
   /** Makes what all Sandboxes share. */
   static async prepare(dataDir: string): Promise<HostLayout> {
     const layout = new HostLayout(dataDir)

@@ -14,6 +14,7 @@ import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
 import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
 import { ensureVolumeImage } from "../linux/volumeImage.ts"
+import { letGo } from "./volumeHold.ts"
 
 export interface VolumePlace {
   /** The image; absent without root. */
@@ -81,6 +82,7 @@ export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: n
   await mkdir(place.folder, { recursive: true, mode: 0o700 })
   if (place.image !== null) {
     await ensureVolumeImage({ path: place.image, bytes: sizeBytes, owner: null, extended: PREZEROED, isEmpty: false })
+    if (!isMounted(place.folder)) await letGo(place.image)
     if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
   }
   // The mounted image's own root by now.
@@ -112,6 +114,8 @@ export const closeVolume = async (place: VolumePlace): Promise<void> => {
   removals.delete(place.folder)
   if (place.image === null) return
   for (let tries = 0; isMounted(place.folder); tries++) {
+    // Were it unmounted lazily while it is held, another mount of the same image could come beside it.
+    await letGo(place.image)
     // The last processes of the Sandbox may still be dying; a lazy unmount frees the loop device when they are dead.
     const lazy = tries >= UNMOUNT_TRIES
     const { code, stderr } = await hostCommand(lazy ? ["umount", "-l", place.folder] : ["umount", place.folder])

@@ -1,0 +1,209 @@
+/**
+ * An archive, on its way out and in: a line that says what it is, then frames, compressed with zstd.
+ *
+ *     frame    u8 kind, u32le length, that many bytes
+ *     header   JSON, `ArchiveHeader`: the first frame
+ *     table    JSON, {name, columns}: the rows after it are this table's
+ *     rows     JSON, the rows as text of Postgres' composite types
+ *     volume   JSON, `ArchivedVolume`: the pieces after it are this volume's
+ *     piece    u64le offset, the bytes there; what no piece names is a hole
+ *     end      JSON, `ArchiveEnd`: the last frame, with the SHA-256 of all before it
+ */
+import { createHash } from "node:crypto"
+import { once } from "node:events"
+import { createReadStream, createWriteStream, type ReadStream, type WriteStream } from "node:fs"
+import { open, rm } from "node:fs/promises"
+import { finished } from "node:stream/promises"
+import { constants, createZstdCompress, createZstdDecompress } from "node:zlib"
+import { Schema } from "effect"
+import { ArchiveUnusable } from "./ArchiveUnusable.ts"
+
+const magic = Buffer.from("atoll backup 1\n")
+const anyMagic = /^atoll backup (\d{1,6})\n/
+/** More is no frame of ours. */
+const frameMaxBytes = 64 * 1024 ** 2
+
+const kinds = ["header", "table", "rows", "volume", "piece", "end"] as const
+type Kind = (typeof kinds)[number]
+
+export interface Frame {
+  readonly kind: Kind
+  readonly bytes: Buffer
+}
+
+export const ArchiveHeader = Schema.Struct({
+  /** Epoch milliseconds of the database's snapshot. */
+  takenAt: Schema.Int,
+  /** The database's shape: the migrations that made it. */
+  steps: Schema.Array(Schema.Int),
+  /** The runtime driver of its Sandboxes; null before the first. */
+  driver: Schema.NullOr(Schema.String)
+})
+export type ArchiveHeader = typeof ArchiveHeader.Type
+
+export const ArchivedTable = Schema.Struct({ name: Schema.String, columns: Schema.Array(Schema.String) })
+
+export const ArchivedVolume = Schema.Struct({
+  sandboxId: Schema.String,
+  driver: Schema.Literals(["namespace", "qemu"]),
+  /** Of the whole image. */
+  bytes: Schema.Int,
+  /** What the driver wrote down of it, as JSON. */
+  record: Schema.Unknown
+})
+export type ArchivedVolume = typeof ArchivedVolume.Type
+
+export const ArchiveEnd = Schema.Struct({
+  sha256: Schema.String,
+  rows: Schema.Int,
+  /** Of all `rows` frames. */
+  rowBytes: Schema.Int,
+  volumes: Schema.Int,
+  /** Of all pieces. */
+  pieceBytes: Schema.Int
+})
+export type ArchiveEnd = typeof ArchiveEnd.Type
+
+export class ArchiveWriter {
+  private readonly path: string
+  private readonly digest = createHash("sha256")
+  private readonly zstd = createZstdCompress({
+    params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 }
+  })
+  private readonly file: WriteStream
+  private readonly done: Promise<void>
+  private fault: unknown = null
+  readonly counts = { rows: 0, rowBytes: 0, volumes: 0, pieceBytes: 0 }
+
+  private constructor(path: string) {
+    this.path = path
+    this.file = createWriteStream(path, { flags: "r+", start: magic.length })
+    this.done = finished(this.zstd.pipe(this.file))
+    this.done.catch((fault: unknown) => {
+      this.fault = fault
+      this.zstd.destroy()
+    })
+    this.zstd.on("error", () => {})
+  }
+
+  /** Makes the file, which must not be there; nobody else may read it. */
+  static async make(path: string): Promise<ArchiveWriter> {
+    const file = await open(path, "wx", 0o600).catch((cause: NodeJS.ErrnoException) => {
+      throw cause.code === "EEXIST"
+        ? new ArchiveUnusable({ message: `${path} exists already. Name another file, or remove it.` })
+        : new ArchiveUnusable({ message: `${path} cannot be made: ${cause.message}.` })
+    })
+    await file.write(magic)
+    await file.close()
+    return new ArchiveWriter(path)
+  }
+
+  async write(kind: Kind, bytes: Buffer): Promise<void> {
+    if (this.fault !== null) throw this.fault
+    const head = Buffer.alloc(5)
+    head.writeUInt8(kinds.indexOf(kind), 0)
+    head.writeUInt32LE(bytes.length, 1)
+    for (const part of [head, bytes]) {
+      if (kind !== "end") this.digest.update(part)
+      if (!this.zstd.write(part)) await Promise.race([once(this.zstd, "drain"), this.done])
+    }
+  }
+
+  json(kind: Kind, value: unknown): Promise<void> {
+    return this.write(kind, Buffer.from(JSON.stringify(value)))
+  }
+
+  /** Resolves when all of it is on the disk. */
+  async end(): Promise<void> {
+    const end: ArchiveEnd = { sha256: this.digest.copy().digest("hex"), ...this.counts }
+    await this.json("end", end)
+    this.zstd.end()
+    await this.done
+    const file = await open(this.path, "r+")
+    await file.sync()
+    await file.close()
+  }
+
+  /** Removes what was written. */
+  async discard(): Promise<void> {
+    this.zstd.destroy()
+    this.file.destroy()
+    await this.done.catch(() => {})
+    await rm(this.path, { force: true })
+  }
+}
+
+const broken = (path: string, how: string) =>
+  new ArchiveUnusable({ message: `${path} is not whole: ${how}. Nothing was restored; take another copy of it.` })
+
+const openChecked = async (path: string): Promise<ReadStream> => {
+  const file = await open(path, "r").catch((cause: Error) => {
+    throw new ArchiveUnusable({ message: `${path} cannot be read: ${cause.message}.` })
+  })
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(32), 0, 32, 0)
+  await file.close()
+  const format = anyMagic.exec(buffer.toString("latin1", 0, bytesRead))?.[1]
+  if (format === undefined) throw new ArchiveUnusable({ message: `${path} is no backup of Atoll.` })
+  if (format !== "1") {
+    throw new ArchiveUnusable({
+      message: `${path} was written by a newer Atoll (format ${format}); restore it with that.`
+    })
+  }
+  return createReadStream(path, { start: magic.length, highWaterMark: 1024 ** 2 })
+}
+
+/** Every frame but the end, in order. Throws ArchiveUnusable when anything of it is not as it was written. @param note Gets compressed bytes read so far. */
+export async function* framesOf(
+  path: string,
+  note: (bytes: number) => void = () => {}
+): AsyncGenerator<Frame, ArchiveEnd> {
+  const source = await openChecked(path)
+  const zstd = createZstdDecompress()
+  source.on("error", (fault) => zstd.destroy(fault))
+  source.pipe(zstd)
+  const digest = createHash("sha256")
+  let held: Array<Buffer> = []
+  let heldBytes = 0
+  let wanted = 5
+  let kind: Kind | null = null
+  let end: ArchiveEnd | null = null
+  try {
+    for await (const chunk of zstd as AsyncIterable<Buffer>) {
+      held.push(chunk)
+      heldBytes += chunk.length
+      note(source.bytesRead)
+      while (heldBytes >= wanted) {
+        const all = held.length === 1 ? held[0]! : Buffer.concat(held)
+        const bytes = all.subarray(0, wanted)
+        held = [all.subarray(wanted)]
+        heldBytes -= wanted
+        if (end !== null) throw broken(path, "something stands behind its end")
+        if (kind === null) {
+          kind = kinds[bytes.readUInt8(0)] ?? null
+          const length = bytes.readUInt32LE(1)
+          if (kind === null || length > frameMaxBytes) throw broken(path, "it has a frame that is none")
+          if (kind !== "end") digest.update(bytes)
+          wanted = length
+          continue
+        }
+        if (kind === "end") {
+          end = Schema.decodeUnknownSync(ArchiveEnd)(JSON.parse(bytes.toString()))
+          if (end.sha256 !== digest.digest("hex")) throw broken(path, "its checksum is another")
+        } else {
+          digest.update(bytes)
+          yield { kind, bytes }
+        }
+        kind = null
+        wanted = 5
+      }
+    }
+  } catch (cause) {
+    if (cause instanceof ArchiveUnusable) throw cause
+    throw broken(path, cause instanceof Error ? cause.message : String(cause))
+  } finally {
+    source.destroy()
+    zstd.destroy()
+  }
+  if (end === null || heldBytes > 0) throw broken(path, "it ends too soon")
+  return end
+}

@@ -1,0 +1,16 @@
+import { Schema } from "effect"
+
+/** It cannot be written, read or restored. `message` is one sentence for the operator. */
+export class ArchiveUnusable extends Schema.TaggedError<ArchiveUnusable>()("ArchiveUnusable", {
+  message: Schema.String
+}) {}
+
+/** For what rejects: a sentence that was meant stays, and the disk's own words are made one. */
+export const unusable = (cause: unknown): ArchiveUnusable => {
+  if (cause instanceof ArchiveUnusable) return cause
+  const { code } = cause as NodeJS.ErrnoException
+  if (code === "ENOSPC" || code === "EDQUOT") {
+    return new ArchiveUnusable({ message: "There is not enough room on the disk; what was begun is removed." })
+  }
+  return new ArchiveUnusable({ message: cause instanceof Error ? cause.message : String(cause) })
+}

@@ -1,0 +1,211 @@
+/**
+ * Makes an Atoll of an archive: a data folder, and a database, in which nothing was before.
+ *
+ * It is another installation: the folder and the database get ids of their own, and nothing is taken over of what ran, so that the original,
+ * which may run beside it, is never touched. What ran there is told to its Sandboxes as ended when the archive was taken, by their own machines.
+ */
+import { randomBytes } from "node:crypto"
+import { mkdir, readdir, rm, writeFile } from "node:fs/promises"
+import { hostname } from "node:os"
+import { join } from "node:path"
+import { Effect, Layer, References, Schema, Stream } from "effect"
+import { SqlClient } from "effect/sql"
+import { Atoll } from "../Atoll.ts"
+import { ActorCluster } from "../actor/ActorCluster.ts"
+import { Settings } from "../Config.ts"
+import { GuestUnavailable } from "../runtime/Guest.ts"
+import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { inhabitedStates } from "../sandbox/sandboxStates.ts"
+import { settleSandboxes } from "../sandbox/settleSandboxes.ts"
+import { textColumn } from "../store/Columns.ts"
+import { Database, MaintenanceDatabase } from "../store/Database.ts"
+import { DatabaseClaim } from "../store/DatabaseClaim.ts"
+import { migrate, migrations } from "../store/Migrations.ts"
+import { ArchivedTable, ArchivedVolume, ArchiveHeader, type Frame, framesOf } from "./Archive.ts"
+import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
+import type { Progress } from "./Backup.ts"
+import { requireRoom } from "./room.ts"
+import { emptyTables, moveSequences, openTable, tablesOf } from "./tables.ts"
+import { RestoredVolume } from "./volumes.ts"
+
+/** Rows take more room in tables, with their indexes and the log, and a new embedded Postgres some of its own. */
+const databaseFactor = 4
+const databaseBaseBytes = 256 * 1024 ** 2
+
+const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, ArchiveUnusable> =>
+  Effect.tryPromise({ try: act, catch: unusable })
+
+const parse = <A>(schema: Schema.Decoder<A>, { bytes }: Frame): A =>
+  Schema.decodeUnknownSync(schema)(JSON.parse(bytes.toString()))
+
+/** Reads all of it and writes nothing. */
+const verify = async (path: string, progress: Progress, bytes: number) => {
+  const frames = framesOf(path, (read) => progress("verified", read, bytes))
+  let header: ArchiveHeader | null = null
+  let next = await frames.next()
+  for (; next.done !== true; next = await frames.next()) {
+    if (next.value.kind === "header") header = parse(ArchiveHeader, next.value)
+  }
+  if (header === null) throw new ArchiveUnusable({ message: `${path} is no backup of Atoll.` })
+  const known = Object.keys(migrations).map((name) => Number(name.slice(0, 4)))
+  const unknown = header.steps.filter((step) => !known.includes(step))
+  if (unknown.length > 0) {
+    throw new ArchiveUnusable({
+      message: `${path} was written by a newer Atoll (its step ${Math.max(...unknown)} is unknown here). Restore it with that version.`
+    })
+  }
+  return { header, end: next.value }
+}
+
+const requireEmpty = async (dataDir: string): Promise<void> => {
+  const found = await readdir(dataDir).catch((cause: NodeJS.ErrnoException): Array<string> => {
+    if (cause.code === "ENOENT") return []
+    throw cause
+  })
+  if (found.length === 0) return
+  throw new ArchiveUnusable({
+    message: `${dataDir} is not empty${found.includes("host") ? ": an Atoll lives in it" : ""}. Set ATOLL_DATA_DIR to a new folder; the original is never written over.`
+  })
+}
+
+const requireEmptyDatabase = Effect.fnUntraced(function* () {
+  const sql = yield* MaintenanceDatabase
+  const [found] = yield* sql<{ readonly count: number }>`
+    select count(*)::int4 as count from pg_class where relkind = 'r' and relnamespace = current_schema()::regnamespace`
+  if (found?.count !== 0) {
+    return yield* new ArchiveUnusable({
+      message: "The database is not empty: an Atoll lives in it, perhaps. Name an empty one with DATABASE_URL."
+    })
+  }
+})
+
+/** The second reading: into the database, in the transaction that is open, and into the folder. */
+const load = Effect.fnUntraced(function* (
+  path: string,
+  dataDir: string,
+  header: ArchiveHeader,
+  progress: Progress,
+  all: number
+) {
+  const sql = yield* MaintenanceDatabase
+  const steps = Object.entries(migrations).filter(([name]) => header.steps.includes(Number(name.slice(0, 4))))
+  yield* migrate(Object.fromEntries(steps)).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+  const here = yield* tablesOf(sql)
+  yield* emptyTables(sql, here)
+  const frames = framesOf(path)
+  let insert: ((rows: unknown) => Effect.Effect<unknown, unknown>) | null = null
+  let volume: RestoredVolume | null = null
+  let done = 0
+  for (let next = yield* attempt(() => frames.next()); next.done !== true; next = yield* attempt(() => frames.next())) {
+    const frame: Frame = next.value
+    done += frame.bytes.length
+    progress("restored", Math.min(done, all), all)
+    switch (frame.kind) {
+      case "table": {
+        const table = parse(ArchivedTable, frame)
+        if (!here.some(({ name }) => name === table.name)) {
+          return yield* new ArchiveUnusable({ message: `The archive has a table that is none here: ${table.name}.` })
+        }
+        insert = yield* openTable(sql, table)
+        break
+      }
+      case "rows":
+        yield* insert!(textColumn(JSON.parse(frame.bytes.toString())))
+        break
+      case "volume":
+        yield* attempt(async () => {
+          await volume?.close()
+          volume = await RestoredVolume.make(dataDir, parse(ArchivedVolume, frame))
+        })
+        break
+      case "piece":
+        yield* attempt(() => volume!.put(Number(frame.bytes.readBigUInt64LE(0)), frame.bytes.subarray(8)))
+        break
+    }
+  }
+  yield* attempt(async () => volume?.close())
+  yield* moveSequences(sql)
+})
+
+/** From now on they are another installation's, and belong together. */
+const rename = Effect.fnUntraced(function* (dataDir: string) {
+  const sql = yield* MaintenanceDatabase
+  const host = `host_${randomBytes(12).toString("hex")}`
+  const label = `${dataDir} of ${hostname()}`
+  const [made] = yield* sql<{ readonly id: string }>`
+    update installation set id = replace(gen_random_uuid()::text, '-', ''), host_id = ${host}, host_label = ${label} returning id`
+  // Its order of commits is another, whatever server it is on.
+  yield* sql`update transition_eras set server = 'restored'`
+  yield* attempt(async () => {
+    await writeFile(join(dataDir, "host"), `${host}\n`)
+    await writeFile(join(dataDir, "installation"), `${made!.id}\n`)
+  })
+})
+
+/** Nothing runs, and nothing is begun: what waits to be done is left to the first start. */
+const nothingRuns = Layer.succeed(
+  Runtime,
+  Runtime.of({
+    driver: "simulated",
+    kind: "namespace",
+    capabilities: { suspend: false, networkFiltered: false, statements: [] },
+    provision: () => Effect.never,
+    stop: () => Effect.void,
+    destroy: () => Effect.never,
+    suspend: () => Effect.never,
+    inventory: Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." })),
+    guest: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),
+    sample: () => Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." })),
+    downs: Stream.never,
+    stalls: Stream.never,
+    console: Stream.never
+  })
+)
+
+const tellEnds = ({ takenAt }: ArchiveHeader) => {
+  const reason = {
+    code: "RESTORED",
+    message: `It was restored from a backup of ${new Date(takenAt).toISOString()}, in which it ran.`
+  }
+  return settleSandboxes(inhabitedStates, (generation) => ({
+    type: "RUNTIME_DOWN",
+    generation,
+    reason,
+    seenAt: takenAt
+  })).pipe(
+    Effect.provide(Atoll.layer().pipe(Layer.provideMerge(nothingRuns), Layer.provide(ActorCluster.layerSingle))),
+    // That nothing answers is no news.
+    Effect.provideService(References.MinimumLogLevel, "Error")
+  )
+}
+
+/** @param bytes The archive's own size. Needs Settings; nothing is left of one that failed. */
+export const restore = Effect.fn("restore")(function* (path: string, bytes: number, progress: Progress) {
+  const { dataDir, databaseUrl } = yield* Settings
+  yield* attempt(() => requireEmpty(dataDir))
+  const { header, end } = yield* attempt(() => verify(path, progress, bytes))
+  const isEmbedded = databaseUrl === null
+  const needed = end.pieceBytes + (isEmbedded ? end.rowBytes * databaseFactor + databaseBaseBytes : 0)
+  yield* attempt(async () => {
+    await mkdir(dataDir, { recursive: true })
+    await requireRoom(dataDir, needed)
+  })
+  const stopped = yield* Effect.gen(function* () {
+    const sql = yield* MaintenanceDatabase
+    yield* requireEmptyDatabase()
+    yield* sql.withTransaction(
+      Effect.andThen(load(path, dataDir, header, progress, end.rowBytes + end.pieceBytes), rename(dataDir))
+    )
+    return yield* tellEnds(header)
+  }).pipe(
+    Effect.provide(DatabaseClaim.layer.pipe(Layer.provideMerge(Database.layer))),
+    Effect.onError(() =>
+      Effect.promise(async () => {
+        for (const name of await readdir(dataDir).catch(() => [])) {
+          await rm(join(dataDir, name), { recursive: true, force: true })
+        }
+      })
+    )
+  )
+  return { ...end, takenAt: header.takenAt, stopped }
+})

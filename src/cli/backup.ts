@@ -1,0 +1,68 @@
+/** `atoll backup FILE` and `atoll restore FILE` */
+import { existsSync } from "node:fs"
+import { stat } from "node:fs/promises"
+import { join, resolve } from "node:path"
+import { Effect } from "effect"
+import { Argument, Command } from "effect/cli"
+import { type Progress, backup as takeBackup } from "../backup/Backup.ts"
+import { restore as restoreBackup } from "../backup/Restore.ts"
+import { Settings } from "../Config.ts"
+import { Database } from "../store/Database.ts"
+import { answer, Refused, remark } from "./answer.ts"
+
+const tellEveryMs = 1_000
+
+const mebibytes = (bytes: number): string => `${Math.ceil(bytes / 1024 ** 2)} MiB`
+
+/** A line on stderr now and then; none where it is done at once. */
+const telling = (): Progress => {
+  let toldAt = performance.now()
+  return (what, done, all) => {
+    if (performance.now() - toldAt < tellEveryMs) return
+    toldAt = performance.now()
+    process.stderr.write(`atoll: ${what}: ${mebibytes(done)} of ${mebibytes(all)}\n`)
+  }
+}
+
+const file = Argument.String("file").pipe(Argument.withDescription("The archive"))
+
+export const backup = Command.make(
+  "backup",
+  { file },
+  Effect.fnUntraced(function* ({ file }) {
+    const path = resolve(file)
+    const { dataDir, databaseUrl } = yield* Settings
+    if (databaseUrl === null && !existsSync(join(dataDir, "postgres/data"))) {
+      return yield* new Refused({
+        message: `There is nothing to back up in ${dataDir}: Atoll was never started there.`
+      })
+    }
+    const { rows, volumes } = yield* takeBackup(path, telling()).pipe(Effect.provide(Database.layer))
+    const { size } = yield* Effect.promise(() => stat(path))
+    yield* answer(`${path} has ${rows} rows and ${volumes} volumes in ${mebibytes(size)}.`, {
+      file: path,
+      bytes: size,
+      rows,
+      volumes
+    })
+  })
+).pipe(Command.withDescription("Write the database and all volumes to a new file, while Atoll runs or not"))
+
+export const restore = Command.make(
+  "restore",
+  { file },
+  Effect.fnUntraced(function* ({ file }) {
+    const path = resolve(file)
+    const { dataDir } = yield* Settings
+    const found = yield* Effect.tryPromise({
+      try: () => stat(path),
+      catch: (cause) => new Refused({ message: `${path} cannot be read: ${(cause as Error).message}.` })
+    })
+    const { rows, volumes, stopped, takenAt } = yield* restoreBackup(path, found.size, telling())
+    yield* remark("it is an installation of its own: the original, wherever it is, goes on without it")
+    yield* answer(
+      `${dataDir} has what there was at ${new Date(takenAt).toISOString()}: ${rows} rows, ${volumes} volumes. ${stopped} Sandboxes that ran are stopped.`,
+      { dataDir, takenAt: new Date(takenAt).toISOString(), rows, volumes, stopped }
+    )
+  })
+).pipe(Command.withDescription("Make a new data folder (ATOLL_DATA_DIR), and fill an empty database, from a backup"))
