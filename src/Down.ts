@@ -9,7 +9,7 @@ import { Effect, Layer, Schema } from "effect"
 import { Settings } from "./Config.ts"
 import { removeTree } from "./host/linux/treeRemoval.ts"
 import { Runtime } from "./runtime/Runtime.ts"
-import { service, store } from "./Service.ts"
+import { alone, service, store } from "./Service.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
 import { countedStates } from "./sandbox/sandboxStates.ts"
 import { settleSandboxes, unsettledStates } from "./sandbox/settleSandboxes.ts"
@@ -21,18 +21,6 @@ const ownEntries = ["postgres", "runtime", "service", "installation", "host"]
 export class NotDown extends Schema.TaggedError<NotDown>()("NotDown", { message: Schema.String }) {}
 
 const reason = { code: "ATOLL_DOWN", message: "The operator took Atoll down. The volume is kept." }
-
-/** No process besides this one, no machine ahead of its Sandbox, no port. */
-const alone = Layer.effect(
-  Settings,
-  Effect.map(Settings, (settings) => ({
-    ...settings,
-    clusterPort: 0,
-    vmSpares: 0,
-    cooperative: "off" as const,
-    bootstrapApiKey: null
-  }))
-)
 
 const endSandboxes = Effect.fnUntraced(function* (isPurge: boolean) {
   const running = yield* settleSandboxes(unsettledStates, () => ({ type: "STOP", reason }))

@@ -39,3 +39,15 @@ export const service = Atoll.layer().pipe(
   Layer.provideMerge(runtime),
   Layer.provide(ActorCluster.layer)
 )
+
+/** Settings in the place of others, where nobody is served: no process besides this one, no machine ahead of its Sandbox, no port. */
+export const alone = Layer.effect(
+  Settings,
+  Effect.map(Settings, (settings) => ({
+    ...settings,
+    clusterPort: 0,
+    vmSpares: 0,
+    cooperative: "off" as const,
+    bootstrapApiKey: null
+  }))
+)

@@ -46,7 +46,9 @@ export const ArchivedTable = Schema.Struct({ name: Schema.String, columns: Schem
 export const ArchivedVolume = Schema.Struct({
   sandboxId: Schema.String,
   driver: Schema.Literals(["namespace", "qemu"]),
-  /** Of the whole image. */
+  /** An image, in pieces by their offsets; or the folder `volume` as tar, in pieces that follow each other. */
+  form: Schema.Literals(["image", "tree"]),
+  /** Of the whole image; 0 of a tree. */
   bytes: Schema.Int,
   /** What the driver wrote down of it, as JSON. */
   record: Schema.Unknown

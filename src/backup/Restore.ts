@@ -15,6 +15,7 @@ import { ActorCluster } from "../actor/ActorCluster.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { alone } from "../Service.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { settleSandboxes } from "../sandbox/settleSandboxes.ts"
 import { textColumn } from "../store/Columns.ts"
@@ -173,7 +174,9 @@ const tellEnds = ({ takenAt }: ArchiveHeader) => {
     reason,
     seenAt: takenAt
   })).pipe(
-    Effect.provide(Atoll.layer().pipe(Layer.provideMerge(nothingRuns), Layer.provide(ActorCluster.layerSingle))),
+    Effect.provide(
+      Atoll.layer().pipe(Layer.provideMerge(nothingRuns), Layer.provide(ActorCluster.layerSingle), Layer.provide(alone))
+    ),
     // That nothing answers is no news.
     Effect.provideService(References.MinimumLogLevel, "Error")
   )

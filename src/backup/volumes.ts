@@ -3,13 +3,15 @@ import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
 import { chmod, chown, type FileHandle, mkdir, open, stat } from "node:fs/promises"
 import { join } from "node:path"
+import { fileExtents } from "../host/linux/fileExtents.ts"
 import { readRecord, sandboxFolder, sandboxIdsIn, writeRecord } from "../host/linux/SandboxRecords.ts"
 import { HostLayout } from "../host/namespace/HostLayout.ts"
-import { isUp } from "../host/namespace/SandboxState.ts"
+import { isUp, type SandboxState } from "../host/namespace/SandboxState.ts"
 import { isMounted } from "../host/namespace/volume.ts"
 import { holdingStill } from "../host/namespace/volumeHold.ts"
 import type { ArchivedVolume } from "./Archive.ts"
 import { ArchiveUnusable } from "./ArchiveUnusable.ts"
+import { readTree, TreeWriter } from "./tree.ts"
 
 /** What is read, and found to be a hole, at once. */
 const readBytes = 1024 ** 2
@@ -31,14 +33,16 @@ const readImage = async (path: string, take: Take): Promise<void> => {
   const file = await open(path, "r")
   try {
     const { size } = await file.stat()
-    for (let offset = 0; offset < size; ) {
-      const buffer = Buffer.allocUnsafe(Math.min(readBytes, size - offset))
-      const { bytesRead } = await file.read(buffer, 0, buffer.length, offset)
-      if (bytesRead === 0) break
-      for (const [from, to] of filled(buffer.subarray(0, bytesRead))) {
-        await take(offset + from, buffer.subarray(from, to))
+    for (const [from, to] of (await fileExtents(path)) ?? [[0, size]]) {
+      for (let offset = from; offset < Math.min(to, size); ) {
+        const buffer = Buffer.allocUnsafe(Math.min(readBytes, Math.min(to, size) - offset))
+        const { bytesRead } = await file.read(buffer, 0, buffer.length, offset)
+        if (bytesRead === 0) break
+        for (const [start, end] of filled(buffer.subarray(0, bytesRead))) {
+          await take(offset + start, buffer.subarray(start, end))
+        }
+        offset += bytesRead
       }
-      offset += bytesRead
     }
   } finally {
     await file.close()
@@ -62,15 +66,38 @@ const filled = (buffer: Buffer): ReadonlyArray<readonly [number, number]> => {
 const namespaceRoot = (dataDir: string): string => join(dataDir, "runtime/namespace")
 const qemuRoot = (dataDir: string): string => join(dataDir, "runtime/qemu")
 
+/** Nothing holds a folder still but that nothing runs in it. */
+const plainFolder = (state: SandboxState): Volume => {
+  const { sandboxId } = state
+  const requireStopped = () => {
+    const record = state.runtime()
+    if (record === null || !isUp(record)) return
+    throw new ArchiveUnusable({
+      message: `${sandboxId} runs, and its volume is a plain folder, as without root, which cannot be held still: stop it first, or all with atoll down.`
+    })
+  }
+  requireStopped()
+  return {
+    about: { sandboxId, driver: "namespace", form: "tree", bytes: 0, record: state.spec() },
+    allocatedBytes: 0,
+    read: async (begin, take) => {
+      await begin()
+      let offset = 0
+      await readTree(state.folder, "volume", async (bytes) => {
+        await take(offset, bytes)
+        offset += bytes.length
+      })
+      requireStopped()
+    }
+  }
+}
+
 const namespaceVolume = async (layout: HostLayout, sandboxId: string): Promise<Volume | null> => {
   const state = layout.state(sandboxId)
   const { image, folder } = layout.volume(state)
   const record = state.runtime()
   if (image === null) {
-    if (!existsSync(folder)) return null
-    throw new ArchiveUnusable({
-      message: `The volume of ${sandboxId} is a plain folder, as without root, and is not backed up: copy ${folder} while it is stopped, or run Atoll as root.`
-    })
+    return existsSync(folder) ? plainFolder(state) : null
   }
   if (!existsSync(image)) return null
   if (record !== null && isUp(record) && !isMounted(folder)) {
@@ -80,7 +107,7 @@ const namespaceVolume = async (layout: HostLayout, sandboxId: string): Promise<V
   }
   const { size, blocks } = await stat(image)
   return {
-    about: { sandboxId, driver: "namespace", bytes: size, record: state.spec() },
+    about: { sandboxId, driver: "namespace", form: "image", bytes: size, record: state.spec() },
     allocatedBytes: blocks * 512,
     read: (begin, take) =>
       holdingStill(
@@ -110,7 +137,7 @@ const qemuVolume = async (root: string, sandboxId: string): Promise<Volume | nul
   if (record === null) throw alive
   const { size, blocks } = await stat(image)
   return {
-    about: { sandboxId, driver: "qemu", bytes: size, record },
+    about: { sandboxId, driver: "qemu", form: "image", bytes: size, record },
     allocatedBytes: blocks * 512,
     read: async (begin, take) => {
       const before = (await stat(image, { bigint: true })).mtimeNs
@@ -138,14 +165,17 @@ export const volumesIn = async (dataDir: string, sandboxIds: ReadonlySet<string>
 
 /** A volume on its way into a data folder. */
 export class RestoredVolume {
-  private readonly file: FileHandle
+  private readonly into: FileHandle | TreeWriter
 
-  private constructor(file: FileHandle) {
-    this.file = file
+  private constructor(into: FileHandle | TreeWriter) {
+    this.into = into
   }
 
   /** Its folder, what the driver has to know of it, and an image that is one hole. Nothing of what ran there. */
-  static async make(dataDir: string, { sandboxId, driver, bytes, record }: ArchivedVolume): Promise<RestoredVolume> {
+  static async make(
+    dataDir: string,
+    { sandboxId, driver, form, bytes, record }: ArchivedVolume
+  ): Promise<RestoredVolume> {
     const root = driver === "namespace" ? namespaceRoot(dataDir) : qemuRoot(dataDir)
     const folder = sandboxFolder(root, sandboxId)
     const isRoot = process.getuid?.() === 0
@@ -165,6 +195,7 @@ export class RestoredVolume {
         { durable: true }
       )
     }
+    if (form === "tree") return new RestoredVolume(new TreeWriter(folder))
     const file = await open(image, "w", 0o600)
     await file.truncate(bytes)
     if (isRoot && driver === "qemu" && typeof known?.uid === "number") await chown(image, known.uid, known.uid)
@@ -172,14 +203,15 @@ export class RestoredVolume {
   }
 
   async put(offset: number, bytes: Uint8Array): Promise<void> {
+    if (this.into instanceof TreeWriter) return this.into.put(bytes)
     for (let written = 0; written < bytes.length; ) {
-      const { bytesWritten } = await this.file.write(bytes, written, bytes.length - written, offset + written)
+      const { bytesWritten } = await this.into.write(bytes, written, bytes.length - written, offset + written)
       written += bytesWritten
     }
   }
 
   async close(): Promise<void> {
-    await this.file.sync()
-    await this.file.close()
+    if (!(this.into instanceof TreeWriter)) await this.into.sync()
+    await this.into.close()
   }
 }

@@ -6,7 +6,8 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
-import { ArchiveWriter } from "../../src/backup/Archive.ts"
+import { ArchiveWriter, framesOf } from "../../src/backup/Archive.ts"
+import { ArchiveUnusable } from "../../src/backup/ArchiveUnusable.ts"
 import { markedProcesses } from "../../src/host/namespace/markedProcesses.ts"
 import { isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { withinMs } from "../support/commandLine.ts"
@@ -119,21 +120,37 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
           await writer.json("header", { takenAt: 0, steps: [9999], driver: null })
           await writer.end()
         })
+        const broken = join(folder, "broken")
         for (const [content, sentence] of [
-          [bytes.subarray(0, bytes.length - 20), "is not whole"],
           [flipped, "is not whole"],
-          [Buffer.from("something else\n"), "is no backup of Atoll"],
           [readFileSync(newer), "its step 9999 is unknown here"]
         ] as const) {
-          const path = join(folder, "broken")
-          writeFileSync(path, content)
-          const { code, stdout, stderr } = yield* copy.atoll("restore", path)
+          writeFileSync(broken, content)
+          const { code, stdout, stderr } = yield* copy.atoll("restore", broken)
           assert.deepStrictEqual([code, stdout], [1, ""])
           assert.include(stderr, sentence)
           assert.isFalse(existsSync(join(folder, "copy")))
         }
-        assert.strictEqual((yield* copy.atoll("restore", archive)).code, 0)
-        assert.include((yield* copy.atoll("accounts", "list")).stdout, "acme")
+        const isWhole = (content: Buffer) =>
+          Effect.promise(async () => {
+            writeFileSync(broken, content)
+            const frames = framesOf(broken)
+            try {
+              while ((await frames.next()).done !== true);
+              return true
+            } catch (fault) {
+              assert.instanceOf(fault, ArchiveUnusable)
+              return false
+            }
+          })
+        assert.isTrue(yield* isWhole(bytes))
+        for (let part = 0; part < 50; part++) {
+          const at = Math.floor((bytes.length * part) / 50)
+          assert.isFalse(yield* isWhole(bytes.subarray(0, at)), `cut at ${at}`)
+          const other = Buffer.from(bytes)
+          other[at]! ^= 1 << (part % 8)
+          assert.isFalse(yield* isWhole(other), `another byte at ${at}`)
+        }
       }).pipe(Effect.scoped),
     withinMs
   )

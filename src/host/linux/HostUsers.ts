@@ -37,7 +37,7 @@ const register = (): string => {
 }
 
 export const sharedUsers = (sandboxIds: ReadonlyArray<string>): string =>
-  `An earlier version gave the users of ${sandboxIds.join(", ")} to Sandboxes of another Atoll on this host too: make these Sandboxes anew to part them.`
+  `Sandboxes of another Atoll on this host have the users of ${sandboxIds.join(", ")}, too: this one was restored beside its original, or an earlier version gave them. Make these Sandboxes anew to part them.`
 
 export class HostUsers {
   private readonly folder: string

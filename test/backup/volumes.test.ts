@@ -1,0 +1,114 @@
+/** Volumes out of one data folder and into another. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { open } from "node:fs/promises"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { RestoredVolume, volumesIn } from "../../src/backup/volumes.ts"
+import { closeVolume, openVolume } from "../../src/host/namespace/volume.ts"
+import { isHeld } from "../../src/host/namespace/volumeHold.ts"
+import { isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
+import { testFolder } from "../support/testFolder.ts"
+
+const gibibyte = 1024 ** 3
+
+const copied = async (from: string, to: string, sandboxId: string): Promise<number> => {
+  const [volume] = await volumesIn(from, new Set([sandboxId]))
+  let restored: RestoredVolume | null = null
+  let bytes = 0
+  await volume!.read(
+    async () => {
+      restored = await RestoredVolume.make(to, volume!.about)
+    },
+    async (offset, piece) => {
+      bytes += piece.length
+      await restored!.put(offset, piece)
+    }
+  )
+  await restored!.close()
+  return bytes
+}
+
+describe("volumes of a backup", () => {
+  it.live("have their holes and their bytes, and 10 GiB of holes take no time and no room", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [from, to] = [join(folder, "from"), join(folder, "to")]
+      const of = (data: string) => join(data, "runtime/namespace/sbx_1/volume.img")
+      yield* Effect.promise(async () => {
+        mkdirSync(join(from, "runtime/namespace/sbx_1"), { recursive: true })
+        const file = await open(of(from), "w")
+        await file.truncate(10 * gibibyte)
+        for (const offset of [0, 3 * gibibyte + 17, 10 * gibibyte - 5])
+          await file.write(Buffer.from("hello"), 0, 5, offset)
+        await file.close()
+        const begun = performance.now()
+        assert.isBelow(await copied(from, to, "sbx_1"), 1024 ** 2)
+        assert.isBelow(performance.now() - begun, 5_000)
+        const { size, blocks } = statSync(of(to))
+        assert.strictEqual(size, 10 * gibibyte)
+        assert.isBelow(blocks * 512, 1024 ** 2)
+        const copy = await open(of(to))
+        for (const offset of [0, 3 * gibibyte + 17, 10 * gibibyte - 5]) {
+          assert.strictEqual((await copy.read(Buffer.alloc(5), 0, 5, offset)).buffer.toString(), "hello")
+        }
+        await copy.close()
+      })
+    })
+  )
+
+  it.live("that are plain folders keep names, links and modes", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [from, to] = [join(folder, "from"), join(folder, "to")]
+      const of = (data: string) => join(data, "runtime/namespace/sbx_1/volume/workspace")
+      yield* Effect.promise(async () => {
+        mkdirSync(of(from), { recursive: true })
+        writeFileSync(join(of(from), "a\nb"), "content")
+        chmodSync(join(of(from), "a\nb"), 0o751)
+        symlinkSync("a\nb", join(of(from), "link"))
+        await copied(from, to, "sbx_1")
+        assert.strictEqual(readFileSync(join(of(to), "link"), "utf8"), "content")
+        assert.strictEqual(statSync(join(of(to), "link")).mode & 0o777, 0o751)
+      })
+    })
+  )
+
+  it.live.skipIf(skipped(unusable ?? (isRoot ? null : "only root mounts volumes")))(
+    "thaw when whoever holds them is killed, and are not unmounted before",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* testFolder
+        const place = { image: join(folder, "volume.img"), folder: join(folder, "mounted") }
+        yield* Effect.addFinalizer(() => Effect.promise(() => closeVolume(place)))
+        yield* Effect.promise(async () => {
+          await openVolume(place, 16 * 1024 ** 2, null)
+          const program = `import { holdingStill } from ${JSON.stringify(join(import.meta.dirname, "../../src/host/namespace/volumeHold.ts"))}
+            await holdingStill(${JSON.stringify(place.image)}, ${JSON.stringify(place.folder)}, () => true, () => { console.log("held"); return new Promise(() => setInterval(() => {}, 1000)) })`
+          const holder = spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
+            stdio: ["ignore", "pipe", "inherit"]
+          })
+          await once(holder.stdout, "data")
+          assert.isTrue(isHeld(place.image))
+          let isWritten = false
+          const writer = spawn("sh", ["-c", `echo x > ${join(place.folder, "written")}`])
+          writer.once("exit", () => {
+            isWritten = true
+          })
+          const written = once(writer, "exit")
+          let isClosed = false
+          const closed = closeVolume(place).then(() => {
+            isClosed = true
+          })
+          await new Promise((resolve) => setTimeout(resolve, 300))
+          assert.deepStrictEqual([isWritten, isClosed], [false, false])
+          holder.kill("SIGKILL")
+          await written
+          await closed
+          assert.isFalse(isHeld(place.image))
+        })
+      })
+  )
+})
