@@ -149,7 +149,7 @@ const nothingRuns = Layer.succeed(
   Runtime.of({
     driver: "simulated",
     kind: "namespace",
-    capabilities: { suspend: false, networkFiltered: false, statements: [] },
+    capabilities: { suspend: false, networkFiltered: false, networkRefused: () => null, statements: [] },
     provision: () => Effect.never,
     stop: () => Effect.void,
     destroy: () => Effect.never,
