@@ -5,7 +5,7 @@
  * Neither has headers or bodies, so no key is ever written.
  */
 import type { IncomingMessage } from "node:http"
-import { Cause, Context, Effect, Layer } from "effect"
+import { Cause, Context, Effect, Layer, Tracer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../../schemas/Api.ts"
 import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
@@ -72,6 +72,12 @@ const routeOf = (context: Context.Context<never>): string =>
   Context.getOrUndefined(context as Context.Context<HttpRouter.RouteContext>, HttpRouter.RouteContext)?.route.path ??
   unmatched
 
+/** A span begins before anybody knows its route, and is called by it once it ends. */
+const nameSpan = (context: Context.Context<never>, name: string): void => {
+  const span = Context.getOrUndefined(context as Context.Context<Tracer.ParentSpan>, Tracer.ParentSpan)
+  if (span?._tag === "Span" && span.kind === "server") Object.assign(span, { name })
+}
+
 interface Surroundings {
   readonly audit: Audit["Service"]
   readonly database: DatabaseWatch["Service"]
@@ -93,6 +99,7 @@ const edge =
       const finish = (response: HttpServerResponse.HttpServerResponse) => {
         const durationMs = performance.now() - began
         const route = routeOf(fiber.context)
+        nameSpan(fiber.context, `${request.method} ${route}`)
         observeRequest(fiber.context, { method: request.method, route, status: response.status, durationMs })
         auditRequest(audit, source, response.status, errorCodeOf(response))
         discardRest(source)

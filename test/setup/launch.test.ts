@@ -19,6 +19,15 @@ interface Service {
   readonly end: Promise<unknown>
 }
 
+/** What a collector is sent, as far as it matters here. */
+interface Exported {
+  readonly resourceSpans: ReadonlyArray<{
+    readonly scopeSpans: ReadonlyArray<{
+      readonly spans: ReadonlyArray<{ readonly name: string; readonly parentSpanId?: string }>
+    }>
+  }>
+}
+
 /** Starts src/main.ts on the simulated runtime and this test's database; killed at the end if it still runs. */
 const start = (environment: Readonly<Record<string, string>>) =>
   Effect.gen(function* () {
@@ -138,6 +147,7 @@ describe("the service as a process", () => {
   it.live("sends traces to the collector that is named, the last ones at its stop", () =>
     Effect.gen(function* () {
       const spans: Array<string> = []
+      const roots: Array<string> = []
       const collector = yield* Effect.acquireRelease(
         Effect.promise(async () => {
           const server = createHttpServer((request, response) => {
@@ -147,6 +157,12 @@ describe("the service as a process", () => {
             })
             request.on("end", () => {
               spans.push(...Array.from(body.matchAll(/"name":"([^"]+)"/g), ([, name]) => `${request.url} ${name}`))
+              const { resourceSpans } = JSON.parse(body) as Exported
+              roots.push(
+                ...resourceSpans
+                  .flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans))
+                  .flatMap(({ name, parentSpanId }) => (parentSpanId ? [] : [name]))
+              )
               response.end("{}")
             })
           }).listen(0, "127.0.0.1")
@@ -161,7 +177,12 @@ describe("the service as a process", () => {
       yield* Effect.promise(() => fetch(`${address}/api/v2/me`))
       service.child.kill("SIGTERM")
       assert.strictEqual(yield* ended(service), 0)
-      assert.include(spans, "/v1/traces GET")
+      assert.include(spans, "/v1/traces GET /api/v2/me")
+      assert.isNotEmpty(roots)
+      assert.deepStrictEqual(
+        roots.filter((name) => name.startsWith("sql.")),
+        []
+      )
     }).pipe(provideDatabase)
   )
 
