@@ -319,13 +319,15 @@ const withErrorUnion = (schemas: Record<string, Json>): Record<string, Json> => 
   }
 }
 
-type Content = Parameters<typeof withExample>[0]
+type Content = Parameters<typeof withExample>[1]
 
 /** Once all names are what they stay: an example for each request, answer and parameter that has to be given. */
 const withExamples = (document: Json): Json => {
   const { schemas } = document["components"] as { readonly schemas: Record<string, Json> }
-  const filled = (holder: Json): Json =>
-    "content" in holder ? { ...holder, content: withExample(holder["content"] as Content, schemas) } : holder
+  const filled = (holder: Json, { operationId }: Json): Json =>
+    "content" in holder
+      ? { ...holder, content: withExample(String(operationId), holder["content"] as Content, schemas) }
+      : holder
   const operations = Object.entries(document["paths"] as Record<string, Record<string, Json>>).map(([path, item]) => [
     path,
     Object.fromEntries(
@@ -336,11 +338,11 @@ const withExamples = (document: Json): Json => {
           parameters: (operation["parameters"] as ReadonlyArray<Parameter>).map((parameter) =>
             parameter.required ? { ...parameter, example: exampleOf(parameter.schema, schemas) } : parameter
           ),
-          ...("requestBody" in operation ? { requestBody: filled(operation["requestBody"] as Json) } : {}),
+          ...("requestBody" in operation ? { requestBody: filled(operation["requestBody"] as Json, operation) } : {}),
           responses: Object.fromEntries(
             Object.entries(operation["responses"] as Record<string, Json>).map(([status, response]) => [
               status,
-              filled(response)
+              filled(response, operation)
             ])
           )
         }

@@ -310,11 +310,22 @@ const written: Record<string, unknown> = {
   }
 }
 
-/** By media type: what no schema can make up. */
-const contents: Record<string, string> = {
-  "application/octet-stream": "print(6 * 7)\n",
-  "text/event-stream": `id: 1-1\nevent: transition\ndata: ${JSON.stringify({ kind: "sandbox", actorId: sandboxId, sandboxId, ...transition })}\n\n`
+const event = (id: string, name: string, data: unknown): string =>
+  `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(data)}\n\n`
+
+const transitionEvent = event("1-1", "transition", { kind: "sandbox", actorId: sandboxId, sandboxId, ...transition })
+
+/** By operationId: what no schema can make up. */
+const streams: Record<string, string> = {
+  streamSandboxEvents: transitionEvent,
+  streamEvents: transitionEvent,
+  streamLogs: event("1-1", "log", { entries: [written["LogEntry"]], truncated: false }),
+  streamOperationOutput:
+    event("3-0", "output", { stream: "stdout", offset: 0, nextOffset: 3, data: "NDIK", truncated: false }) +
+    event("3-0", "operation", { operation: written["Operation"] })
 }
+
+const fileContent = "print(6 * 7)\n"
 
 /** Of the codes that carry something. */
 const details: Partial<Record<ErrorCode, unknown>> = {
@@ -379,8 +390,9 @@ interface MediaType extends Json {
   readonly schema: Json
 }
 
-/** Every content without examples gets one. */
+/** Every content of an operation without examples gets one. */
 export const withExample = (
+  operationId: string,
   content: Readonly<Record<string, MediaType>>,
   schemas: Readonly<Record<string, Json>>
 ): Readonly<Record<string, MediaType>> =>
@@ -389,6 +401,14 @@ export const withExample = (
       mediaType,
       "example" in told || "examples" in told
         ? told
-        : { ...told, example: contents[mediaType] ?? exampleOf(told.schema, schemas) }
+        : {
+            ...told,
+            example:
+              mediaType === "application/octet-stream"
+                ? fileContent
+                : mediaType === "text/event-stream"
+                  ? streams[operationId]
+                  : exampleOf(told.schema, schemas)
+          }
     ])
   )
