@@ -144,26 +144,25 @@ export class Journal extends Context.Service<
         Effect.gen(function* () {
           const metrics = journalMetrics(name)
           yield* measuredGauge(metrics.waiting, () => Queue.sizeUnsafe(queue))
-          const attempt = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean) =>
-            Effect.gen(function* () {
-              const idsOf = (some: typeof jobs) => some.map((job) => job.item.id)
-              const tokensOf = (some: typeof jobs) => some.map((job) => job.token)
-              const before = mayBeWritten
-                ? yield* whichWereWritten(sql, tokensOf(jobs), idsOf(jobs))
-                : new Set<string>()
-              const rest = jobs.filter((job) => !before.has(job.item.id))
-              if (rest.length === 0) return before
-              const now = yield* run(
-                rest.map((job) => job.item),
-                tokensOf(rest)
-              )
-              return mayBeWritten ? new Set([...before, ...now]) : now
-            })
+          // No `Effect.gen` for each batch: V8 gives every generator function that is called a map of its own, in the old generation, which
+          // keeps what the function closes over until the next full collection: here a batch, its callers and their snapshots.
+          const attempt = (jobs: ReadonlyArray<Job<A, CommitOutcome>>) =>
+            run(
+              jobs.map((job) => job.item),
+              jobs.map((job) => job.token)
+            )
+          const attemptAgain = Effect.fnUntraced(function* (jobs: ReadonlyArray<Job<A, CommitOutcome>>) {
+            const ids = jobs.map((job) => job.item.id)
+            const tokens = jobs.map((job) => job.token)
+            const before = yield* whichWereWritten(sql, tokens, ids)
+            const rest = jobs.filter((job) => !before.has(job.item.id))
+            return rest.length === 0 ? before : new Set([...before, ...(yield* attempt(rest))])
+          })
           const writeAll = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean): Effect.Effect<void> => {
             let isRetry = mayBeWritten
             return Effect.suspend(() => {
               if (isRetry) metrics.retried()
-              const tried = attempt(jobs, isRetry)
+              const tried = isRetry ? attemptAgain(jobs) : attempt(jobs)
               isRetry = true
               return tried
             }).pipe(
