@@ -1,12 +1,42 @@
 import { defineConfig } from "vitest/config"
+import { BaseSequencer, type TestSpecification } from "vitest/node"
+
+/** What takes longest, so that nothing long is begun last. */
+const long = [
+  "test/race/race.test.ts",
+  "test/crash/money.test.ts",
+  "test/host/qemu/machines.test.ts",
+  "test/host/qemu/processes.test.ts",
+  "test/backup/backup.test.ts",
+  "test/http/lostAnswers.test.ts",
+  "test/http/outage.test.ts",
+  "test/console/pages/whole.test.ts",
+  "test/console/pages/console.test.ts",
+  "test/host/namespace/restart.test.ts",
+  "test/cluster/takeover.test.ts",
+  "test/setup/launch.test.ts",
+  "test/account/cli.test.ts",
+  "test/agent/hostile/hostile.test.ts"
+]
+
+const placeOf = ({ moduleId }: TestSpecification): number => {
+  const at = long.findIndex((name) => moduleId.endsWith(name))
+  return at === -1 ? long.length : at
+}
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: Array<TestSpecification>) {
+    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b))
+  }
+}
 
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: "test/support/TestPostgres.ts",
     pool: "forks",
-    // Tests wait for processes more than they compute.
-    maxWorkers: 3,
+    maxWorkers: 2,
+    sequence: { sequencer: LongestFirst },
     // Patience, not a promise: shared machines are slow at times, and no test measures speed.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -109,7 +109,7 @@ export const sandboxMachine = setup({
     context: {} as SandboxContext,
     events: {} as SandboxEvent,
     meta: {} as StateMeta,
-    tags: {} as "counted" | "inhabited" | "alive" | "runtimeless" | "ended" | "removed"
+    tags: {} as "counted" | "inhabited" | "alive" | "runtimeless" | "ended" | "removed" | "notStarting"
   },
   guards: {
     /** It speaks of the present generation. */
@@ -289,7 +289,7 @@ export const sandboxMachine = setup({
     running: {
       description:
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
-      tags: ["counted", "inhabited", "alive"],
+      tags: ["counted", "inhabited", "alive", "notStarting"],
       meta: { unchanged: ["START"], refuses: late },
       entry: [{ type: "lookAtUse" }, { type: "meter" }],
       exit: [{ type: "unschedule", params: { name: "idle" } }, { type: "meter" }],
@@ -327,7 +327,7 @@ export const sandboxMachine = setup({
     },
     sleeping: {
       description: "The runtime is frozen to disk with its processes; a start wakes the same generation.",
-      tags: ["counted", "inhabited", "alive"],
+      tags: ["counted", "inhabited", "alive", "notStarting"],
       meta: { unchanged: ["SLEEP"], refuses: late },
       entry: [{ type: "suspendRuntime", params: ({ context }) => ({ generation: context.generation }) }],
       on: {
@@ -393,7 +393,7 @@ export const sandboxMachine = setup({
     },
     stopped: {
       description: "No runtime; the volume is kept. Counts toward the account's limits.",
-      tags: ["counted", "runtimeless", "ended"],
+      tags: ["counted", "runtimeless", "ended", "notStarting"],
       meta: { unchanged: ["STOP"], refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" } },
       on: {
         START: {
@@ -410,7 +410,7 @@ export const sandboxMachine = setup({
     },
     expired: {
       description: "A limit refused the first boot; nothing of it is kept but this record.",
-      tags: ["removed", "ended"],
+      tags: ["removed", "ended", "notStarting"],
       meta: {
         unchanged: [],
         refuses: { ...late, START: "SANDBOX_EXPIRED", STOP: "SANDBOX_EXPIRED", SLEEP: "SANDBOX_EXPIRED" }
@@ -419,7 +419,7 @@ export const sandboxMachine = setup({
     },
     failed: {
       description: "The first boot failed; what is left of it goes with the deletion.",
-      tags: ["counted", "runtimeless"],
+      tags: ["counted", "runtimeless", "notStarting"],
       meta: {
         unchanged: [],
         refuses: { ...late, START: "SANDBOX_FAILED", STOP: "SANDBOX_FAILED", SLEEP: "SANDBOX_FAILED" }
@@ -435,7 +435,7 @@ export const sandboxMachine = setup({
     },
     deleting: {
       description: "Runtime and volume are being removed, retried until they are gone. Nothing leads back.",
-      tags: ["counted"],
+      tags: ["counted", "notStarting"],
       meta: {
         unchanged: ["DELETE"],
         refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }
@@ -458,7 +458,7 @@ export const sandboxMachine = setup({
     deleted: {
       type: "final",
       description: "Gone. The record, its log and its finished operations stay readable for the retention time.",
-      tags: ["removed", "ended"],
+      tags: ["removed", "ended", "notStarting"],
       entry: [{ type: "meter" }],
       meta: {
         unchanged: ["DELETE"],

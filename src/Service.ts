@@ -6,6 +6,7 @@ import { Settings } from "./Config.ts"
 import { RuntimeChoice } from "./host/RuntimeChoice.ts"
 import { HostBinding } from "./sandbox/HostBinding.ts"
 import { RuntimeBinding } from "./sandbox/RuntimeBinding.ts"
+import { removedStates } from "./sandbox/sandboxStates.ts"
 import { Database } from "./store/Database.ts"
 import { DatabaseClaim } from "./store/DatabaseClaim.ts"
 import { DatabaseServer } from "./store/DatabaseServer.ts"
@@ -22,7 +23,7 @@ const kept = Layer.effectDiscard(
 )
 
 /** The database and its bond with the data folder. Needs Settings. */
-export const store = Installation.layer.pipe(
+export const store = Installation.layer(removedStates).pipe(
   Layer.provide(DatabaseClaim.layer),
   Layer.provideMerge(kept),
   Layer.provideMerge(Migrations.layer),

@@ -37,7 +37,7 @@ import { sandboxDefinition } from "./SandboxDefinition.ts"
 import { Sandboxes } from "./Sandboxes.ts"
 import { sandboxView } from "./SandboxView.ts"
 import { sandboxHistory } from "./sandboxHistory.ts"
-import { countedStates } from "./sandboxStates.ts"
+import { countedStates, notStartingStates } from "./sandboxStates.ts"
 
 type SandboxRecord = ActorRecord<SandboxContext, null>
 
@@ -47,9 +47,6 @@ const deleteAnswerMs = 10_000
 const dependentsAnswerMs = 2_000
 const dependentsAskEveryMs = 5
 const keyKind = "sandbox.create"
-
-/** Of a Sandbox that was made or started: none of these becomes `running` unless somebody asks again. */
-const startEnds: ReadonlyArray<string> = ["running", "sleeping", "failed", "stopped", "deleting", "deleted", "expired"]
 
 interface AccountRow extends LimitsRow {
   readonly is_suspended: boolean
@@ -113,7 +110,10 @@ const make = Effect.gen(function* () {
 
   /** Until a start has come to its end, well or not; a service that stops answers with what there is. */
   const waitForStart = (id: string, timeoutMs: number) =>
-    Effect.raceFirst(wait(id, startEnds, timeoutMs), Effect.andThen(untilStopping, wait(id, startEnds, 0)))
+    Effect.raceFirst(
+      wait(id, notStartingStates, timeoutMs),
+      Effect.andThen(untilStopping, wait(id, notStartingStates, 0))
+    )
 
   /** Until everything that lived in the Sandbox has heard of its end: whoever was told of the end finds it so everywhere. */
   const untilDependentsHeard = (id: string) =>
@@ -144,7 +144,7 @@ const make = Effect.gen(function* () {
 
   const createAnswerOnceRunning = (sandbox: Sandbox) =>
     Effect.flatMap(
-      startEnds.includes(sandbox.status) ? Effect.succeed(sandbox) : waitForStart(sandbox.id, runningWaitMs),
+      notStartingStates.includes(sandbox.status) ? Effect.succeed(sandbox) : waitForStart(sandbox.id, runningWaitMs),
       createAnswer
     )
 

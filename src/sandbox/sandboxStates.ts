@@ -14,3 +14,5 @@ export const inhabitedStates = taggedStates(sandboxMachine, "inhabited")
 export const runtimelessStates = taggedStates(sandboxMachine, "runtimeless")
 /** Its runtime was seen to end. */
 export const endedStates = taggedStates(sandboxMachine, "ended")
+/** No start of it is under way, nor will be unless somebody asks. */
+export const notStartingStates = taggedStates(sandboxMachine, "notStarting")

@@ -11,6 +11,7 @@ import { join, resolve } from "node:path"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { textColumn } from "./Columns.ts"
 import { DatabaseUnusable } from "./Database.ts"
 import { claimHolders } from "./DatabaseClaim.ts"
 
@@ -54,84 +55,91 @@ export class Installation extends Context.Service<
     readonly isOurs: Effect.Effect<boolean>
   }
 >()("atoll/store/Installation") {
-  /** Binds a new data folder; fails with a sentence when the folder is another database's, or the database another folder's. Needs the DatabaseClaim. */
-  static readonly layer = Layer.effect(
-    Installation,
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const { dataDir, lostHost } = yield* Settings
-      const folder = resolve(dataDir)
-      const label = `${folder} of ${hostname()}`
-      const inFolder = <A>(act: () => Promise<A>) =>
-        Effect.tryPromise({
-          try: act,
-          catch: (cause) =>
-            new DatabaseUnusable({
-              message: `The data folder ${folder} cannot be used: ${String(cause)}. Correct ATOLL_DATA_DIR or its permissions.`
-            })
+  /**
+   * Binds a new data folder; fails with a sentence when the folder is another database's, or the database another folder's. Needs the DatabaseClaim.
+   *
+   * @param removedStates Of a Sandbox that has nothing on any host.
+   */
+  static readonly layer = (removedStates: ReadonlyArray<string>) =>
+    Layer.effect(
+      Installation,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { dataDir, lostHost } = yield* Settings
+        const folder = resolve(dataDir)
+        const label = `${folder} of ${hostname()}`
+        const inFolder = <A>(act: () => Promise<A>) =>
+          Effect.tryPromise({
+            try: act,
+            catch: (cause) =>
+              new DatabaseUnusable({
+                message: `The data folder ${folder} cannot be used: ${String(cause)}. Correct ATOLL_DATA_DIR or its permissions.`
+              })
+          })
+        const before = yield* inFolder(async () => {
+          await mkdir(folder, { recursive: true })
+          return readIfThere(join(folder, "installation"))
         })
-      const before = yield* inFolder(async () => {
-        await mkdir(folder, { recursive: true })
-        return readIfThere(join(folder, "installation"))
-      })
 
-      const refusal = (bond: typeof Bond.Type) => {
-        const where = bond.host_label === null ? "another data folder" : `the data folder ${bond.host_label}`
-        const lost =
-          bond.host_id === null
-            ? ""
-            : ` If that folder is gone for good, stop every Atoll of this database and start once with ATOLL_LOST_HOST=${bond.host_id}: its Sandboxes are then stopped, and their volumes are empty.`
-        return new DatabaseUnusable({
-          message: `The Sandboxes of this database live in ${where}, and here, with ${label}, they would be taken for lost. Set ATOLL_DATA_DIR to that folder, or DATABASE_URL to another database.${lost}`
-        })
-      }
-
-      const findBond = SqlSchema.findOne({
-        Request: Schema.Void,
-        Result: Bond,
-        execute: () => sql`
-          select id, driver, host_id, host_label, ${claimHolders(sql)} as processes,
-                 (select count(*) from actors where kind = 'sandbox' and status not in ('deleted', 'expired'))::int4 as sandboxes
-          from installation`
-      })
-
-      const findHost = SqlSchema.findOne({
-        Request: Schema.Void,
-        Result: Schema.Struct({ host_id: Schema.NullOr(Schema.String) }),
-        execute: () => sql`select host_id from installation`
-      })
-
-      const { host, bond } = yield* Effect.gen(function* () {
-        // Whoever else starts just now waits for this row.
-        yield* sql`select 1 from installation for update`
-        const bond = yield* findBond()
-        if (before !== null && before !== bond.id) {
-          return yield* new DatabaseUnusable({
-            message: `The data folder ${folder} belongs to another database, whose Sandboxes would be destroyed here as unknown. Set DATABASE_URL to that database, or ATOLL_DATA_DIR to another folder.`
+        const refusal = (bond: typeof Bond.Type) => {
+          const where = bond.host_label === null ? "another data folder" : `the data folder ${bond.host_label}`
+          const lost =
+            bond.host_id === null
+              ? ""
+              : ` If that folder is gone for good, stop every Atoll of this database and start once with ATOLL_LOST_HOST=${bond.host_id}: its Sandboxes are then stopped, and their volumes are empty.`
+          return new DatabaseUnusable({
+            message: `The Sandboxes of this database live in ${where}, and here, with ${label}, they would be taken for lost. Set ATOLL_DATA_DIR to that folder, or DATABASE_URL to another database.${lost}`
           })
         }
-        const host = yield* inFolder(() => readOrMake(join(folder, "host"), `host_${randomBytes(12).toString("hex")}`))
-        const { host_id: bound, sandboxes, processes } = bond
-        const isFree =
-          // Of a time when the database did not remember its folder: the folder remembers the database.
-          bound === null
-            ? before !== null || sandboxes === 0
-            : processes <= 1 && (sandboxes === 0 || bound === lostHost)
-        if (bound !== host && !isFree) return yield* refusal(bond)
-        yield* sql`update installation set host_id = ${host}, host_label = ${label}
-                   where host_id is distinct from ${host} or host_label is distinct from ${label}`
-        yield* inFolder(() => readOrMake(join(folder, "installation"), bond.id))
-        return { host, bond }
-      }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
 
-      return Installation.of({
-        driver: bond.driver,
-        host,
-        isOurs: Effect.suspend(() => findHost()).pipe(
-          Effect.map(({ host_id }) => host_id === host),
-          Effect.orDie
-        )
+        const findBond = SqlSchema.findOne({
+          Request: Schema.Void,
+          Result: Bond,
+          execute: () => sql`
+          select id, driver, host_id, host_label, ${claimHolders(sql)} as processes,
+                 (select count(*) from actors where kind = 'sandbox' and status <> all(${textColumn(removedStates)}::text[]))::int4 as sandboxes
+          from installation`
+        })
+
+        const findHost = SqlSchema.findOne({
+          Request: Schema.Void,
+          Result: Schema.Struct({ host_id: Schema.NullOr(Schema.String) }),
+          execute: () => sql`select host_id from installation`
+        })
+
+        const { host, bond } = yield* Effect.gen(function* () {
+          // Whoever else starts just now waits for this row.
+          yield* sql`select 1 from installation for update`
+          const bond = yield* findBond()
+          if (before !== null && before !== bond.id) {
+            return yield* new DatabaseUnusable({
+              message: `The data folder ${folder} belongs to another database, whose Sandboxes would be destroyed here as unknown. Set DATABASE_URL to that database, or ATOLL_DATA_DIR to another folder.`
+            })
+          }
+          const host = yield* inFolder(() =>
+            readOrMake(join(folder, "host"), `host_${randomBytes(12).toString("hex")}`)
+          )
+          const { host_id: bound, sandboxes, processes } = bond
+          const isFree =
+            // Of a time when the database did not remember its folder: the folder remembers the database.
+            bound === null
+              ? before !== null || sandboxes === 0
+              : processes <= 1 && (sandboxes === 0 || bound === lostHost)
+          if (bound !== host && !isFree) return yield* refusal(bond)
+          yield* sql`update installation set host_id = ${host}, host_label = ${label}
+                   where host_id is distinct from ${host} or host_label is distinct from ${label}`
+          yield* inFolder(() => readOrMake(join(folder, "installation"), bond.id))
+          return { host, bond }
+        }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
+
+        return Installation.of({
+          driver: bond.driver,
+          host,
+          isOurs: Effect.suspend(() => findHost()).pipe(
+            Effect.map(({ host_id }) => host_id === host),
+            Effect.orDie
+          )
+        })
       })
-    })
-  )
+    )
 }

@@ -1,3 +1,4 @@
+import { setTimeout as rest } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -166,7 +167,11 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
       assert.isTrue((yield* counts)[0]!.count > 0)
       yield* sql`update actors set snapshot = jsonb_set(snapshot, '{context,deletedAt}', '1') where id = ${sandboxId}`
       yield* fillColumns
-      yield* prune().pipe(Effect.provide(testSettings()))
+      // Its meter is closed first; where the wallet is just posting for this account, that is for the next pass.
+      for (let pass = 0; pass < 40 && (yield* counts)[0]!.count > 0; pass++) {
+        yield* prune().pipe(Effect.provide(testSettings()))
+        yield* Effect.promise(() => rest(50))
+      }
       assert.strictEqual((yield* counts)[0]!.count, 0)
     })
   )

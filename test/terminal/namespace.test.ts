@@ -2,6 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Layer } from "effect"
 import { freshDriver, skipped, unusable } from "../host/namespace/TestHost.ts"
+import { collectGarbage } from "../support/collectGarbage.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { endsWithItsConnection, followsItsUser, withSandbox } from "./shellContract.ts"
@@ -43,7 +44,10 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
     it.effect("is held back by who does not read, or pauses, and costs no memory meanwhile", () =>
       withSandbox(async (open) => {
         const bytes = 96 * 1024 ** 2
-        const held = () => process.memoryUsage().external + process.memoryUsage().heapUsed
+        const held = () => {
+          collectGarbage()
+          return process.memoryUsage().external + process.memoryUsage().heapUsed
+        }
         for (const how of ["unread", "paused"] as const) {
           const client = await open()
           client.type(`stty raw; echo re""ady; head -c ${bytes} /dev/zero; exit\r`)

@@ -8,8 +8,6 @@ import fs from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { PassThrough } from "node:stream"
-import { setFlagsFromString } from "node:v8"
-import { runInNewContext } from "node:vm"
 import { Effect, Exit, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { routes } from "../../../src/agent/wire.ts"
@@ -17,6 +15,7 @@ import { agentHealth, makeAgentGuest } from "../../../src/runtime/agentClient/Ag
 import type { Guest, GuestUnavailable } from "../../../src/runtime/Guest.ts"
 import { TestAgent } from "../../files/TestAgent.ts"
 import { commandSpec } from "../../runtime/contract/commands.ts"
+import { collectGarbage } from "../../support/collectGarbage.ts"
 import { HostileAgent } from "./HostileAgent.ts"
 import { frameLies, honestEnd, jsonLies, type Lie, lies, oneByteFrames } from "./lies.ts"
 import { bytes } from "./script.ts"
@@ -110,9 +109,6 @@ const liesOf = (name: RouteName): ReadonlyArray<Lie> => {
           : []
   return [...own, ...lies(refusals)]
 }
-
-setFlagsFromString("--expose-gc")
-const collectGarbage: () => void = runInNewContext("gc")
 
 describe("a hostile agent beside another tenant's Sandbox", () => {
   const folder = fs.mkdtempSync(join(tmpdir(), "atoll-tenant-"))

@@ -1,0 +1,7 @@
+/** A full collection, for tests that ask what is held. */
+import { setFlagsFromString } from "node:v8"
+import { runInNewContext } from "node:vm"
+
+setFlagsFromString("--expose-gc")
+
+export const collectGarbage: () => void = runInNewContext("gc")
