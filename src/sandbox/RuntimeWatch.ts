@@ -14,7 +14,12 @@ import { worker } from "../worker/Worker.ts"
 import { Heartbeat } from "./Heartbeat.ts"
 import { aliveStates, removedStates, runtimelessStates } from "./sandboxStates.ts"
 
-const Running = Schema.Struct({ id: Schema.String, generation: Schema.Int, is_busy: Schema.Boolean })
+const Running = Schema.Struct({
+  id: Schema.String,
+  status: Schema.String,
+  generation: Schema.Int,
+  is_busy: Schema.Boolean
+})
 
 const Row = Schema.Struct({
   id: Schema.String,
@@ -53,7 +58,7 @@ export const RuntimeWatch = {
         Request: Schema.Void,
         Result: Running,
         execute: () => sql`
-          select id, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending @? '$[*] ? (@.type != "meter")' as is_busy from actors
+          select id, status, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending @? '$[*] ? (@.type != "meter")' as is_busy from actors
           where kind = 'sandbox' and status = any(${textColumn(aliveStates)}::text[])`
       })
 
@@ -83,6 +88,16 @@ export const RuntimeWatch = {
         host
           .send("sandbox", sandboxId, { type: "RUNTIME_FOUND" }, { cause: "runtime" })
           .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void))
+
+      /**
+       * A former owner's freezing came about after the Sandbox had been woken: it sleeps, so let it say so. Whoever uses it then, or does
+       * already, wakes it.
+       */
+      const tellAsleep = (sandboxId: string) =>
+        Effect.logWarning(`${sandboxId} runs, and was found frozen: it sleeps`).pipe(
+          Effect.andThen(host.send("sandbox", sandboxId, { type: "SLEEP" }, { cause: "runtime" })),
+          Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void)
+        )
 
       yield* runtime.downs.pipe(
         Stream.runForEach(({ sandboxId, generation, reason }) =>
@@ -144,6 +159,7 @@ export const RuntimeWatch = {
           found.flatMap((entry) => (entry.generation === null ? [] : [[entry.sandboxId, entry.generation]]))
         )
         const here = new Set(found.map((entry) => entry.sandboxId))
+        const frozen = new Set(found.flatMap((entry) => (entry.state === "suspended" ? [entry.sandboxId] : [])))
         const missing = new Map<string, number>()
         const stillFoundAt = new Map([...alive.keys()].map((id) => [id, now]))
         const heardUntil = yield* heartbeat.seenAt
@@ -153,8 +169,12 @@ export const RuntimeWatch = {
           return heardUntil === null || found === null ? heardUntil : Math.min(heardUntil, found)
         }
         let isAllTold = true
-        for (const { id, generation, is_busy } of running) {
-          if (alive.get(id) === generation) continue
+        for (const { id, status, generation, is_busy } of running) {
+          if (alive.get(id) === generation) {
+            const isAwake = (row: typeof Row.Type | undefined) => row?.status === "running" && !row.is_busy
+            if (frozen.has(id) && isAwake({ id, status, is_busy }) && isAwake(byId.get(id))) yield* tellAsleep(id)
+            continue
+          }
           const lastSeenAt = seenAt(id)
           if (lastSeenAt !== null) stillFoundAt.set(id, lastSeenAt)
           // What is under way may end it, or find it dead.

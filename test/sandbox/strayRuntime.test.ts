@@ -41,4 +41,21 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a runtime that should 
       )
     })
   )
+
+  it.effect("that was frozen after its Sandbox had been woken sleeps, and wakes for whoever starts it", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const sandboxes = yield* Sandboxes
+        const account = yield* newAccount
+        const { id } = (yield* createIn(account)).sandbox
+        yield* untilStatus(account.accountId, id, "running")
+        world.machines.get(id)!.state = "suspended"
+        yield* untilStatus(account.accountId, id, "sleeping")
+        const started = yield* sandboxes.start(account.accountId, id, { ...request, idempotencyKey: null })
+        assert.strictEqual(started.status, "running")
+        assert.strictEqual(world.machines.get(id)?.state, "running")
+      }).pipe(Effect.provide(testAtoll(world, { ATOLL_RECONCILE_INTERVAL_MS: "20" })))
+    })
+  )
 })
