@@ -43,6 +43,16 @@ const hierarchies = (): ReadonlyArray<string> =>
     .filter(([, , type]) => type === "cgroup" || type === "cgroup2")
     .map(([, path]) => path!)
 
+/** Empty: the device was given up since it was listed, which another test's may be at any time. */
+const backingFile = (path: string): string => {
+  try {
+    return readFileSync(path, "latin1")
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === "ENOENT" || (thrown as NodeJS.ErrnoException).code === "ENXIO") return ""
+    throw thrown
+  }
+}
+
 /** Everything of the driver's that exists now, one line each. */
 const tracesOf = (dataDir: string): ReadonlyArray<string> => {
   const instance = instanceOf(dataDir)
@@ -61,8 +71,7 @@ const tracesOf = (dataDir: string): ReadonlyArray<string> => {
     ? readdirSync("/sys/block")
         .filter((it) => it.startsWith("loop"))
         .map((it) => join("/sys/block", it, "loop/backing_file"))
-        .filter(existsSync)
-        .filter((it) => readFileSync(it, "latin1").includes(realpathSync(dataDir)))
+        .filter((it) => backingFile(it).includes(realpathSync(dataDir)))
     : []
   const state = join(realpathSync(dataDir), "runtime", "namespace")
   const folders = existsSync(state) ? readdirSync(state).filter((it) => !it.startsWith(".")) : []

@@ -1,7 +1,8 @@
 /** Other ranges than the one that is seen. Epoch milliseconds. */
 import type { Range, Scale } from "./scale.ts"
 
-const leastMs = 1
+/** No range is shorter. */
+export const leastMs = 1
 
 /** Null: all of it. */
 export const within = ({ from, to }: Range, whole: Range): Range | null => {
