@@ -48,7 +48,8 @@ const backingFile = (path: string): string => {
   try {
     return readFileSync(path, "latin1")
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code === "ENOENT" || (thrown as NodeJS.ErrnoException).code === "ENXIO") return ""
+    if ((thrown as NodeJS.ErrnoException).code === "ENOENT" || (thrown as NodeJS.ErrnoException).code === "ENXIO")
+      return ""
     throw thrown
   }
 }
