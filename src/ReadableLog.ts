@@ -17,6 +17,12 @@ const wordsOf = (message: unknown): string =>
     .map((part) => (typeof part === "string" ? part : Cause.isCause(part) ? Cause.pretty(part) : inspect(part)))
     .join(" ")
 
+/** One word, or in quotes: a caller chooses his own request id, and could write others' fields into it. */
+const shown = (value: unknown): string => {
+  if (typeof value !== "string") return inspect(value)
+  return /^[^\s"=]+$/.test(value) ? value : JSON.stringify(value)
+}
+
 const two = (value: number): string => String(value).padStart(2, "0")
 
 /** Of the day, as the clock on the wall shows it. */
@@ -26,7 +32,7 @@ export const readableLog = Logger.make(({ date, logLevel, message, cause, fiber 
   const named = logLevel.toUpperCase()
   const level = logLevel === "Info" ? [] : [isColoured(logLevel) ? styleText(colours[logLevel], named) : named]
   const annotations = Object.entries(fiber.getRef(References.CurrentLogAnnotations)).map(
-    ([name, value]) => `${name}=${typeof value === "string" ? value : inspect(value)}`
+    ([name, value]) => `${name}=${shown(value)}`
   )
   const line = [timeOf(date), ...level, wordsOf(message), ...annotations].join(" ")
   return cause.reasons.length === 0 ? line : `${line}\n${Cause.pretty(cause)}`

@@ -7,6 +7,7 @@ import { pathMaxCharacters } from "../../schemas/Limits.ts"
 import { AccountHandlers } from "./AccountHandlers.ts"
 import { AnalyticsHandlers } from "./AnalyticsHandlers.ts"
 import { AuditHandlers } from "./AuditHandlers.ts"
+import { BrowserEntrance } from "./BrowserEntrance.ts"
 import { ConsoleDownloadHandlers } from "./ConsoleDownloadHandlers.ts"
 import { ConsoleKeysHandlers } from "./ConsoleKeysHandlers.ts"
 import { ConsolePages } from "./ConsolePages.ts"
@@ -67,6 +68,7 @@ export const ApiRoutes = {
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
     HttpApiBuilder.layer(ConsoleApi).pipe(Layer.provide(consoleHandlers)),
     ConsolePages.layer,
+    BrowserEntrance.layer,
     OperatorRoutes.layer,
     Edge.layer
   ).pipe(Layer.provide(EndpointGuard.layer), Layer.provide(SessionCookie.layer))

@@ -52,14 +52,18 @@ export interface AuditedPath {
 
 export interface AuditedEndpoint {
   readonly action: string
+  /** False: it only gives out content. */
+  readonly changes: boolean
   /** @param path A path that this endpoint was found by. */
   readonly read: (path: string) => AuditedPath
 }
 
+const changesSomething = (endpoint: HttpApiEndpoint.Top): boolean =>
+  endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
+
 /** It changes something; or it gives out content, or what opens a Sandbox. */
 const isAudited = (endpoint: HttpApiEndpoint.Top): boolean =>
-  Context.get(endpoint.annotations, ReadsContent) ||
-  (endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly))
+  Context.get(endpoint.annotations, ReadsContent) || changesSomething(endpoint)
 
 /** Null for one whose calls leave no event. */
 export const auditedEndpoint = (endpoint: HttpApiEndpoint.Top): AuditedEndpoint | null => {
@@ -70,6 +74,7 @@ export const auditedEndpoint = (endpoint: HttpApiEndpoint.Top): AuditedEndpoint 
   const target = collectionAt(targetAt)?.type ?? null
   return {
     action: endpoint.identifier,
+    changes: changesSomething(endpoint),
     read: (path) => {
       const given = path.split("/")
       const idAt = (at: number): string | null => {

@@ -1,8 +1,7 @@
 /**
  * Around every request, whatever route it takes: its id, its measure, its log line, and an Error body for what no handler answered.
  *
- * The log line is of level debug, so that a busy service does not write one for each request; a defect is an error, with its cause.
- * Neither has headers or bodies, so no key is ever written.
+ * A defect is told as an error, with its cause. Neither line has headers or bodies, so no key is ever written.
  */
 import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer, Tracer } from "effect"
@@ -13,16 +12,16 @@ import { Internal, MethodNotAllowed, NotFound, ServiceUnavailable } from "../../
 import { Audit } from "../account/Audit.ts"
 import { OwnerAway, StateUnusable } from "../actor/ActorError.ts"
 import { Settings } from "../Config.ts"
-import { clientAddress } from "../gateway/Clients.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
-import { auditRequest } from "./AuditedRequest.ts"
+import { auditCall, knownCall } from "./AuditedRequest.ts"
 import { mayHaveChanged, outcomeUnknown, ownerAway } from "./BegunRequest.ts"
 import { errorCodeOf, errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
 import { operatorPaths } from "./OperatorRoutes.ts"
 import { identify } from "./RequestId.ts"
+import { type LogRequest, requestLog } from "./RequestLog.ts"
 import { observeRequest } from "./RequestMetrics.ts"
 import { pathOf } from "./RequestTarget.ts"
 import { cutShort, stopping } from "./stopping.ts"
@@ -52,7 +51,7 @@ const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId
   return errorResponse(new MethodNotAllowed({ details: { allow } }), requestId)
 }
 
-/** Nobody reads it; it only stands in the audit log. */
+/** Nobody reads it; it only stands in the logs. */
 const abandonedStatus = 499
 
 /** The caller is gone, and nobody reads an answer. */
@@ -81,11 +80,11 @@ const nameSpan = (context: Context.Context<never>, name: string): void => {
 interface Surroundings {
   readonly audit: Audit["Service"]
   readonly database: DatabaseWatch["Service"]
-  readonly logsRequests: boolean
+  readonly log: LogRequest
 }
 
 const edge =
-  ({ audit, database, logsRequests }: Surroundings) =>
+  ({ audit, database, log }: Surroundings) =>
   (handler: Handler) =>
     Effect.withFiber<HttpServerResponse.HttpServerResponse, unknown>((fiber) => {
       const request = Context.getUnsafe(
@@ -96,28 +95,24 @@ const edge =
       const requestId = identify(source)
       const began = performance.now()
 
-      const finish = (response: HttpServerResponse.HttpServerResponse) => {
+      /** Measured, and in both logs; the lines are written by the effect, if there are any. */
+      const note = (status: number, errorCode: string | null): Effect.Effect<void> | null => {
         const durationMs = performance.now() - began
         const route = routeOf(fiber.context)
         nameSpan(fiber.context, `${request.method} ${route}`)
-        observeRequest(fiber.context, { method: request.method, route, status: response.status, durationMs })
-        auditRequest(audit, source, response.status, errorCodeOf(response))
+        const call = knownCall(source)
+        if (call !== null) auditCall(audit, source, call, status, errorCode)
+        if (status !== abandonedStatus) {
+          observeRequest(fiber.context, { method: request.method, route, status, durationMs })
+        }
+        return log({ request: source, method: request.method, route, status, errorCode, durationMs, call })
+      }
+
+      const finish = (response: HttpServerResponse.HttpServerResponse) => {
+        const line = note(response.status, errorCodeOf(response))
         discardRest(source)
         const answer = HttpServerResponse.setHeader(response, "x-request-id", requestId)
-        if (!logsRequests) return Effect.succeed(answer)
-        return Effect.as(
-          Effect.logDebug("request").pipe(
-            Effect.annotateLogs({
-              requestId,
-              method: request.method,
-              route,
-              status: response.status,
-              sourceIp: clientAddress(source),
-              durationMs: Math.round(durationMs * 100) / 100
-            })
-          ),
-          answer
-        )
+        return line === null ? Effect.succeed(answer) : Effect.as(line, answer)
       }
 
       const unavailable = (error: ServiceUnavailable) => finish(errorResponse(error, requestId))
@@ -135,8 +130,7 @@ const edge =
             if (!isAbandoned(cause)) {
               return unavailable(mayHaveChanged(source) ? cutShort() : stopping())
             }
-            auditRequest(audit, source, abandonedStatus, null)
-            return Effect.failCause(cause)
+            return Effect.andThen(note(abandonedStatus, null) ?? Effect.void, Effect.failCause(cause))
           }
           const fault = Cause.squash(cause)
           const wasBegun = mayHaveChanged(source)
@@ -167,11 +161,7 @@ export const Edge = {
   layer: Layer.unwrap(
     Effect.gen(function* () {
       const { logLevel } = yield* Settings
-      const surroundings = {
-        audit: yield* Audit,
-        database: yield* DatabaseWatch,
-        logsRequests: logLevel === "debug"
-      }
+      const surroundings = { audit: yield* Audit, database: yield* DatabaseWatch, log: requestLog(logLevel) }
       return HttpRouter.middleware(edge(surroundings) as never, { global: true })
     })
   ) as Layer.Layer<never, never, HttpRouter.HttpRouter | Settings | Audit | DatabaseWatch>

@@ -5,7 +5,10 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
+import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { TLSSocket } from "node:tls"
+import { InvalidRequest } from "../../schemas/Errors.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { noteUnasked } from "../gateway/discardRest.ts"
 import { endSoon } from "../gateway/socketEnd.ts"
@@ -23,13 +26,27 @@ const requestWithinMs = 300_000
 /** Longer than load balancers keep idle connections, so that they are the ones to close them. */
 const idleMs = 65_000
 
+const speaksHttps = "This port speaks HTTPS: ask it with https:// in the place of http://."
+
 const refusals: Readonly<Record<string, { readonly status: number; readonly message: string }>> = {
   HPE_HEADER_OVERFLOW: { status: 431, message: `Expected at most ${headMaxBytes} bytes of URL and headers` },
-  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: "The request did not arrive in time" }
+  ERR_HTTP_REQUEST_TIMEOUT: { status: 408, message: "The request did not arrive in time" },
+  ERR_SSL_HTTP_REQUEST: { status: 400, message: speaksHttps }
+}
+
+/**
+ * What an answer can be written to. Whoever spoke plain HTTP to HTTPS has no TLS that could carry one: the connection below it is still open
+ * while this error is told, and only then.
+ */
+const answerable = (error: NodeJS.ErrnoException, socket: Duplex): Duplex => {
+  if (error.code !== "ERR_SSL_HTTP_REQUEST" || !(socket instanceof TLSSocket)) return socket
+  const below: unknown = Reflect.get(socket, "_parent")
+  return below instanceof Socket ? below : socket
 }
 
 /** Answers what is not HTTP, or too much of it, and closes the connection. */
-const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
+const refuse = (error: NodeJS.ErrnoException, broken: Duplex): void => {
+  const socket = answerable(error, broken)
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy()
     return
@@ -39,7 +56,10 @@ const refuse = (error: NodeJS.ErrnoException, socket: Duplex): void => {
     message: "Expected a well-formed HTTP request"
   }
   const requestId = requestIdFrom(undefined)
-  const body = errorBody(invalidRequest([{ path: [], message }]), requestId)
+  const issues = [{ path: [], message }]
+  const refused =
+    message === speaksHttps ? new InvalidRequest({ message, details: { issues } }) : invalidRequest(issues)
+  const body = errorBody(refused, requestId)
   endSoon(socket, rawAnswer(status, body, requestId))
 }
 

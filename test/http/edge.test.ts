@@ -42,6 +42,24 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
     })
   )
 
+  it.effect("a browser that opens the address is sent to the console, and nobody else is", () =>
+    withApi(async ({ send }) => {
+      const asBrowser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+      const root = (method: string, accept: string) => send(method, "/", { key: null, headers: { accept } })
+      for (const method of ["GET", "HEAD"]) {
+        const { status, headers, text } = await root(method, asBrowser)
+        assert.deepStrictEqual([status, headers["location"], headers["vary"], text], [303, "/console", "accept", ""])
+      }
+      for (const accept of ["*/*", "application/json", "application/json, text/html;q=0", "text/htmlx"]) {
+        const answer = await root("GET", accept)
+        refused(answer, 404, "NOT_FOUND")
+        assert.include(answer.json.message, "/api/v2/openapi.json")
+      }
+      refused(await root("POST", asBrowser), 404, "NOT_FOUND")
+      refused(await send("GET", "/nothing", { key: null, headers: { accept: asBrowser } }), 404, "NOT_FOUND")
+    })
+  )
+
   it.effect("a known path without that method is 405 with Allow, before the key is looked at", () =>
     withApi(async ({ send }) => {
       const allowed = {

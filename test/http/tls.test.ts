@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { createServer, type IncomingMessage } from "node:http"
 import { request } from "node:https"
+import { connect as connectInClear } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { connect, type TLSSocket } from "node:tls"
@@ -197,6 +198,39 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
           headers: { authorization: `Bearer ${access.json.capability}` }
         })
         assert.strictEqual(await echoed(tunnel), "hello")
+      })
+    })
+  )
+
+  it.effect("who speaks plain HTTP there is told so, and what is neither is cut", () =>
+    Effect.gen(function* () {
+      const { port, key } = yield* ServedAtoll
+      const said = (bytes: string): Promise<string> =>
+        new Promise((resolve) => {
+          let text = ""
+          const socket = connectInClear(port, "127.0.0.1", () => socket.write(bytes))
+          socket.on("data", (chunk) => {
+            text += chunk
+          })
+          socket.on("error", () => {})
+          socket.on("close", () => resolve(text))
+        })
+      yield* Effect.promise(async () => {
+        const large = "x".repeat(300_000)
+        for (const request of [
+          "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+          `POST /api/v2/workspaces HTTP/1.1\r\nHost: x\r\nContent-Length: ${large.length}\r\n\r\n${large}`
+        ]) {
+          const [head = "", body = ""] = (await said(request)).split("\r\n\r\n")
+          assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/)
+          assert.match(head, /^Connection: close$/im)
+          const { code, message, details } = JSON.parse(body)
+          const sentence = "This port speaks HTTPS: ask it with https:// in the place of http://."
+          assert.deepStrictEqual([code, message], ["INVALID_REQUEST", sentence])
+          assert.deepStrictEqual(details, { issues: [{ path: [], message: sentence }] })
+        }
+        assert.strictEqual(await said("SSH-2.0-OpenSSH_9.2\r\n"), "")
+        assert.strictEqual((await send(port, "GET", "/api/v2/me", { key })).status, 200)
       })
     })
   )
