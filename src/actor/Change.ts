@@ -1,0 +1,83 @@
+/** What a message changes in an actor, and how that is written down. */
+import type { ActorCommit, IdempotencyKey, PendingCommand } from "../store/JournalRecord.ts"
+import type { AnyEvent } from "./ActorDefinition.ts"
+import { EventRefused } from "./ActorError.ts"
+import { withCommands } from "./CommandRunner.ts"
+import type { LiveActor } from "./LiveActor.ts"
+import type { Message } from "./Message.ts"
+import { earliest, store, type Verdict } from "./Transition.ts"
+
+export interface Change {
+  readonly pending: ReadonlyArray<PendingCommand>
+  readonly deadlines: LiveActor["deadlines"]
+  /** Null: only commands or deadlines are tidied away, or a key is taken. */
+  readonly transition: {
+    readonly snapshot: LiveActor["snapshot"]
+    readonly record: NonNullable<ActorCommit["transition"]>
+  } | null
+}
+
+type Accepted = Extract<Verdict, { type: "accepted" }>
+type Declined = Exclude<Verdict, { type: "accepted" }>
+
+/** `pending`: what was before the commands that the transition asks for. `at`: its instant, epoch milliseconds. */
+export const transitionOf = (
+  actor: LiveActor,
+  pending: ReadonlyArray<PendingCommand>,
+  event: AnyEvent,
+  verdict: Accepted,
+  { cause, requestId }: Message,
+  at: number
+): Change => ({
+  pending: withCommands(actor, pending, verdict.commands),
+  deadlines: verdict.deadlines,
+  transition: {
+    snapshot: verdict.snapshot,
+    record: {
+      at,
+      event,
+      from: actor.snapshot.value as string,
+      to: verdict.snapshot.value as string,
+      commands: verdict.commands,
+      cause,
+      requestId
+    }
+  }
+})
+
+/** As the journal takes it; what did not change is left out. */
+export const commitOf = (actor: LiveActor, change: Change, idempotency: IdempotencyKey | null): ActorCommit => ({
+  actorId: actor.id,
+  kind: actor.definition.kind,
+  accountId: actor.accountId,
+  revision: change.transition === null ? actor.revision : actor.revision + 1,
+  snapshot: store(change.transition?.snapshot ?? actor.snapshot),
+  replaces: actor.stored,
+  pending: change.pending === actor.pending ? null : change.pending,
+  deadlines: change.deadlines === actor.deadlines ? null : change.deadlines,
+  dueAt: earliest(change.deadlines),
+  transition: change.transition?.record ?? null,
+  idempotency
+})
+
+/** Tells whoever defined the actor that an event was answered without a transition. */
+export const tellDeclined = (
+  actor: LiveActor,
+  event: AnyEvent,
+  verdict: Declined,
+  { cause, requestId }: Message,
+  at: number
+): void =>
+  actor.definition.declined?.({
+    actorId: actor.id,
+    revision: actor.revision,
+    state: actor.snapshot.value as string,
+    at,
+    event,
+    code: verdict.type === "refused" ? verdict.code : null,
+    cause,
+    requestId
+  })
+
+export const refusalOf = (actor: LiveActor, event: AnyEvent, code: string): EventRefused =>
+  new EventRefused({ actorId: actor.id, event: event.type, state: actor.snapshot.value as string, code })

@@ -1,0 +1,152 @@
+/**
+ * Actors that other processes own: the way of a message to them, and what this process does for others with its own.
+ *
+ * Whatever a way to another process does, it ends here: its interruption is not ours, and what hangs is left behind.
+ */
+import { Effect, Exit, Fiber, Option, type Scope } from "effect"
+import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
+import type { ActorForward, ActorOwner } from "./ActorEntity.ts"
+import {
+  ActorFailed,
+  ActorMoved,
+  ActorNotFound,
+  EventRefused,
+  KeyContended,
+  MailboxFull,
+  OwnerAway
+} from "./ActorError.ts"
+import type { CommitListeners } from "./CommitListeners.ts"
+import { type Message, unawaited } from "./Message.ts"
+import type { OwnActors } from "./OwnActors.ts"
+
+const forwardAgainMs = 50
+const followAgainMs = 500
+
+/** What the owner said, whatever it was; null: nobody answered. */
+export type Answer = ActorState | EventRefused | ActorNotFound | MailboxFull | KeyContended | ActorFailed | null
+
+const answerOf = (exit: Exit.Exit<ActorState, unknown> | null): Answer => {
+  if (exit === null) return null
+  if (Exit.isSuccess(exit)) return exit.value
+  const error = Option.getOrNull(Exit.findErrorOption(exit))
+  return error instanceof EventRefused ||
+    error instanceof ActorNotFound ||
+    error instanceof MailboxFull ||
+    error instanceof KeyContended ||
+    error instanceof ActorFailed
+    ? error
+    : null
+}
+
+export class OtherOwners {
+  readonly #actors: OwnActors
+  readonly #listeners: CommitListeners
+  readonly #ownerPatienceMs: number
+  readonly #scope: Scope.Scope
+  readonly #forwards = new Map<string, ActorForward>()
+  readonly #followers = new Set<{ readonly id: string; readonly moved: () => void }>()
+
+  /** `ownerPatienceMs`: how long a message looks for an owner. */
+  constructor(actors: OwnActors, listeners: CommitListeners, ownerPatienceMs: number, scope: Scope.Scope) {
+    this.#actors = actors
+    this.#listeners = listeners
+    this.#ownerPatienceMs = ownerPatienceMs
+    this.#scope = scope
+  }
+
+  /** The way to those that own actors of a kind. */
+  reach(kind: string, forward: ActorForward): void {
+    this.#forwards.set(kind, forward)
+  }
+
+  #apart<A>(attempt: Effect.Effect<A, unknown>, withinMs: number) {
+    return Effect.flatMap(Effect.forkIn(attempt, this.#scope), (fiber) =>
+      Effect.map(
+        Fiber.await(fiber).pipe(
+          Effect.timeoutOption(withinMs),
+          Effect.ensuring(Effect.sync(() => fiber.interruptUnsafe()))
+        ),
+        Option.getOrNull
+      )
+    )
+  }
+
+  /** Asks the owner once. `revision`: what is known to be committed. */
+  ask(kind: string, id: string, message: Message, revision: number, withinMs: number): Effect.Effect<Answer> {
+    return Effect.map(this.#apart(this.#forwards.get(kind)!.deliver(id, message, revision), withinMs), answerOf)
+  }
+
+  /** Looks for the owner until one answers: it may be stopping, dead without anybody knowing, or this process by now. */
+  readonly carry: (definition: ActorDefinition, id: string, message: Message, revision: number) => Effect.Effect<void> =
+    Effect.fnUntraced({ self: this }, function* (definition, id, message, revision) {
+      const giveUpAt = performance.now() + this.#ownerPatienceMs
+      while (!this.#actors.isClosing) {
+        if (this.#actors.isOurs(id)) return this.#actors.deliver(definition, id, message)
+        const left = giveUpAt - performance.now()
+        if (left <= 0) break
+        const answer = yield* this.ask(definition.kind, id, message, revision, left)
+        if (answer instanceof ActorFailed) return message.die(new Error(answer.message))
+        if (answer instanceof Error) return message.fail(answer)
+        if (answer !== null) return message.succeed(answer)
+        yield* Effect.sleep(forwardAgainMs)
+      }
+      message.die(new OwnerAway({ actorId: id }))
+    })
+
+  /** Tells the states after a revision that whoever owns the actor commits, while that is not this process. */
+  readonly follow: (
+    kind: string,
+    id: string,
+    revision: number,
+    listener: (state: ActorState) => void
+  ) => Effect.Effect<never> = Effect.fnUntraced({ self: this }, function* (kind, id, revision, listener) {
+    let known = revision
+    while (true) {
+      const exit = this.#actors.isOurs(id)
+        ? null
+        : yield* this.#apart(this.#forwards.get(kind)!.follow(id, known), Number.POSITIVE_INFINITY)
+      if (exit !== null && Exit.isSuccess(exit)) {
+        known = exit.value.revision
+        listener(exit.value)
+      } else yield* Effect.sleep(followAgainMs)
+    }
+  })
+
+  /** Those who follow actors that are not ours now look for the owner anew. */
+  tellMoved(): void {
+    for (const { id, moved } of this.#followers) if (!this.#actors.isOurs(id)) moved()
+  }
+
+  /** What this process does for others with the actors of a kind that it owns. */
+  ownerOf(definition: ActorDefinition): ActorOwner {
+    return {
+      deliver: (id, message, revision) => {
+        this.#actors.catchUp(id, revision)
+        this.#actors.deliver(definition, id, message)
+      },
+      follow: (id, revision, resume) => {
+        const end: typeof resume = (outcome) => {
+          forget()
+          resume(outcome)
+        }
+        const look = (state: ActorState) => {
+          if (state.revision > revision) end(Effect.succeed(state))
+        }
+        const follower = { id, moved: () => end(Effect.fail(new ActorMoved({ actorId: id }))) }
+        const forget = () => {
+          this.#followers.delete(follower)
+          this.#listeners.remove(id, look)
+        }
+        this.#followers.add(follower)
+        this.#listeners.add(id, look)
+        this.#actors.deliver(definition, id, {
+          ...unawaited(null, "wake", { succeed: look }),
+          fail: (error) => end(Effect.fail(error)),
+          die: (defect) => end(Effect.fail(new ActorFailed({ message: String(defect) }))),
+          moved: follower.moved
+        })
+        return Effect.sync(forget)
+      }
+    }
+  }
+}

@@ -1,0 +1,403 @@
+/**
+ * The actors of this process: which of them are in memory, and what comes of their messages, one at a time.
+ *
+ * A mailbox is a plain array and a step a plain function: a cluster message costs about 35 µs, more than the transition itself. A lost
+ * shard is noticed before each message and by a sweep; until then the journal's revision check fences the old owner.
+ */
+import { Cause, type Clock, Effect, type Fiber } from "effect"
+import type { Sharding } from "effect/cluster"
+import { BoundedMap } from "../store/BoundedMap.ts"
+import type { Journal } from "../store/Journal.ts"
+import type { ActorInsert, CommitOutcome, PendingCommand } from "../store/JournalRecord.ts"
+import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
+import { ActorNotFound, KeyContended, MailboxFull, OwnerAway, TransitionRefused } from "./ActorError.ts"
+import { type Change, commitOf, refusalOf, tellDeclined, transitionOf } from "./Change.ts"
+import type { CommandRunner } from "./CommandRunner.ts"
+import type { DeadlineTimers } from "./DeadlineTimers.ts"
+import { LiveActor } from "./LiveActor.ts"
+import { type Message, unawaited } from "./Message.ts"
+import { shardOf } from "./shards.ts"
+import { decide, earliest, stamp, type Verdict } from "./Transition.ts"
+import { countTransition } from "./transitionMetrics.ts"
+
+const refusedPauseMaxMs = 300_000
+const troublesMax = 1000
+
+export interface OwnActorsOptions {
+  readonly mailboxMax: number
+  readonly passivateAfterMs: number
+  /** How long a message looks for an owner: longer than the actors of a process that died stay without one. */
+  readonly ownerPatienceMs: number
+}
+
+/** What the actors need of the host around them. */
+export interface Surroundings {
+  readonly journal: Journal["Service"]
+  readonly sharding: Sharding.Sharding["Service"]
+  readonly clock: Clock.Clock
+  readonly timers: DeadlineTimers
+  readonly fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
+  /** The one that does their commands; their outcomes come as messages. */
+  readonly commands: (enqueue: (actor: LiveActor, message: Message) => void) => CommandRunner
+  /** Throws for a kind that nobody registered. */
+  readonly definitionOf: (kind: string) => ActorDefinition
+  readonly committed: (state: ActorState) => void
+  /** Takes a message to whichever process owns its actor. */
+  readonly carry: (definition: ActorDefinition, id: string, message: Message) => void
+}
+
+export class OwnActors {
+  readonly #options: OwnActorsOptions
+  readonly #around: Surroundings
+  readonly #commands: CommandRunner
+  readonly #live = new Map<string, LiveActor>()
+  /** Commands whose outcome the database refused, and how often. */
+  readonly #refused = new BoundedMap<string, number>(troublesMax)
+  /** Actors that this version cannot load. */
+  readonly #unusable = new BoundedMap<string, true>(troublesMax)
+  #isClosing = false
+  /** Commits that are being written, those of actors that left included. */
+  #writing = 0
+  /** Called when none is left. */
+  #written = () => {}
+
+  constructor(options: OwnActorsOptions, around: Surroundings) {
+    this.#options = options
+    this.#around = around
+    this.#commands = around.commands((actor, message) => this.#enqueue(actor, message))
+  }
+
+  // --- which are ours, and in memory --------------------------------------------------------------------------------
+
+  get size(): number {
+    return this.#live.size
+  }
+
+  /** No command is being done and no message waits. */
+  get isQuiet(): boolean {
+    return [...this.#live.values()].every((actor) => actor.isIdle)
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing
+  }
+
+  isOurs(id: string): boolean {
+    const { sharding } = this.#around
+    return !this.#isClosing && sharding.hasShardId(shardOf(sharding, id))
+  }
+
+  #isOwn(actor: LiveActor): boolean {
+    return !this.#isClosing && this.#around.sharding.hasShardId(actor.shard)
+  }
+
+  /** Not in memory: for one that is loaded, or looked at by a process that does not own it. */
+  newActor(id: string, definition: ActorDefinition): LiveActor {
+    const { sharding, clock } = this.#around
+    return new LiveActor(id, definition, shardOf(sharding, id), clock.currentTimeMillisUnsafe())
+  }
+
+  /** Its committed state, if it is ours and in memory; else null. */
+  peek(id: string): ActorState | null {
+    const actor = this.#live.get(id)
+    if (actor === undefined || actor.dropped || actor.revision === 0 || !this.isOurs(id)) return null
+    actor.lastUsedAt = this.#around.clock.currentTimeMillisUnsafe()
+    return actor.state()
+  }
+
+  /** Fetches one into memory that is ours and is known to exist. */
+  activate(id: string, definition: ActorDefinition): LiveActor {
+    const known = this.#live.get(id)
+    if (known !== undefined) return known
+    const actor = this.newActor(id, definition)
+    this.#live.set(id, actor)
+    this.#around.fork(
+      Effect.matchCause(this.#around.journal.load(id), {
+        onFailure: (cause) => {
+          this.#drop(actor)
+          for (const message of actor.mailbox.splice(0)) message.die(Cause.squash(cause))
+        },
+        onSuccess: (row) => {
+          if (row === null || row.kind !== definition.kind) {
+            this.#drop(actor)
+            for (const message of actor.mailbox.splice(0)) message.fail(new ActorNotFound({ actorId: id }))
+            return
+          }
+          try {
+            actor.become(row)
+          } catch (defect) {
+            return this.#reject(actor, defect)
+          }
+          this.#settleIn(actor)
+        }
+      })
+    )
+    return actor
+  }
+
+  /** One that was just inserted. */
+  adopt({ row, createdAt, transition }: ActorInsert) {
+    const { clock, definitionOf, journal } = this.#around
+    countTransition(row.kind, transition.to)
+    journal.tellWritten([row.accountId])
+    if (this.#live.has(row.id)) return
+    const definition = definitionOf(row.kind)
+    if (!this.isOurs(row.id)) return this.deliver(definition, row.id, unawaited(null, "wake"))
+    // Stored long ago, told only now: a sweep may have woken it, and it may have gone on and to sleep since.
+    if (clock.currentTimeMillisUnsafe() - createdAt >= this.#options.passivateAfterMs) {
+      this.activate(row.id, definition)
+      return
+    }
+    const actor = this.newActor(row.id, definition)
+    this.#live.set(row.id, actor)
+    actor.become(row)
+    this.#settleIn(actor)
+  }
+
+  /** An actor that was loaded or just created: its commands run again, its deadline is watched, its mailbox opens. */
+  #settleIn(actor: LiveActor) {
+    actor.busy = false
+    for (const command of actor.pending) this.#begin(actor, command)
+    this.#setTimer(actor.id, actor.definition.kind, earliest(actor.deadlines))
+    this.#pump(actor)
+  }
+
+  /** One whose outcome the database refused for good is done again, at ever longer intervals: what it says may have changed. */
+  #begin(actor: LiveActor, command: PendingCommand) {
+    const refusedTimes = this.#refused.get(`${actor.id} ${command.key}`)
+    if (refusedTimes === undefined) return this.#commands.start(actor, command)
+    const pauseMs = Math.min(1000 * 2 ** refusedTimes, refusedPauseMaxMs)
+    this.#around.fork(
+      Effect.andThen(
+        Effect.sleep(pauseMs),
+        Effect.sync(() => {
+          if (!actor.dropped && actor.pending.some(({ key }) => key === command.key)) {
+            this.#commands.start(actor, command)
+          }
+        })
+      )
+    )
+  }
+
+  #drop(actor: LiveActor) {
+    actor.dropped = true
+    if (this.#live.get(actor.id) === actor) this.#live.delete(actor.id)
+    this.#commands.endAll(actor)
+  }
+
+  /** What is stored of it is not for this version: whoever asked is told so. Others are not concerned. */
+  #reject(actor: LiveActor, defect: unknown) {
+    if (this.#unusable.get(actor.id) === undefined) {
+      this.#unusable.set(actor.id, true)
+      this.#around.fork(Effect.logError(`The stored state of ${actor.id} cannot be used`, defect))
+    }
+    this.#drop(actor)
+    for (const message of actor.mailbox.splice(0)) message.die(defect)
+  }
+
+  /** The shard went elsewhere: what waits here goes there. */
+  #leave(actor: LiveActor) {
+    const waiting = actor.mailbox.splice(0)
+    this.#drop(actor)
+    this.#redeliver(actor, waiting)
+  }
+
+  /** What is remembered of an actor is older than what is committed: it is read anew. */
+  catchUp(id: string, revision: number) {
+    const actor = this.#live.get(id)
+    if (actor === undefined || actor.busy || actor.revision >= revision) return
+    const waiting = actor.mailbox.splice(0)
+    this.#drop(actor)
+    this.activate(actor.id, actor.definition)
+    this.#redeliver(actor, waiting)
+  }
+
+  /** One of ours has something to do, now or at `dueAt`; the database told so, with the revision that it has. */
+  expect(id: string, definition: ActorDefinition, revision: number, hasPending: boolean, dueAt: number | null) {
+    if (hasPending) this.activate(id, definition)
+    const actor = this.#live.get(id)
+    if (actor === undefined) this.#setTimer(id, definition.kind, dueAt)
+    else if (actor.revision > 0 && actor.revision < revision) this.catchUp(id, revision)
+    // Awake all the time, it may have a deadline that lay beyond the horizon when it was set. One that loads sees to its own.
+    else if (actor.revision > 0) this.#setTimer(id, definition.kind, earliest(actor.deadlines))
+  }
+
+  /** Those whose shards went elsewhere leave, and those that nobody used for long. */
+  sweep() {
+    const now = this.#around.clock.currentTimeMillisUnsafe()
+    for (const actor of this.#live.values()) {
+      if (!this.#isOwn(actor)) this.#leave(actor)
+      else if (actor.isIdle && now - actor.lastUsedAt >= this.#options.passivateAfterMs) this.#drop(actor)
+    }
+  }
+
+  /** What waits here goes to the next owners. From now on nothing is ours. */
+  close() {
+    this.#isClosing = true
+    for (const actor of [...this.#live.values()]) this.#leave(actor)
+  }
+
+  /** Calls back, perhaps at once, when no commit is being written. */
+  onceWritten(done: () => void) {
+    this.#written = done
+    if (this.#writing === 0) done()
+  }
+
+  // --- deadlines ----------------------------------------------------------------------------------------------------
+
+  #setTimer(id: string, kind: string, dueAt: number | null) {
+    this.#around.timers.set(id, dueAt, () => {
+      if (this.isOurs(id)) this.#fireDeadlines(this.activate(id, this.#around.definitionOf(kind)))
+    })
+  }
+
+  #fireDeadlines(actor: LiveActor) {
+    const fire = () => {
+      const now = this.#around.clock.currentTimeMillisUnsafe()
+      let next: number | null = null
+      for (const name in actor.deadlines) {
+        const { at, event } = actor.deadlines[name]!
+        if (at > now) next = Math.min(at, next ?? at)
+        else this.#enqueue(actor, unawaited(event, "deadline", { deadline: { name, at } }))
+      }
+      // Those that fire now stay known until their commit, and are not asked for again meanwhile.
+      this.#setTimer(actor.id, actor.definition.kind, next)
+    }
+    // Loading actors fire once they know their deadlines.
+    if (actor.revision === 0) this.#enqueue(actor, unawaited(null, "wake", { succeed: fire }))
+    else fire()
+  }
+
+  // --- the mailbox --------------------------------------------------------------------------------------------------
+
+  /** Lays a message into the mailbox of its actor, or lets it be carried to the process that owns it. */
+  deliver(definition: ActorDefinition, id: string, message: Message) {
+    const known = this.#live.get(id)
+    if (this.isOurs(id)) {
+      return this.#enqueue(known !== undefined && !known.dropped ? known : this.activate(id, definition), message)
+    }
+    if (known !== undefined) this.#leave(known)
+    if (message.moved !== null) return message.moved()
+    this.#around.carry(definition, id, message)
+  }
+
+  #enqueue(actor: LiveActor, message: Message) {
+    // A process that was frozen hears first of what it waited for, and only then that its actors have another owner.
+    if (!actor.dropped && !this.#isOwn(actor)) this.#leave(actor)
+    if (actor.dropped) return this.#redeliver(actor, [message])
+    if (actor.mailbox.length >= this.#options.mailboxMax) return message.fail(new MailboxFull({ actorId: actor.id }))
+    actor.mailbox.push(message)
+    if (!actor.busy) this.#pump(actor)
+  }
+
+  /**
+   * The actor moved or its revision did: whoever owns it now decides about these messages. By time, not by count: each neighbour that
+   * contends for its key in vain sends all that wait behind it around once.
+   */
+  #redeliver(actor: LiveActor, messages: ReadonlyArray<Message>) {
+    for (const message of messages) {
+      if (message.done !== null || message.event === null) continue // the new owner does pending commands itself
+      const lookingSince = message.lookingSince ?? performance.now()
+      if (performance.now() - lookingSince > this.#options.ownerPatienceMs) {
+        message.die(new OwnerAway({ actorId: actor.id }))
+      } else this.deliver(actor.definition, actor.id, { ...message, lookingSince })
+    }
+  }
+
+  #pump(actor: LiveActor) {
+    while (!actor.busy && !actor.dropped) {
+      const message = actor.mailbox.shift()
+      if (message === undefined) return
+      this.#step(actor, message)
+    }
+  }
+
+  #step(actor: LiveActor, message: Message) {
+    const now = this.#around.clock.currentTimeMillisUnsafe()
+    actor.lastUsedAt = now
+    let { pending, deadlines } = actor
+    if (message.done !== null) pending = pending.filter((command) => command.key !== message.done)
+    if (message.deadline !== null) {
+      const { name, at } = message.deadline
+      if (deadlines[name]?.at !== at) return
+      const { [name]: _fired, ...rest } = deadlines
+      deadlines = rest
+    }
+    const at = actor.instantAt(now)
+    const event: AnyEvent | null = message.event === null ? null : stamp(message.event, at)
+    let verdict: Verdict
+    try {
+      verdict =
+        event === null
+          ? { type: "unchanged" }
+          : decide(actor.definition.machine, actor.snapshot, event, actor.revision + 1, deadlines)
+    } catch (defect) {
+      this.#around.fork(Effect.logError(`The machine of ${actor.id} failed on ${message.event?.type}`, defect))
+      return message.die(defect)
+    }
+    if (verdict.type === "accepted") {
+      const change = transitionOf(actor, pending, event!, verdict, message, at)
+      const { commands } = verdict
+      return this.#commit(actor, message, change, () => {
+        const state = actor.state()
+        message.succeed(state)
+        this.#around.committed(state)
+        this.#commands.follow(actor, change.pending, commands)
+      })
+    }
+    const answer = () => {
+      if (event !== null) tellDeclined(actor, event, verdict, message, at)
+      if (verdict.type === "refused") message.fail(refusalOf(actor, event!, verdict.code))
+      else message.succeed(actor.state())
+    }
+    const takesKey = verdict.type === "unchanged" && message.idempotency !== null
+    const tidies = pending.length !== actor.pending.length || deadlines !== actor.deadlines
+    if (takesKey || tidies) this.#commit(actor, message, { pending, deadlines, transition: null }, answer)
+    else answer()
+  }
+
+  #commit(actor: LiveActor, message: Message, change: Change, committed: () => void) {
+    actor.busy = true
+    this.#writing++
+    const record = commitOf(actor, change, message.idempotency)
+    this.#around.journal.commit(record, (outcome) => {
+      if (--this.#writing === 0) this.#written()
+      if (outcome !== "committed") return this.#notCommitted(actor, message, outcome)
+      actor.stored = record.snapshot
+      actor.pending = change.pending
+      if (change.deadlines !== actor.deadlines) {
+        actor.deadlines = change.deadlines
+        if (!actor.dropped) this.#setTimer(actor.id, actor.definition.kind, record.dueAt)
+      }
+      if (change.transition !== null) {
+        actor.snapshot = change.transition.snapshot
+        actor.revision += 1
+        actor.changedAt = change.transition.record.at
+        countTransition(actor.definition.kind, change.transition.record.to)
+      }
+      try {
+        committed()
+      } catch (defect) {
+        this.#around.fork(Effect.logError(`What follows a commit of ${actor.id} failed; it is loaded anew`, defect))
+        return this.#leave(actor)
+      }
+      actor.busy = false
+      this.#pump(actor)
+    })
+  }
+
+  /** What is stored is not what was remembered, or the database will not have it. */
+  #notCommitted(actor: LiveActor, message: Message, outcome: Exclude<CommitOutcome, "committed">) {
+    const waiting = actor.mailbox.splice(0)
+    this.#drop(actor)
+    if (outcome === "failed") {
+      if (message.done !== null) {
+        const key = `${actor.id} ${message.done}`
+        this.#refused.set(key, (this.#refused.get(key) ?? 0) + 1)
+      }
+      message.die(new TransitionRefused({ actorId: actor.id }))
+    } else if (message.idempotency !== null) message.fail(new KeyContended({ actorId: actor.id }))
+    else this.#redeliver(actor, [message])
+    this.#redeliver(actor, waiting)
+  }
+}

@@ -1,0 +1,75 @@
+/** Changes an actor without waiting for an owner in another process that is silent. */
+
+import type { Clock } from "effect"
+import { Effect, type Fiber } from "effect"
+import type { Journal } from "../store/Journal.ts"
+import type { CommitOutcome } from "../store/JournalRecord.ts"
+import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
+import { type ActorError, ActorFailed, ActorNotFound, KeyContended, TransitionRefused } from "./ActorError.ts"
+import { commitOf, refusalOf, tellDeclined, transitionOf } from "./Change.ts"
+import { type Message, unawaited } from "./Message.ts"
+import type { OtherOwners } from "./OtherOwners.ts"
+import type { OwnActors } from "./OwnActors.ts"
+import { decide, stamp } from "./Transition.ts"
+import { countTransition } from "./transitionMetrics.ts"
+
+/** An owner that lives answers in milliseconds. */
+const insistAfterMs = 500
+
+/** Then an insistent message goes the way of all others. */
+const insistTimesMax = 5
+
+export interface Insisting {
+  readonly journal: Journal["Service"]
+  readonly clock: Clock.Clock
+  readonly fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
+  readonly actors: OwnActors
+  readonly others: OtherOwners
+  readonly committed: (state: ActorState) => void
+}
+
+/**
+ * Asks the owner; when it does not answer at once, the transition is decided and committed here, fenced by its revision, and the owner,
+ * or whoever follows a dead one, does its commands. Null: the actor changed under each attempt.
+ */
+export const insist = Effect.fnUntraced(function* (
+  { journal, clock, fork, actors, others, committed }: Insisting,
+  definition: ActorDefinition,
+  id: string,
+  message: Message
+): Effect.fn.Return<ActorState | null, ActorError> {
+  const { kind } = definition
+  const answer = yield* others.ask(kind, id, message, 0, insistAfterMs)
+  if (answer instanceof ActorFailed || answer instanceof KeyContended) {
+    return yield* Effect.die(new Error(answer.message))
+  }
+  if (answer instanceof Error) return yield* answer
+  if (answer !== null) return answer
+  for (let attempt = 0; attempt < insistTimesMax; attempt++) {
+    const row = yield* journal.load(id)
+    if (row === null || row.kind !== kind) return yield* new ActorNotFound({ actorId: id })
+    const actor = actors.newActor(id, definition)
+    actor.become(row)
+    const at = actor.instantAt(clock.currentTimeMillisUnsafe())
+    const event = stamp(message.event!, at)
+    const verdict = decide(definition.machine, actor.snapshot, event, actor.revision + 1, actor.deadlines)
+    if (verdict.type !== "accepted") tellDeclined(actor, event, verdict, message, at)
+    if (verdict.type === "unchanged") return actor.state()
+    if (verdict.type === "refused") return yield* refusalOf(actor, event, verdict.code)
+    const change = transitionOf(actor, actor.pending, event, verdict, message, at)
+    const outcome = yield* Effect.callback<CommitOutcome>((resume) =>
+      journal.commit(commitOf(actor, change, null), (outcome) => resume(Effect.succeed(outcome)))
+    )
+    if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: id }))
+    if (outcome === "fenced") continue
+    actor.snapshot = verdict.snapshot
+    actor.revision += 1
+    countTransition(kind, verdict.snapshot.value as string)
+    const state = actor.state()
+    committed(state)
+    // The owner has something to do now, if there is one.
+    fork(others.carry(definition, id, unawaited(null, "wake"), actor.revision))
+    return state
+  }
+  return null
+})
