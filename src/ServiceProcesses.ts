@@ -24,6 +24,9 @@ const serving = async (dataDir: string): Promise<ReadonlyArray<ProcessIdentity>>
   })
 }
 
+/** Whether a process other than this one serves it. */
+export const isServed = async (dataDir: string): Promise<boolean> => (await serving(dataDir)).length > 0
+
 export const ServiceProcesses = {
   /** Names this process for as long as it serves. The data folder is there. */
   layer: Layer.effectDiscard(

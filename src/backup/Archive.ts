@@ -2,28 +2,35 @@
  * An archive, on its way out and in: a line that says what it is, then frames, compressed with zstd.
  *
  *     frame    u8 kind, u32le length, that many bytes
- *     header   JSON, `ArchiveHeader`: the first frame
+ *     header   JSON, `ArchiveHeader`: once, before the tables
  *     table    JSON, {name, columns}: the rows after it are this table's
  *     rows     JSON, the rows as text of Postgres' composite types
  *     volume   JSON, `ArchivedVolume`: the pieces after it are this volume's
- *     piece    u64le offset, the bytes there; what no piece names is a hole
+ *     piece    u64le offset, the bytes there, which a later piece may replace; what no piece names is a hole
+ *     again    JSON, `ArchivedAgain`: the pieces after it are this volume's, too
+ *     gone     JSON, `ArchivedAgain`: this volume is none any more
  *     end      JSON, `ArchiveEnd`: the last frame, with the SHA-256 of all before it
+ *
+ * Format 1, which is read too, has no `again` and no `gone`, and its header comes first: now images come before it, read while they were written to.
  */
 import { createHash } from "node:crypto"
 import { once } from "node:events"
-import { createReadStream, createWriteStream, type ReadStream, type WriteStream } from "node:fs"
-import { open, rm } from "node:fs/promises"
+import { createReadStream, createWriteStream, existsSync, type ReadStream, type WriteStream } from "node:fs"
+import { link, open, rename, rm, writeFile } from "node:fs/promises"
+import { dirname } from "node:path"
 import { finished } from "node:stream/promises"
 import { constants, createZstdCompress, createZstdDecompress } from "node:zlib"
 import { Schema } from "effect"
+import { FileLock } from "../fileLock/FileLock.ts"
 import { ArchiveUnusable } from "./ArchiveUnusable.ts"
 
-const magic = Buffer.from("atoll backup 1\n")
+const magic = Buffer.from("atoll backup 2\n")
+/** As long for both formats. */
 const anyMagic = /^atoll backup (\d{1,6})\n/
 /** More is no frame of ours. */
 const frameMaxBytes = 64 * 1024 ** 2
 
-const kinds = ["header", "table", "rows", "volume", "piece", "end"] as const
+const kinds = ["header", "table", "rows", "volume", "piece", "end", "again", "gone"] as const
 type Kind = (typeof kinds)[number]
 
 export interface Frame {
@@ -55,6 +62,8 @@ export const ArchivedVolume = Schema.Struct({
 })
 export type ArchivedVolume = typeof ArchivedVolume.Type
 
+export const ArchivedAgain = Schema.Struct({ sandboxId: Schema.String, driver: Schema.Literals(["namespace", "qemu"]) })
+
 export const ArchiveEnd = Schema.Struct({
   sha256: Schema.String,
   rows: Schema.Int,
@@ -66,8 +75,20 @@ export const ArchiveEnd = Schema.Struct({
 })
 export type ArchiveEnd = typeof ArchiveEnd.Type
 
+const partialOf = (path: string): string => `${path}.partial`
+
+const cannotBeMade = (path: string, cause: unknown) => {
+  const { code, message } = cause as NodeJS.ErrnoException
+  if (code === "EEXIST") {
+    return new ArchiveUnusable({ message: `${path} exists already. Name another file, or remove it.` })
+  }
+  return new ArchiveUnusable({ message: `${path} cannot be made: ${message}.` })
+}
+
+/** Writes to `PATH.partial`, which becomes PATH once all of it is on the disk. One that was killed leaves that, and the next one takes it. */
 export class ArchiveWriter {
   private readonly path: string
+  private readonly lock: FileLock
   private readonly digest = createHash("sha256")
   private readonly zstd = createZstdCompress({
     params: { [constants.ZSTD_c_compressionLevel]: 1, [constants.ZSTD_c_checksumFlag]: 1 }
@@ -77,9 +98,10 @@ export class ArchiveWriter {
   private fault: unknown = null
   readonly counts = { rows: 0, rowBytes: 0, volumes: 0, pieceBytes: 0 }
 
-  private constructor(path: string) {
+  private constructor(path: string, lock: FileLock) {
     this.path = path
-    this.file = createWriteStream(path, { flags: "r+", start: magic.length })
+    this.lock = lock
+    this.file = createWriteStream(partialOf(path), { flags: "r+", start: magic.length })
     this.done = finished(this.zstd.pipe(this.file))
     this.done.catch((fault: unknown) => {
       this.fault = fault
@@ -88,16 +110,20 @@ export class ArchiveWriter {
     this.zstd.on("error", () => {})
   }
 
-  /** Makes the file, which must not be there; nobody else may read it. */
+  /** The file must not be there; nobody else may read it. */
   static async make(path: string): Promise<ArchiveWriter> {
-    const file = await open(path, "wx", 0o600).catch((cause: NodeJS.ErrnoException) => {
-      throw cause.code === "EEXIST"
-        ? new ArchiveUnusable({ message: `${path} exists already. Name another file, or remove it.` })
-        : new ArchiveUnusable({ message: `${path} cannot be made: ${cause.message}.` })
-    })
-    await file.write(magic)
-    await file.close()
-    return new ArchiveWriter(path)
+    if (existsSync(path)) throw cannotBeMade(path, { code: "EEXIST" })
+    const lock = await FileLock.open(partialOf(path)).catch((cause) => Promise.reject(cannotBeMade(path, cause)))
+    try {
+      if (!(await lock.exclusive(0))) {
+        throw new ArchiveUnusable({ message: `Another backup is writing ${path} just now.` })
+      }
+      await writeFile(partialOf(path), magic)
+    } catch (cause) {
+      await lock.close()
+      throw cause instanceof ArchiveUnusable ? cause : cannotBeMade(path, cause)
+    }
+    return new ArchiveWriter(path, lock)
   }
 
   async write(kind: Kind, bytes: Buffer): Promise<void> {
@@ -115,15 +141,16 @@ export class ArchiveWriter {
     return this.write(kind, Buffer.from(JSON.stringify(value)))
   }
 
-  /** Resolves when all of it is on the disk. */
+  /** Resolves when all of it is on the disk, under its name. */
   async end(): Promise<void> {
     const end: ArchiveEnd = { sha256: this.digest.copy().digest("hex"), ...this.counts }
     await this.json("end", end)
     this.zstd.end()
     await this.done
-    const file = await open(this.path, "r+")
-    await file.sync()
-    await file.close()
+    await onDisk(partialOf(this.path))
+    await named(partialOf(this.path), this.path)
+    await onDisk(dirname(this.path))
+    await this.lock.close()
   }
 
   /** Removes what was written. */
@@ -131,8 +158,28 @@ export class ArchiveWriter {
     this.zstd.destroy()
     this.file.destroy()
     await this.done.catch(() => {})
-    await rm(this.path, { force: true })
+    await rm(partialOf(this.path), { force: true })
+    await this.lock.close()
   }
+}
+
+/** A file gets another name, which none has. */
+const named = async (from: string, to: string): Promise<void> => {
+  try {
+    await link(from, to)
+    await rm(from)
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException
+    const hasLinks = code !== "EPERM" && code !== "ENOTSUP" && code !== "ENOSYS"
+    if (hasLinks || existsSync(to)) throw cannotBeMade(to, cause)
+    await rename(from, to)
+  }
+}
+
+const onDisk = async (path: string): Promise<void> => {
+  const file = await open(path, "r")
+  await file.sync()
+  await file.close()
 }
 
 const broken = (path: string, how: string) =>
@@ -146,7 +193,7 @@ const openChecked = async (path: string): Promise<ReadStream> => {
   await file.close()
   const format = anyMagic.exec(buffer.toString("latin1", 0, bytesRead))?.[1]
   if (format === undefined) throw new ArchiveUnusable({ message: `${path} is no backup of Atoll.` })
-  if (format !== "1") {
+  if (format !== "1" && format !== "2") {
     throw new ArchiveUnusable({
       message: `${path} was written by a newer Atoll (format ${format}); restore it with that.`
     })

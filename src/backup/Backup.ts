@@ -1,27 +1,58 @@
 /**
  * Writes one archive of a database and its volumes, while the service runs or not.
  *
- * The database is read in one snapshot; then each volume, held still for as long as it is read: a Sandbox that runs waits with its writes, and
- * goes on. A volume is of its own moment, never of before the snapshot.
+ * Images are read first as they are, while they are written to, which takes long and holds up nobody. Then all are frozen, the database's snapshot
+ * is taken, and what has changed of them since is read, one image after the other, each of which thaws at once: they are of the database's own
+ * moment. Those whose turn does not come soon thaw before it, and are frozen again for themselves. A virtual machine is paused only for itself,
+ * after the snapshot, for what its kernel holds in memory must be written first. Nothing is of a moment before the snapshot.
  */
-import { Clock, Effect, Schema } from "effect"
+import { Clock, Effect, Exit, Schema } from "effect"
 import { SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
+import type { StillVolume } from "../host/linux/StillVolume.ts"
 import { removedStates } from "../sandbox/sandboxStates.ts"
 import { textColumn } from "../store/Columns.ts"
 import { MaintenanceDatabase } from "../store/Database.ts"
 import { type ArchiveHeader, ArchiveWriter } from "./Archive.ts"
 import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
+import { stoppable } from "./stoppable.ts"
 import { readRows, tablesOf } from "./tables.ts"
+import { type BegunVolume, heldStill, VolumesWriter } from "./VolumesWriter.ts"
 import { type Volume, volumesIn } from "./volumes.ts"
 
 /** What is told while it goes on: bytes of `what` that are done, of all of them. */
 export type Progress = (what: string, done: number, all: number) => void
 
+/** Until when a frozen volume has its turn; its own reading comes on top. */
+const frozenMaxMs = 10_000
+const freezesAtOnce = 16
+
 const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, ArchiveUnusable> =>
   Effect.tryPromise({ try: act, catch: unusable })
 
-const writeDatabase = Effect.fnUntraced(function* (writer: ArchiveWriter, progress: Progress) {
+const requireDatabase = Effect.gen(function* () {
+  const sql = yield* MaintenanceDatabase
+  const [found] = yield* sql<{ readonly there: boolean }>`select to_regclass('installation') is not null as there`
+  if (found?.there === true) return
+  return yield* new ArchiveUnusable({
+    message: "There is nothing to back up: Atoll was never started on this database."
+  })
+})
+
+/** Those that have, or may have, a volume. */
+const findSandboxes = Effect.gen(function* () {
+  const sql = yield* MaintenanceDatabase
+  const find = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: () =>
+      sql`select id from actors where kind = 'sandbox' and not status = any(${textColumn(removedStates)}::text[])`
+  })
+  return new Set((yield* find()).map(({ id }) => id))
+})
+
+/** In a transaction, whose snapshot the first statement takes. */
+const findHeader = Effect.gen(function* () {
   const sql = yield* MaintenanceDatabase
   const findBond = SqlSchema.findOne({
     Request: Schema.Void,
@@ -33,73 +64,121 @@ const writeDatabase = Effect.fnUntraced(function* (writer: ArchiveWriter, progre
     Result: Schema.Struct({ step: Schema.Int }),
     execute: () => sql`select migration_id as step from atoll_migrations order by migration_id`
   })
-  const findSandboxes = SqlSchema.findAll({
-    Request: Schema.Void,
-    Result: Schema.Struct({ id: Schema.String }),
-    execute: () =>
-      sql`select id from actors where kind = 'sandbox' and not status = any(${textColumn(removedStates)}::text[])`
-  })
-  const isThere = yield* sql<{ readonly there: boolean }>`select to_regclass('installation') is not null as there`
-  if (isThere[0]?.there !== true) {
-    return yield* new ArchiveUnusable({
-      message: "There is nothing to back up: Atoll was never started on this database."
-    })
-  }
-  return yield* sql.withTransaction(
-    Effect.gen(function* () {
-      yield* sql`set transaction isolation level repeatable read read only`
-      const { driver, bytes } = yield* findBond()
-      const steps = (yield* findSteps()).map(({ step }) => step)
-      const takenAt = yield* Clock.currentTimeMillis
-      const header: ArchiveHeader = { takenAt, steps, driver }
-      yield* attempt(() => writer.json("header", header))
-      for (const table of yield* tablesOf(sql)) {
-        yield* attempt(() => writer.json("table", table))
-        yield* readRows(sql, table, (rows) => {
-          const frame = Buffer.from(JSON.stringify(rows))
-          writer.counts.rows += rows.length
-          writer.counts.rowBytes += frame.length
-          progress("database", writer.counts.rowBytes, Math.max(Number(bytes), writer.counts.rowBytes))
-          return attempt(() => writer.write("rows", frame))
-        })
-      }
-      return new Set((yield* findSandboxes()).map(({ id }) => id))
-    })
-  )
+  const { driver, bytes } = yield* findBond()
+  const takenAt = yield* Clock.currentTimeMillis
+  const steps = (yield* findSteps()).map(({ step }) => step)
+  const header: ArchiveHeader = { takenAt, steps, driver }
+  return { header, databaseBytes: Number(bytes) }
 })
 
-const writeVolumes = async (writer: ArchiveWriter, volumes: ReadonlyArray<Volume>, progress: Progress) => {
-  const all = volumes.reduce((sum, { allocatedBytes }) => sum + allocatedBytes, 0)
-  for (const { about, read } of volumes) {
-    const before = writer.counts.pieceBytes
-    await read(
-      async () => {
-        writer.counts.pieceBytes = before
-        await writer.json("volume", about)
-      },
-      async (offset, bytes) => {
-        const at = Buffer.alloc(8)
-        at.writeBigUInt64LE(BigInt(offset))
-        writer.counts.pieceBytes += bytes.length
-        progress("volumes", writer.counts.pieceBytes, Math.max(all, writer.counts.pieceBytes))
-        await writer.write("piece", Buffer.concat([at, bytes]))
-      }
-    )
-    writer.counts.volumes += 1
+const writeTables = Effect.fnUntraced(function* (writer: ArchiveWriter, databaseBytes: number, progress: Progress) {
+  const sql = yield* MaintenanceDatabase
+  for (const table of yield* tablesOf(sql)) {
+    yield* attempt(() => writer.json("table", table))
+    yield* readRows(sql, table, (rows) => {
+      const frame = Buffer.from(JSON.stringify(rows))
+      writer.counts.rows += rows.length
+      writer.counts.rowBytes += frame.length
+      progress("database", writer.counts.rowBytes, Math.max(databaseBytes, writer.counts.rowBytes))
+      return attempt(() => writer.write("rows", frame))
+    })
   }
-}
+})
+
+/** Frozen, or null when it has gone. Thaws when the scope closes, at the latest. */
+const frozen = (begun: BegunVolume) =>
+  Effect.acquireRelease(
+    Effect.map(
+      attempt(() => heldStill(begun.volume)),
+      (still) => {
+        let end: Promise<void> | null = null
+        const letGo = () => (end ??= still?.letGo() ?? Promise.resolve())
+        return { begun, still: still === null ? null : { isStill: still.isStill, letGo } }
+      }
+    ),
+    ({ still }) => Effect.promise(async () => still?.letGo())
+  )
+
+type Frozen = { readonly begun: BegunVolume; readonly still: StillVolume | null }
+
+/** One after the other; answers with those that have to be held again. */
+const finishFrozen = (volumes: VolumesWriter, all: ReadonlyArray<Frozen>) =>
+  stoppable(async (signal) => {
+    const until = performance.now() + frozenMaxMs
+    const left: Array<BegunVolume> = []
+    for (const { begun, still } of all) {
+      if (still === null) await volumes.forget(begun.volume)
+      else {
+        if (performance.now() > until || !(await volumes.finish(begun, still, signal))) left.push(begun)
+        await still.letGo()
+      }
+    }
+    return left
+  })
+
+/** `writer` gets everything but the archive's end. */
+const writeAll = Effect.fnUntraced(function* (writer: ArchiveWriter, dataDir: string, progress: Progress) {
+  const sql = yield* MaintenanceDatabase
+  const volumesOf = (ids: ReadonlySet<string>) => attempt(() => volumesIn(dataDir, ids))
+  const early = yield* Effect.flatMap(findSandboxes, volumesOf)
+  const volumes = new VolumesWriter(writer, early, progress)
+  const begin = (those: ReadonlyArray<Volume>) =>
+    Effect.forEach(
+      those.flatMap((it) => (it.form === "image" ? [it] : [])),
+      (it) => stoppable((signal) => volumes.begin(it, signal))
+    )
+  const begun = yield* begin(early)
+  // The least first: so most thaw soon.
+  const toFreeze = begun
+    .filter(({ volume }) => !volume.isPaused)
+    .toSorted((a, b) => a.volume.allocatedBytes - b.volume.allocatedBytes)
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* sql`set transaction isolation level repeatable read read only`
+      const { databaseBytes, ids, left } = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const all = yield* Effect.forEach(toFreeze, frozen, { concurrency: freezesAtOnce })
+          const found = yield* findHeader
+          yield* attempt(() => writer.json("header", found.header))
+          return { ...found, ids: yield* findSandboxes, left: yield* finishFrozen(volumes, all) }
+        })
+      )
+      // Made since we looked first, or gone since then.
+      const known = new Set(early.map(({ about }) => about.sandboxId))
+      const late = yield* volumesOf(new Set([...ids].filter((id) => !known.has(id))))
+      const paused = begun.filter(({ volume }) => volume.isPaused)
+      for (const it of [...left, ...paused, ...(yield* begin(late))]) {
+        if (ids.has(it.volume.about.sandboxId)) yield* stoppable((signal) => volumes.finishLater(it, signal))
+      }
+      for (const { volume } of begun) {
+        if (!ids.has(volume.about.sandboxId)) yield* attempt(() => volumes.forget(volume))
+      }
+      for (const it of [...early, ...late]) {
+        if (it.form === "tree" && ids.has(it.about.sandboxId)) {
+          yield* stoppable((signal) => volumes.tree(it, signal))
+        }
+      }
+      yield* writeTables(writer, databaseBytes, progress)
+    })
+  )
+  const { later, unheld } = volumes
+  return { later, unheld }
+})
 
 /** The archive is there, whole and on the disk, or it is not there. Needs the Database and Settings. */
 export const backup = Effect.fn("backup")(function* (path: string, progress: Progress) {
   const { dataDir } = yield* Settings
-  const writer = yield* attempt(() => ArchiveWriter.make(path))
-  return yield* Effect.gen(function* () {
-    const sandboxIds = yield* writeDatabase(writer, progress)
-    yield* attempt(async () => {
-      const volumes = await volumesIn(dataDir, sandboxIds)
-      await writeVolumes(writer, volumes, progress)
-      await writer.end()
-    })
-    return writer.counts
-  }).pipe(Effect.onError(() => Effect.promise(() => writer.discard())))
+  yield* requireDatabase
+  const make = attempt(() => ArchiveWriter.make(path))
+  const discard = (writer: ArchiveWriter) => Effect.promise(() => writer.discard())
+  return yield* Effect.acquireUseRelease(
+    make,
+    (writer) =>
+      Effect.gen(function* () {
+        const { later, unheld } = yield* writeAll(writer, dataDir, progress)
+        yield* attempt(() => writer.end())
+        return { ...writer.counts, later, unheld }
+      }),
+    (writer, exit) => (Exit.isSuccess(exit) ? Effect.void : discard(writer))
+  )
 })

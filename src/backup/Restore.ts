@@ -22,12 +22,12 @@ import { textColumn } from "../store/Columns.ts"
 import { Database, MaintenanceDatabase } from "../store/Database.ts"
 import { DatabaseClaim } from "../store/DatabaseClaim.ts"
 import { migrate, migrations } from "../store/Migrations.ts"
-import { ArchivedTable, ArchivedVolume, ArchiveHeader, type Frame, framesOf } from "./Archive.ts"
+import { ArchivedAgain, ArchivedTable, ArchivedVolume, ArchiveHeader, type Frame, framesOf } from "./Archive.ts"
 import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
 import type { Progress } from "./Backup.ts"
 import { requireRoom } from "./room.ts"
 import { emptyTables, moveSequences, openTable, tablesOf } from "./tables.ts"
-import { RestoredVolume } from "./volumes.ts"
+import { RestoredVolume } from "./RestoredVolume.ts"
 
 /** Rows take more room in tables, with their indexes and the log, and a new embedded Postgres some of its own. */
 const databaseFactor = 4
@@ -117,6 +117,19 @@ const load = Effect.fnUntraced(function* (
         yield* attempt(async () => {
           await volume?.close()
           volume = await RestoredVolume.make(dataDir, parse(ArchivedVolume, frame))
+        })
+        break
+      case "again":
+        yield* attempt(async () => {
+          await volume?.close()
+          volume = await RestoredVolume.again(dataDir, parse(ArchivedAgain, frame))
+        })
+        break
+      case "gone":
+        yield* attempt(async () => {
+          await volume?.close()
+          volume = null
+          await RestoredVolume.remove(dataDir, parse(ArchivedAgain, frame))
         })
         break
       case "piece":

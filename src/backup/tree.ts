@@ -3,6 +3,10 @@ import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { HOST_ENVIRONMENT } from "../host/linux/hostCommand.ts"
 
+/** tar's exit code when what it read was changed or removed meanwhile. */
+const CHANGED = 1
+
+/** `ended` resolves with false when that happened. */
 const run = (args: ReadonlyArray<string>) => {
   const child = spawn("tar", args, { cwd: "/", env: HOST_ENVIRONMENT, stdio: ["pipe", "pipe", "pipe"] })
   let said = ""
@@ -11,19 +15,32 @@ const run = (args: ReadonlyArray<string>) => {
   })
   child.stdin.on("error", () => {})
   const ended = once(child, "close").then(([code]) => {
-    if (code !== 0) throw new Error(`tar: ${said.trim()}`)
+    if (code !== 0 && code !== CHANGED) throw new Error(`tar: ${said.trim()}`)
+    return code === 0
   })
   // Told to whoever waits for it.
   ended.catch(() => {})
   return { child, ended }
 }
 
-/** The folder `name` of `parent`, with all that is in it. */
-export const readTree = async (parent: string, name: string, take: (bytes: Buffer) => Promise<void>): Promise<void> => {
+/**
+ * The folder `name` of `parent`, with all that is in it: each file as it is when it is read.
+ *
+ * @returns Whether nothing was seen to change meanwhile.
+ */
+export const readTree = async (
+  parent: string,
+  name: string,
+  take: (bytes: Buffer) => Promise<void>
+): Promise<boolean> => {
   const { child, ended } = run(["--create", "--sparse", "--numeric-owner", "--file=-", `--directory=${parent}`, name])
   child.stdin.end()
-  for await (const chunk of child.stdout) await take(chunk)
-  await ended
+  try {
+    for await (const chunk of child.stdout) await take(chunk)
+    return await ended
+  } finally {
+    child.kill()
+  }
 }
 
 /** Takes such a stream, and makes the folder again in another parent. */
@@ -41,6 +58,6 @@ export class TreeWriter {
 
   async close(): Promise<void> {
     this.tar.child.stdin.end()
-    await this.tar.ended
+    if (!(await this.tar.ended)) throw new Error("tar: not all of it could be made")
   }
 }

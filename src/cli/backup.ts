@@ -37,13 +37,20 @@ export const backup = Command.make(
         message: `There is nothing to back up in ${dataDir}: Atoll was never started there.`
       })
     }
-    const { rows, volumes } = yield* takeBackup(path, telling()).pipe(Effect.provide(Database.layer))
+    const { rows, volumes, later, unheld } = yield* takeBackup(path, telling()).pipe(Effect.provide(Database.layer))
+    if (unheld.length > 0) {
+      yield* remark(
+        `nothing held ${unheld.join(", ")} still, as without root: each of its files is as it was when it was read`
+      )
+    }
     const { size } = yield* Effect.promise(() => stat(path))
     yield* answer(`${path} has ${rows} rows and ${volumes} volumes in ${mebibytes(size)}.`, {
       file: path,
       bytes: size,
       rows,
-      volumes
+      volumes,
+      later,
+      unheld
     })
   })
 ).pipe(Command.withDescription("Write the database and all volumes to a new file, while Atoll runs or not"))

@@ -6,28 +6,30 @@ import { open } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { RestoredVolume, volumesIn } from "../../src/backup/volumes.ts"
+import { readImage } from "../../src/backup/image.ts"
+import { RestoredVolume } from "../../src/backup/RestoredVolume.ts"
+import { readTree } from "../../src/backup/tree.ts"
+import { volumesIn } from "../../src/backup/volumes.ts"
+import { isHeld } from "../../src/host/linux/holdMark.ts"
 import { closeVolume, openVolume } from "../../src/host/namespace/volume.ts"
-import { isHeld } from "../../src/host/namespace/volumeHold.ts"
 import { isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { testFolder } from "../support/testFolder.ts"
 
 const gibibyte = 1024 ** 3
+const never = new AbortController().signal
 
+/** By way of what a backup writes and a restore reads. */
 const copied = async (from: string, to: string, sandboxId: string): Promise<number> => {
   const [volume] = await volumesIn(from, new Set([sandboxId]))
-  let restored: RestoredVolume | null = null
+  const restored = await RestoredVolume.make(to, volume!.about)
   let bytes = 0
-  await volume!.read(
-    async () => {
-      restored = await RestoredVolume.make(to, volume!.about)
-    },
-    async (offset, piece) => {
-      bytes += piece.length
-      await restored!.put(offset, piece)
-    }
-  )
-  await restored!.close()
+  const put = async (offset: number, piece: Buffer) => {
+    bytes += piece.length
+    await restored.put(offset, piece)
+  }
+  if (volume!.form === "image") await readImage(volume!.image, put, never)
+  else await readTree(volume!.folder, "volume", (piece) => put(bytes, piece))
+  await restored.close()
   return bytes
 }
 
@@ -85,8 +87,10 @@ describe("volumes of a backup", () => {
         yield* Effect.addFinalizer(() => Effect.promise(() => closeVolume(place)))
         yield* Effect.promise(async () => {
           await openVolume(place, 16 * 1024 ** 2, null)
-          const program = `import { holdingStill } from ${JSON.stringify(join(import.meta.dirname, "../../src/host/namespace/volumeHold.ts"))}
-            await holdingStill(${JSON.stringify(place.image)}, ${JSON.stringify(place.folder)}, () => true, () => { console.log("held"); return new Promise(() => setInterval(() => {}, 1000)) })`
+          const program = `import { holdVolume } from ${JSON.stringify(join(import.meta.dirname, "../../src/host/namespace/volumeHold.ts"))}
+            await holdVolume(${JSON.stringify(place.image)}, ${JSON.stringify(place.folder)}, () => true)
+            console.log("held")
+            setInterval(() => {}, 1000)`
           const holder = spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
             stdio: ["ignore", "pipe", "inherit"]
           })

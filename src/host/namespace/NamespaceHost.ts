@@ -40,6 +40,7 @@ import { markedProcesses, markOf, SANDBOX_USERS } from "./markedProcesses.ts"
 import { hasLostNetwork, isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
 import { reconnectSandbox } from "./sandboxNetwork.ts"
 import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
+import { thawAbandoned } from "./volumeHold.ts"
 
 export interface NamespaceOptions {
   readonly dataDir: string
@@ -227,6 +228,16 @@ export class NamespaceHost {
     const lost = [...this.live].filter(([, { record }]) => hasLostNetwork(record))
     const told = await Promise.all(lost.map(([sandboxId, live]) => this.mendNetwork(sandboxId, live)))
     return told.flatMap((it) => (it === null ? [] : [it]))
+  }
+
+  /** Thaws volumes that a backup left frozen. Returns whose they were. */
+  async thawAbandoned(): Promise<ReadonlyArray<string>> {
+    const thawed: Array<string> = []
+    for (const sandboxId of this.live.keys()) {
+      const { image, folder } = this.layout.volume(this.layout.state(sandboxId))
+      if (image !== null && (await thawAbandoned(image, folder))) thawed.push(sandboxId)
+    }
+    return thawed
   }
 
   private mendNetwork(sandboxId: string, live: Live): Promise<string | null> {

@@ -26,6 +26,8 @@ const LOOK_INTERVAL_MS = 500
 const CONSOLE_INTERVAL_MS = 1_000
 /** How often it is looked whether every Sandbox still has its way to the network. */
 const NETWORK_INTERVAL_MS = 2_000
+/** How often it is looked for volumes that were left frozen. */
+const HOLD_INTERVAL_MS = 2_000
 
 const unavailable = (cause: unknown): RuntimeUnavailable =>
   new RuntimeUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
@@ -97,6 +99,18 @@ const mendNetworks = (host: NamespaceHost): Effect.Effect<void, RuntimeUnavailab
     (told) => Effect.forEach(told, (it) => Effect.logWarning(it), { discard: true })
   )
 
+const thawAbandoned = (host: NamespaceHost): Effect.Effect<void, RuntimeUnavailable> =>
+  Effect.flatMap(
+    attempt(() => host.thawAbandoned()),
+    (thawed) =>
+      Effect.forEach(
+        thawed,
+        (it) =>
+          Effect.logWarning(`The volume of Sandbox ${it} was left frozen by a backup that was killed, and thawed.`),
+        { discard: true }
+      )
+  )
+
 export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.effect(
   Runtime,
   Effect.gen(function* () {
@@ -119,6 +133,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
       (it) => Effect.promise(() => it.close())
     )
     yield* worker("sandbox networks", mendNetworks(host).pipe(Effect.repeat(Schedule.spaced(NETWORK_INTERVAL_MS))))
+    yield* worker("volume holds", thawAbandoned(host).pipe(Effect.repeat(Schedule.spaced(HOLD_INTERVAL_MS))))
     return Runtime.of({
       driver: "namespace",
       kind: "namespace",

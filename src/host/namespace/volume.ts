@@ -9,12 +9,13 @@ import { randomUUID } from "node:crypto"
 import { existsSync, readFileSync, realpathSync, statfsSync, statSync } from "node:fs"
 import { chmod, chown, mkdir, readdir, rename, rm, rmdir, stat } from "node:fs/promises"
 import { dirname, join } from "node:path"
+import { letGo } from "../linux/holdMark.ts"
 import { hostCommand } from "../linux/hostCommand.ts"
 import { openTo } from "../linux/openTo.ts"
 import type { Trash } from "../linux/Trash.ts"
 import { removeTree, type TreeRemoval } from "../linux/treeRemoval.ts"
 import { ensureVolumeImage } from "../linux/volumeImage.ts"
-import { letGo } from "./volumeHold.ts"
+import { thawAbandoned } from "./volumeHold.ts"
 
 export interface VolumePlace {
   /** The image; absent without root. */
@@ -116,6 +117,7 @@ export const closeVolume = async (place: VolumePlace): Promise<void> => {
   for (let tries = 0; isMounted(place.folder); tries++) {
     // Were it unmounted lazily while it is held, another mount of the same image could come beside it.
     await letGo(place.image)
+    await thawAbandoned(place.image, place.folder)
     // The last processes of the Sandbox may still be dying; a lazy unmount frees the loop device when they are dead.
     const lazy = tries >= UNMOUNT_TRIES
     const { code, stderr } = await hostCommand(lazy ? ["umount", "-l", place.folder] : ["umount", place.folder])

@@ -1,55 +1,39 @@
 /**
  * Holding a volume still while its image is read, from another process than the one that serves.
  *
- * `<image>.held` names the process that holds it. Whoever would mount the volume, or unmount it for good, waits until that one has let go or is
- * dead. A mounted volume is frozen: what is written to it waits, and its image is what the file system is.
+ * A mounted volume is frozen: what is written to it waits, and its image is what the file system is. One that is not is not mounted before it is
+ * let go (`holdMark.ts`).
  *
  * @source ioctl_fsfreeze(2), fsfreeze(8)
  */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync } from "node:fs"
-import { rm, stat } from "node:fs/promises"
-import { setTimeout as sleep } from "node:timers/promises"
-import { Option, Schema } from "effect"
-import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
-import { identify, isAlive } from "../linux/ProcessIdentity.ts"
-import { readRecord, WrittenProcess, writeRecord } from "../linux/SandboxRecords.ts"
+import { hold, isAbandoned, release } from "../linux/holdMark.ts"
+import { HOST_ENVIRONMENT, hostCommand } from "../linux/hostCommand.ts"
+import { type StillVolume, writtenAt } from "../linux/StillVolume.ts"
 
-const POLL_MS = 20
+/** Between a look at whether it is frozen and one at whether it is mounted it may be mounted. */
 const TRIES = 5
-
-const decode = Schema.decodeUnknownOption(WrittenProcess)
-
-const markOf = (image: string): string => `${image}.held`
-
-export const isHeld = (image: string): boolean => {
-  const path = markOf(image)
-  if (!existsSync(path)) return false
-  const holder = Option.getOrNull(decode(readRecord(path)))
-  return holder !== null && isAlive(holder)
-}
-
-export const letGo = async (image: string): Promise<void> => {
-  while (isHeld(image)) await sleep(POLL_MS)
-}
 
 /**
  * It stands in the volume, so nobody can unmount that; and it thaws when we let go of its input, which our death does too.
  * Ends with 3 when nothing is mounted there.
  */
-const FREEZER = `trap "" INT TERM HUP
+const FREEZER = `trap "" INT QUIT TERM HUP
 cd "$1" 2>/dev/null && mountpoint -q . || exit 3
 fsfreeze -f . || exit 1
 echo held
 cat >/dev/null
 fsfreeze -u .`
 
+/** Null when nothing is mounted there; else what thaws it. */
 const frozen = async (folder: string) => {
   const child = spawn("/bin/sh", ["-c", FREEZER, "sh", folder], {
     cwd: "/",
     env: HOST_ENVIRONMENT,
-    stdio: ["pipe", "pipe", "pipe"]
+    stdio: ["pipe", "pipe", "pipe"],
+    // Nor does it die with our process group.
+    detached: true
   })
   let said = ""
   child.stderr.on("data", (chunk) => {
@@ -69,39 +53,46 @@ const frozen = async (folder: string) => {
   }
 }
 
-const changed = async (image: string): Promise<bigint> => (await stat(image, { bigint: true })).mtimeNs
+/** Thaws what was left frozen: whoever held it was killed, and its freezer was, too. True where there was something to do. */
+export const thawAbandoned = async (image: string, folder: string): Promise<boolean> => {
+  if (!isAbandoned(image)) return false
+  // Refused where nothing is frozen, as when the freezer has thawed it.
+  const { code } = await hostCommand(["fsfreeze", "-u", folder])
+  if (isAbandoned(image)) await release(image)
+  return code === 0
+}
 
 /**
- * Reads an image that nobody writes meanwhile. `read` may be called again, when somebody did after all.
- *
  * @param folder Where it is mounted, if it is.
  * @param isMounted Whether it is now.
  */
-export const holdingStill = async <A>(
-  image: string,
-  folder: string,
-  isMounted: () => boolean,
-  read: () => Promise<A>
-): Promise<A> => {
-  await writeRecord(markOf(image), identify(process.pid), { durable: false })
+export const holdVolume = async (image: string, folder: string, isMounted: () => boolean): Promise<StillVolume> => {
+  await thawAbandoned(image, folder)
+  await hold(image)
   try {
     for (let tries = 0; tries < TRIES; tries++) {
       const thaw = await frozen(folder)
       if (thaw !== null) {
-        try {
-          return await read()
-        } finally {
-          await thaw()
+        const letGo = async () => {
+          try {
+            await thaw()
+          } finally {
+            await release(image)
+          }
         }
+        return { isStill: () => Promise.resolve(true), letGo }
       }
-      // Whoever was about to mount it when the mark was made has done so by now, or it stays unmounted.
-      const before = await changed(image)
+      const before = await writtenAt(image)
       if (isMounted()) continue
-      const result = await read()
-      if (!isMounted() && (await changed(image)) === before) return result
+      return {
+        // Whoever was about to mount it when the mark was made has done so by the time that this is asked.
+        isStill: async () => !isMounted() && (await writtenAt(image)) === before,
+        letGo: () => release(image)
+      }
     }
     throw new Error(`${image} is started and stopped all the time`)
-  } finally {
-    await rm(markOf(image), { force: true })
+  } catch (cause) {
+    await release(image)
+    throw cause
   }
 }

@@ -10,6 +10,7 @@ import { type Launched, withRoomToConnect } from "./launch.ts"
 import { agentAnswers, connectMachine, disconnect, type Machine } from "./Machine.ts"
 import { Descriptor } from "./machineArguments.ts"
 import { cgroupsOf } from "./machineCgroups.ts"
+import { pauseHeld, resumeHeld, wantedHolding, writeOut } from "./machineHold.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import { isRunning, isStalled, isWorthTrying, likelyReason, type StallReason, stallOf } from "./Stall.ts"
@@ -26,6 +27,8 @@ export interface LiveMachine {
   stall: StallReason | null | undefined
   /** A look at it is under way. */
   isLookedAt: boolean
+  /** The holding of its volume for which it was, or is, paused last. */
+  holding: string | null
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
 }
@@ -40,6 +43,8 @@ export class LiveMachines {
   private readonly host: QemuHost
   private readonly news: News
   private readonly live = new Map<string, LiveMachine>()
+  /** Machines that are paused while their volumes are read. */
+  private readonly pauses = new Set<Promise<void>>()
   private isReleased = false
 
   constructor(host: QemuHost, news: News) {
@@ -56,13 +61,18 @@ export class LiveMachines {
   /** Our connections end; the machines run on. */
   readonly release: Effect.Effect<void> = Effect.suspend(() => {
     this.isReleased = true
-    return Effect.forEach(
+    const disconnectAll = Effect.forEach(
       this.all(),
       (live) => {
         live.expected = true
         return disconnect(live.machine)
       },
       { discard: true }
+    )
+    // None is left paused.
+    return Effect.andThen(
+      Effect.promise(() => Promise.allSettled(this.pauses)),
+      Effect.suspend(() => disconnectAll)
     )
   })
 
@@ -78,7 +88,7 @@ export class LiveMachines {
   private attach(record: MachineRecord, machine: Machine, stall: null | undefined): void {
     const { pid } = machine.process
     const network = record.network === null ? null : { pid, throughUserNamespace: false, closedTo: null }
-    const live: LiveMachine = { machine, record, expected: false, stall, isLookedAt: false, network }
+    const live: LiveMachine = { machine, record, expected: false, stall, isLookedAt: false, holding: null, network }
     this.live.set(record.sandboxId, live)
     machine.qmp.listen((event) => {
       const reason = stallOf(event)
@@ -111,6 +121,7 @@ export class LiveMachines {
       if (known !== undefined && known.machine.process.pid === process.pid && !known.expected)
         return Effect.succeed(true)
       const connected = connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
+        Effect.tap((machine) => Effect.promise(() => resumeHeld(folder, machine).catch(() => {}))),
         // By the agent's answer QEMU has taken every connection. One that is busy is adopted all the same.
         Effect.tap((machine) => Effect.ignore(agentAnswers(machine, ADOPTED_AGENT_TIMEOUT_MS)))
       )
@@ -159,6 +170,32 @@ export class LiveMachines {
       Effect.catchTag("RuntimeUnavailable", ({ message }) =>
         Effect.logWarning(`The network of Sandbox ${record.sandboxId} has died: ${message}`)
       )
+    )
+  }
+
+  /** Somebody wants to read the volume of this machine, and it was not paused for that yet. */
+  isToBeHeld(folder: SandboxFolder, live: LiveMachine): boolean {
+    const holding = wantedHolding(folder)
+    return holding !== null && holding !== live.holding && !live.expected
+  }
+
+  /** Pauses a machine while its volume is read. Whoever calls holds the machine's turn. */
+  holdStill(folder: SandboxFolder, live: LiveMachine): Effect.Effect<void> {
+    const { machine, record } = live
+    const isOurs = () => !this.isReleased && !live.expected && this.live.get(record.sandboxId) === live
+    const hold = async () => {
+      if (!isOurs() || !this.isToBeHeld(folder, live)) return
+      const holding = wantedHolding(folder)
+      live.holding = holding
+      // The host does not let it.
+      if (!live.stall) await writeOut(machine)
+      if (!isOurs()) return
+      const pause = pauseHeld(folder, machine, () => isOurs() && wantedHolding(folder) === holding)
+      this.pauses.add(pause)
+      await pause.finally(() => this.pauses.delete(pause))
+    }
+    return attempt("pausing a machine for a backup", hold).pipe(
+      Effect.catch(({ message }) => Effect.logWarning(`Sandbox ${record.sandboxId}: ${message}`))
     )
   }
 

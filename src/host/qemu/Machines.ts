@@ -10,6 +10,7 @@ import { type Guest, GuestUnavailable } from "../../runtime/Guest.ts"
 import type { InventoryEntry, RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { allCgroupNames, releaseCgroups } from "../linux/cgroups.ts"
+import { letGo } from "../linux/holdMark.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { Turns } from "../linux/Turns.ts"
 import { Endings } from "./Endings.ts"
@@ -40,10 +41,12 @@ export class Machines {
   private readonly templates: Templates
   private readonly spares: SpareMachines
   private readonly starts: Starts
+  private readonly fork: SpareMachinesOptions["fork"]
 
   /** @param fork Runs what nobody waits for. */
   constructor(host: QemuHost, settings: SettingsShape, news: News, fork: SpareMachinesOptions["fork"]) {
     this.host = host
+    this.fork = fork
     const range = host.firstUid === null ? null : { first: host.firstUid, count: MACHINE_USERS }
     this.users = new HostUsers(host.root, range)
     const room = new HostRoom(host, settings, this.users)
@@ -118,6 +121,16 @@ export class Machines {
     for (const live of this.live.all()) void this.live.look(live)
   })
 
+  /** Pauses every machine whose volume somebody wants to read. Returns at once. */
+  readonly holdStill: Effect.Effect<void> = Effect.sync(() => {
+    for (const live of this.live.all()) {
+      const folder = this.folderOf(live.record.sandboxId)
+      if (!this.turns.isHeld(folder.sandboxId) && this.live.isToBeHeld(folder, live)) {
+        this.fork(this.locked(folder.sandboxId, this.live.holdStill(folder, live)))
+      }
+    }
+  })
+
   /** Has the template of a shape ready, and a machine for the next Sandbox that wants one. */
   prepare(wanted: Omit<MachineShape, "accelerator">): Effect.Effect<void, RuntimeUnavailable> {
     const shape = this.starts.shapeFor(wanted)
@@ -131,6 +144,8 @@ export class Machines {
       if (record !== null && record.generation > spec.generation) return
       const same = record !== null && record.generation === spec.generation
       if (same && record.state === "running" && (yield* this.live.adopted(folder, record))) return
+      // Whoever reads its volume just now has done so soon.
+      yield* Effect.promise(() => letGo(folder.file("volume")))
       if (same && record.state === "suspended") {
         const woken = yield* this.starts.wake(folder, record).pipe(
           Effect.as(true),
