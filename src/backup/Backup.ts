@@ -15,13 +15,11 @@ import { textColumn } from "../store/Columns.ts"
 import { MaintenanceDatabase } from "../store/Database.ts"
 import { type ArchiveHeader, ArchiveWriter } from "./Archive.ts"
 import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
+import type { Progress } from "./Progress.ts"
 import { stoppable } from "./stoppable.ts"
 import { readRows, tablesOf } from "./tables.ts"
 import { type BegunVolume, heldStill, VolumesWriter } from "./VolumesWriter.ts"
 import { type Volume, volumesIn } from "./volumes.ts"
-
-/** What is told while it goes on: bytes of `what` that are done, of all of them. */
-export type Progress = (what: string, done: number, all: number) => void
 
 /** Until when a frozen volume has its turn; its own reading comes on top. */
 const frozenMaxMs = 10_000

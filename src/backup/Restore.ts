@@ -24,10 +24,10 @@ import { DatabaseClaim } from "../store/DatabaseClaim.ts"
 import { migrate, migrations } from "../store/Migrations.ts"
 import { ArchivedAgain, ArchivedTable, ArchivedVolume, ArchiveHeader, type Frame, framesOf } from "./Archive.ts"
 import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
-import type { Progress } from "./Backup.ts"
+import type { Progress } from "./Progress.ts"
+import { RestoredVolume } from "./RestoredVolume.ts"
 import { requireRoom } from "./room.ts"
 import { emptyTables, moveSequences, openTable, tablesOf } from "./tables.ts"
-import { RestoredVolume } from "./RestoredVolume.ts"
 
 /** Rows take more room in tables, with their indexes and the log, and a new embedded Postgres some of its own. */
 const databaseFactor = 4

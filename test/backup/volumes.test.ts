@@ -1,12 +1,13 @@
 /** Volumes out of one data folder and into another. */
-import { spawn } from "node:child_process"
+import { execFileSync, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
 import { open } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
-import { readImage } from "../../src/backup/image.ts"
+import { readChanges, readImage } from "../../src/backup/image.ts"
 import { RestoredVolume } from "../../src/backup/RestoredVolume.ts"
 import { readTree } from "../../src/backup/tree.ts"
 import { volumesIn } from "../../src/backup/volumes.ts"
@@ -57,6 +58,66 @@ describe("volumes of a backup", () => {
           assert.strictEqual((await copy.read(Buffer.alloc(5), 0, 5, offset)).buffer.toString(), "hello")
         }
         await copy.close()
+      })
+    })
+  )
+
+  it.live("have what changed after they were read first, and nothing of what is none any more", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [image, copy] = [join(folder, "image"), join(folder, "copy")]
+      yield* Effect.promise(async () => {
+        const mebibyte = 1024 ** 2
+        const [file, into] = [await open(image, "w+"), await open(copy, "w+")]
+        for (const it of [file, into]) await it.truncate(20 * mebibyte + 5)
+        const taken: Array<number> = []
+        const put = async (offset: number, bytes: Buffer) => {
+          taken.push(Math.floor(offset / mebibyte))
+          await into.write(bytes, 0, bytes.length, offset)
+        }
+        const noise = randomBytes(5 * mebibyte)
+        await file.write(noise, 0, noise.length, 0)
+        const first = await readImage(image, put, never)
+        assert.deepStrictEqual(taken.splice(0), [0, 1, 2, 3, 4])
+        // One that grows, one that changes, one that becomes zeros, one that becomes a hole, and the last bytes.
+        await file.write(Buffer.from("x"), 0, 1, 10 * mebibyte + 7)
+        await file.write(Buffer.from("other"), 0, 5, mebibyte + 11)
+        await file.write(Buffer.alloc(mebibyte), 0, mebibyte, 2 * mebibyte)
+        execFileSync("fallocate", ["--punch-hole", "--offset", `${3 * mebibyte}`, "--length", `${mebibyte}`, image])
+        await file.write(Buffer.from("end"), 0, 3, 20 * mebibyte + 2)
+        const second = await readChanges(image, first, put, never)
+        assert.deepStrictEqual(
+          taken.splice(0).toSorted((a, b) => a - b),
+          [1, 2, 3, 10, 20]
+        )
+        assert.isTrue(readFileSync(image).equals(readFileSync(copy)))
+        await readChanges(image, second, put, never)
+        assert.deepStrictEqual(taken, [])
+        for (const it of [file, into]) await it.close()
+      })
+    })
+  )
+
+  it.live("of machines that do not run are taken, and are stopped machines' where they are restored", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [from, to] = [join(folder, "from"), join(folder, "to")]
+      const of = (data: string, name: string) => join(data, "runtime/qemu/sbx_1", name)
+      yield* Effect.promise(async () => {
+        mkdirSync(of(from, "."), { recursive: true })
+        const record = {
+          ...{ sandboxId: "sbx_1", uid: null, generation: 3, vcpus: 1, memoryBytes: 1, volumeBytes: gibibyte },
+          ...{ networkEnabled: false, accelerator: "tcg", uuid: "one", process: null, network: null }
+        }
+        writeFileSync(of(from, "volume.raw"), "on the volume")
+        for (const state of ["stopped", "suspended"]) {
+          writeFileSync(of(from, "record.json"), JSON.stringify({ ...record, state }))
+          assert.strictEqual(await copied(from, to, "sbx_1"), 13)
+          assert.strictEqual(readFileSync(of(to, "volume.raw"), "utf8"), "on the volume")
+          const made = JSON.parse(readFileSync(of(to, "record.json"), "utf8"))
+          assert.deepInclude(made, { state: "stopped", generation: 3, process: null })
+          assert.notStrictEqual(made.uuid, "one")
+        }
       })
     })
   )
