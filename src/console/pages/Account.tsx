@@ -11,7 +11,7 @@ import { Fault } from "./ui/Fault.tsx"
 import { Field } from "./ui/Field.tsx"
 import { Instant } from "./ui/Instant.tsx"
 import { Pane } from "./ui/Pane.tsx"
-import { Scrolls } from "./ui/Scrolls.tsx"
+import { Table } from "./ui/Table.tsx"
 
 const Limits = () => {
   const loaded = useLoad("me", (signal) => get<Me>("/api/v2/me", signal))
@@ -65,58 +65,45 @@ const Sessions = () => {
       {({ sessions }) => (
         <>
           <Fault fault={ending.fault ?? everywhere.fault} />
-          <Scrolls label="Sessions">
-            <table>
-              <thead>
-                <tr>
-                  <th scope="col">From</th>
-                  <th scope="col">Opened</th>
-                  <th scope="col">Last used</th>
-                  <th scope="col">Over, if not used</th>
-                  <th scope="col">Actions</th>
-                </tr>
-              </thead>
-              <tbody>
-                {sessions.map((session) => (
-                  <tr key={session.id}>
-                    <td>
-                      {session.sourceIp}
-                      {session.userAgent === null ? null : (
-                        <span class="soft block cut agent" title={session.userAgent}>
-                          {session.userAgent}
-                        </span>
-                      )}
-                    </td>
-                    <td>
-                      <Instant at={session.createdAt} />
-                      <span class="soft block">by {openedBy[session.openedBy]}</span>
-                    </td>
-                    <td>
-                      <Instant at={session.lastUsedAt} />
-                    </td>
-                    <td>
-                      <Instant at={session.expiresAt} />
-                    </td>
-                    <td>
-                      {session.isCurrent ? (
-                        <span class="status active">this one</span>
-                      ) : (
-                        <button
-                          type="button"
-                          class="button small"
-                          aria-label={`End the session from ${session.sourceIp}`}
-                          aria-disabled={ending.isBusy}
-                          onClick={() => void ending.run(session.id)}
-                        >
-                          End
-                        </button>
-                      )}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </Scrolls>
+          <Table label="Sessions" columns={["From", "Opened", "Last used", "Over, if not used", "Actions"]}>
+            {sessions.map((session) => (
+              <tr key={session.id}>
+                <td>
+                  {session.sourceIp}
+                  {session.userAgent === null ? null : (
+                    <span class="soft block cut agent" title={session.userAgent}>
+                      {session.userAgent}
+                    </span>
+                  )}
+                </td>
+                <td>
+                  <Instant at={session.createdAt} />
+                  <span class="soft block">by {openedBy[session.openedBy]}</span>
+                </td>
+                <td>
+                  <Instant at={session.lastUsedAt} />
+                </td>
+                <td>
+                  <Instant at={session.expiresAt} />
+                </td>
+                <td>
+                  {session.isCurrent ? (
+                    <span class="status active">this one</span>
+                  ) : (
+                    <button
+                      type="button"
+                      class="button small"
+                      aria-label={`End the session from ${session.sourceIp}`}
+                      aria-disabled={ending.isBusy}
+                      onClick={() => void ending.run(session.id)}
+                    >
+                      End
+                    </button>
+                  )}
+                </td>
+              </tr>
+            ))}
+          </Table>
         </>
       )}
     </Pane>

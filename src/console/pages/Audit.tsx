@@ -7,7 +7,7 @@ import { Field } from "./ui/Field.tsx"
 import { Instant } from "./ui/Instant.tsx"
 import { More } from "./ui/More.tsx"
 import { Pane } from "./ui/Pane.tsx"
-import { Scrolls } from "./ui/Scrolls.tsx"
+import { Table } from "./ui/Table.tsx"
 
 interface Filter {
   readonly action: string
@@ -87,52 +87,42 @@ export const Audit = () => {
             <p class="empty">No event matches.</p>
           ) : (
             <>
-              <Scrolls label="Events">
-                <table>
-                  <thead>
-                    <tr>
-                      <th scope="col">At</th>
-                      <th scope="col">Action</th>
-                      <th scope="col">Answer</th>
-                      <th scope="col">Who, from where</th>
-                      <th scope="col">About, and the request's id</th>
-                    </tr>
-                  </thead>
-                  <tbody>
-                    {listed.entries.map((event) => (
-                      <tr key={event.id}>
-                        <td>
-                          <Instant at={event.at} />
-                        </td>
-                        <td>
-                          <strong>{event.action}</strong>
-                          <code class="soft block cut called" title={event.path}>
-                            {event.method} {event.path}
-                          </code>
-                        </td>
-                        <td>
-                          <span class={`status ${event.status < 400 ? "done" : "refused"}`}>{event.status}</span>
-                          {event.errorCode === null ? null : <span class="soft block">{event.errorCode}</span>}
-                        </td>
-                        <td>
-                          <span class="break">{who(event)}</span>
-                          <span class="soft block">{event.sourceIp}</span>
-                          {event.userAgent === null ? null : (
-                            <span class="soft block cut agent" title={event.userAgent}>
-                              {event.userAgent}
-                            </span>
-                          )}
-                        </td>
-                        <td>
-                          {event.targetType ?? "–"}
-                          {event.targetId === null ? null : <code class="soft block">{event.targetId}</code>}
-                          <code class="soft block">{event.requestId}</code>
-                        </td>
-                      </tr>
-                    ))}
-                  </tbody>
-                </table>
-              </Scrolls>
+              <Table
+                label="Events"
+                columns={["At", "Action", "Answer", "Who, from where", "About, and the request's id"]}
+              >
+                {listed.entries.map((event) => (
+                  <tr key={event.id}>
+                    <td>
+                      <Instant at={event.at} />
+                    </td>
+                    <td>
+                      <strong>{event.action}</strong>
+                      <code class="soft block cut called" title={event.path}>
+                        {event.method} {event.path}
+                      </code>
+                    </td>
+                    <td>
+                      <span class={`status ${event.status < 400 ? "done" : "refused"}`}>{event.status}</span>
+                      {event.errorCode === null ? null : <span class="soft block">{event.errorCode}</span>}
+                    </td>
+                    <td>
+                      <span class="break">{who(event)}</span>
+                      <span class="soft block">{event.sourceIp}</span>
+                      {event.userAgent === null ? null : (
+                        <span class="soft block cut agent" title={event.userAgent}>
+                          {event.userAgent}
+                        </span>
+                      )}
+                    </td>
+                    <td>
+                      {event.targetType ?? "–"}
+                      {event.targetId === null ? null : <code class="soft block">{event.targetId}</code>}
+                      <code class="soft block">{event.requestId}</code>
+                    </td>
+                  </tr>
+                ))}
+              </Table>
               <More list={listed} />
             </>
           )

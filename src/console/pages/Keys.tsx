@@ -10,7 +10,7 @@ import { Dialog } from "./ui/Dialog.tsx"
 import { Check, Field } from "./ui/Field.tsx"
 import { Instant } from "./ui/Instant.tsx"
 import { Pane } from "./ui/Pane.tsx"
-import { Scrolls } from "./ui/Scrolls.tsx"
+import { Table } from "./ui/Table.tsx"
 
 interface NewKey {
   readonly key: ConsoleKey
@@ -136,73 +136,59 @@ export const Keys = () => {
           keys.length === 0 ? (
             <p class="empty">There is no key yet.</p>
           ) : (
-            <Scrolls label="API keys">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Name</th>
-                    <th scope="col">State</th>
-                    <th scope="col">Scopes</th>
-                    <th scope="col">Created</th>
-                    <th scope="col">Last used</th>
-                    <th scope="col">Actions</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {keys.toReversed().map((key) => (
-                    <tr key={key.id}>
-                      <td>
-                        <strong class="break">{key.name}</strong>
-                        <code class="soft block">… {key.hint}</code>
-                      </td>
-                      <td>
-                        <KeyState of={key} />
-                      </td>
-                      <td>
-                        {key.scopes.length === Object.keys(scopes).length ? (
-                          "all"
-                        ) : (
-                          <ul class="words">
-                            {key.scopes.map((scope) => (
-                              <li key={scope}>{scope}</li>
-                            ))}
-                          </ul>
-                        )}
-                      </td>
-                      <td>
-                        <Instant at={key.createdAt} />
-                      </td>
-                      <td>
-                        <Instant at={key.lastUsedAt} none="never" />
-                        {key.lastUsedFrom === null ? null : <span class="soft block">from {key.lastUsedFrom}</span>}
-                      </td>
-                      <td>
-                        {stateOf(key) !== "active" ? null : (
-                          <span class="actions">
-                            <button
-                              type="button"
-                              class="button small"
-                              aria-label={`Rotate ${key.name}`}
-                              onClick={() => setShown({ what: "rotate", key })}
-                            >
-                              Rotate
-                            </button>
-                            <button
-                              type="button"
-                              class="button small"
-                              aria-label={`Revoke ${key.name}`}
-                              onClick={() => setShown({ what: "revoke", key })}
-                            >
-                              Revoke
-                            </button>
-                          </span>
-                        )}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scrolls>
+            <Table label="API keys" columns={["Name", "State", "Scopes", "Created", "Last used", "Actions"]}>
+              {keys.toReversed().map((key) => (
+                <tr key={key.id}>
+                  <td>
+                    <strong class="break">{key.name}</strong>
+                    <code class="soft block">… {key.hint}</code>
+                  </td>
+                  <td>
+                    <KeyState of={key} />
+                  </td>
+                  <td>
+                    {key.scopes.length === Object.keys(scopes).length ? (
+                      "all"
+                    ) : (
+                      <ul class="words">
+                        {key.scopes.map((scope) => (
+                          <li key={scope}>{scope}</li>
+                        ))}
+                      </ul>
+                    )}
+                  </td>
+                  <td>
+                    <Instant at={key.createdAt} />
+                  </td>
+                  <td>
+                    <Instant at={key.lastUsedAt} none="never" />
+                    {key.lastUsedFrom === null ? null : <span class="soft block">from {key.lastUsedFrom}</span>}
+                  </td>
+                  <td>
+                    {stateOf(key) !== "active" ? null : (
+                      <span class="actions">
+                        <button
+                          type="button"
+                          class="button small"
+                          aria-label={`Rotate ${key.name}`}
+                          onClick={() => setShown({ what: "rotate", key })}
+                        >
+                          Rotate
+                        </button>
+                        <button
+                          type="button"
+                          class="button small"
+                          aria-label={`Revoke ${key.name}`}
+                          onClick={() => setShown({ what: "revoke", key })}
+                        >
+                          Revoke
+                        </button>
+                      </span>
+                    )}
+                  </td>
+                </tr>
+              ))}
+            </Table>
           )
         }
       </Pane>

@@ -10,7 +10,7 @@ import { Field } from "./ui/Field.tsx"
 import { Instant } from "./ui/Instant.tsx"
 import { Link } from "./ui/Link.tsx"
 import { Pane } from "./ui/Pane.tsx"
-import { Scrolls } from "./ui/Scrolls.tsx"
+import { Table } from "./ui/Table.tsx"
 import { useKeys } from "./useKeys.ts"
 
 type Asked = { readonly what: "create" } | { readonly what: "rename" | "delete"; readonly workspace: Workspace }
@@ -130,58 +130,45 @@ export const Workspaces = () => {
           workspaces.length === 0 ? (
             <p class="empty">There is no workspace yet. The first one can also be made with its first Sandbox.</p>
           ) : (
-            <Scrolls label="Workspaces">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Name</th>
-                    <th scope="col">Sandboxes</th>
-                    <th scope="col">Storage</th>
-                    <th scope="col">Created</th>
-                    <th scope="col">Actions</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {workspaces.map((workspace) => (
-                    <tr key={workspace.id}>
-                      <td>
-                        <span class="break">
-                          <Link to={`/workspaces/${workspace.id}`}>{workspace.name}</Link>
-                        </span>
-                        <code class="soft block">{workspace.id}</code>
-                      </td>
-                      <td>{count(workspace.sandboxCount)}</td>
-                      <td>
-                        {size(workspace.storageBytes)} <span class="soft">of {size(workspace.storageLimitBytes)}</span>
-                      </td>
-                      <td>
-                        <Instant at={workspace.createdAt} />
-                      </td>
-                      <td>
-                        <span class="actions">
-                          <button
-                            type="button"
-                            class="button small"
-                            aria-label={`Rename ${workspace.name}`}
-                            onClick={() => setAsked({ what: "rename", workspace })}
-                          >
-                            Rename
-                          </button>
-                          <button
-                            type="button"
-                            class="button small"
-                            aria-label={`Delete ${workspace.name}`}
-                            onClick={() => setAsked({ what: "delete", workspace })}
-                          >
-                            Delete
-                          </button>
-                        </span>
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scrolls>
+            <Table label="Workspaces" columns={["Name", "Sandboxes", "Storage", "Created", "Actions"]}>
+              {workspaces.map((workspace) => (
+                <tr key={workspace.id}>
+                  <td>
+                    <span class="break">
+                      <Link to={`/workspaces/${workspace.id}`}>{workspace.name}</Link>
+                    </span>
+                    <code class="soft block">{workspace.id}</code>
+                  </td>
+                  <td>{count(workspace.sandboxCount)}</td>
+                  <td>
+                    {size(workspace.storageBytes)} <span class="soft">of {size(workspace.storageLimitBytes)}</span>
+                  </td>
+                  <td>
+                    <Instant at={workspace.createdAt} />
+                  </td>
+                  <td>
+                    <span class="actions">
+                      <button
+                        type="button"
+                        class="button small"
+                        aria-label={`Rename ${workspace.name}`}
+                        onClick={() => setAsked({ what: "rename", workspace })}
+                      >
+                        Rename
+                      </button>
+                      <button
+                        type="button"
+                        class="button small"
+                        aria-label={`Delete ${workspace.name}`}
+                        onClick={() => setAsked({ what: "delete", workspace })}
+                      >
+                        Delete
+                      </button>
+                    </span>
+                  </td>
+                </tr>
+              ))}
+            </Table>
           )
         }
       </Pane>

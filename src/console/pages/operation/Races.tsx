@@ -4,7 +4,7 @@ import type { Loaded } from "../load.ts"
 import type { FollowedLife } from "../machine/useLife.ts"
 import { Instant } from "../ui/Instant.tsx"
 import { Pane } from "../ui/Pane.tsx"
-import { Scrolls } from "../ui/Scrolls.tsx"
+import { Table } from "../ui/Table.tsx"
 
 type Came =
   | { readonly type: "taken"; readonly transition: Transition }
@@ -89,27 +89,18 @@ export const Races = ({ life, loaded }: { life: FollowedLife; loaded: Loaded<Dec
             ? "Every event that came to it was taken: nothing lost a race."
             : "An event that meets a result which stands changes nothing. Who was first is decided once, by the order in which they came to it."}
         </p>
-        <Scrolls label="Events in the order of time">
-          <table class="races">
-            <thead>
-              <tr>
-                <th scope="col">At</th>
-                <th scope="col">Event</th>
-                <th scope="col">What became of it</th>
-                <th scope="col">From</th>
-                <th scope="col">Request</th>
-              </tr>
-            </thead>
-            <tbody>
-              {inOrder(
-                life.revisions.map(({ transition }) => transition),
-                declined
-              ).map((came, index) => (
-                <Row key={index} came={came} />
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table
+          label="Events in the order of time"
+          columns={["At", "Event", "What became of it", "From", "Request"]}
+          class="races"
+        >
+          {inOrder(
+            life.revisions.map(({ transition }) => transition),
+            declined
+          ).map((came, index) => (
+            <Row key={index} came={came} />
+          ))}
+        </Table>
         {truncated ? <p class="hint">Of those that were not taken, the first {declined.length} are kept.</p> : null}
       </>
     )}

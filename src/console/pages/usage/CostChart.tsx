@@ -1,6 +1,7 @@
 import type { Cost } from "../../../../schemas/Usage.ts"
 import { exactUsd, usdInSteps } from "../format.ts"
 import { Scrolls } from "../ui/Scrolls.tsx"
+import { Table } from "../ui/Table.tsx"
 import { barsOf, chart, daysBetween } from "./chart.ts"
 
 interface Drawn {
@@ -43,38 +44,20 @@ export const CostChart = ({ costs, from, to }: Drawn) => {
       </Scrolls>
       <details>
         <summary>As a table</summary>
-        <Scrolls label="Costs by day, as a table">
-          <table>
-            <thead>
-              <tr>
-                <th scope="col">UTC day</th>
-                <th scope="col" class="number">
-                  vCPU
-                </th>
-                <th scope="col" class="number">
-                  Memory
-                </th>
-                <th scope="col" class="number">
-                  Volumes
-                </th>
-                <th scope="col" class="number">
-                  Together
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {costs.map(({ key, microUsd, components }) => (
-                <tr key={key}>
-                  <td>{key}</td>
-                  <td class="number">{exactUsd(components.vcpuMicroUsd)}</td>
-                  <td class="number">{exactUsd(components.memoryMicroUsd)}</td>
-                  <td class="number">{exactUsd(components.volumeMicroUsd)}</td>
-                  <td class="number">{exactUsd(microUsd)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </Scrolls>
+        <Table
+          label="Costs by day, as a table"
+          columns={["UTC day", { number: "vCPU" }, { number: "Memory" }, { number: "Volumes" }, { number: "Together" }]}
+        >
+          {costs.map(({ key, microUsd, components }) => (
+            <tr key={key}>
+              <td>{key}</td>
+              <td class="number">{exactUsd(components.vcpuMicroUsd)}</td>
+              <td class="number">{exactUsd(components.memoryMicroUsd)}</td>
+              <td class="number">{exactUsd(components.volumeMicroUsd)}</td>
+              <td class="number">{exactUsd(microUsd)}</td>
+            </tr>
+          ))}
+        </Table>
       </details>
     </>
   )

@@ -6,7 +6,7 @@ import { type Page, usePages } from "../paged.ts"
 import { Instant } from "../ui/Instant.tsx"
 import { More } from "../ui/More.tsx"
 import { Pane } from "../ui/Pane.tsx"
-import { Scrolls } from "../ui/Scrolls.tsx"
+import { Table } from "../ui/Table.tsx"
 
 interface Answer {
   readonly transactions: ReadonlyArray<WalletTransaction>
@@ -26,39 +26,22 @@ export const Transactions = () => {
           <p class="empty">Nothing has come into the wallet or left it yet.</p>
         ) : (
           <>
-            <Scrolls label="Transactions">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">At</th>
-                    <th scope="col">Kind</th>
-                    <th scope="col">What</th>
-                    <th scope="col" class="number">
-                      Amount
-                    </th>
-                    <th scope="col" class="number">
-                      Balance
-                    </th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {listed.entries.map((entry) => (
-                    <tr key={entry.id}>
-                      <td>
-                        <Instant at={entry.at} />
-                      </td>
-                      <td>{entry.kind}</td>
-                      <td>
-                        <span class="break">{entry.description}</span>
-                        {entry.sandboxId === null ? null : <code class="soft block">{entry.sandboxId}</code>}
-                      </td>
-                      <td class="number">{signedUsd(entry.microUsd)}</td>
-                      <td class="number">{usd(entry.balanceMicroUsd)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scrolls>
+            <Table label="Transactions" columns={["At", "Kind", "What", { number: "Amount" }, { number: "Balance" }]}>
+              {listed.entries.map((entry) => (
+                <tr key={entry.id}>
+                  <td>
+                    <Instant at={entry.at} />
+                  </td>
+                  <td>{entry.kind}</td>
+                  <td>
+                    <span class="break">{entry.description}</span>
+                    {entry.sandboxId === null ? null : <code class="soft block">{entry.sandboxId}</code>}
+                  </td>
+                  <td class="number">{signedUsd(entry.microUsd)}</td>
+                  <td class="number">{usd(entry.balanceMicroUsd)}</td>
+                </tr>
+              ))}
+            </Table>
             <More list={listed} />
           </>
         )

@@ -4,50 +4,32 @@ import { usd } from "../format.ts"
 import { useLoad } from "../load.ts"
 import { Instant } from "../ui/Instant.tsx"
 import { Pane } from "../ui/Pane.tsx"
-import { Scrolls } from "../ui/Scrolls.tsx"
+import { Table } from "../ui/Table.tsx"
 
 const Grants = ({ grants }: { grants: ReadonlyArray<CreditGrant> }) => (
-  <Scrolls label="Grants">
-    <table>
-      <caption>Grants of credit</caption>
-      <thead>
-        <tr>
-          <th scope="col">Kind</th>
-          <th scope="col">State</th>
-          <th scope="col" class="number">
-            Given
-          </th>
-          <th scope="col" class="number">
-            Left
-          </th>
-          <th scope="col" class="number">
-            Expired
-          </th>
-          <th scope="col">From</th>
-          <th scope="col">Until</th>
-        </tr>
-      </thead>
-      <tbody>
-        {grants.map((grant) => (
-          <tr key={grant.id}>
-            <td>{grant.kind}</td>
-            <td>
-              <span class={`status ${grant.status}`}>{grant.status}</span>
-            </td>
-            <td class="number">{usd(grant.grantedMicroUsd)}</td>
-            <td class="number">{usd(grant.remainingMicroUsd)}</td>
-            <td class="number">{usd(grant.expiredMicroUsd)}</td>
-            <td>
-              <Instant at={grant.effectiveAt} />
-            </td>
-            <td>
-              <Instant at={grant.expiresAt} none="never" />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </Scrolls>
+  <Table
+    label="Grants"
+    columns={["Kind", "State", { number: "Given" }, { number: "Left" }, { number: "Expired" }, "From", "Until"]}
+    caption="Grants of credit"
+  >
+    {grants.map((grant) => (
+      <tr key={grant.id}>
+        <td>{grant.kind}</td>
+        <td>
+          <span class={`status ${grant.status}`}>{grant.status}</span>
+        </td>
+        <td class="number">{usd(grant.grantedMicroUsd)}</td>
+        <td class="number">{usd(grant.remainingMicroUsd)}</td>
+        <td class="number">{usd(grant.expiredMicroUsd)}</td>
+        <td>
+          <Instant at={grant.effectiveAt} />
+        </td>
+        <td>
+          <Instant at={grant.expiresAt} none="never" />
+        </td>
+      </tr>
+    ))}
+  </Table>
 )
 
 const meaning: Readonly<Record<Balance["status"], string>> = {

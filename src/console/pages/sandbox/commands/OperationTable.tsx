@@ -5,7 +5,7 @@ import { shortCommand } from "../../operation/commandText.ts"
 import { Outcome } from "../../operation/Outcome.tsx"
 import { Instant } from "../../ui/Instant.tsx"
 import { Link } from "../../ui/Link.tsx"
-import { Scrolls } from "../../ui/Scrolls.tsx"
+import { Table } from "../../ui/Table.tsx"
 
 const took = ({ startedAt, finishedAt }: Operation): string =>
   startedAt === null || finishedAt === null ? "–" : duration((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000)
@@ -24,44 +24,31 @@ interface Shown {
 }
 
 export const OperationTable = ({ operations, tell }: Shown) => (
-  <Scrolls label="Operations">
-    <table class="operations">
-      <thead>
-        <tr>
-          <th scope="col">Command</th>
-          <th scope="col">Outcome</th>
-          <th scope="col">Began</th>
-          <th scope="col">Took</th>
-          <th scope="col">Output</th>
+  <Table label="Operations" columns={["Command", "Outcome", "Began", "Took", "Output"]} class="operations">
+    {operations.map((operation) => {
+      const command = shortCommand(operation.argv)
+      return (
+        <tr key={operation.id} data-operation={operation.id}>
+          <td>
+            <span class="block-link cut" title={command}>
+              <Link to={`/sandboxes/${operation.sandboxId}/operations/${operation.id}`}>
+                <code>{command}</code>
+              </Link>
+            </span>
+          </td>
+          <td>
+            <span class="outcome">
+              <Outcome operation={operation} />
+              <CancelOperation operation={operation} tell={tell} />
+            </span>
+          </td>
+          <td>
+            <Instant at={operation.createdAt} />
+          </td>
+          <td>{took(operation)}</td>
+          <td>{written(operation)}</td>
         </tr>
-      </thead>
-      <tbody>
-        {operations.map((operation) => {
-          const command = shortCommand(operation.argv)
-          return (
-            <tr key={operation.id} data-operation={operation.id}>
-              <td>
-                <span class="block-link cut" title={command}>
-                  <Link to={`/sandboxes/${operation.sandboxId}/operations/${operation.id}`}>
-                    <code>{command}</code>
-                  </Link>
-                </span>
-              </td>
-              <td>
-                <span class="outcome">
-                  <Outcome operation={operation} />
-                  <CancelOperation operation={operation} tell={tell} />
-                </span>
-              </td>
-              <td>
-                <Instant at={operation.createdAt} />
-              </td>
-              <td>{took(operation)}</td>
-              <td>{written(operation)}</td>
-            </tr>
-          )
-        })}
-      </tbody>
-    </table>
-  </Scrolls>
+      )
+    })}
+  </Table>
 )

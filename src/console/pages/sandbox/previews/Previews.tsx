@@ -9,7 +9,7 @@ import { Field } from "../../ui/Field.tsx"
 import { Instant } from "../../ui/Instant.tsx"
 import { Live } from "../../ui/Live.tsx"
 import { Pane } from "../../ui/Pane.tsx"
-import { Scrolls } from "../../ui/Scrolls.tsx"
+import { Table } from "../../ui/Table.tsx"
 import { NotRunning } from "../NotRunning.tsx"
 import type { TabProps } from "../TabProps.ts"
 import { usePreviews } from "./usePreviews.ts"
@@ -110,48 +110,35 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
           {previews.length === 0 ? (
             <p class="empty">There is no preview. One lets anybody who has its address use a port of this Sandbox.</p>
           ) : (
-            <Scrolls label="Previews of this Sandbox">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Port</th>
-                    <th scope="col">Status</th>
-                    <th scope="col">Opened</th>
-                    <th scope="col">Ends</th>
-                    <th scope="col">Actions</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {previews.map((one) => (
-                    <tr key={`${one.createdAt} ${one.port}`}>
-                      <td>{one.port}</td>
-                      <td>
-                        <span class={`status ${one.status}`}>{one.status}</span>
-                      </td>
-                      <td>
-                        <Instant at={one.createdAt} />
-                      </td>
-                      <td>
-                        <Instant at={one.expiresAt} />
-                      </td>
-                      <td>
-                        {isOpen(one) ? (
-                          <button
-                            type="button"
-                            class="button small"
-                            onClick={() => void closing.run()}
-                            aria-disabled={closing.isBusy}
-                            aria-label={`Close the preview of port ${one.port}`}
-                          >
-                            {closing.isBusy ? "Closing …" : "Close"}
-                          </button>
-                        ) : null}
-                      </td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </Scrolls>
+            <Table label="Previews of this Sandbox" columns={["Port", "Status", "Opened", "Ends", "Actions"]}>
+              {previews.map((one) => (
+                <tr key={`${one.createdAt} ${one.port}`}>
+                  <td>{one.port}</td>
+                  <td>
+                    <span class={`status ${one.status}`}>{one.status}</span>
+                  </td>
+                  <td>
+                    <Instant at={one.createdAt} />
+                  </td>
+                  <td>
+                    <Instant at={one.expiresAt} />
+                  </td>
+                  <td>
+                    {isOpen(one) ? (
+                      <button
+                        type="button"
+                        class="button small"
+                        onClick={() => void closing.run()}
+                        aria-disabled={closing.isBusy}
+                        aria-label={`Close the preview of port ${one.port}`}
+                      >
+                        {closing.isBusy ? "Closing …" : "Close"}
+                      </button>
+                    ) : null}
+                  </td>
+                </tr>
+              ))}
+            </Table>
           )}
         </>
       )}

@@ -1,0 +1,40 @@
+/** Rows under named columns. */
+import type { ComponentChildren } from "preact"
+import { Scrolls } from "./Scrolls.tsx"
+
+/** A name alone, or one of a column of numbers, which stand to the right. */
+export type Column = string | { readonly number: string }
+
+export interface TableProps {
+  /** Said by screen readers. */
+  readonly label: string
+  readonly columns: ReadonlyArray<Column>
+  readonly caption?: string
+  readonly class?: string
+  /** Its rows. */
+  readonly children: ComponentChildren
+}
+
+export const Table = ({ label, columns, caption, class: name, children }: TableProps) => (
+  <Scrolls label={label}>
+    <table class={name}>
+      {caption === undefined ? null : <caption>{caption}</caption>}
+      <thead>
+        <tr>
+          {columns.map((column) =>
+            typeof column === "string" ? (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ) : (
+              <th key={column.number} scope="col" class="number">
+                {column.number}
+              </th>
+            )
+          )}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </Scrolls>
+)
