@@ -8,6 +8,7 @@ const long = [
   "test/host/qemu/machines.test.ts",
   "test/host/qemu/processes.test.ts",
   "test/backup/backup.test.ts",
+  "test/setup/upgrade.test.ts",
   "test/http/lostAnswers.test.ts",
   "test/http/outage.test.ts",
   "test/console/pages/whole.test.ts",

@@ -6,6 +6,7 @@ import { type Agent, type IncomingMessage, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
+import { compiledOnce } from "../support/compiledOnce.ts"
 import { freePort } from "../support/freePort.ts"
 
 const root = join(import.meta.dirname, "../..")
@@ -58,6 +59,7 @@ export class ServiceProcess {
       stdio: ["ignore", "pipe", "pipe"],
       env: {
         PATH: process.env["PATH"],
+        ...compiledOnce,
         ATOLL_DATA_DIR: this.dataDir,
         ATOLL_PORT: String(this.port),
         ATOLL_RUNTIME: "namespace",

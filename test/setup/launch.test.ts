@@ -6,6 +6,7 @@ import { createServer } from "node:net"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { compiledOnce } from "../support/compiledOnce.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testFolder } from "../support/testFolder.ts"
 
@@ -39,6 +40,7 @@ const start = (environment: Readonly<Record<string, string>>) =>
         const child = spawn(process.execPath, [main], {
           env: {
             PATH: process.env["PATH"],
+            ...compiledOnce,
             ATOLL_RUNTIME: "simulated",
             ATOLL_PORT: "0",
             ATOLL_DATA_DIR: dataDir,

@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Browser } from "../console/server/Browser.ts"
+import { compiledOnce } from "../support/compiledOnce.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testFolder } from "../support/testFolder.ts"
 
@@ -18,6 +19,7 @@ const up = (url: string, dataDir: string) =>
         const child = spawn(process.execPath, [script], {
           env: {
             PATH: process.env["PATH"],
+            ...compiledOnce,
             ATOLL_RUNTIME: "simulated",
             ATOLL_PORT: "0",
             ATOLL_DATA_DIR: dataDir,

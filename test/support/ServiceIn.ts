@@ -6,21 +6,28 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { sendTo } from "../http/TestApi.ts"
 import { atollWith } from "./commandLine.ts"
+import { compiledOnce } from "./compiledOnce.ts"
 
-const main = join(import.meta.dirname, "../../src/main.ts")
+const ownSources = join(import.meta.dirname, "../..")
 
 /**
- * A data folder of its own, with an embedded database and real Sandboxes; at the end all of it is gone.
+ * A data folder of its own, with an embedded database (unless `more` names another one) and real Sandboxes; at the end all of it is gone.
  *
  * @param key The first account's full-scope key.
+ * @param more Settings beside those that every test wants.
  */
-export const serviceIn = Effect.fnUntraced(function* (dataDir: string, key: string) {
+export const serviceIn = Effect.fnUntraced(function* (
+  dataDir: string,
+  key: string,
+  more: Readonly<Record<string, string>> = {}
+) {
   const environment = {
     ATOLL_DATA_DIR: dataDir,
     ATOLL_RUNTIME: "namespace",
     ATOLL_PORT: "0",
     ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
-    ATOLL_BOOTSTRAP_API_KEY: key
+    ATOLL_BOOTSTRAP_API_KEY: key,
+    ...more
   }
   const children = new Set<ChildProcess>()
   yield* Effect.addFinalizer(() =>
@@ -29,16 +36,26 @@ export const serviceIn = Effect.fnUntraced(function* (dataDir: string, key: stri
       if (existsSync(dataDir)) yield* atollWith(environment, "down", "--purge", "--yes")
     })
   )
-  const start = Effect.promise(async () => {
-    let said = ""
-    const child = spawn(process.execPath, [main], {
-      env: { PATH: process.env["PATH"], ...environment },
-      stdio: ["ignore", "pipe", "pipe", "ipc"]
+  /** @param sources The folder of the version that is started. */
+  const startFrom = (sources: string) =>
+    Effect.promise(async () => {
+      let said = ""
+      const child = spawn(process.execPath, [join(sources, "src/main.ts")], {
+        env: { PATH: process.env["PATH"], ...compiledOnce, ...environment },
+        stdio: ["ignore", "pipe", "pipe", "ipc"]
+      })
+      children.add(child)
+      for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (said += chunk))
+      const [{ ready }] = await Promise.race([
+        once(child, "message") as Promise<[{ readonly ready: string }]>,
+        once(child, "exit").then(([code]) => Promise.reject(new Error(`It ended with ${code}: ${said}`)))
+      ])
+      const port = Number(new URL(ready).port)
+      return { child, port, said: () => said, send: sendTo(port, key) }
     })
-    children.add(child)
-    for (const stream of [child.stdout!, child.stderr!]) stream.on("data", (chunk) => (said += chunk))
-    const [{ ready }] = (await once(child, "message")) as [{ readonly ready: string }]
-    return { child, said: () => said, send: sendTo(Number(new URL(ready).port), key) }
-  })
-  return { start, atoll: (...words: ReadonlyArray<string>) => atollWith(environment, ...words) }
+  return {
+    start: startFrom(ownSources),
+    startFrom,
+    atoll: (...words: ReadonlyArray<string>) => atollWith(environment, ...words)
+  }
 })
