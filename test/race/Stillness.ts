@@ -16,6 +16,7 @@ const isOfDatabase = ({ kind, name }: { readonly kind: Tracer.SpanKind; readonly
 export class Stillness {
   #open = 0
   #begun = 0
+  #allEnded: (() => void) | null = null
 
   /** Counts the statements of every fiber that has it. */
   readonly tracer: Tracer.Tracer
@@ -26,8 +27,9 @@ export class Stillness {
       this.#begun++
       let isOpen = true
       return () => {
-        if (isOpen) this.#open--
+        if (!isOpen) return
         isOpen = false
+        if (--this.#open === 0) this.#allEnded?.()
       }
     }
     this.tracer = Tracer.make({
@@ -56,9 +58,25 @@ export class Stillness {
     const end = performance.now() + stillWithinMs
     while (still < stillTurns) {
       if (performance.now() > end) throw new Error("The service does not come to rest although nothing is asked of it.")
+      // Without a turn, which would be one after the other for as long as the database works.
+      if (this.#open > 0) await this.#ended(end - performance.now())
       await turn()
       still = this.#open === 0 && begun === this.#begun ? still + 1 : 0
       begun = this.#begun
     }
+  }
+
+  /** Resolves once no statement is with the database, or when the time is over. */
+  async #ended(withinMs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const before = this.#allEnded
+    this.#allEnded = () => {
+      before?.()
+      resolve()
+    }
+    const timer = setTimeout(resolve, withinMs)
+    await promise
+    clearTimeout(timer)
+    this.#allEnded = null
   }
 }
