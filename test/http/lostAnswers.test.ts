@@ -98,7 +98,10 @@ layer(service, { excludeTestServices: true })("a database that goes away in the 
     const { send } = yield* TestApi
     yield* (yield* CutDatabase).mend
     yield* Effect.repeat(
-      Effect.promise(() => send("GET", "/healthz", { key: null })),
+      Effect.delay(
+        Effect.promise(() => send("GET", "/healthz", { key: null })),
+        20
+      ),
       { until: ({ status }) => status === 200 }
     )
   })
@@ -133,11 +136,14 @@ layer(service, { excludeTestServices: true })("a database that goes away in the 
 
   it.effect("before anything was sent on, every change may be sent again", () =>
     Effect.gen(function* () {
-      for (const [name, change] of Object.entries(committed)) {
-        const send = yield* prepared(change)
-        yield* (yield* CutDatabase).cut
-        const answer = yield* Effect.promise(send)
-        yield* mended
+      const sends = new Map<string, () => Promise<Answer>>()
+      for (const [name, change] of Object.entries(committed)) sends.set(name, yield* prepared(change))
+      yield* (yield* CutDatabase).cut
+      const answers = yield* Effect.promise(() =>
+        Promise.all([...sends].map(async ([name, send]) => [name, await send()] as const))
+      )
+      yield* mended
+      for (const [name, answer] of answers) {
         assert.deepStrictEqual(told(answer), [503, "SERVICE_UNAVAILABLE", null, "2"], name)
         assert.match(answer.json.message, /send the request again/i)
       }
