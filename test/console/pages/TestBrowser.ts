@@ -1,7 +1,8 @@
 /** A real Chromium that looks at the console of a test's own service, and notes all that its policy refuses. */
 import { existsSync } from "node:fs"
 import { Effect } from "effect"
-import { type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
+import { afterAll } from "vitest"
 
 const programs = ["/usr/bin/chromium", "/usr/bin/chromium-browser"]
 export const chromiumProgram = programs.find((path) => existsSync(path))
@@ -24,46 +25,54 @@ export interface Visit {
   readonly complaints: Complaints
 }
 
-const launched = Effect.acquireRelease(
-  Effect.promise(() =>
-    chromium.launch({
-      executablePath: chromiumProgram!,
-      args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
-    })
-  ),
-  (browser) => Effect.promise(() => browser.close())
-)
+/** One for all tests of a file, for its start takes longer than most of them look at a page. */
+let browser: Promise<Browser> | null = null
 
-/** Opens profiles of their own; `open` answers with an empty page of one. All of its pages are watched. */
+const launched = Effect.promise(async () => {
+  if (browser !== null && !(await browser).isConnected()) browser = null
+  browser ??= chromium.launch({
+    executablePath: chromiumProgram!,
+    args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
+  })
+  return await browser
+})
+
+afterAll(async () => {
+  await (await browser)?.close()
+})
+
+/** A profile of its own, with an empty page. All of its pages are watched. */
+const watched = async (context: BrowserContext, origin: string): Promise<Visit> => {
+  context.setDefaultTimeout(30_000)
+  const complaints: Complaints = { texts: [], elsewhere: [] }
+  context.on("page", (page) => {
+    page.on("pageerror", (error) => complaints.texts.push(error.message))
+    page.on("console", (message) => {
+      // Refused requests are told as errors, too: those are the page's to show.
+      if (message.type() === "error" && !/^(?:Failed to load resource|WebSocket connection to)/.test(message.text())) {
+        complaints.texts.push(message.text())
+      }
+    })
+    page.on("dialog", (dialog) => {
+      complaints.texts.push(`dialog: ${dialog.message()}`)
+      void dialog.dismiss()
+    })
+    page.on("request", (request) => {
+      if (!request.url().startsWith(`${origin}/`)) complaints.elsewhere.push(request.url())
+    })
+  })
+  await context.addInitScript(
+    `document.addEventListener("securitypolicyviolation", (event) =>
+       console.error("policy: " + event.violatedDirective + " " + event.blockedURI))`
+  )
+  return { page: await context.newPage(), context, complaints }
+}
+
+/** Opens profiles of their own, each of which ends with the scope. */
 export const testBrowser = Effect.map(launched, (browser) => ({
   open: (origin: string, options: BrowserContextOptions = {}) =>
-    Effect.promise(async (): Promise<Visit> => {
-      const context = await browser.newContext({ baseURL: origin, ...options })
-      context.setDefaultTimeout(30_000)
-      const complaints: Complaints = { texts: [], elsewhere: [] }
-      context.on("page", (page) => {
-        page.on("pageerror", (error) => complaints.texts.push(error.message))
-        page.on("console", (message) => {
-          // Refused requests are told as errors, too: those are the page's to show.
-          if (
-            message.type() === "error" &&
-            !/^(?:Failed to load resource|WebSocket connection to)/.test(message.text())
-          ) {
-            complaints.texts.push(message.text())
-          }
-        })
-        page.on("dialog", (dialog) => {
-          complaints.texts.push(`dialog: ${dialog.message()}`)
-          void dialog.dismiss()
-        })
-        page.on("request", (request) => {
-          if (!request.url().startsWith(`${origin}/`)) complaints.elsewhere.push(request.url())
-        })
-      })
-      await context.addInitScript(
-        `document.addEventListener("securitypolicyviolation", (event) =>
-           console.error("policy: " + event.violatedDirective + " " + event.blockedURI))`
-      )
-      return { page: await context.newPage(), context, complaints }
-    })
+    Effect.acquireRelease(
+      Effect.promise(() => browser.newContext({ baseURL: origin, ...options })),
+      (context) => Effect.promise(() => context.close())
+    ).pipe(Effect.flatMap((context) => Effect.promise(() => watched(context, origin))))
 }))
