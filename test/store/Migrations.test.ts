@@ -5,6 +5,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { type MigrationRecord, Migrations, migrate, migrations } from "../../src/store/Migrations.ts"
+import { compiledOnce } from "../support/compiledOnce.ts"
 import { columnFaults } from "../support/derivedColumns.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
@@ -31,7 +32,7 @@ describe("migrations", () => {
     Effect.gen(function* () {
       const { url } = yield* TestDatabase
       const start = Effect.promise(() =>
-        run(process.execPath, [program], { env: { PATH: process.env["PATH"], DATABASE_URL: url } })
+        run(process.execPath, [program], { env: { PATH: process.env["PATH"], ...compiledOnce, DATABASE_URL: url } })
       )
       const outputs = yield* Effect.all([start, start, start, start], { concurrency: 4 })
       assert.deepStrictEqual(outputs.map(({ stdout }) => stdout.trim()).toSorted(), ["0", "0", "0", "2"])

@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestApi } from "../../http/TestApi.ts"
 import { atoll, documentOf, withinMs } from "../../support/commandLine.ts"
+import { compiledOnce } from "../../support/compiledOnce.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { Browser, newPerson } from "./Browser.ts"
 
@@ -101,7 +102,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a first access", (it) 
         const sql = yield* SqlClient.SqlClient
         const asked = Effect.promise(async () => {
           const { stdout } = await promisify(execFile)(process.execPath, ["scripts/first-access.ts"], {
-            env: { PATH: process.env["PATH"], DATABASE_URL: url }
+            env: { PATH: process.env["PATH"], ...compiledOnce, DATABASE_URL: url }
           })
           return JSON.parse(stdout)
         })
