@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { bundle } from "../../bundle/bundle.ts"
+import { adoptedStyles, drawings, sharing } from "./plugins.ts"
 
 export interface PageFile {
   readonly contentType: string
@@ -89,7 +90,8 @@ export const pageFiles = async (): Promise<PageFiles> => {
     jsx: "automatic",
     jsxImportSource: "preact",
     minify: true,
-    legalComments: "none"
+    legalComments: "none",
+    plugins: [sharing(`${pages}shared.ts`), adoptedStyles, drawings]
   })
   const named = made.map(({ path, contents }) => [basename(path), contents] as const)
   const nameOf = (start: string): string => {

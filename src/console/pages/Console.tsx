@@ -1,19 +1,18 @@
 /** Who is not signed in sees the entrance, everybody else the shell with the page of the path. */
-import { Account } from "./Account.tsx"
-import { Audit } from "./Audit.tsx"
-import { Entrance } from "./Entrance.tsx"
-import { Keys } from "./Keys.tsx"
 import { path } from "./router.ts"
-import { Sandboxes } from "./Sandboxes.tsx"
 import { Shell } from "./Shell.tsx"
 import { known, recognise } from "./session.ts"
-import { Usage } from "./Usage.tsx"
 import { Fault } from "./ui/Fault.tsx"
 import { lazy } from "./ui/Lazy.tsx"
 import { Link } from "./ui/Link.tsx"
-import { Workspaces } from "./Workspaces.tsx"
 
-// These bring the machines and XState along.
+const Entrance = lazy("entrance", async () => (await import("./Entrance.tsx")).Entrance)
+const Sandboxes = lazy("sandboxes", async () => (await import("./Sandboxes.tsx")).Sandboxes)
+const Workspaces = lazy("workspaces", async () => (await import("./Workspaces.tsx")).Workspaces)
+const Keys = lazy("keys", async () => (await import("./Keys.tsx")).Keys)
+const Usage = lazy("usage", async () => (await import("./Usage.tsx")).Usage)
+const Audit = lazy("audit", async () => (await import("./Audit.tsx")).Audit)
+const Account = lazy("account", async () => (await import("./Account.tsx")).Account)
 const Machines = lazy("machines", async () => (await import("./Machines.tsx")).Machines)
 const Sandbox = lazy("sandbox", async () => (await import("./Sandbox.tsx")).Sandbox)
 const Operation = lazy("operation", async () => (await import("./operation/Operation.tsx")).Operation)

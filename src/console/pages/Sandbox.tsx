@@ -1,11 +1,7 @@
 /** One Sandbox: what it is, what can be done with it, and its parts. */
-import { useEffect } from "preact/hooks"
-import type { SandboxResponse } from "../../../schemas/Sandbox.ts"
-import { get } from "./api.ts"
-import { useLoad } from "./load.ts"
-import { sandboxSubject, useLife } from "./machine/useLife.ts"
 import { Facts } from "./sandbox/Facts.tsx"
 import { tabs } from "./sandbox/tabs.ts"
+import { useSandbox } from "./sandbox/useSandbox.ts"
 import { SandboxActions, titleOf } from "./sandboxes/SandboxActions.tsx"
 import { Fault } from "./ui/Fault.tsx"
 import { Link } from "./ui/Link.tsx"
@@ -13,14 +9,8 @@ import { Live } from "./ui/Live.tsx"
 
 /** @param tab From the path; null: the first one. */
 export const Sandbox = ({ id, tab }: { id: string; tab: string | null }) => {
-  const life = useLife(sandboxSubject(id))
-  const loaded = useLoad(id, (signal) => get<SandboxResponse>(`/api/v2/sandboxes/${id}`, signal))
-  const revision = life.stored?.revision ?? 0
+  const { loaded, feed } = useSandbox(id)
   const { reload } = loaded
-  // What is told of it anew is asked for anew.
-  useEffect(() => {
-    if (revision > 0) reload()
-  }, [revision, reload])
   const sandbox = loaded.value?.sandbox ?? null
   const shown = tab === null ? tabs[0] : tabs.find(({ name }) => name === tab)
   return (
@@ -44,7 +34,7 @@ export const Sandbox = ({ id, tab }: { id: string; tab: string | null }) => {
             />
           </>
         )}
-        <Live feed={life.feed} at={life.at} />
+        <Live feed={feed} at={loaded.at} />
       </header>
       <Fault fault={loaded.fault} retry={reload} />
       {sandbox === null ? null : (
@@ -62,7 +52,7 @@ export const Sandbox = ({ id, tab }: { id: string; tab: string | null }) => {
           {shown === undefined ? (
             <p class="empty">A Sandbox has no part of this name.</p>
           ) : (
-            <shown.Tab key={`${shown.name} ${id}`} sandbox={sandbox} life={life} />
+            <shown.Tab key={`${shown.name} ${id}`} sandbox={sandbox} />
           )}
         </>
       )}

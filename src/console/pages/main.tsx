@@ -1,3 +1,4 @@
+import "./shared.ts"
 import { render } from "preact"
 import { Console } from "./Console.tsx"
 import { recognise } from "./session.ts"

@@ -7,9 +7,11 @@ import {
   deadlinesAfter,
   decide
 } from "../../../src/console/pages/machine/life.ts"
-import { sandboxKind } from "../../../src/console/pages/machine/livedKinds.ts"
+import { samples } from "../../../src/console/pages/machine/samples.ts"
+import { sandboxKind } from "../../../src/console/pages/machine/sandboxKind.ts"
 
-const { machine, input } = sandboxKind
+const { machine } = sandboxKind
+const { input } = samples.sandbox
 
 it("one that is asked for waits, in place of another of its name, until it is called off or comes", () => {
   const first = begin(machine, input(1000))

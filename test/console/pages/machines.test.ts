@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import type { TransitionList } from "../../../schemas/Transition.ts"
 import { kinds } from "../../../src/console/pages/machine/kinds.ts"
-import { sandboxKind } from "../../../src/console/pages/machine/livedKinds.ts"
+import { sandboxKind } from "../../../src/console/pages/machine/sandboxKind.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { violations } from "./axe.ts"
 import { assertLifeLit, assertLit, assertStep, atRevision, names, stepsOf } from "./litStates.ts"

@@ -6,7 +6,7 @@ import type { Page } from "playwright-core"
 import type { AnyMachineSnapshot } from "xstate"
 import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
 import { begin, decide, type Verdict } from "../../../src/actor/Transition.ts"
-import type { Kind } from "../../../src/console/pages/machine/Kind.ts"
+import type { SimulatedKind } from "../../../src/console/pages/machine/Kind.ts"
 
 interface Sent {
   readonly type: string
@@ -36,7 +36,7 @@ const others: Readonly<Record<string, ReadonlyArray<object>>> = {
   "wallet RECKONED": ["unlimited", "low", "exhausted"].map((status) => ({ status }))
 }
 
-const eventsIn = ({ kind, parameters }: Kind, { context }: AnyMachineSnapshot): ReadonlyArray<Sent> =>
+const eventsIn = ({ kind, parameters }: SimulatedKind, { context }: AnyMachineSnapshot): ReadonlyArray<Sent> =>
   Object.entries(parameters).flatMap(
     ([type, offered]): ReadonlyArray<Sent> => [
       { type, parameters: null },
@@ -47,7 +47,12 @@ const eventsIn = ({ kind, parameters }: Kind, { context }: AnyMachineSnapshot): 
     ]
   )
 
-const verdictOn = ({ machine, parameters }: Kind, snapshot: AnyMachineSnapshot, sent: Sent, at: number): Verdict => {
+const verdictOn = (
+  { machine, parameters }: SimulatedKind,
+  snapshot: AnyMachineSnapshot,
+  sent: Sent,
+  at: number
+): Verdict => {
   const event = { type: sent.type, at, ...(sent.parameters ?? parameters[sent.type]!(snapshot.context as never)) }
   return decide(machine, snapshot, event as AnyEvent, 2, {})
 }
@@ -58,7 +63,7 @@ interface Reached {
 }
 
 /** By state, with the shortest way to it. */
-const reachedOf = (kind: Kind, at: number): ReadonlyMap<string, Reached> => {
+const reachedOf = (kind: SimulatedKind, at: number): ReadonlyMap<string, Reached> => {
   const first: Reached = { way: [], snapshot: begin(kind.machine, kind.input(at)).snapshot }
   const reached = new Map([[first.snapshot.value as string, first]])
   // A map goes on with what was put into it meanwhile: breadth first.
@@ -123,7 +128,7 @@ const play = async (page: Page, acts: ReadonlyArray<Act>): Promise<ReadonlyArray
   })()`)) as ReadonlyArray<Answer>
 
 /** On the page of a kind's simulator: every event in every state that can be reached. */
-export const compared = async (page: Page, kind: Kind): Promise<ReadonlyArray<Compared>> => {
+export const compared = async (page: Page, kind: SimulatedKind): Promise<ReadonlyArray<Compared>> => {
   const at = Date.now()
   const found: Array<Compared> = []
   for (const [state, { way, snapshot }] of reachedOf(kind, at)) {

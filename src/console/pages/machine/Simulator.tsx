@@ -6,7 +6,7 @@ import { Statechart } from "../statechart/Statechart.tsx"
 import { Select } from "../ui/Field.tsx"
 import { Changes } from "./Changes.tsx"
 import { Commands } from "./Commands.tsx"
-import type { Kind } from "./Kind.ts"
+import type { SimulatedKind } from "./Kind.ts"
 import { type AnyEvent, type Asked, begin, decide, nextEvents, type Verdict } from "./life.ts"
 
 interface Step {
@@ -23,7 +23,7 @@ interface Attempt {
   readonly verdict: Verdict
 }
 
-const first = ({ machine, input }: Kind): Step => ({
+const first = ({ machine, input }: SimulatedKind): Step => ({
   event: null,
   from: null,
   before: null,
@@ -36,7 +36,7 @@ const sentences: Readonly<Record<Verdict["type"], string>> = {
   refused: "was refused"
 }
 
-export const Simulator = ({ kind }: { kind: Kind }) => {
+export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
   const { machine, chart, parameters } = kind
   const [steps, setSteps] = useState<ReadonlyArray<Step>>(() => [first(kind)])
   const [attempt, setAttempt] = useState<Attempt | null>(null)

@@ -7,27 +7,40 @@ import { connectionGrantMachine } from "../../../../machines/connectionGrant.ts"
 import { previewMachine } from "../../../../machines/preview.ts"
 import { serviceAccessMachine } from "../../../../machines/serviceAccess.ts"
 import { walletMachine } from "../../../../machines/wallet.ts"
-import { chart, type Kind } from "./Kind.ts"
-import { operationKind, sandboxKind } from "./livedKinds.ts"
+import { chartOf, type SimulatedKind } from "./Kind.ts"
+import { operationKind } from "./operationKind.ts"
 import { samples } from "./samples.ts"
+import { sandboxKind } from "./sandboxKind.ts"
 
-export const kinds: ReadonlyArray<Kind> = [
-  sandboxKind,
-  operationKind,
-  { kind: "preview", title: "Preview", machine: previewMachine, chart: chart(previewChart), ...samples.preview },
+export const kinds: ReadonlyArray<SimulatedKind> = [
+  { ...sandboxKind, ...samples.sandbox },
+  { ...operationKind, ...samples.operation },
+  {
+    kind: "preview",
+    title: "Preview",
+    machine: previewMachine,
+    chart: chartOf(previewMachine, previewChart),
+    ...samples.preview
+  },
   {
     kind: "serviceAccess",
     title: "Service access",
     machine: serviceAccessMachine,
-    chart: chart(serviceAccessChart),
+    chart: chartOf(serviceAccessMachine, serviceAccessChart),
     ...samples.serviceAccess
   },
   {
     kind: "connectionGrant",
     title: "Connection grant",
     machine: connectionGrantMachine,
-    chart: chart(connectionGrantChart),
+    chart: chartOf(connectionGrantMachine, connectionGrantChart),
     ...samples.connectionGrant
   },
-  { kind: "wallet", title: "Wallet", machine: walletMachine, chart: chart(walletChart), ...samples.wallet }
+  {
+    kind: "wallet",
+    title: "Wallet",
+    machine: walletMachine,
+    chart: chartOf(walletMachine, walletChart),
+    ...samples.wallet
+  }
 ]

@@ -11,7 +11,6 @@ import type { FeedState } from "../feed.ts"
 import { subscribe } from "../subscribe.ts"
 import type { Kind } from "./Kind.ts"
 import { begin, type Deadlines, deadlinesAfter, decide } from "./life.ts"
-import { operationKind, sandboxKind } from "./livedKinds.ts"
 
 /** Whose life it is. */
 export interface Subject {
@@ -21,16 +20,6 @@ export interface Subject {
   readonly path: string
   /** The stream that tells of it. */
   readonly events: string
-}
-
-export const sandboxSubject = (id: string): Subject => {
-  const path = `/api/v2/sandboxes/${id}`
-  return { kind: sandboxKind, actorId: id, path, events: `${path}/events` }
-}
-
-export const operationSubject = (sandboxId: string, id: string): Subject => {
-  const { path, events } = sandboxSubject(sandboxId)
-  return { kind: operationKind, actorId: id, path: `${path}/operations/${id}`, events }
 }
 
 export interface Revision {

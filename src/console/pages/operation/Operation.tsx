@@ -5,7 +5,8 @@ import type { DeclinedEventList } from "../../../../schemas/Transition.ts"
 import { get } from "../api.ts"
 import { useLoad } from "../load.ts"
 import { Life } from "../machine/Life.tsx"
-import { operationSubject, useLife } from "../machine/useLife.ts"
+import { operationKind } from "../machine/operationKind.ts"
+import { useLife } from "../machine/useLife.ts"
 import { Fault } from "../ui/Fault.tsx"
 import { Link } from "../ui/Link.tsx"
 import { Live } from "../ui/Live.tsx"
@@ -40,9 +41,9 @@ const useDeclined = (path: string, revision: number) => {
 }
 
 export const Operation = ({ sandboxId, id }: { sandboxId: string; id: string }) => {
-  const subject = operationSubject(sandboxId, id)
-  const { path } = subject
-  const life = useLife(subject)
+  const ofSandbox = `/api/v2/sandboxes/${sandboxId}`
+  const path = `${ofSandbox}/operations/${id}`
+  const life = useLife({ kind: operationKind, actorId: id, path, events: `${ofSandbox}/events` })
   const loaded = useLoad(path, (signal) => get<OperationResponse>(path, signal))
   const revision = life.stored?.revision ?? 0
   const declined = useDeclined(path, revision)

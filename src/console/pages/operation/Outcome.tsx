@@ -1,5 +1,6 @@
 /** How an operation is, and what its command ended with. */
 import type { Operation } from "../../../../schemas/Operation.ts"
+import "./operation.css"
 
 /** Null: nothing is known of an end. */
 const endOf = ({ exitCode, signal, reason }: Operation): string | null =>

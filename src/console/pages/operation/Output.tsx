@@ -5,6 +5,7 @@ import { ApiFault } from "../api.ts"
 import { size } from "../format.ts"
 import { Fault } from "../ui/Fault.tsx"
 import { Live } from "../ui/Live.tsx"
+import "./operation.css"
 import type { Piece } from "./StreamTail.ts"
 import { type ShownStream, useOutput } from "./useOutput.ts"
 

@@ -1,9 +1,7 @@
 /** What each part of a Sandbox's page is given. */
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
-import type { FollowedLife } from "../machine/useLife.ts"
 
 export interface TabProps {
   /** As it was last read; read anew with each of its transitions. */
   readonly sandbox: Sandbox
-  readonly life: FollowedLife
 }

@@ -1,7 +1,6 @@
 /** The parts of a Sandbox's page, each at an address of its own: `/sandboxes/{id}/{name}`, and the first one without its name. */
 import type { FunctionComponent } from "preact"
 import { lazy } from "../ui/Lazy.tsx"
-import { Life } from "./Life.tsx"
 import type { TabProps } from "./TabProps.ts"
 
 export interface Tab {
@@ -10,9 +9,9 @@ export interface Tab {
   readonly Tab: FunctionComponent<TabProps>
 }
 
-/** In the order in which they are offered. Whatever is large is fetched when it is first shown (`ui/Lazy.tsx`). */
+/** In the order in which they are offered. Each is fetched when it is first shown (`ui/Lazy.tsx`). */
 export const tabs: ReadonlyArray<Tab> = [
-  { name: "life", title: "Life", Tab: Life },
+  { name: "life", title: "Life", Tab: lazy("life", async () => (await import("./Life.tsx")).Life) },
   {
     name: "commands",
     title: "Commands",

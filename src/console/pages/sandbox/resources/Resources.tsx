@@ -13,6 +13,7 @@ import type { TabProps } from "../TabProps.ts"
 import { Chart, type ChartLine } from "./Chart.tsx"
 import { columnOf, type Measured, newestMeasured, type Sample } from "./series.ts"
 import { type RangeName, ranges, windowOf } from "./window.ts"
+import "./resources.css"
 
 /** The shortest bucket: there is nothing new before. */
 const reloadMs = 60_000

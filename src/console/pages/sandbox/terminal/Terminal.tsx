@@ -5,6 +5,7 @@ import { NotRunning } from "../NotRunning.tsx"
 import type { TabProps } from "../TabProps.ts"
 import { Connection, type Ended } from "./Connection.ts"
 import { Screen } from "./Screen.ts"
+import "./terminal.css"
 
 type Shell =
   | { readonly state: "none" }

@@ -13,6 +13,7 @@ import { type Range, type Scale, scaleOf } from "./scale.ts"
 import { nameOfKind, type Pointed, pathOfOperation, Told } from "./Told.tsx"
 import { type LaneKind, laneKinds, lastOf, type Step, stepOf, type Thing } from "./things.ts"
 import { axisOf, exactly, shortly, spelled } from "./times.ts"
+import "./timeline.css"
 import { isEnd, isOutcome, type Outcome } from "./tones.ts"
 import { useHistory } from "./useHistory.ts"
 

@@ -1,0 +1,15 @@
+/** What the pages know of the machines: what a machine says itself, and of its file what it does not. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, it } from "@effect/vitest"
+import { chartOf } from "../../../src/console/pages/machine/Kind.ts"
+import { kinds } from "../../../src/console/pages/machine/kinds.ts"
+
+it("is all that stands in the machine's file", () => {
+  for (const { kind, machine, chart } of kinds) {
+    const file = JSON.parse(readFileSync(join(import.meta.dirname, `../../../docs/machines/${kind}.json`), "utf8"))
+    assert.deepStrictEqual(chart, file)
+    const { events, guards, commands, drawing } = file
+    assert.deepStrictEqual(chartOf(machine, { events, guards, commands, drawing }), file)
+  }
+})
