@@ -34,6 +34,7 @@ const transition = {
   from: "pending",
   to: "running",
   commands: [{ type: "unschedule", params: { name: "bootTimeout" } }],
+  stillPending: [],
   cause: "command",
   requestId: null
 }

@@ -23,6 +23,17 @@ export const Transition = Schema.Struct({
   ).annotate({
     description: "What the step asked the service to do."
   }),
+  stillPending: Schema.NullOr(
+    Schema.Array(
+      Schema.Struct({
+        revision: Schema.Int.annotate({ description: "The step that asked for it." }),
+        index: Schema.Int.annotate({ description: "Its place among that step's commands, from 0." })
+      })
+    )
+  ).annotate({
+    description:
+      "What earlier steps asked for that was not done yet when this one was taken; its own commands are pending besides. Null: not known, of a step that an older version of the service took."
+  }),
   cause: Schema.String.annotate({ description: "Who or what sent the event." }),
   requestId: Schema.NullOr(Schema.String).annotate({ description: "Of the request that sent it; null where none did." })
 }).annotate({ identifier: "Transition" })

@@ -28,22 +28,27 @@ export const transitionOf = (
   verdict: Accepted,
   { cause, requestId }: Message,
   at: number
-): Change => ({
-  pending: withCommands(actor, pending, verdict.commands),
-  deadlines: verdict.deadlines,
-  transition: {
-    snapshot: verdict.snapshot,
-    record: {
-      at,
-      event,
-      from: actor.snapshot.value as string,
-      to: verdict.snapshot.value as string,
-      commands: verdict.commands,
-      cause,
-      requestId
+): Change => {
+  const all = withCommands(actor, pending, verdict.commands)
+  return {
+    pending: all,
+    deadlines: verdict.deadlines,
+    transition: {
+      snapshot: verdict.snapshot,
+      record: {
+        at,
+        event,
+        from: actor.snapshot.value as string,
+        to: verdict.snapshot.value as string,
+        commands: verdict.commands,
+        // Its own are the last.
+        stillPending: all.slice(0, all.length - verdict.commands.length),
+        cause,
+        requestId
+      }
     }
   }
-})
+}
 
 /** As the journal takes it; what did not change is left out. */
 export const commitOf = (actor: LiveActor, change: Change, idempotency: IdempotencyKey | null): ActorCommit => ({

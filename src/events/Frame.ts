@@ -4,6 +4,7 @@
  * @source HTML Living Standard section 9.2 (server-sent events)
  */
 import type { PendingCommand } from "../store/JournalRecord.ts"
+import { stillPendingOf } from "../store/StillPending.ts"
 import type { TransitionPosition, TransitionRow } from "../store/TransitionReads.ts"
 import { sealPosition } from "./Position.ts"
 
@@ -24,9 +25,9 @@ const commandsOf = (stored: string): string =>
 
 /** Postgres prints JSON on one line. */
 export const frameOf = (era: string, row: TransitionRow): Frame => {
-  const { kind, actorId, sandboxId, revision, at, from, to, cause, requestId } = row
+  const { kind, actorId, sandboxId, revision, at, from, to, stillPending, cause, requestId } = row
   const head = JSON.stringify({ kind, actorId, sandboxId, revision, at: new Date(at).toISOString() }).slice(0, -1)
-  const tail = JSON.stringify({ from, to, cause, requestId }).slice(1)
+  const tail = JSON.stringify({ from, to, stillPending: stillPendingOf(stillPending), cause, requestId }).slice(1)
   const data = `${head},"event":${row.event},"commands":${commandsOf(row.commands)},${tail}`
   return {
     position: row.position,

@@ -10,6 +10,7 @@ import { type InnerTransition, innerKinds, type SandboxHistory } from "../../sch
 import { openCursor, pageOf } from "../actor/Paging.ts"
 import { forAMoment } from "../store/DatabaseFault.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
+import { stillPendingOf } from "../store/StillPending.ts"
 
 interface Raw {
   readonly id: string
@@ -21,6 +22,7 @@ interface Raw {
   readonly from_state: string | null
   readonly to_state: string
   readonly commands: ReadonlyArray<PendingCommand>
+  readonly still_pending: string | null
   readonly cause: string
   readonly request_id: string | null
 }
@@ -53,7 +55,7 @@ const statement = `
     select r.*, sum(revision - seen) over (order by created_at desc, id desc rows unbounded preceding) - (revision - seen) as ahead from rest r)
   select c.id, c.kind, c.created_at, t.*
   from counted c cross join lateral (
-    select revision, at, event, from_state, to_state, commands, cause, request_id from transitions
+    select revision, at, event, from_state, to_state, commands, still_pending, cause, request_id from transitions
     where actor_id = c.id and revision > c.seen order by revision limit $5::int4
   ) t
   where c.ahead < $5::int4
@@ -80,6 +82,7 @@ export const sandboxHistory = Effect.fn("sandboxHistory")(function* (
       from: row.from_state,
       to: row.to_state,
       commands: row.commands.map(({ type, params }) => ({ type, params })),
+      stillPending: stillPendingOf(row.still_pending),
       cause: row.cause,
       requestId: row.request_id
     })),

@@ -11,6 +11,7 @@ import { int8Column, textColumn } from "./Columns.ts"
 import { forAMoment } from "./DatabaseFault.ts"
 import { DatabaseWatch } from "./DatabaseWatch.ts"
 import type { PendingCommand } from "./JournalRecord.ts"
+import { stillPendingOf } from "./StillPending.ts"
 
 export interface ActorRecord<C = unknown, P = unknown> {
   readonly id: string
@@ -31,6 +32,7 @@ export interface LogEntry {
   readonly from: string | null
   readonly to: string
   readonly commands: ReadonlyArray<PendingCommand>
+  readonly stillPending: ReturnType<typeof stillPendingOf>
   readonly cause: string
   readonly requestId: string | null
 }
@@ -179,9 +181,10 @@ export class Actors extends Context.Service<
                 readonly from_state: string | null
                 readonly to_state: string
                 readonly request_id: string | null
+                readonly still_pending: string | null
               } & Pick<LogEntry, "event" | "commands" | "cause">
             >`
-              select revision, at, event, from_state, to_state, commands, cause, request_id from transitions
+              select revision, at, event, from_state, to_state, commands, still_pending, cause, request_id from transitions
               where actor_id = ${id} and revision > ${BigInt(afterRevision)} order by revision limit ${limit}`.pipe(
               Effect.map((rows) =>
                 rows.map((row) => ({
@@ -191,6 +194,7 @@ export class Actors extends Context.Service<
                   from: row.from_state,
                   to: row.to_state,
                   commands: row.commands,
+                  stillPending: stillPendingOf(row.still_pending),
                   cause: row.cause,
                   requestId: row.request_id
                 }))

@@ -5,6 +5,7 @@
 import { watchedKey } from "./accountKey.ts"
 import { areSameColumns, type DerivedColumns, derivedColumns } from "./DerivedColumns.ts"
 import type { ActorCommit, ActorInsert } from "./JournalRecord.ts"
+import { stillPendingText } from "./StillPending.ts"
 
 const json = (value: unknown): string => JSON.stringify(value ?? null)
 const instant = (value: number | null): bigint | null => (value === null ? null : BigInt(value))
@@ -39,6 +40,7 @@ export const encodeCommit = (commit: ActorCommit) => {
     from: transition?.from ?? null,
     to: transition?.to ?? null,
     commands: transition?.commands.length ? json(transition.commands) : null,
+    stillPending: transition?.stillPending?.length ? stillPendingText(transition.stillPending) : null,
     cause: transition?.cause ?? null,
     requestId: transition?.requestId ?? null,
     idempotency: commit.idempotency ?? null,

@@ -38,6 +38,8 @@ export interface TransitionRecord {
   readonly from: string | null
   readonly to: string
   readonly commands: ReadonlyArray<PendingCommand>
+  /** Commands of earlier transitions that are not done yet; absent: none. */
+  readonly stillPending?: ReadonlyArray<PendingCommand>
   readonly cause: string
   readonly requestId: string | null
 }

@@ -30,7 +30,9 @@ export const updateActors = Effect.fnUntraced(function* (
   ]
   const hasColumns = items.some((item) => item.hasNewColumns)
   const hasKeys = items.some((item) => item.idempotency !== null)
+  const hasStillPending = items.some((item) => item.stillPending !== null)
   if (hasColumns) columns.push(...derivedOf(items))
+  if (hasStillPending) columns.push(textColumn(items.map((item) => item.stillPending)))
   if (hasKeys) {
     columns.push(
       textColumn(items.map((item) => item.idempotency?.kind ?? null)),
@@ -38,7 +40,10 @@ export const updateActors = Effect.fnUntraced(function* (
       textColumn(items.map((item) => item.idempotency?.fingerprint ?? null))
     )
   }
-  const rows = yield* sql.unsafe<{ readonly id: string }>(updateStatement(hasColumns, hasKeys), columns)
+  const rows = yield* sql.unsafe<{ readonly id: string }>(
+    updateStatement(hasColumns, hasStillPending, hasKeys),
+    columns
+  )
   return new Set(rows.map((row) => row.id))
 })
 
@@ -65,6 +70,9 @@ interface UpdatePart {
   readonly sets?: string
   readonly keys?: string
   readonly condition?: string
+  /** Of the log's row. */
+  readonly logNames?: string
+  readonly logValues?: string
 }
 
 const bare: UpdatePart = {
@@ -80,6 +88,14 @@ const withColumns: UpdatePart = {
   sets: `,
         ended_at = i.ended_at, outcome = i.outcome, duration_ms = i.duration_ms, generation = i.generation, sandbox_status = i.sandbox_status,
         labels = case when i.labels is null then a.labels else ${labelsOf("a.account_id")} end`
+}
+
+/** Something was asked for earlier and is not done yet; a row without it has the column's default. */
+const withStillPending: UpdatePart = {
+  types: ["text"],
+  names: "still_pending",
+  logNames: ", still_pending",
+  logValues: ", coalesce(i.still_pending, '')"
 }
 
 /** The row is locked at its revision before its key is taken: a key never stays of a commit that another owner fenced. */
@@ -113,23 +129,25 @@ const updateOf = (parts: ReadonlyArray<UpdatePart>) => {
     where a.id = i.id and a.revision = i.expected${all(({ condition }) => condition)}
     returning a.id
   ), logged as (
-    insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token, account_key)
+    insert into transitions (actor_id, revision, at, event, from_state, to_state, commands, cause, request_id, commit_token, account_key${all(({ logNames }) => logNames)})
     select i.id, i.revision, i.at, i.event::jsonb, i.from_state, i.to_state, coalesce(i.commands::jsonb, '[]'), i.cause, i.request_id, i.token,
-      i.account_key
+      i.account_key${all(({ logValues }) => logValues)}
     from input i join updated u on u.id = i.id
     where i.to_state is not null
   )
   select id from updated`
 }
 
-const updateBare = updateOf([bare])
-const updateColumns = updateOf([bare, withColumns])
-const updateKeys = updateOf([bare, withKeys])
-const updateBoth = updateOf([bare, withColumns, withKeys])
+/** With each of the parts and without it: a transition pays only for what its batch needs. */
+const updateStatements = [withColumns, withStillPending, withKeys]
+  .reduce<ReadonlyArray<ReadonlyArray<UpdatePart>>>(
+    (all, part) => all.flatMap((parts) => [parts, [...parts, part]]),
+    [[bare]]
+  )
+  .map(updateOf)
 
-/** A transition pays only for what its batch needs. */
-const updateStatement = (hasColumns: boolean, hasKeys: boolean): string =>
-  hasColumns ? (hasKeys ? updateBoth : updateColumns) : hasKeys ? updateKeys : updateBare
+const updateStatement = (hasColumns: boolean, hasStillPending: boolean, hasKeys: boolean): string =>
+  updateStatements[4 * Number(hasColumns) + 2 * Number(hasStillPending) + Number(hasKeys)]!
 
 const insertTypes =
   "text text text text int4 text text text text text int8 int8 text text text text text text text text text int4".split(

@@ -35,6 +35,7 @@ import transitionPositions from "./migrations/0038_transition_positions.ts"
 import tickets from "./migrations/0039_tickets.ts"
 import declinedEvents from "./migrations/0040_declined_events.ts"
 import operationStarts from "./migrations/0041_operation_starts.ts"
+import stillPending from "./migrations/0042_still_pending.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -64,7 +65,8 @@ export const migrations: MigrationRecord = {
   "0038_transition_positions": transitionPositions,
   "0039_tickets": tickets,
   "0040_declined_events": declinedEvents,
-  "0041_operation_starts": operationStarts
+  "0041_operation_starts": operationStarts,
+  "0042_still_pending": stillPending
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

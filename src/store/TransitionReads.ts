@@ -39,6 +39,8 @@ export interface TransitionRow {
   readonly to: string
   /** As JSON text. */
   readonly commands: string
+  /** As the log keeps it. */
+  readonly stillPending: string | null
   readonly cause: string
   readonly requestId: string | null
 }
@@ -80,6 +82,7 @@ interface Raw {
   readonly from_state: string | null
   readonly to_state: string
   readonly commands: string
+  readonly still_pending: string | null
   readonly cause: string
   readonly request_id: string | null
 }
@@ -89,12 +92,12 @@ const statement = `
   select f.n::int4 as n, p.xmin::text as xmin, h.forgotten::text as forgotten,
     exists (select from transitions t where t.account_key = f.account_key and t.xact >= p.xmin) as held,
     e.xact::text as xact, e.actor_id, a.account_id, a.kind, a.sandbox_id, e.revision, e.at, e.event::text as event, e.from_state, e.to_state,
-    e.commands::text as commands, e.cause, e.request_id
+    e.commands::text as commands, e.still_pending, e.cause, e.request_id
   from unnest($1::int4[], $2::text[], $3::int4[]) with ordinality as f (account_key, xact, done, n)
   cross join present p
   left join transition_horizons h on h.account_key = f.account_key
   left join lateral (
-    select t.xact, t.actor_id, t.revision, t.at, t.event, t.from_state, t.to_state, t.commands, t.cause, t.request_id from transitions t
+    select t.xact, t.actor_id, t.revision, t.at, t.event, t.from_state, t.to_state, t.commands, t.still_pending, t.cause, t.request_id from transitions t
     where t.account_key = f.account_key and t.xact >= coalesce(f.xact::xid8, p.xmin) and t.xact < p.xmin
     order by t.xact, t.actor_id collate "C", t.revision
     offset f.done limit ${rowsMax}
@@ -145,6 +148,7 @@ const pageOf = (raws: ReadonlyArray<Raw>, { accountId, after }: TransitionRange)
       from: raw.from_state,
       to: raw.to_state,
       commands: raw.commands,
+      stillPending: raw.still_pending,
       cause: raw.cause,
       requestId: raw.request_id
     })

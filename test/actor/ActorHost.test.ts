@@ -9,6 +9,7 @@ import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { replay } from "../../src/actor/Transition.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import type { PendingCommand } from "../../src/store/JournalRecord.ts"
+import { stillPendingOf } from "../../src/store/StillPending.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 /** The interpreter of one test: what a command answers, and what was asked. */
@@ -90,6 +91,39 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
         )
       }).pipe(Effect.provide(host(interpreter)))
     })
+  )
+
+  it.effect("keeps with each transition what earlier ones had asked for and was not done yet", () =>
+    Effect.gen(function* () {
+      const actors = yield* ActorHost
+      const sql = yield* SqlClient.SqlClient
+      yield* actors.create("operation", newOperation("op_still"))
+      const started = { type: "STARTED", pid: 1 }
+      const exited = { type: "EXITED", exitCode: 0, signal: null, processTree: "running" }
+      for (const event of [null, started, exited]) {
+        if (event !== null) yield* actors.send("operation", "op_still", event, client)
+        const [now] = yield* sql<{ pending: ReadonlyArray<PendingCommand>; still: string; own: number }>`
+          select a.pending, t.still_pending as still, jsonb_array_length(t.commands) as own
+          from actors a join transitions t on t.actor_id = a.id and t.revision = a.revision where a.id = 'op_still'`
+        const keys = now!.pending.map(({ key }) => key)
+        assert.strictEqual(now!.still, keys.slice(0, keys.length - now!.own).join(" "))
+      }
+      const log = yield* sql<{ still_pending: string | null; to_state: string }>`
+        select still_pending, to_state from transitions where actor_id = 'op_still' order by revision`
+      assert.deepStrictEqual(
+        log.map((row) => [row.to_state, row.still_pending]),
+        [
+          ["queued", ""],
+          ["running", "1.0"],
+          ["completed", "1.0"]
+        ]
+      )
+      assert.deepStrictEqual(stillPendingOf("1.0 12.3"), [
+        { revision: 1, index: 0 },
+        { revision: 12, index: 3 }
+      ])
+      assert.deepStrictEqual([stillPendingOf(""), stillPendingOf(null)], [[], null])
+    }).pipe(Effect.provide(host(new Interpreter())))
   )
 
   it.effect("makes one actor of many concurrent creations with one key", () =>

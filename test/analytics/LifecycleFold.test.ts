@@ -12,6 +12,7 @@ const log = (
     from,
     to,
     commands: [],
+    stillPending: [],
     cause: "test",
     requestId: null
   }))

@@ -82,6 +82,16 @@ export const assertStep = async (page: Page, { before, after, deadlines }: Step)
   )
 }
 
+/** What earlier steps had asked for and was not done: as many as the service tells, each by its name. */
+export const assertStillPending = async (page: Page, log: ReadonlyArray<Transition>, revision: number) => {
+  const { stillPending } = log[revision - 1]!
+  const shown = page.getByRole("list", { name: "Still pending" }).getByRole("listitem")
+  assert.deepStrictEqual(
+    await shown.allTextContents(),
+    stillPending!.map((one) => `${log[one.revision - 1]!.commands[one.index]!.type} of revision ${one.revision}`)
+  )
+}
+
 /** From the newest to the first, on to the newest again, and back: at each revision the state lit is the state stored. */
 export const assertLifeLit = async (
   page: Page,

@@ -5,7 +5,7 @@ import { kinds } from "../../../src/console/pages/machine/kinds.ts"
 import { sandboxKind } from "../../../src/console/pages/machine/sandboxKind.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { violations } from "./axe.ts"
-import { assertLifeLit, assertLit, assertStep, atRevision, names, stepsOf } from "./litStates.ts"
+import { assertLifeLit, assertLit, assertStep, assertStillPending, atRevision, names, stepsOf } from "./litStates.ts"
 import { compared } from "./simulatorWalk.ts"
 import { noChromium } from "./TestBrowser.ts"
 import { asOwner, tooWide, until } from "./visits.ts"
@@ -45,7 +45,11 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
         await page.reload()
         const steps = stepsOf(sandboxKind.machine, list)
         assert.isTrue(steps.some(({ deadlines }) => "boot" in deadlines))
-        await assertLifeLit(page, log, (revision) => assertStep(page, steps[revision - 1]!))
+        assert.isTrue(log.some(({ stillPending }) => stillPending!.length > 0))
+        await assertLifeLit(page, log, async (revision) => {
+          await assertStep(page, steps[revision - 1]!)
+          await assertStillPending(page, log, revision)
+        })
         await page.getByRole("button", { name: "Show revision 2", exact: true }).click()
         await atRevision(page, 2, log.length)
         await assertLit(page, log[1]!)

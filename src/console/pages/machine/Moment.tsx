@@ -9,6 +9,7 @@ import { Changes } from "./Changes.tsx"
 import { Commands } from "./Commands.tsx"
 import type { Kind } from "./Kind.ts"
 import { nextEvents } from "./life.ts"
+import { StillPending } from "./StillPending.tsx"
 import { sameJson } from "./sameJson.ts"
 import type { Revision } from "./useLife.ts"
 import { Waiting } from "./Waiting.tsx"
@@ -137,6 +138,7 @@ export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Sho
             </dd>
           </dl>
           <Commands commands={transition.commands} />
+          <StillPending revisions={revisions} pending={transition.stillPending} />
           <Waiting deadlines={deadlines} />
           <Changes before={before?.snapshot.context ?? null} after={snapshot.context} />
           <Proof revisions={revisions} stored={stored} />
