@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from "vitest/node"
 const long = [
   "test/race/race.test.ts",
   "test/crash/money.test.ts",
+  "test/setup/readmeCommands.test.ts",
   "test/host/qemu/machines.test.ts",
   "test/host/qemu/processes.test.ts",
   "test/backup/backup.test.ts",

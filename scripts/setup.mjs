@@ -27,8 +27,10 @@ export const servicePackages = {
 
 /** The real clients and servers that tests put on both ends of Atoll. */
 const testPackages = {
+  curl: "curl",
   lxcfs: "lxcfs",
   psql: "postgresql-client",
+  "/usr/bin/python3": "python3",
   "redis-cli": "redis-tools",
   "redis-server": "redis-server",
   rsync: "rsync",

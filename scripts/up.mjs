@@ -57,11 +57,12 @@ ${
     KEY=${key}`
 }
 
-A workspace, a Sandbox in it, a command in that:
+A workspace, a Sandbox in it, a command in that; README.md goes on from there:
 
-    WSP=$(curl -s ${url}/api/v2/workspaces -H "Authorization: Bearer $KEY" -H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{"name":"first"}' | grep -o 'wsp_[0-9a-z]*' | head -n 1); echo $WSP
-    SBX=$(curl -s ${url}/api/v2/sandboxes -H "Authorization: Bearer $KEY" -H "Idempotency-Key: first" -H "Content-Type: application/json" -d '{"workspaceId":"'$WSP'"${network}}' | grep -o 'sbx_[0-9a-z]*' | head -n 1); echo $SBX
-    curl -sf --retry 60 --retry-delay 1 ${url}/api/v2/sandboxes/$SBX/execute -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" -d '{"argv":["uname","-a"]}' || curl -s ${url}/api/v2/sandboxes/$SBX -H "Authorization: Bearer $KEY"
+    U=${url}/api/v2  A="Authorization: Bearer $KEY"  J="Content-Type: application/json"
+    WSP=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first" $U/workspaces -d '{"name":"first"}' | grep -o 'wsp_[0-9a-z]*' | head -n 1); echo $WSP
+    SBX=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first" "$U/sandboxes?wait=running" -d '{"workspaceId":"'$WSP'"${network}}' | grep -o 'sbx_[0-9a-z]*' | head -n 1); echo $SBX
+    curl -sS --retry 60 --retry-delay 1 -H "$A" -H "$J" $U/sandboxes/$SBX/execute -d '{"argv":["uname","-a"]}'
 
 Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: npm run --silent atoll -- down
 `

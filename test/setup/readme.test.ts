@@ -4,9 +4,9 @@ import { OpenApi } from "effect/http-api"
 import { assert, describe, it } from "vitest"
 import { Api } from "../../schemas/Api.ts"
 import { recipe } from "../../src/host/qemu/image/recipe.ts"
+import { readme } from "./readme/shown.ts"
 
 const root = join(import.meta.dirname, "../..")
-const readme = readFileSync(join(root, "README.md"), "utf8")
 
 /** `METHOD /path` of every call of the README's table, ids as `{}`. */
 const shown = [...readme.matchAll(/`(?:curl|websocat) ([^`]*\$(?:U|\{U#http\})\/[^`]*)`/g)].map(([, call]) => {

@@ -1,0 +1,107 @@
+/**
+ * The README's commands, typed by somebody who has nothing but what it and Atoll's answers say: into a real service with real Sandboxes. Ids
+ * come from answers; addresses, ports and folders are their own.
+ */
+import { assert } from "vitest"
+import { freePort } from "../../support/freePort.ts"
+import { namesIn } from "./namesIn.ts"
+import type { Reader, Running } from "./Reader.ts"
+import { readme } from "./shown.ts"
+import { toType } from "./toType.ts"
+
+const page = /<h1>Hello from a Sandbox<\/h1>/
+
+/** What must be in what is said, beyond that it is no failure. */
+const expected: ReadonlyArray<readonly [command: RegExp, said: RegExp]> = [
+  [/^curl -sSN .*output\/stream$/, /event: operation/],
+  [/^curl .*\$PREVIEW$/, page],
+  [/NAME:8080/, page],
+  [/^curl -sS -H "\$A" "\$U\/.*path=\/workspace\/index\.html"$/, page],
+  [/usage verify/, /Everything agrees/],
+  [/ doctor$/, /Atoll works here/],
+  [/healthz$/, /"workers"/],
+  [/metrics$/, /^atoll_/m]
+]
+
+const serves = /(?:npm start|npm run up)$/
+const endless = /^curl -N |^websocat | -- tunnel /
+/** Answered with yes. */
+const asks = /atoll -- down --purge$/
+
+/** The words of a command line that may be left out, put in. */
+const whole = (command: string): string =>
+  command.startsWith("atoll ") ? command.replace(/\[|\](?= |\]|$)/g, "") : command
+
+/**
+ * Types it all. A command that fails fails the test.
+ *
+ * @param home A folder of the reader's.
+ * @param emptyUrl A second database, for the installation that a backup is restored to.
+ */
+export const readAlong = async (reader: Reader, home: string, emptyUrl: string): Promise<void> => {
+  let running: Running | null = null
+  let address = ""
+  const names: Record<string, string> = {}
+
+  const asTyped = (command: string): string =>
+    whole(command)
+      .replaceAll("http://127.0.0.1:8080", address)
+      .replace(/^ATOLL_DATA_DIR=\/var\/lib\/atoll-2 /, `DATABASE_URL='${emptyUrl}' ATOLL_DATA_DIR=${home}/second `)
+      .replace("ATOLL_PORT=8081", "ATOLL_PORT=0")
+      .replace("/backups/", `${home}/`)
+      .replace("--listen 5433", `--listen ${names["TUNNEL"]}`)
+      .replace("--account NAME", "--account acme")
+      .replaceAll("NAME:8080", names["HOST"]!)
+      .replace("inv_…", names["INVITATION"]!)
+      .replace("key_…", names["KEY_ID"]!)
+
+  const run = async (command: string) => {
+    const { code, stdout, stderr } = await reader.run(asTyped(command))
+    assert.strictEqual(code, 0, `${asTyped(command)}\n${stdout}\n${stderr}`)
+    for (const [which, words] of expected) if (which.test(command)) assert.match(stdout, words, command)
+    const found = namesIn(command, stdout)
+    Object.assign(names, found)
+    for (const [name, value] of Object.entries(found)) await reader.run(`${name}='${value}'`)
+  }
+
+  const start = async (command: string): Promise<Running> => {
+    const isUp = /npm run up$/.test(command)
+    const service = await reader.follow(asTyped(command), isUp ? /Ctrl-C stops Atoll/ : /Atoll serves http/)
+    address = /(?:is at|serves) (http:\/\/127\.0\.0\.1:\d+)/.exec(service.said())![1]!
+    // With a port of its own the command line would know by itself.
+    await reader.run(`export ATOLL_PUBLIC_URL=${address}`)
+    return service
+  }
+
+  /** What `npm run up` printed: as the README shows it. */
+  const printed = (): ReadonlyArray<string> => {
+    const lines = running!.said().match(/^ {4}(?:KEY|U|WSP|SBX|curl).*$/gm)!
+    const [, text] = /^```text\n([\s\S]*?)^```/m.exec(readme)!
+    assert.deepStrictEqual(
+      lines.map((line) => line.replace(/_live_\w+/, "_live_…").replace(address, "http://127.0.0.1:8080")),
+      text!.split("\n").filter((line) => line !== "")
+    )
+    return lines
+  }
+
+  await reader.run('set -u; atoll() { node src/cli/main.ts "$@"; }')
+  for (const { command } of toType) {
+    if (serves.test(command)) {
+      if (running !== null && /ATOLL_DATA_DIR/.test(command)) {
+        const before = address
+        await (await start(command)).stop()
+        address = before
+      } else {
+        running = await start(command)
+        if (/npm run up$/.test(command)) for (const line of printed()) await run(line.trim())
+      }
+    } else if (endless.test(command)) {
+      names["TUNNEL"] = String(await freePort())
+      await (await reader.follow(asTyped(command), /./)).stop()
+    } else if (asks.test(command)) {
+      await run(`echo yes | script -qec '${command}' /dev/null`)
+    } else {
+      await run(command)
+    }
+  }
+}
