@@ -2,6 +2,7 @@
 import { Effect, Layer } from "effect"
 import { Atoll } from "./Atoll.ts"
 import { ActorCluster } from "./actor/ActorCluster.ts"
+import { noUnfinishedRestore } from "./backup/restoreMark.ts"
 import { Settings } from "./Config.ts"
 import { RuntimeChoice } from "./host/RuntimeChoice.ts"
 import { HostBinding } from "./sandbox/HostBinding.ts"
@@ -27,7 +28,7 @@ export const store = Installation.layer(removedStates).pipe(
   Layer.provide(DatabaseClaim.layer),
   Layer.provideMerge(kept),
   Layer.provideMerge(Migrations.layer),
-  Layer.provideMerge(Database.layer)
+  Layer.provideMerge(Database.layer.pipe(Layer.provide(noUnfinishedRestore)))
 )
 
 const runtime = HostBinding.layer.pipe(

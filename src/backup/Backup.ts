@@ -16,6 +16,7 @@ import { MaintenanceDatabase } from "../store/Database.ts"
 import { type ArchiveHeader, ArchiveWriter } from "./Archive.ts"
 import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
 import type { Progress } from "./Progress.ts"
+import { unfinishedRestore } from "./restoreMark.ts"
 import { stoppable } from "./stoppable.ts"
 import { readRows, tablesOf } from "./tables.ts"
 import { type BegunVolume, heldStill, VolumesWriter } from "./VolumesWriter.ts"
@@ -166,6 +167,11 @@ const writeAll = Effect.fnUntraced(function* (writer: ArchiveWriter, dataDir: st
 /** The archive is there, whole and on the disk, or it is not there. Needs the Database and Settings. */
 export const backup = Effect.fn("backup")(function* (path: string, progress: Progress) {
   const { dataDir } = yield* Settings
+  if (unfinishedRestore(dataDir) !== null) {
+    return yield* new ArchiveUnusable({
+      message: `A restore into ${dataDir} has not ended yet: there is nothing to back up.`
+    })
+  }
   yield* requireDatabase
   const make = attempt(() => ArchiveWriter.make(path))
   const discard = (writer: ArchiveWriter) => Effect.promise(() => writer.discard())

@@ -5,7 +5,8 @@
  * which may run beside it, is never touched. What ran there is told to its Sandboxes as ended when the archive was taken, by their own machines.
  */
 import { randomBytes } from "node:crypto"
-import { mkdir, readdir, rm, writeFile } from "node:fs/promises"
+import { existsSync } from "node:fs"
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
 import { hostname } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, References, Schema, Stream } from "effect"
@@ -26,6 +27,7 @@ import { ArchivedAgain, ArchivedTable, ArchivedVolume, ArchiveHeader, type Frame
 import { ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
 import type { Progress } from "./Progress.ts"
 import { RestoredVolume } from "./RestoredVolume.ts"
+import { beginRestore, endRestore, unfinishedRestore } from "./restoreMark.ts"
 import { requireRoom } from "./room.ts"
 import { emptyTables, moveSequences, openTable, tablesOf } from "./tables.ts"
 
@@ -58,16 +60,39 @@ const verify = async (path: string, progress: Progress, bytes: number) => {
   return { header, end: next.value }
 }
 
-const requireEmpty = async (dataDir: string): Promise<void> => {
+/**
+ * Where nothing was before, or where a restore of the same archive was ended before all was done.
+ *
+ * @param sha256 Null while it is not known yet.
+ */
+const requireEmpty = async (dataDir: string, sha256: string | null): Promise<void> => {
   const found = await readdir(dataDir).catch((cause: NodeJS.ErrnoException): Array<string> => {
     if (cause.code === "ENOENT") return []
     throw cause
   })
   if (found.length === 0) return
+  const unfinished = unfinishedRestore(dataDir)
+  if (unfinished?.isAlive === true) {
+    throw new ArchiveUnusable({ message: `Another restore into ${dataDir} is going on just now.` })
+  }
+  if (unfinished !== null && (sha256 === null || unfinished.sha256 === sha256)) return
   throw new ArchiveUnusable({
-    message: `${dataDir} is not empty${found.includes("host") ? ": an Atoll lives in it" : ""}. Set ATOLL_DATA_DIR to a new folder; the original is never written over.`
+    message:
+      unfinished === null
+        ? `${dataDir} is not empty${found.includes("host") ? ": an Atoll lives in it" : ""}. Set ATOLL_DATA_DIR to a new folder; the original is never written over.`
+        : `${dataDir} is what is left of a restore of another archive: repeat that one, or set ATOLL_DATA_DIR to a new folder.`
   })
 }
+
+/** The database and the folder belong together already: a restore was ended after both were filled. */
+const isLoaded = Effect.fnUntraced(function* (dataDir: string) {
+  const sql = yield* MaintenanceDatabase
+  const id = yield* attempt(() => readFile(join(dataDir, "installation"), "utf8").catch(() => null))
+  const [found] = yield* sql<{ readonly there: boolean }>`select to_regclass('installation') is not null as there`
+  if (id === null || found?.there !== true) return false
+  const [row] = yield* sql<{ readonly id: string }>`select id from installation`
+  return row?.id === id.trim()
+})
 
 const requireEmptyDatabase = Effect.fnUntraced(function* () {
   const sql = yield* MaintenanceDatabase
@@ -96,6 +121,7 @@ const load = Effect.fnUntraced(function* (
   const frames = framesOf(path)
   let insert: ((rows: unknown) => Effect.Effect<unknown, unknown>) | null = null
   let volume: RestoredVolume | null = null
+  yield* Effect.addFinalizer(() => Effect.promise(async () => volume?.close().catch(() => {})))
   let done = 0
   for (let next = yield* attempt(() => frames.next()); next.done !== true; next = yield* attempt(() => frames.next())) {
     const frame: Frame = next.value
@@ -137,8 +163,13 @@ const load = Effect.fnUntraced(function* (
         break
     }
   }
-  yield* attempt(async () => volume?.close())
+  yield* attempt(async () => {
+    await volume?.close()
+    volume = null
+  })
   yield* moveSequences(sql)
+  // One of an older Atoll has rows of that one's shape until here.
+  yield* migrate(migrations).pipe(Effect.provideService(SqlClient.SqlClient, sql))
 })
 
 /** From now on they are another installation's, and belong together. */
@@ -188,40 +219,68 @@ const tellEnds = ({ takenAt }: ArchiveHeader) => {
     seenAt: takenAt
   })).pipe(
     Effect.provide(
-      Atoll.layer().pipe(Layer.provideMerge(nothingRuns), Layer.provide(ActorCluster.layerSingle), Layer.provide(alone))
+      Atoll.layer().pipe(
+        Layer.provideMerge(nothingRuns),
+        Layer.provide(ActorCluster.layerSingle),
+        Layer.provide(alone)
+      ),
+      { local: true }
     ),
     // That nothing answers is no news.
     Effect.provideService(References.MinimumLogLevel, "Error")
   )
 }
 
-/** @param bytes The archive's own size. Needs Settings; nothing is left of one that failed. */
+const removeVolumes = (dataDir: string): Promise<void> => rm(join(dataDir, "runtime"), { recursive: true, force: true })
+
+const removeAll = async (dataDir: string): Promise<void> => {
+  for (const name of await readdir(dataDir).catch(() => [])) {
+    await rm(join(dataDir, name), { recursive: true, force: true })
+  }
+}
+
+/**
+ * Nothing is left of one that failed, unless the database was filled by then: that one is to be repeated, as one that was killed is.
+ *
+ * @param bytes The archive's own size. Needs Settings.
+ */
 export const restore = Effect.fn("restore")(function* (path: string, bytes: number, progress: Progress) {
   const { dataDir, databaseUrl } = yield* Settings
-  yield* attempt(() => requireEmpty(dataDir))
+  yield* attempt(() => requireEmpty(dataDir, null))
   const { header, end } = yield* attempt(() => verify(path, progress, bytes))
+  yield* attempt(() => requireEmpty(dataDir, end.sha256))
   const isEmbedded = databaseUrl === null
   const needed = end.pieceBytes + (isEmbedded ? end.rowBytes * databaseFactor + databaseBaseBytes : 0)
   yield* attempt(async () => {
     await mkdir(dataDir, { recursive: true })
-    await requireRoom(dataDir, needed)
+    if (!existsSync(join(dataDir, "installation"))) {
+      await removeVolumes(dataDir)
+      await requireRoom(dataDir, needed)
+    }
+    await beginRestore(dataDir, end.sha256)
   })
+  let isFilled = false
   const stopped = yield* Effect.gen(function* () {
     const sql = yield* MaintenanceDatabase
-    yield* requireEmptyDatabase()
-    yield* sql.withTransaction(
-      Effect.andThen(load(path, dataDir, header, progress, end.rowBytes + end.pieceBytes), rename(dataDir))
-    )
-    return yield* tellEnds(header)
+    isFilled = yield* isLoaded(dataDir)
+    if (!isFilled) {
+      yield* attempt(() => removeVolumes(dataDir))
+      yield* requireEmptyDatabase()
+      yield* sql.withTransaction(
+        Effect.andThen(
+          Effect.scoped(load(path, dataDir, header, progress, end.rowBytes + end.pieceBytes)),
+          rename(dataDir)
+        )
+      )
+      isFilled = true
+    }
+    const stopped = yield* tellEnds(header)
+    yield* attempt(() => endRestore(dataDir))
+    return stopped
   }).pipe(
-    Effect.provide(DatabaseClaim.layer.pipe(Layer.provideMerge(Database.layer))),
-    Effect.onError(() =>
-      Effect.promise(async () => {
-        for (const name of await readdir(dataDir).catch(() => [])) {
-          await rm(join(dataDir, name), { recursive: true, force: true })
-        }
-      })
-    )
+    // Whoever asks for this may have a database already: it is not meant.
+    Effect.provide(DatabaseClaim.layer.pipe(Layer.provideMerge(Database.layer)), { local: true }),
+    Effect.onError(() => Effect.promise(async () => (isFilled ? undefined : removeAll(dataDir))))
   )
   return { ...end, takenAt: header.takenAt, stopped }
 })

@@ -75,12 +75,16 @@ export class VolumesWriter {
   async finishLater(begun: BegunVolume, signal: AbortSignal): Promise<void> {
     const { volume } = begun
     if (this.gone.has(volume)) return
-    this.later.push(volume.about.sandboxId)
+    const { digest } = begun
     for (let holds = 1; holds <= holdsMax; holds++) {
       const still = await heldStill(volume)
       if (still === null) return this.forget(volume)
       try {
-        if (await this.finish(begun, still, signal)) return
+        if (await this.finish(begun, still, signal)) {
+          // Nobody has written to it since before the snapshot.
+          if (begun.digest !== digest) this.later.push(volume.about.sandboxId)
+          return
+        }
       } finally {
         await still.letGo()
       }

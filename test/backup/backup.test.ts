@@ -1,13 +1,11 @@
 /** A backup of a service with Sandboxes that run, and what is made of it beside the original. */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { existsSync, readFileSync, realpathSync, statSync, writeFileSync } from "node:fs"
+import { realpathSync, statSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
-import { ArchiveWriter, framesOf } from "../../src/backup/Archive.ts"
-import { ArchiveUnusable } from "../../src/backup/ArchiveUnusable.ts"
 import { markedProcesses } from "../../src/host/namespace/markedProcesses.ts"
 import { isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { withinMs } from "../support/commandLine.ts"
@@ -52,12 +50,11 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
         yield* run(running, "(while :; do echo x >> /workspace/log; done) > /dev/null 2>&1 & sleep 0.2")
 
         const taken = yield* original.atoll("backup", archive, "--json")
-        assert.deepStrictEqual([taken.code, taken.stderr], [0, ""])
-        assert.deepInclude(JSON.parse(taken.stdout), { volumes: 2 })
+        // A line now and then where it takes long.
+        assert.match(taken.stderr, /^(atoll: (volumes|database): \d+ MiB of \d+ MiB\n)*$/)
+        assert.strictEqual(taken.code, 0)
+        assert.deepInclude(JSON.parse(taken.stdout), { volumes: 2, unheld: [] })
         assert.isBelow(statSync(archive).size, 4 * 1024 ** 2)
-        const again = yield* original.atoll("backup", archive)
-        assert.deepStrictEqual([again.code, again.stdout], [1, ""])
-        assert.include(again.stderr, "exists already")
         // It goes on.
         const before = runningIn(dataDir)
         assert.include((yield* run(running, "echo on > /workspace/later; cat /workspace/note")).text, `of ${running}`)
@@ -96,62 +93,6 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
         assert.deepStrictEqual([untouched.status, untouched.generation], ["running", 1])
         assert.strictEqual(runningIn(dataDir), before)
       }).pipe(Effect.scoped),
-    withinMs
-  )
-
-  it.live(
-    "refuse an archive that is not whole, is none, or is newer, before anything is written",
-    () =>
-      Effect.gen(function* () {
-        const folder = yield* testFolder
-        const { atoll } = yield* serviceIn(join(folder, "data"), newSecret())
-        const copy = yield* serviceIn(join(folder, "copy"), newSecret())
-        const archive = join(folder, "archive")
-        const nothing = yield* atoll("backup", archive)
-        assert.deepStrictEqual([nothing.code, existsSync(archive)], [1, false])
-        yield* atoll("keys", "create", "--account", "acme", "--scopes", "all")
-        assert.strictEqual((yield* atoll("backup", archive)).code, 0)
-        const bytes = readFileSync(archive)
-        const flipped = Buffer.from(bytes)
-        flipped[bytes.length >> 1]! ^= 1
-        const newer = join(folder, "newer")
-        yield* Effect.promise(async () => {
-          const writer = await ArchiveWriter.make(newer)
-          await writer.json("header", { takenAt: 0, steps: [9999], driver: null })
-          await writer.end()
-        })
-        const broken = join(folder, "broken")
-        for (const [content, sentence] of [
-          [flipped, "is not whole"],
-          [readFileSync(newer), "its step 9999 is unknown here"]
-        ] as const) {
-          writeFileSync(broken, content)
-          const { code, stdout, stderr } = yield* copy.atoll("restore", broken)
-          assert.deepStrictEqual([code, stdout], [1, ""])
-          assert.include(stderr, sentence)
-          assert.isFalse(existsSync(join(folder, "copy")))
-        }
-        const isWhole = (content: Buffer) =>
-          Effect.promise(async () => {
-            writeFileSync(broken, content)
-            const frames = framesOf(broken)
-            try {
-              while ((await frames.next()).done !== true);
-              return true
-            } catch (fault) {
-              assert.instanceOf(fault, ArchiveUnusable)
-              return false
-            }
-          })
-        assert.isTrue(yield* isWhole(bytes))
-        for (let part = 0; part < 50; part++) {
-          const at = Math.floor((bytes.length * part) / 50)
-          assert.isFalse(yield* isWhole(bytes.subarray(0, at)), `cut at ${at}`)
-          const other = Buffer.from(bytes)
-          other[at]! ^= 1 << (part % 8)
-          assert.isFalse(yield* isWhole(other), `another byte at ${at}`)
-        }
-      }).pipe(Effect.scoped),
-    withinMs
+    4 * withinMs
   )
 })

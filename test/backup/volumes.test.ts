@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
-import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, mkdirSync, readFileSync, statSync, symlinkSync, truncateSync, writeFileSync } from "node:fs"
 import { open } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
@@ -135,6 +135,32 @@ describe("volumes of a backup", () => {
         await copied(from, to, "sbx_1")
         assert.strictEqual(readFileSync(join(of(to), "link"), "utf8"), "content")
         assert.strictEqual(statSync(join(of(to), "link")).mode & 0o777, 0o751)
+      })
+    })
+  )
+
+  it.live("that are plain folders are read while they are written to, and that is told", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const [from, to] = [join(folder, "from"), join(folder, "to")]
+      const of = (data: string) => join(data, "runtime/namespace/sbx_1")
+      yield* Effect.promise(async () => {
+        mkdirSync(join(of(from), "volume/workspace"), { recursive: true })
+        const file = (data: string) => join(of(data), "volume/workspace/file")
+        writeFileSync(file(from), Buffer.alloc(4 * 1024 ** 2, "a"))
+        const restored = await RestoredVolume.make(to, (await volumesIn(from, new Set(["sbx_1"])))[0]!.about)
+        let bytes = 0
+        const isAsItWas = await readTree(of(from), "volume", async (piece) => {
+          // tar has its pipe full, and most of the file to read.
+          if (bytes === 0) truncateSync(file(from), 3 * 1024 ** 2)
+          await restored.put(bytes, piece)
+          bytes += piece.length
+        })
+        await restored.close()
+        assert.isFalse(isAsItWas)
+        const copy = readFileSync(file(to))
+        assert.strictEqual(copy.length, 4 * 1024 ** 2)
+        assert.isTrue(copy.subarray(0, 3 * 1024 ** 2).equals(Buffer.alloc(3 * 1024 ** 2, "a")))
       })
     })
   )
