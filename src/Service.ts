@@ -5,6 +5,7 @@ import { ActorCluster } from "./actor/ActorCluster.ts"
 import { noUnfinishedRestore } from "./backup/restoreMark.ts"
 import { Settings } from "./Config.ts"
 import { RuntimeChoice } from "./host/RuntimeChoice.ts"
+import { TracedRuntime } from "./runtime/TracedRuntime.ts"
 import { HostBinding } from "./sandbox/HostBinding.ts"
 import { RuntimeBinding } from "./sandbox/RuntimeBinding.ts"
 import { removedStates } from "./sandbox/sandboxStates.ts"
@@ -32,6 +33,7 @@ export const store = Installation.layer(removedStates).pipe(
 )
 
 const runtime = HostBinding.layer.pipe(
+  Layer.provide(TracedRuntime.layer),
   Layer.provide(Layer.unwrap(Effect.map(Installation, ({ driver }) => RuntimeChoice.layer(driver))))
 )
 

@@ -51,6 +51,9 @@ const worker = "src/worker/"
 /** Metrics that are read where they are asked for; knows none of them. */
 const metric = "src/metric/"
 
+/** Spans that are handed over where no fiber goes; knows nothing of what they are about. */
+const trace = "src/trace/"
+
 const belowResources = [
   "schemas/",
   "machines/",
@@ -58,6 +61,7 @@ const belowResources = [
   "src/runtime/",
   "src/store/",
   metric,
+  trace,
   worker,
   identifier,
   config
@@ -76,14 +80,15 @@ export const importTable: ReadonlyArray<Place> = [
   { path: bundle, places: [], packages: ["esbuild"], builtins: false },
   { path: worker, places: [], packages: ["effect"], builtins: false },
   { path: metric, places: [], packages: ["effect"], builtins: false },
+  { path: trace, places: [], packages: ["effect"], builtins: false },
   { path: "src/postgres/", places: [fileLock, worker, config] },
-  { path: "src/store/", places: ["schemas/", "src/postgres/", metric, worker, config] },
-  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", metric, worker, config] },
+  { path: "src/store/", places: ["schemas/", "src/postgres/", metric, trace, worker, config] },
+  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", metric, trace, worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
   { path: "src/agent/", places: [], packages: [] },
   /** What the service sees of a host. */
-  { path: "src/runtime/", places: ["schemas/", config] },
+  { path: "src/runtime/", places: ["schemas/", trace, config] },
   { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/agent/", "schemas/", bundle, config] },
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
   { path: "src/host/linux/", places: ["src/runtime/", "schemas/", config] },
@@ -127,7 +132,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/ServiceProcesses.ts", places: ["src/host/linux/", config] },
   { path: "src/Down.ts", places: "all" },
   { path: "src/backup/", places: "all" },
-  { path: "src/Traces.ts", places: [config] },
+  { path: "src/Traces.ts", places: [trace, config] },
   { path: "src/ReadableLog.ts", places: [] },
   { path: "src/Launch.ts", places: [config, "src/ReadableLog.ts", "src/Traces.ts"] },
   { path: "src/main.ts", places: "all" },

@@ -7,6 +7,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { Entity } from "effect/cluster"
 import { Rpc } from "effect/rpc"
+import { spanOf } from "../trace/Tracing.ts"
 import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
 import {
   type ActorError,
@@ -66,25 +67,28 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
     const { entityId } = yield* Entity.CurrentAddress
     return entity.of({
       Deliver: ({ payload }) =>
-        Effect.callback<unknown, Fault>((resume) => {
-          owner.deliver(
-            entityId,
-            {
-              event: payload.event as AnyEvent | null,
-              cause: payload.cause,
-              requestId: payload.requestId,
-              done: null,
-              deadline: null,
-              idempotency: payload.idempotency,
-              lookingSince: null,
-              succeed: (state) => resume(Effect.succeed(state)),
-              fail: (error) => resume(Effect.fail(error)),
-              die: (defect) => resume(Effect.fail(new ActorFailed({ message: String(defect) }))),
-              moved: () => resume(Effect.fail(new ActorMoved({ actorId: entityId })))
-            },
-            payload.revision
-          )
-        }),
+        Effect.withFiber<unknown, Fault>((fiber) =>
+          Effect.callback<unknown, Fault>((resume) => {
+            owner.deliver(
+              entityId,
+              {
+                event: payload.event as AnyEvent | null,
+                cause: payload.cause,
+                requestId: payload.requestId,
+                done: null,
+                deadline: null,
+                idempotency: payload.idempotency,
+                lookingSince: null,
+                span: spanOf(fiber),
+                succeed: (state) => resume(Effect.succeed(state)),
+                fail: (error) => resume(Effect.fail(error)),
+                die: (defect) => resume(Effect.fail(new ActorFailed({ message: String(defect) }))),
+                moved: () => resume(Effect.fail(new ActorMoved({ actorId: entityId })))
+              },
+              payload.revision
+            )
+          })
+        ),
       Follow: ({ payload }) =>
         Effect.callback<unknown, Fault>((resume) => owner.follow(entityId, payload.revision, resume))
     })

@@ -6,13 +6,14 @@
  *
  * @source design.md "The actor"; ARCHITECTURE.md "Departures"
  */
-import { Clock, Context, Effect, FiberSet, Layer, Metric, Scope } from "effect"
+import { Clock, Context, Effect, FiberSet, Layer, Metric, Scope, type Tracer } from "effect"
 import { Sharding } from "effect/cluster"
 import { measuredGauge } from "../metric/measured.ts"
 import { changeBegins } from "../store/Change.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
 import type { ActorInsert, IdempotencyKey } from "../store/JournalRecord.ts"
+import { spanOf, tracing, within } from "../trace/Tracing.ts"
 import { vitalWorker } from "../worker/Worker.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { actorEntity } from "./ActorEntity.ts"
@@ -129,6 +130,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const sharding = yield* Sharding.Sharding
   const clock = yield* Clock.Clock
   const scope = yield* Scope.Scope
+  const traced = yield* tracing
   const fork = yield* FiberSet.makeRuntime()
   const definitions = new Map<string, ActorDefinition>()
   const definitionOf = (kind: string) => {
@@ -147,10 +149,11 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     clock,
     timers: yield* DeadlineTimers.make(options.deadlineHorizonMs),
     fork,
-    commands: (enqueue) => new CommandRunner(fork, watch.fault, enqueue),
+    traced,
+    commands: (enqueue) => new CommandRunner(fork, watch.fault, enqueue, traced !== null),
     definitionOf,
     committed,
-    carry: (definition, id, message) => fork(others.carry(definition, id, message, 0))
+    carry: (definition, id, message) => fork(within(others.carry(definition, id, message, 0), message.span))
   })
   const others = new OtherOwners(actors, listeners, options.ownerPatienceMs, scope)
   yield* measuredGauge(liveActors, () => actors.size)
@@ -160,7 +163,18 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   /** What the service sends of its own is nobody's change: it would have been sent anyhow, or will be again. */
   const begins = ({ cause }: Delivery): Effect.Effect<void> => (cause === "client" ? changeBegins : Effect.void)
 
-  const deliver = (kind: string, id: string, event: AnyEvent, delivery: Delivery, idempotency: IdempotencyKey | null) =>
+  /** What is asked by a fiber is a part of the trace that it is in. */
+  const asking = <A, E>(ask: (span: Tracer.AnySpan | null) => Effect.Effect<A, E>): Effect.Effect<A, E> =>
+    traced === null ? ask(null) : Effect.withFiber((fiber) => ask(spanOf(fiber)))
+
+  const deliver = (
+    kind: string,
+    id: string,
+    event: AnyEvent,
+    delivery: Delivery,
+    idempotency: IdempotencyKey | null,
+    span: Tracer.AnySpan | null
+  ) =>
     watch.patiently<ActorState, ActorError | KeyContended>((resume) => {
       actors.deliver(definitionOf(kind), id, {
         event,
@@ -170,6 +184,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         deadline: null,
         idempotency,
         lookingSince: null,
+        span,
         succeed: (state) => resume(Effect.succeed(state)),
         fail: (error) => resume(Effect.fail(error)),
         die: (defect) => resume(Effect.die(defect)),
@@ -183,7 +198,11 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     event: AnyEvent,
     delivery: Delivery,
     idempotency: IdempotencyKey | null
-  ) => Effect.andThen(begins(delivery), deliver(kind, id, event, delivery, idempotency))
+  ) =>
+    Effect.andThen(
+      begins(delivery),
+      asking((span) => deliver(kind, id, event, delivery, idempotency, span))
+    )
 
   /** Without a key there is nothing to contend for. */
   const send = (kind: string, id: string, event: AnyEvent, delivery: Delivery) =>
@@ -193,7 +212,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     const definition = definitionOf(kind)
     yield* begins(delivery)
     if (!actors.isOurs(id)) {
-      const message = { ...unawaited(event, delivery.cause), requestId: delivery.requestId ?? null }
+      const span = yield* asking(Effect.succeed)
+      const message = { ...unawaited(event, delivery.cause, { span }), requestId: delivery.requestId ?? null }
       const state = yield* insist({ journal, clock, fork, actors, others, committed }, definition, id, message)
       if (state !== null) return state
     }
@@ -204,13 +224,15 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   const prepare = (kind: string, actor: NewActor) => firstRevision(definitionOf(kind), actor)
 
+  const adopt = (inserted: ActorInsert) => asking((span) => Effect.sync(() => actors.adopt(inserted, span)))
+
   const create = Effect.fnUntraced(function* (kind: string, actor: NewActor) {
     const inserted = prepare(kind, actor)
     yield* begins(actor)
     const outcome = yield* journal.insert(inserted)
     if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: actor.id }))
     if (outcome === "fenced") return false
-    actors.adopt(inserted)
+    yield* adopt(inserted)
     return true
   }, Effect.uninterruptible)
 
@@ -271,7 +293,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   return ActorHost.of({
     register: register as never,
     prepare,
-    adopt: (inserted) => Effect.sync(() => actors.adopt(inserted)),
+    adopt,
     create,
     send,
     sendOnce,

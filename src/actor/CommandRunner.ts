@@ -4,20 +4,27 @@
  * At-least-once: what ends with the process is done again when the actor is loaded. Commands of one lane of one actor exclude each
  * other: one begins when every earlier one has ended, the last of its finalizers included, whatever ended it.
  */
-import { Cause, Effect, Exit, Fiber, Schedule } from "effect"
+import { Cause, Effect, Exit, Fiber, Schedule, type Tracer } from "effect"
 import type { SqlError } from "effect/sql"
 import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
+import { spanOf, within } from "../trace/Tracing.ts"
 import type { AnyEvent } from "./ActorDefinition.ts"
 import type { LiveActor } from "./LiveActor.ts"
 import { type Message, unawaited } from "./Message.ts"
 
 const tryAgain = Schedule.min([Schedule.exponential(100), Schedule.spaced(30_000)])
 
+/** Where a command and what comes of it belong; null: to no trace. */
+interface Trace {
+  span: Tracer.AnySpan | null
+}
+
 export class CommandRunner {
   readonly #fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
   readonly #databaseFault: (error: SqlError.SqlError) => Effect.Effect<void>
   readonly #enqueue: (actor: LiveActor, message: Message) => void
+  readonly #isTraced: boolean
   /**
    * Actor and lane to the fibers that have not ended, those included that were told to. Not the live actor's own: one that was
    * dropped and loaded anew waits for what the former is still ending.
@@ -27,15 +34,21 @@ export class CommandRunner {
   constructor(
     fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>,
     databaseFault: (error: SqlError.SqlError) => Effect.Effect<void>,
-    enqueue: (actor: LiveActor, message: Message) => void
+    enqueue: (actor: LiveActor, message: Message) => void,
+    isTraced: boolean
   ) {
     this.#fork = fork
     this.#databaseFault = databaseFault
     this.#enqueue = enqueue
+    this.#isTraced = isTraced
   }
 
-  /** Begins a command that is not being done yet; those of its lane are ended first. Its outcome comes as a message. */
-  start(actor: LiveActor, command: PendingCommand): void {
+  /**
+   * Begins a command that is not being done yet; those of its lane are ended first. Its outcome comes as a message.
+   *
+   * @param span Of what asked for it.
+   */
+  start(actor: LiveActor, command: PendingCommand, span: Tracer.AnySpan | null): void {
     // Committed while the actor left: its next owner does it.
     if (actor.dropped || actor.running.has(command.key)) return
     const lane = actor.definition.lane(command.type)
@@ -44,16 +57,17 @@ export class CommandRunner {
     if (lane !== null) {
       for (const [key, other] of actor.running) if (other.lane === lane) actor.running.delete(key)
     }
+    const trace: Trace = { span }
     const work = Effect.yieldNow.pipe(
       Effect.andThen(Fiber.interruptAll(before)),
-      Effect.andThen(this.#interpret(actor, command))
+      Effect.andThen(within(this.#interpret(actor, command, trace), span))
     )
     const fiber = this.#fork(
       Effect.onExit(work, (exit) =>
         Effect.sync(() => {
           if (actor.running.get(command.key)?.fiber === fiber) actor.running.delete(command.key)
           if (Exit.isSuccess(exit) && !actor.dropped) {
-            this.#enqueue(actor, unawaited(exit.value, "command", { done: command.key }))
+            this.#enqueue(actor, unawaited(exit.value, "command", { done: command.key, span: trace.span }))
           }
         })
       )
@@ -72,10 +86,15 @@ export class CommandRunner {
   }
 
   /** After a commit: ends what is no longer pending and begins what is new. */
-  follow(actor: LiveActor, pending: ReadonlyArray<PendingCommand>, commands: ReadonlyArray<PendingCommand>): void {
+  follow(
+    actor: LiveActor,
+    pending: ReadonlyArray<PendingCommand>,
+    commands: ReadonlyArray<PendingCommand>,
+    span: Tracer.AnySpan | null
+  ): void {
     const isWanted = (key: string) => [...pending, ...commands].some((command) => command.key === key)
     const unwanted = [...actor.running.keys()].filter((key) => !isWanted(key))
-    for (const command of commands) this.start(actor, command)
+    for (const command of commands) this.start(actor, command, span)
     for (const key of unwanted) {
       const left = actor.running.get(key)
       if (left === undefined) continue
@@ -90,12 +109,20 @@ export class CommandRunner {
     actor.running.clear()
   }
 
-  #interpret(actor: LiveActor, command: PendingCommand): Effect.Effect<AnyEvent | null> {
+  #interpret(actor: LiveActor, command: PendingCommand, trace: Trace): Effect.Effect<AnyEvent | null> {
     const scope = {
       state: () => actor.state(),
-      tell: (event: AnyEvent) => Effect.sync(() => this.#enqueue(actor, unawaited(event, "command")))
+      tell: (event: AnyEvent) =>
+        Effect.sync(() => this.#enqueue(actor, unawaited(event, "command", { span: trace.span })))
     }
-    return Effect.suspend(() => actor.definition.interpret(command, scope)).pipe(
+    const begin = (): Effect.Effect<AnyEvent | null> => actor.definition.interpret(command, scope)
+    const interpreted = this.#isTraced
+      ? Effect.withFiber<AnyEvent | null>((fiber) => {
+          trace.span = spanOf(fiber)
+          return begin()
+        })
+      : Effect.suspend(begin)
+    return interpreted.pipe(
       // An interruption of this fiber passes by; one that comes out of the interpreter is a fault of its own like any other.
       Effect.tapCause((cause) => {
         const fault = Cause.squash(cause)

@@ -1,4 +1,5 @@
 /** What lies in an actor's mailbox. */
+import type { Tracer } from "effect"
 import type { IdempotencyKey } from "../store/JournalRecord.ts"
 import type { ActorState, AnyEvent } from "./ActorDefinition.ts"
 import type { ActorError, KeyContended } from "./ActorError.ts"
@@ -17,6 +18,8 @@ export interface Message {
   readonly idempotency: IdempotencyKey | null
   /** Since when it looks for an owner that takes it, in monotonic milliseconds. Null: it lies where it was put first. */
   readonly lookingSince: number | null
+  /** Whose part its transition and what that starts are; null: of no trace. */
+  readonly span: Tracer.AnySpan | null
   readonly succeed: (state: ActorState) => void
   readonly fail: (error: ActorError | KeyContended) => void
   readonly die: (defect: unknown) => void
@@ -30,7 +33,7 @@ const nothing = () => {}
 export const unawaited = (
   event: AnyEvent | null,
   cause: string,
-  about: Partial<Pick<Message, "done" | "deadline" | "succeed">> = {}
+  about: Partial<Pick<Message, "done" | "deadline" | "span" | "succeed">> = {}
 ): Message => ({
   event,
   cause,
@@ -39,6 +42,7 @@ export const unawaited = (
   deadline: null,
   idempotency: null,
   lookingSince: null,
+  span: null,
   succeed: nothing,
   fail: nothing,
   die: nothing,

@@ -4,11 +4,12 @@
  * A mailbox is a plain array and a step a plain function: a cluster message costs about 35 µs, more than the transition itself. A lost
  * shard is noticed before each message and by a sweep; until then the journal's revision check fences the old owner.
  */
-import { Cause, type Clock, Effect, type Fiber } from "effect"
+import { Cause, type Clock, Effect, type Fiber, type Tracer } from "effect"
 import type { Sharding } from "effect/cluster"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import type { Journal } from "../store/Journal.ts"
-import type { ActorInsert, CommitOutcome, PendingCommand } from "../store/JournalRecord.ts"
+import type { ActorCommit, ActorInsert, CommitOutcome, PendingCommand } from "../store/JournalRecord.ts"
+import type { Tracing } from "../trace/Tracing.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { ActorNotFound, KeyContended, MailboxFull, OwnerAway, TransitionRefused } from "./ActorError.ts"
 import { type Change, commitOf, refusalOf, tellDeclined, transitionOf } from "./Change.ts"
@@ -37,6 +38,8 @@ export interface Surroundings {
   readonly clock: Clock.Clock
   readonly timers: DeadlineTimers
   readonly fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
+  /** Null where nothing is traced. */
+  readonly traced: Tracing | null
   /** The one that does their commands; their outcomes come as messages. */
   readonly commands: (enqueue: (actor: LiveActor, message: Message) => void) => CommandRunner
   /** Throws for a kind that nobody registered. */
@@ -135,14 +138,14 @@ export class OwnActors {
     return actor
   }
 
-  /** One that was just inserted. */
-  adopt({ row, createdAt, transition }: ActorInsert) {
+  /** One that was just inserted, and whose part what it asks for is. */
+  adopt({ row, createdAt, transition }: ActorInsert, span: Tracer.AnySpan | null) {
     const { clock, definitionOf, journal } = this.#around
     countTransition(row.kind, transition.to)
     journal.tellWritten([row.accountId])
     if (this.#live.has(row.id)) return
     const definition = definitionOf(row.kind)
-    if (!this.isOurs(row.id)) return this.deliver(definition, row.id, unawaited(null, "wake"))
+    if (!this.isOurs(row.id)) return this.deliver(definition, row.id, unawaited(null, "wake", { span }))
     // Stored long ago, told only now: a sweep may have woken it, and it may have gone on and to sleep since.
     if (clock.currentTimeMillisUnsafe() - createdAt >= this.#options.passivateAfterMs) {
       this.activate(row.id, definition)
@@ -151,28 +154,28 @@ export class OwnActors {
     const actor = this.newActor(row.id, definition)
     this.#live.set(row.id, actor)
     actor.become(row)
-    this.#settleIn(actor)
+    this.#settleIn(actor, span)
   }
 
   /** An actor that was loaded or just created: its commands run again, its deadline is watched, its mailbox opens. */
-  #settleIn(actor: LiveActor) {
+  #settleIn(actor: LiveActor, span: Tracer.AnySpan | null = null) {
     actor.busy = false
-    for (const command of actor.pending) this.#begin(actor, command)
+    for (const command of actor.pending) this.#begin(actor, command, span)
     this.#setTimer(actor.id, actor.definition.kind, earliest(actor.deadlines))
     this.#pump(actor)
   }
 
   /** One whose outcome the database refused for good is done again, at ever longer intervals: what it says may have changed. */
-  #begin(actor: LiveActor, command: PendingCommand) {
+  #begin(actor: LiveActor, command: PendingCommand, span: Tracer.AnySpan | null) {
     const refusedTimes = this.#refused.get(`${actor.id} ${command.key}`)
-    if (refusedTimes === undefined) return this.#commands.start(actor, command)
+    if (refusedTimes === undefined) return this.#commands.start(actor, command, span)
     const pauseMs = Math.min(1000 * 2 ** refusedTimes, refusedPauseMaxMs)
     this.#around.fork(
       Effect.andThen(
         Effect.sleep(pauseMs),
         Effect.sync(() => {
           if (!actor.dropped && actor.pending.some(({ key }) => key === command.key)) {
-            this.#commands.start(actor, command)
+            this.#commands.start(actor, command, span)
           }
         })
       )
@@ -342,7 +345,7 @@ export class OwnActors {
         const state = actor.state()
         message.succeed(state)
         this.#around.committed(state)
-        this.#commands.follow(actor, change.pending, commands)
+        this.#commands.follow(actor, change.pending, commands, message.span)
       })
     }
     const answer = () => {
@@ -356,11 +359,21 @@ export class OwnActors {
     else answer()
   }
 
+  #commitSpan(actor: LiveActor, { span, cause }: Message, { revision, transition }: ActorCommit) {
+    const { traced } = this.#around
+    if (traced === null || span === null || transition === null) return null
+    const { event, from, to } = transition
+    const { type } = event as AnyEvent
+    return traced.begin("ActorHost.commit", span, { actor: actor.id, revision, event: type, from, to, cause })
+  }
+
   #commit(actor: LiveActor, message: Message, change: Change, committed: () => void) {
     actor.busy = true
     this.#writing++
     const record = commitOf(actor, change, message.idempotency)
-    this.#around.journal.commit(record, (outcome) => {
+    const span = this.#commitSpan(actor, message, record)
+    const done = (outcome: CommitOutcome) => {
+      if (span !== null) this.#around.traced!.end(span, outcome === "committed" ? null : outcome)
       if (--this.#writing === 0) this.#written()
       if (outcome !== "committed") return this.#notCommitted(actor, message, outcome)
       actor.stored = record.snapshot
@@ -383,7 +396,8 @@ export class OwnActors {
       }
       actor.busy = false
       this.#pump(actor)
-    })
+    }
+    this.#around.journal.commit(record, done, span)
   }
 
   /** What is stored is not what was remembered, or the database will not have it. */

@@ -58,7 +58,7 @@ export const insist = Effect.fnUntraced(function* (
     if (verdict.type === "refused") return yield* refusalOf(actor, event, verdict.code)
     const change = transitionOf(actor, actor.pending, event, verdict, message, at)
     const outcome = yield* Effect.callback<CommitOutcome>((resume) =>
-      journal.commit(commitOf(actor, change, null), (outcome) => resume(Effect.succeed(outcome)))
+      journal.commit(commitOf(actor, change, null), (outcome) => resume(Effect.succeed(outcome)), message.span)
     )
     if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: id }))
     if (outcome === "fenced") continue

@@ -71,10 +71,17 @@ const routeOf = (context: Context.Context<never>): string =>
   Context.getOrUndefined(context as Context.Context<HttpRouter.RouteContext>, HttpRouter.RouteContext)?.route.path ??
   unmatched
 
-/** A span begins before anybody knows its route, and is called by it once it ends. */
-const nameSpan = (context: Context.Context<never>, name: string): void => {
+/**
+ * A span begins before anybody knows its route, and is called by it once it ends. What is asked twice with one id has two traces.
+ *
+ * @returns Its trace; null: the request is in none.
+ */
+const nameSpan = (context: Context.Context<never>, name: string, requestId: string): string | null => {
   const span = Context.getOrUndefined(context as Context.Context<Tracer.ParentSpan>, Tracer.ParentSpan)
-  if (span?._tag === "Span" && span.kind === "server") Object.assign(span, { name })
+  if (span?._tag !== "Span" || span.kind !== "server" || !span.sampled) return null
+  Object.assign(span, { name })
+  span.attribute("atoll.request_id", requestId)
+  return span.traceId
 }
 
 interface Surroundings {
@@ -99,13 +106,13 @@ const edge =
       const note = (status: number, errorCode: string | null): Effect.Effect<void> | null => {
         const durationMs = performance.now() - began
         const route = routeOf(fiber.context)
-        nameSpan(fiber.context, `${request.method} ${route}`)
+        const traceId = nameSpan(fiber.context, `${request.method} ${route}`, requestId)
         const call = knownCall(source)
         if (call !== null) auditCall(audit, source, call, status, errorCode)
         if (status !== abandonedStatus) {
           observeRequest(fiber.context, { method: request.method, route, status, durationMs })
         }
-        return log({ request: source, method: request.method, route, status, errorCode, durationMs, call })
+        return log({ request: source, method: request.method, route, status, errorCode, durationMs, traceId, call })
       }
 
       const finish = (response: HttpServerResponse.HttpServerResponse) => {

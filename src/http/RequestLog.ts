@@ -23,6 +23,7 @@ interface Answered {
   /** Of the Error body that answered it. */
   readonly errorCode: string | null
   readonly durationMs: number
+  readonly traceId: string | null
   readonly call: KnownCall | null
 }
 
@@ -56,11 +57,12 @@ export const requestLog =
   (answered) => {
     const level = levelOf(answered)
     if (levels.indexOf(level) < levels.indexOf(least)) return null
-    const { request, method, route, status, errorCode, durationMs, call } = answered
+    const { request, method, route, status, errorCode, durationMs, traceId, call } = answered
     return Effect.annotateLogs(
       line[level],
       withoutNulls({
         requestId: requestIdOf(request),
+        traceId,
         method,
         route,
         status,

@@ -7,9 +7,10 @@
  * @source design.md "The actor"; lab.md "Durable transitions" (two connections overlap one's fsync with the other's work)
  */
 import type { PgClient } from "@effect/sql-pg"
-import { Cause, Context, Effect, Layer, Queue } from "effect"
+import { Cause, Context, Effect, Layer, Queue, type Tracer } from "effect"
 import type { SqlError } from "effect/sql"
 import { measuredGauge } from "../metric/measured.ts"
+import { spanOf, tracing, within } from "../trace/Tracing.ts"
 import { vitalWorker } from "../worker/Worker.ts"
 import { textColumn } from "./Columns.ts"
 import { JournalDatabase } from "./Database.ts"
@@ -32,6 +33,8 @@ interface Job<A, R> {
   readonly token: string
   /** When it came, by `performance.now()`. */
   readonly askedAt: number
+  /** Whose part its writing is; null: of no trace. */
+  readonly span: Tracer.AnySpan | null
   readonly done: (outcome: R) => void
 }
 
@@ -74,8 +77,12 @@ const toRow = (raw: RawActor): ActorRow => ({
 export class Journal extends Context.Service<
   Journal,
   {
-    /** Calls back once the outcome is durable. Never calls back while the database does not answer; the batch is retried. */
-    readonly commit: (commit: ActorCommit, done: (outcome: CommitOutcome) => void) => void
+    /**
+     * Calls back once the outcome is durable. Never calls back while the database does not answer; the batch is retried.
+     *
+     * @param span Whose part the writing is.
+     */
+    readonly commit: (commit: ActorCommit, done: (outcome: CommitOutcome) => void, span?: Tracer.AnySpan | null) => void
     /** `fenced`: the id or the idempotency key exists already. */
     readonly insert: (actor: ActorInsert) => Effect.Effect<CommitOutcome>
     readonly load: (id: string) => Effect.Effect<ActorRow | null>
@@ -99,6 +106,7 @@ export class Journal extends Context.Service<
     Journal,
     Effect.gen(function* () {
       const sql = yield* JournalDatabase
+      const traced = yield* tracing
       // One a connection: ATOLL_JOURNAL_CONNECTIONS.
       const writers = (sql.config as PgClient.PgPoolConfig).maxConnections ?? writersDefault
       const { untilServed, patiently } = yield* DatabaseWatch
@@ -134,6 +142,23 @@ export class Journal extends Context.Service<
           return faults.length === 0 ? Effect.void : Effect.all(faults, { discard: true })
         })
 
+      /** A batch is a part of the first trace in it, and linked with all others. */
+      const asBatch = (
+        name: JournalQueue,
+        jobs: ReadonlyArray<Job<unknown, never>>,
+        writing: Effect.Effect<void>
+      ): Effect.Effect<void> => {
+        if (traced === null) return writing
+        const [first, ...others] = jobs.flatMap(({ span }) => span ?? [])
+        if (first === undefined) return writing
+        const span = traced.begin("Journal.write", first, { queue: name, records: jobs.length }, others)
+        for (const other of others) if (other._tag === "Span") other.addLinks([{ span, attributes: {} }])
+        return Effect.ensuring(
+          within(writing, span),
+          Effect.sync(() => traced.end(span, null))
+        )
+      }
+
       // A batch is retried until the database serves; what an earlier try wrote is recognised by its token.
       // A record that the database refuses for good must not hold up its neighbours: the batch is split to find it.
       const write = <A extends { readonly id: string; readonly accountId: string }>(
@@ -160,7 +185,7 @@ export class Journal extends Context.Service<
           })
           const writeAll = (jobs: ReadonlyArray<Job<A, CommitOutcome>>, mayBeWritten: boolean): Effect.Effect<void> => {
             let isRetry = mayBeWritten
-            return Effect.suspend(() => {
+            const writing = Effect.suspend(() => {
               if (isRetry) metrics.retried()
               const tried = isRetry ? attemptAgain(jobs) : attempt(jobs)
               isRetry = true
@@ -185,6 +210,7 @@ export class Journal extends Context.Service<
                       )
               })
             )
+            return asBatch(name, jobs, writing)
           }
           return (jobs: ReadonlyArray<Job<A, CommitOutcome>>) => writeAll(jobs, false)
         })
@@ -249,33 +275,42 @@ export class Journal extends Context.Service<
       yield* serve("journal loads", loads, readLoads, 1)
 
       const nextToken = () => tokenPrefix + (++tokens).toString(36)
-      const ask = <A, R, B>(queue: Queue.Queue<Job<A, R>>, item: A, answer: (outcome: R) => Effect.Effect<B>) =>
+      const ask = <A, R, B>(
+        queue: Queue.Queue<Job<A, R>>,
+        item: A,
+        answer: (outcome: R) => Effect.Effect<B>,
+        span: Tracer.AnySpan | null
+      ) =>
         patiently<B, never>((resume) => {
           Queue.offerUnsafe(queue, {
             item,
             token: nextToken(),
             askedAt: performance.now(),
+            span,
             done: (outcome) => resume(answer(outcome))
           })
         })
 
       return Journal.of({
-        commit: (commit, done) => {
+        commit: (commit, done, span = null) => {
           let item: EncodedCommit
           try {
             item = encodeCommit(commit)
           } catch {
             return done("failed")
           }
-          Queue.offerUnsafe(commits, { item, token: nextToken(), askedAt: performance.now(), done })
+          Queue.offerUnsafe(commits, { item, token: nextToken(), askedAt: performance.now(), span, done })
         },
         onWritten: (listener) => {
           listeners.add(listener)
           return () => void listeners.delete(listener)
         },
         tellWritten,
-        insert: (actor) => Effect.suspend(() => ask(inserts, encodeInsert(actor), Effect.succeed)),
-        load: (id) => ask(loads, { id }, (found) => found),
+        insert: (actor) =>
+          Effect.withFiber((fiber) =>
+            ask(inserts, encodeInsert(actor), Effect.succeed, traced === null ? null : spanOf(fiber))
+          ),
+        load: (id) => ask(loads, { id }, (found) => found, null),
         waiting: (dueBefore) =>
           sql
             .unsafe<{

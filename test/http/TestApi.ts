@@ -22,6 +22,7 @@ import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { ApiServer } from "../../src/http/ApiServer.ts"
 import { protocolServer } from "../../src/http/ProtocolServer.ts"
 import { Runtime } from "../../src/runtime/Runtime.ts"
+import { TracedRuntime } from "../../src/runtime/TracedRuntime.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
@@ -80,7 +81,7 @@ export class TestApi extends Context.Service<
         const world = yield* SimulatedWorld.make
         const settings = testSettings({ ATOLL_BOOTSTRAP_API_KEY: key, ATOLL_DATA_DIR: folder, ...environment })
         const service = Atoll.layer({ sweepIntervalMs: 200 }).pipe(
-          Layer.provideMerge(Layer.succeed(Runtime, simulatedRuntime(world))),
+          Layer.provideMerge(TracedRuntime.layer.pipe(Layer.provide(Layer.succeed(Runtime, simulatedRuntime(world))))),
           Layer.provide(ActorCluster.layerSingle)
         )
         const another = Layer.effect(Second, Effect.map(HttpServer.HttpServer, portOf)).pipe(

@@ -141,7 +141,7 @@ describe("what is below the level that is logged", () => {
   }
   const request = new IncomingMessage(new Socket())
   const answered = (status: number, call: KnownCall | null) =>
-    ({ request, method: "POST", route: "/", status, errorCode: null, durationMs: 1, call }) as const
+    ({ request, method: "POST", route: "/", status, errorCode: null, durationMs: 1, traceId: null, call }) as const
 
   it("costs nothing", () => {
     assert.isNull(requestLog("info")(answered(200, null)))

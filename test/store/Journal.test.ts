@@ -1,11 +1,12 @@
 /** The journal against a real database whose statements a test may hold, fail or cut after they were written. */
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect } from "effect"
+import { Context, Deferred, Effect, Layer, Option, type Tracer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { Journal } from "../../src/store/Journal.ts"
 import type { ActorCommit, ActorInsert, CommitOutcome } from "../../src/store/JournalRecord.ts"
 import { Workers } from "../../src/worker/Worker.ts"
 import { journalOn, Wire } from "../support/JournalWire.ts"
+import { SpanRecorder } from "../support/SpanRecorder.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const fault = (code: string) =>
@@ -73,6 +74,55 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql<{ readonly revision: bigint }>`select revision from actors where id = ${id}`
     return Number(row?.revision)
+  })
+
+  it.effect("a batch is a part of one request's trace, and linked with those of all others in it, both ways", () => {
+    const recorder = new SpanRecorder()
+    const requestSpan = (): Tracer.Span =>
+      recorder.tracer.span({
+        name: "request",
+        parent: Option.none(),
+        annotations: Context.empty(),
+        links: [],
+        startTime: 0n,
+        kind: "server",
+        root: true,
+        sampled: true
+      })
+    return Effect.gen(function* () {
+      const journal = yield* Journal
+      const ids = Array.from({ length: 8 }, (_, at) => `traced-${at}`)
+      yield* Effect.forEach(ids, (id) => journal.insert(insertOf(id)), { concurrency: "unbounded" })
+      // All are asked for before the writer's first turn, so they gather. One belongs to no trace.
+      const asked = ids.map((id, at) => ({ id, span: at === 3 ? null : requestSpan() }))
+      const outcomes = yield* Effect.forEach(
+        asked,
+        ({ id, span }) =>
+          Effect.callback<CommitOutcome>((resume) =>
+            journal.commit(commitOf(id, {}), (outcome) => resume(Effect.succeed(outcome)), span)
+          ),
+        { concurrency: "unbounded" }
+      )
+      assert.deepStrictEqual(new Set(outcomes), new Set(["committed"]))
+      const batches = recorder.spans.filter(({ name }) => name === "Journal.write")
+      assert.isBelow(batches.length, 7)
+      const owners = batches.flatMap((batch) => [
+        Option.getOrThrow(batch.parent),
+        ...batch.links.map(({ span }) => span)
+      ])
+      assert.sameMembers(
+        owners.map(({ spanId }) => spanId),
+        asked.flatMap(({ span }) => span?.spanId ?? [])
+      )
+      for (const batch of batches) {
+        for (const { span } of batch.links) {
+          assert.deepStrictEqual(
+            (span as Tracer.Span).links.map((link) => link.span.spanId),
+            [batch.spanId]
+          )
+        }
+      }
+    }).pipe(Effect.provide(journalOn(new Wire()).pipe(Layer.provide(recorder.layer))))
   })
 
   it.effect("finds the one record of a batch that the database refuses, and writes its neighbours", () =>

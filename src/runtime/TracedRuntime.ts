@@ -1,0 +1,87 @@
+/**
+ * What a driver and its guests are asked for, as parts of the trace that asked: of a request, or of a command that one has led to. What the service
+ * asks for itself has no span, and where nothing is traced the runtime is the driver's own.
+ */
+import { Effect, Layer, Stream } from "effect"
+import { asPart, spanOf, tracing } from "../trace/Tracing.ts"
+import type { Guest } from "./Guest.ts"
+import { Runtime } from "./Runtime.ts"
+
+/** Names and numbers only: neither a path nor a command line. */
+const tracedGuest = ({ processes, files, dial }: Guest, sandboxId: string): Guest => {
+  const part = (name: string) => asPart(`Guest.${name}`, { sandboxId })
+  const streamPart =
+    (name: string) =>
+    <A, E, R>(stream: Stream.Stream<A, E, R>): Stream.Stream<A, E, R> =>
+      Stream.unwrap(
+        Effect.withFiber((fiber) =>
+          Effect.succeed(
+            spanOf(fiber) === null
+              ? stream
+              : (Stream.withSpan(stream, `Guest.${name}`, { attributes: { sandboxId } }) as Stream.Stream<A, E, R>)
+          )
+        )
+      )
+  return {
+    processes: {
+      ...processes,
+      open: (...asked) => part("open")(processes.open(...asked)),
+      start: (...asked) => part("start")(processes.start(...asked)),
+      attach: (...asked) => streamPart("attach")(processes.attach(...asked)),
+      execute: (...asked) => part("execute")(processes.execute(...asked)),
+      run: (...asked) => streamPart("run")(processes.run(...asked)),
+      kill: (...asked) => part("kill")(processes.kill(...asked)),
+      every: part("every")(processes.every),
+      endOne: (...asked) => part("endOne")(processes.endOne(...asked))
+    },
+    files: {
+      stat: (...asked) => part("stat")(files.stat(...asked)),
+      read: (...asked) => part("read")(files.read(...asked)),
+      write: (...asked) => part("write")(files.write(...asked)),
+      edit: (...asked) => part("edit")(files.edit(...asked)),
+      list: (...asked) => part("list")(files.list(...asked)),
+      createDirectory: (...asked) => part("createDirectory")(files.createDirectory(...asked)),
+      rename: (...asked) => part("rename")(files.rename(...asked)),
+      remove: (...asked) => part("remove")(files.remove(...asked))
+    },
+    dial: (port) => part("dial")(dial(port))
+  }
+}
+
+const tracedRuntime = (runtime: Runtime["Service"]): Runtime["Service"] => {
+  const part = (name: string, sandboxId: string, generation?: number) =>
+    asPart(`Runtime.${name}`, {
+      sandboxId,
+      driver: runtime.driver,
+      ...(generation === undefined ? {} : { generation })
+    })
+  /** A driver keeps its guests. */
+  const guests = new WeakMap<Guest, Guest>()
+  const guestOf = (guest: Guest, sandboxId: string): Guest => {
+    const known = guests.get(guest)
+    if (known !== undefined) return known
+    const traced = tracedGuest(guest, sandboxId)
+    guests.set(guest, traced)
+    return traced
+  }
+  return {
+    ...runtime,
+    provision: (spec) => part("provision", spec.sandboxId, spec.generation)(runtime.provision(spec)),
+    stop: (sandboxId) => part("stop", sandboxId)(runtime.stop(sandboxId)),
+    destroy: (sandboxId) => part("destroy", sandboxId)(runtime.destroy(sandboxId)),
+    suspend: (sandboxId, generation) => part("suspend", sandboxId, generation)(runtime.suspend(sandboxId, generation)),
+    guest: (sandboxId, generation) =>
+      Effect.map(runtime.guest(sandboxId, generation), (guest) => guestOf(guest, sandboxId))
+  }
+}
+
+export const TracedRuntime = {
+  /** A Runtime in the place of another one. */
+  layer: Layer.effect(
+    Runtime,
+    Effect.gen(function* () {
+      const runtime = yield* Runtime
+      return (yield* tracing) === null ? runtime : Runtime.of(tracedRuntime(runtime))
+    })
+  )
+}

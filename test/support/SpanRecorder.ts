@@ -1,0 +1,32 @@
+/** A tracer that keeps every span that an exporter would be given, begun or ended. */
+import { Layer, Option, References, Tracer } from "effect"
+import { discreet } from "../../src/Traces.ts"
+
+export class SpanRecorder {
+  readonly spans: Array<Tracer.Span> = []
+
+  /** As the service's own, but for the exporter. */
+  readonly tracer = discreet(
+    Tracer.make({
+      span: (options) => {
+        const span = new Tracer.NativeSpan(options)
+        if (options.sampled) this.spans.push(span)
+        return span
+      }
+    })
+  )
+
+  readonly layer = Layer.merge(Layer.succeed(Tracer.Tracer, this.tracer), Layer.succeed(References.TracerEnabled, true))
+
+  /** Of one trace. */
+  of(traceId: string): ReadonlyArray<Tracer.Span> {
+    return this.spans.filter((span) => span.traceId === traceId)
+  }
+
+  /** Names from a span up to whatever began its trace; a span of somebody else is its id. */
+  way(span: Tracer.AnySpan): ReadonlyArray<string> {
+    if (span._tag === "ExternalSpan") return [span.spanId]
+    const above = Option.getOrNull(span.parent)
+    return [span.name, ...(above === null ? [] : this.way(above))]
+  }
+}
