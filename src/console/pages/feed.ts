@@ -6,12 +6,15 @@
  * @source HTML Living Standard section 9.2.6 (interpreting an event stream)
  */
 import { ApiFault, open, queryOf } from "./api.ts"
+import { isTurn, onTurn, want } from "./turn.ts"
 
 export type FeedState =
   | { readonly state: "connecting" }
   | { readonly state: "live" }
   /** It is tried again. */
   | { readonly state: "lost"; readonly fault: unknown }
+  /** Other windows of this browser, which were used later, have all the streams that it can. */
+  | { readonly state: "resting" }
   /** There is no such stream; it is not asked for again. */
   | { readonly state: "refused" }
 
@@ -98,6 +101,21 @@ const whenUnseen = (told: () => void): (() => void) => {
   }
 }
 
+/** Resolves once this window may have streams, or nobody waits any more. */
+const turn = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = () => {
+      unheard()
+      signal.removeEventListener("abort", done)
+      resolve()
+    }
+    const unheard = onTurn(() => {
+      if (isTurn()) done()
+    })
+    signal.addEventListener("abort", done)
+    if (isTurn() || signal.aborted) done()
+  })
+
 const rest = (): Promise<void> => new Promise((resolve) => setTimeout(resolve))
 
 /**
@@ -111,16 +129,33 @@ export const follow = async (
   signal: AbortSignal,
   query = (position: string | null): string => queryOf({ after: position })
 ): Promise<void> => {
+  const unwanted = want()
+  try {
+    await followWanted(path, follower, signal, query)
+  } finally {
+    unwanted()
+  }
+}
+
+const followWanted = async (
+  path: string,
+  follower: Follower,
+  signal: AbortSignal,
+  query: (position: string | null) => string
+): Promise<void> => {
   let position: string | null = null
   let pauseMs = pauseFirstMs
   while (!signal.aborted) {
     await seen(signal)
+    if (!isTurn()) follower.changed({ state: "resting" })
+    await turn(signal)
     if (signal.aborted) return
     const silence = new AbortController()
     // A connection of a network that is gone is only silent.
     const cut = () => silence.abort()
     addEventListener("offline", cut)
     const stay = whenUnseen(cut)
+    const keep = onTurn(cut)
     let timer: ReturnType<typeof setTimeout> | undefined
     const heard = () => {
       clearTimeout(timer)
@@ -149,12 +184,13 @@ export const follow = async (
       clearTimeout(timer)
       removeEventListener("offline", cut)
       stay()
+      keep()
     }
     if (signal.aborted) return
     if (fault instanceof ApiFault && fault.status === 401) return
     if (fault instanceof ApiFault && fault.status === 404) return follower.changed({ state: "refused" })
     if (fault instanceof ApiFault && fault.code === "CURSOR_STALE") position = null
-    if (document.hidden) {
+    if (document.hidden || !isTurn()) {
       follower.changed({ state: "connecting" })
       continue
     }

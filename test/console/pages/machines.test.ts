@@ -8,7 +8,7 @@ import { violations } from "./axe.ts"
 import { assertLifeLit, assertLit, assertStep, assertStillPending, atRevision, names, stepsOf } from "./litStates.ts"
 import { compared } from "./simulatorWalk.ts"
 import { noChromium } from "./TestBrowser.ts"
-import { asOwner, tooWide, until } from "./visits.ts"
+import { asNewPerson, asOwner, createSandbox, tooWide, until } from "./visits.ts"
 
 /** Boots, is stopped, boots again, dies, is asked to start, and is deleted. Answers with its log. */
 const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<TransitionList> => {
@@ -104,6 +104,24 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
           assert.sameMembers([...new Set(all.map(({ about }) => about))], pairs)
         }
       })
+  )
+
+  it.effect.skipIf(noChromium !== null)("stand on the first screen of a phone, where facts are folded away", () =>
+    asNewPerson(
+      async ({ page }) => {
+        await createSandbox(page, "first", "research")
+        await page.getByRole("link", { name: "first" }).click()
+        const lit = page.locator(".state.current[data-state=running]")
+        await lit.waitFor()
+        const { y, height } = (await lit.boundingBox())!
+        assert.isAtMost(y + height, 844)
+        const runtime = page.getByText("Runtime", { exact: true })
+        assert.isFalse(await runtime.isVisible())
+        await page.getByText("Facts", { exact: true }).click()
+        assert.isTrue(await runtime.isVisible())
+      },
+      { viewport: { width: 390, height: 844 } }
+    )
   )
 
   it.effect.skipIf(noChromium !== null)("take parameters as they are written, and refuse what is no JSON", () =>

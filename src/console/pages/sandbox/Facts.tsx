@@ -9,6 +9,7 @@ import { oneLine } from "../operation/inertText.ts"
 import { CopyShort } from "../ui/CopyShort.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { Link } from "../ui/Link.tsx"
+import { useNarrow } from "../ui/useNarrow.ts"
 
 const runtimes: Readonly<Record<Sandbox["runtime"], string>> = {
   vm: "virtual machine",
@@ -62,8 +63,50 @@ const Metadata = ({ metadata }: Pick<Sandbox, "metadata">) => {
   )
 }
 
+const All = ({ sandbox }: { sandbox: Sandbox }) => {
+  const { id, profile, volume } = sandbox
+  return (
+    <dl class="facts-grid">
+      <Fact name="Id" isLong>
+        <CopyShort text={id} label="Copy the id" />
+      </Fact>
+      <Fact name="Workspace">
+        <WorkspaceFact id={sandbox.workspaceId} />
+      </Fact>
+      <Fact name="Runtime">{runtimes[sandbox.runtime]}</Fact>
+      <Fact name="vCPUs">{profile.vcpus}</Fact>
+      <Fact name="Memory">{size(profile.memoryBytes)}</Fact>
+      <Fact name="Volume" isLong>
+        {size(volume.sizeBytes)} <code class="soft block">{volume.id}</code>
+      </Fact>
+      <Fact name="Network">{sandbox.networkEnabled ? "internet" : "none"}</Fact>
+      <Fact name="Generation">{sandbox.generation}</Fact>
+      <Fact name="Created">
+        <Instant at={sandbox.createdAt} />
+      </Fact>
+      <Fact name="Last started">
+        <Instant at={sandbox.startedAt} none="never" />
+      </Fact>
+      {sandbox.stoppedAt === null ? null : (
+        <Fact name="Stopped">
+          <Instant at={sandbox.stoppedAt} />
+        </Fact>
+      )}
+      {sandbox.deletedAt === null ? null : (
+        <Fact name="Deleted">
+          <Instant at={sandbox.deletedAt} />
+        </Fact>
+      )}
+      <Fact name="Last changed">
+        <Instant at={sandbox.updatedAt} />
+      </Fact>
+      <Metadata metadata={sandbox.metadata} />
+    </dl>
+  )
+}
+
 export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
-  const { id, profile, volume, statusReason } = sandbox
+  const { statusReason } = sandbox
   return (
     <section class="pane" aria-label="Facts">
       {statusReason === null ? null : (
@@ -71,42 +114,14 @@ export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
           {statusReason.message} <code>{statusReason.code}</code>
         </p>
       )}
-      <dl class="facts-grid">
-        <Fact name="Id" isLong>
-          <CopyShort text={id} label="Copy the id" />
-        </Fact>
-        <Fact name="Workspace">
-          <WorkspaceFact id={sandbox.workspaceId} />
-        </Fact>
-        <Fact name="Runtime">{runtimes[sandbox.runtime]}</Fact>
-        <Fact name="vCPUs">{profile.vcpus}</Fact>
-        <Fact name="Memory">{size(profile.memoryBytes)}</Fact>
-        <Fact name="Volume" isLong>
-          {size(volume.sizeBytes)} <code class="soft block">{volume.id}</code>
-        </Fact>
-        <Fact name="Network">{sandbox.networkEnabled ? "internet" : "none"}</Fact>
-        <Fact name="Generation">{sandbox.generation}</Fact>
-        <Fact name="Created">
-          <Instant at={sandbox.createdAt} />
-        </Fact>
-        <Fact name="Last started">
-          <Instant at={sandbox.startedAt} none="never" />
-        </Fact>
-        {sandbox.stoppedAt === null ? null : (
-          <Fact name="Stopped">
-            <Instant at={sandbox.stoppedAt} />
-          </Fact>
-        )}
-        {sandbox.deletedAt === null ? null : (
-          <Fact name="Deleted">
-            <Instant at={sandbox.deletedAt} />
-          </Fact>
-        )}
-        <Fact name="Last changed">
-          <Instant at={sandbox.updatedAt} />
-        </Fact>
-        <Metadata metadata={sandbox.metadata} />
-      </dl>
+      {useNarrow() ? (
+        <details>
+          <summary>Facts</summary>
+          <All sandbox={sandbox} />
+        </details>
+      ) : (
+        <All sandbox={sandbox} />
+      )}
     </section>
   )
 }

@@ -11,6 +11,12 @@ export const Live = ({ feed, at }: { feed: FeedState; at: number | null }) => {
           Live
         </span>
       )
+    case "resting":
+      return (
+        <span class="as-of" role="status">
+          Not live: other windows have this browser's connections. It goes on when you use this one. {asOf}
+        </span>
+      )
     case "connecting":
     case "refused":
       return <span class="as-of">{asOf}</span>
