@@ -59,9 +59,9 @@ ${
 
 A workspace, a Sandbox in it, a command in that; README.md goes on from there:
 
-    U=${url}/api/v2  A="Authorization: Bearer $KEY"  J="Content-Type: application/json"
-    WSP=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first" $U/workspaces -d '{"name":"first"}' | grep -o 'wsp_[0-9a-z]*' | head -n 1); echo $WSP
-    SBX=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first" "$U/sandboxes?wait=running" -d '{"workspaceId":"'$WSP'"${network}}' | grep -o 'sbx_[0-9a-z]*' | head -n 1); echo $SBX
+    U=${url}/api/v2  A="Authorization: Bearer $KEY"  J="Content-Type: application/json"  K=$(date +%s)
+    WSP=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first-$K" $U/workspaces -d '{"name":"first"}' | grep -o 'wsp_[0-9a-z]*' | head -n 1); echo $WSP
+    SBX=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first-$K" "$U/sandboxes?wait=running" -d '{"workspaceId":"'$WSP'"${network}}' | grep -o 'sbx_[0-9a-z]*' | head -n 1); echo $SBX
     curl -sS --retry 60 --retry-delay 1 -H "$A" -H "$J" $U/sandboxes/$SBX/execute -d '{"argv":["uname","-a"]}'
 
 Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: npm run --silent atoll -- down

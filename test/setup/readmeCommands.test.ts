@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
 import { networkUnusable, skipped } from "../host/namespace/TestHost.ts"
+import { atollWith } from "../support/commandLine.ts"
 import { compiledOnce } from "../support/compiledOnce.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testFolder } from "../support/testFolder.ts"
@@ -60,13 +61,10 @@ describe("the README's commands", () => {
           DATABASE_URL: url,
           npm_config_update_notifier: "false"
         }
+        yield* Effect.addFinalizer(() => atollWith(environment, "down", "--purge", "--yes"))
         const reader = yield* Effect.acquireRelease(
           Effect.sync(() => new Reader(home, environment)),
-          (reader) =>
-            Effect.promise(async () => {
-              await reader.run("npm run --silent atoll -- down --purge --yes")
-              await reader.close()
-            })
+          (reader) => Effect.promise(() => reader.close())
         )
         yield* Effect.promise(() => readAlong(reader, home, empty.url))
       }).pipe(Effect.scoped, Effect.provide(TestDatabase.bare)),

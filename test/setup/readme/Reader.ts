@@ -78,9 +78,9 @@ export class Reader {
   }
 
   async close(): Promise<void> {
-    const ended = once(this.#bash, "exit")
+    const ended = this.#bash.exitCode === null ? once(this.#bash, "exit") : null
     for (const group of this.#groups) if (isAlive(group)) process.kill(-group, "SIGKILL")
-    this.#bash.stdin!.end()
+    this.#bash.kill("SIGKILL")
     await ended
   }
 
@@ -95,7 +95,7 @@ export class Reader {
   async #ask(line: string): Promise<string> {
     this.#bash.stdin!.write(`${line}\n`)
     const { value, done } = await this.#lines.next()
-    if (done === true) throw new Error("The shell ended")
+    if (done === true) throw new Error(`The shell ended: ${line}`)
     return value
   }
 }
