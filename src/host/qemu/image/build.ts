@@ -26,8 +26,8 @@ import { vmlinuxToElf } from "./vmlinux.ts"
 /** Debian packages of the build, beside those that a running VM needs. */
 export const buildPackages = ["mmdebstrap", "e2fsprogs", "debian-archive-keyring"] as const
 
-/** Node's own package manager, as it is pinned for us: Debian's would bring four hundred packages. */
-const npmFolder = dirname(createRequire(import.meta.url).resolve("npm/package.json"))
+/** Node's own package manager, as it is pinned for us: Debian's would bring four hundred packages. Not there where only the service was installed. */
+const npmFolder = (): string => dirname(createRequire(import.meta.url).resolve("npm/package.json"))
 
 const isRoot = process.getuid?.() === 0
 
@@ -101,7 +101,7 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
       `--customize-hook=upload '${process.execPath}' /usr/local/bin/node`,
       '--customize-hook=chmod 755 "$1/usr/local/bin/node"',
       '--customize-hook=mkdir -p "$1/usr/local/lib/node_modules"',
-      `--customize-hook=copy-in '${npmFolder}' /usr/local/lib/node_modules`,
+      `--customize-hook=copy-in '${npmFolder()}' /usr/local/lib/node_modules`,
       '--customize-hook=ln -s ../lib/node_modules/npm/bin/npm-cli.js "$1/usr/local/bin/npm"',
       '--customize-hook=ln -s ../lib/node_modules/npm/bin/npx-cli.js "$1/usr/local/bin/npx"',
       recipe.suite,
