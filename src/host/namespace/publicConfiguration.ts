@@ -2,7 +2,7 @@
  * What of the host's /etc is public: its programs in /usr need their configuration, and a Sandbox must not see how this host is set up.
  *
  * Two rules, and no list of programs: a file that is byte for byte what its Debian package brought (anyone can read it in the archive), and
- * a symbolic link into /usr or to such a file (Debian's alternatives, fontconfig's conf.d). A file that the host's operator has changed,
+ * a symbolic link to a program or library, or to such a file (Debian's alternatives, fontconfig's conf.d). A file that the host's operator has changed,
  * one that was generated here, and one that others may not read stay out.
  *
  * @source deb-conffiles(5); dpkg's status file keeps the MD5 of every configuration file as it was shipped
@@ -36,6 +36,9 @@ const shipped = async (root: string): Promise<ReadonlyMap<string, string>> => {
       .filter(([path]) => resolve(path) === path && !isOfTheHost(path))
   )
 }
+
+/** Some links go by the names that lead into /usr: Debian's alternatives of `nc` do. @see systemFiles.ts */
+const inPrograms = /^\/(usr|bin|sbin|lib|lib32|lib64|libx32)\//
 
 const asShipped = async (path: string, digest: string): Promise<Buffer | null> => {
   const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK).catch(() => null)
@@ -78,7 +81,7 @@ export const publicConfiguration = async (root = "/"): Promise<PublicConfigurati
     const bytes = await asShipped(join(root, path), digest)
     if (bytes !== null) files.set(path, bytes)
   }
-  const isPublic = (target: string) => target.startsWith("/usr/") || files.has(target)
+  const isPublic = (target: string) => inPrograms.test(target) || files.has(target)
   const links = new Map(
     [...(await linksBelow(root))].filter(([path, target]) => isPublic(resolve(dirname(path), target)))
   )

@@ -31,6 +31,8 @@ describe("the public part of a host's /etc", () => {
     mkdirSync(join(root, "etc/fonts/conf.d"), { recursive: true })
     symlinkSync("/usr/share/fontconfig/conf.avail/10.conf", join(root, "etc/fonts/conf.d/10.conf"))
     symlinkSync("../usr/bin/vi", join(root, "etc/editor"))
+    symlinkSync("/bin/nc.openbsd", join(root, "etc/nc"))
+    symlinkSync("/binary", join(root, "etc/binary"))
     symlinkSync("as-shipped.conf", join(root, "etc/alias.conf"))
     symlinkSync("changed.conf", join(root, "etc/leak.conf"))
     symlinkSync("/root/.secret", join(root, "etc/outside"))
@@ -53,7 +55,8 @@ describe("the public part of a host's /etc", () => {
       new Map([
         ["/etc/alias.conf", "as-shipped.conf"],
         ["/etc/editor", "../usr/bin/vi"],
-        ["/etc/fonts/conf.d/10.conf", "/usr/share/fontconfig/conf.avail/10.conf"]
+        ["/etc/fonts/conf.d/10.conf", "/usr/share/fontconfig/conf.avail/10.conf"],
+        ["/etc/nc", "/bin/nc.openbsd"]
       ])
     )
   })
