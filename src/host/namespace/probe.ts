@@ -8,6 +8,7 @@ import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeF
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { missingCapabilities } from "../linux/capabilities.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS } from "../linux/cgroups.ts"
 import { HOST_ENVIRONMENT } from "../linux/hostCommand.ts"
 import { missingPackages } from "../linux/programs.ts"
@@ -39,6 +40,8 @@ const isRoot = (): boolean => process.getuid?.() === 0
 export const networkObstacle = (): string | null => {
   const absent = missingPackages(WITH_NETWORK)
   if (absent.length > 0) return `missing on this host: apt-get install ${absent.join(" ")}`
+  if (isRoot() && missingCapabilities(["NET_ADMIN"]).length > 0)
+    return "this container's root lacks NET_ADMIN, see deploy/compose.unprivileged.yml"
   return isUsable(TUNNEL_DEVICE)
     ? null
     : `${TUNNEL_DEVICE} is missing or closed: modprobe tun, or pass the device into this container`
@@ -64,6 +67,14 @@ export const probe: Effect.Effect<Probe> = Effect.promise(async (): Promise<Prob
   const absent = missingPackages({ bwrap: "bubblewrap", ...(isRoot() ? AS_ROOT : {}) })
   if (absent.length > 0) {
     return { ok: false, reason: `Programs are missing on this host: apt-get install ${absent.join(" ")}.` }
+  }
+  // Into another user's namespaces, and what is mounted there.
+  const lacked = isRoot() ? missingCapabilities(["SYS_ADMIN", "SYS_PTRACE"]) : []
+  if (lacked.length > 0) {
+    return {
+      ok: false,
+      reason: `This container's root lacks ${lacked.join(" and ")}: deploy/compose.unprivileged.yml has all that Sandboxes take.`
+    }
   }
   const stderr = await tryBubblewrap()
   if (stderr !== null) return { ok: false, reason: explain(stderr) }
