@@ -1,20 +1,29 @@
 # Atoll with what its namespace runtime needs. See docker-compose.yml for the privileges it must be given.
 FROM node:24-bookworm-slim
 
+# First what Atoll needs; then what people expect inside a Sandbox, which has this image's /usr: the programs of a virtual machine.
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends bubblewrap e2fsprogs iproute2 mount slirp4netns util-linux \
+ && apt-get install --yes --no-install-recommends \
+      bubblewrap e2fsprogs iproute2 mount slirp4netns util-linux \
+      bash bzip2 ca-certificates curl diffutils file findutils g++ gcc git jq less libc6-dev make nano netcat-openbsd \
+      openssh-client openssh-sftp-server patch procps python3 python3-pip python3-venv rsync sqlite3 tmux unzip vim-tiny \
+      wget xz-utils zip \
  && rm -rf /var/lib/apt/lists/*
 
 WORKDIR /opt/atoll
 
 # Changes seldom: kept as a layer of its own.
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund && npm cache clean --force
+# The image has a Node of its own.
+RUN npm ci --ignore-scripts --omit=dev --no-audit --no-fund \
+ && npm cache clean --force \
+ && rm -rf node_modules/node-linux-*
 
 COPY machines machines
 COPY docs/machines docs/machines
 COPY schemas schemas
 COPY src src
+COPY deploy/container/start.sh start.sh
 
 ENV NODE_ENV=production \
     ATOLL_HOST=0.0.0.0 \
@@ -28,4 +37,5 @@ HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["node", "-e", "require(process.env.ATOLL_TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.ATOLL_PORT || 8080, path: '/healthz', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 
 # Root: each Sandbox gets a user of its own, which only root can give it.
+ENTRYPOINT ["sh", "/opt/atoll/start.sh"]
 CMD ["node", "src/main.ts"]

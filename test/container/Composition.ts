@@ -1,0 +1,91 @@
+/** One project of docker compose: its files, its two containers, and what is asked of them from outside. */
+import { writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import type { Engine } from "./Engine.ts"
+
+const root = join(import.meta.dirname, "../..")
+
+export type Service = "atoll" | "postgres"
+
+export interface CompositionOptions {
+  readonly engine: Engine
+  /** Empty, ours. */
+  readonly folder: string
+  readonly project: string
+  readonly port: number
+  readonly isPrivileged: boolean
+}
+
+const BUILD_TIMEOUT_MS = 1_800_000
+const UP_TIMEOUT_MS = 300_000
+
+export class Composition {
+  private readonly options: CompositionOptions
+  private files: ReadonlyArray<string>
+
+  constructor(options: CompositionOptions) {
+    this.options = options
+    this.files = [
+      join(root, "docker-compose.yml"),
+      ...(options.isPrivileged ? [] : [join(root, "deploy/compose.unprivileged.yml")])
+    ]
+  }
+
+  /** One more file, as the text of `services.atoll`; the next `up` goes by it. Returns what takes it away again. */
+  async also(name: string, atoll: object): Promise<() => void> {
+    const path = join(this.options.folder, `${name}.yml`)
+    // JSON is YAML.
+    await writeFile(path, JSON.stringify({ services: { atoll } }))
+    const before = this.files
+    this.files = [...before, path]
+    return () => {
+      this.files = before
+    }
+  }
+
+  async build(): Promise<void> {
+    await this.compose(["build"], BUILD_TIMEOUT_MS)
+  }
+
+  async up(...more: ReadonlyArray<string>): Promise<void> {
+    await this.compose(["up", "--detach", "--no-build", ...more], UP_TIMEOUT_MS)
+  }
+
+  async down(): Promise<void> {
+    await this.compose(["down", "--volumes", "--remove-orphans", "--rmi", "local"], UP_TIMEOUT_MS)
+  }
+
+  /** What `docker compose exec` says. */
+  exec(service: Service, ...command: ReadonlyArray<string>): Promise<string> {
+    return this.compose(["exec", "-T", service, ...command], UP_TIMEOUT_MS)
+  }
+
+  logs(service: Service): Promise<string> {
+    return this.compose(["logs", "--no-color", service], UP_TIMEOUT_MS)
+  }
+
+  async container(service: Service): Promise<string> {
+    const ids = (await this.compose(["ps", "--quiet", service], UP_TIMEOUT_MS)).trim().split("\n")
+    if (ids.length !== 1 || ids[0] === "") throw new Error(`${service} has no container`)
+    return ids[0]!
+  }
+
+  /** A field of `docker inspect`, such as `.State.Health.Status`. */
+  async inspect(service: Service, field: string): Promise<string> {
+    return (await this.docker("inspect", "--format", `{{${field}}}`, await this.container(service))).trim()
+  }
+
+  docker(...args: ReadonlyArray<string>): Promise<string> {
+    return this.options.engine.docker(args)
+  }
+
+  private compose(args: ReadonlyArray<string>, timeoutMs: number): Promise<string> {
+    const { engine, project, port } = this.options
+    const files = this.files.flatMap((file) => ["--file", file])
+    return engine.compose(["--project-name", project, ...files, ...args], {
+      timeoutMs,
+      cwd: root,
+      env: { POSTGRES_PASSWORD: "0123456789abcdef", ATOLL_PORT: String(port) }
+    })
+  }
+}
