@@ -1,6 +1,10 @@
-/** At the service's stop: says what it leaves running. */
+/** At the service's stop: says what it leaves running, or takes with it. */
 import { Effect, Layer } from "effect"
+import { endsItsContainer } from "./host/linux/containerEnd.ts"
 import { Runtime } from "./runtime/Runtime.ts"
+
+const ends = (count: number): string =>
+  `${count === 1 ? "One Sandbox ends" : `${count} Sandboxes end`} with this container; the volumes stay, and a start boots them again.`
 
 const leaves = (count: number): string =>
   `${count === 1 ? "One Sandbox goes" : `${count} Sandboxes go`} on without Atoll, and the next start finds them. npm run atoll -- down ends them, too.`
@@ -12,7 +16,9 @@ export const Farewell = {
       yield* Effect.addFinalizer(() =>
         inventory.pipe(
           Effect.map((found) => found.filter(({ state }) => state === "running").length),
-          Effect.flatMap((count) => (count === 0 ? Effect.void : Effect.log(leaves(count)))),
+          Effect.flatMap((count) =>
+            count === 0 ? Effect.void : Effect.log(endsItsContainer() ? ends(count) : leaves(count))
+          ),
           Effect.ignore
         )
       )

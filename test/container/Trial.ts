@@ -167,6 +167,7 @@ export class Trial {
     const tookMs = performance.now() - since
     assert.ok(tookMs < GRACE_MS / 2, `it took ${tookMs} ms`)
     assert.equal(await this.composition.inspect("atoll", ".State.ExitCode"), "0")
+    assert.match(await this.composition.logs("atoll"), /One Sandbox ends with this container/)
     await this.composition.docker("start", await this.composition.container("atoll"))
     await this.answers()
     await start(this.api, this.sandbox)
