@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { bundle } from "../../bundle/bundle.ts"
-import { adoptedStyles, drawings, sharing } from "./plugins.ts"
+import { adoptedStyles, bareSetup, drawings, sharing } from "./plugins.ts"
 
 export interface PageFile {
   readonly contentType: string
@@ -91,7 +91,7 @@ export const pageFiles = async (): Promise<PageFiles> => {
     jsxImportSource: "preact",
     minify: true,
     legalComments: "none",
-    plugins: [sharing(`${pages}shared.ts`), adoptedStyles, drawings]
+    plugins: [sharing(`${pages}shared.ts`), adoptedStyles, bareSetup, drawings]
   })
   const named = made.map(({ path, contents }) => [basename(path), contents] as const)
   const nameOf = (start: string): string => {

@@ -50,6 +50,31 @@ document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet]`
   }
 }
 
+/**
+ * A machine's `setup` without what it could also make: actions that send, log and the like, which no machine of ours has, and which nothing
+ * could leave out that looks at XState's own.
+ *
+ * @source XState 5.33.3, `setup` in src/setup.ts: its `createMachine` is this one
+ */
+export const bareSetup: Plugin = {
+  name: "bare setup",
+  setup: ({ onResolve, onLoad }) => {
+    onResolve({ filter: /^xstate$/ }, ({ importer }) =>
+      /[/\\]machines[/\\][^/\\]+\.ts$/.test(importer)
+        ? { path: "setup", namespace: "bare", pluginData: dirname(importer) }
+        : undefined
+    )
+    onLoad({ filter: /./, namespace: "bare" }, ({ pluginData }) => ({
+      contents: `import { createMachine } from "xstate"
+export { assign } from "xstate"
+export const setup = ({ schemas, ...implementations }) => ({
+  createMachine: (config) => createMachine({ ...config, schemas }, implementations)
+})`,
+      resolveDir: pluginData
+    }))
+  }
+}
+
 /** Of a machine's file: what the machine, which the pages have anyhow, does not say itself. */
 export const drawings: Plugin = {
   name: "drawings",

@@ -3,6 +3,7 @@ import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import { ask, idempotencyKey } from "../api.ts"
 import { useAction } from "../ui/Action.tsx"
 import { Fault } from "../ui/Fault.tsx"
+import "./NotRunning.css"
 
 const said: Readonly<Record<Exclude<Sandbox["status"], "running">, string>> = {
   pending: "The Sandbox is being started.",

@@ -13,6 +13,7 @@ import { Table } from "../../ui/Table.tsx"
 import { NotRunning } from "../NotRunning.tsx"
 import type { TabProps } from "../TabProps.ts"
 import { usePreviews } from "./usePreviews.ts"
+import "./previews.css"
 
 const isOpen = ({ status }: ListedPreview): boolean => status === "opening" || status === "active"
 
