@@ -27,8 +27,8 @@ const namedByStatement = (span: Tracer.Span): Tracer.Span => {
 /** A path may hold a capability, and a query what is private. A request's span has its route. */
 const secretAttributes: ReadonlySet<string> = new Set(["url.full", "url.path", "url.query"])
 
-/** In the place of an error that names the path: the answer's status stands beside it. */
-const answered5xx = Exit.fail("The request was answered 5xx.")
+/** In the place of an error that names the path. A request's span has the answer's status. */
+const failed = Exit.fail("It was answered with a failure.")
 
 const withoutSecrets = (span: Tracer.Span): Tracer.Span => {
   const attribute = span.attribute.bind(span)
@@ -37,7 +37,7 @@ const withoutSecrets = (span: Tracer.Span): Tracer.Span => {
     if (!secretAttributes.has(key)) attribute(key, value)
   }
   span.end = (endTime, exit) =>
-    end(endTime, Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause) ? answered5xx : exit)
+    end(endTime, Exit.isFailure(exit) && !Cause.hasInterruptsOnly(exit.cause) ? failed : exit)
   return span
 }
 
@@ -49,19 +49,23 @@ export const discreet = (tracer: Tracer.Tracer): Tracer.Tracer =>
       if (isBackground(options)) return tracer.span({ ...options, sampled: false })
       const span = tracer.span(options)
       if (!options.sampled) return span
-      return options.kind === "server"
-        ? withoutSecrets(span)
-        : options.kind === "client"
-          ? namedByStatement(span)
-          : span
+      if (options.kind === "server") return withoutSecrets(span)
+      return options.kind === "client" ? namedByStatement(span) : span
     }
   })
+
+/** What the URL says of who posts. `fetch` takes no URL that says so. */
+const basicOf = ({ username, password }: URL) =>
+  username === "" && password === ""
+    ? {}
+    : { authorization: `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}` }
 
 const exported = (endpoint: URL): Layer.Layer<never> =>
   Layer.effect(Tracer.Tracer, Effect.map(Tracer.Tracer, discreet)).pipe(
     Layer.provide(
       OtlpTracer.layer({
-        url: `${endpoint.href.replace(/\/+$/, "")}/v1/traces`,
+        url: `${endpoint.origin}${endpoint.pathname.replace(/\/+$/, "")}/v1/traces`,
+        headers: basicOf(endpoint),
         resource: { serviceName: "atoll" },
         shutdownTimeout: "3 seconds"
       })

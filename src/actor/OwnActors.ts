@@ -131,7 +131,9 @@ export class OwnActors {
           } catch (defect) {
             return this.#reject(actor, defect)
           }
-          this.#settleIn(actor)
+          // Whoever wakes it asks for what it has still to do.
+          const wake = actor.mailbox.find(({ event, span }) => event === null && span !== null)
+          this.#settleIn(actor, wake?.span)
         }
       })
     )
