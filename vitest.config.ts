@@ -35,7 +35,8 @@ class LongestFirst extends BaseSequencer {
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
-    globalSetup: "test/support/TestPostgres.ts",
+    globalSetup: ["test/support/TestPostgres.ts", "test/described/describe.ts"],
+    setupFiles: "test/described/watch.ts",
     pool: "forks",
     maxWorkers: 2,
     sequence: { sequencer: LongestFirst },

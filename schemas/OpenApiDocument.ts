@@ -21,10 +21,13 @@ const securityScheme = "apiKey"
 
 const RequestId = {
   description: "The caller's X-Request-Id, or one that was made for the request.",
+  required: true,
   schema: { type: "string" }
 }
 const RetryAfter = { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } }
-const WwwAuthenticate = { description: "Always Bearer.", schema: { type: "string" } }
+const WwwAuthenticate = { description: "Always Bearer.", required: true, schema: { type: "string" } }
+
+const Allow = { description: "The methods that the path has.", schema: { type: "string" } }
 
 const isErrorCode = (name: string | undefined): name is ErrorCode => name !== undefined && Object.hasOwn(errors, name)
 
@@ -67,10 +70,14 @@ const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>, mayChang
   }
 })
 
+const notAllowed = errorResponse(0, ["METHOD_NOT_ALLOWED"], false)
+
 /** What comes before the endpoint is asked: of every path. */
 const otherResponse = {
-  ...errorResponse(0, ["METHOD_NOT_ALLOWED"], false),
-  description: "Any other failure, also of what is no well-formed HTTP (400, 408, 431): the body is an Error too."
+  ...notAllowed,
+  description:
+    "Any other failure: a method that the path does not have (405, with Allow), and what is no well-formed HTTP (400, 408, 431). The body is an Error too.",
+  headers: { ...(notAllowed["headers"] as Json), Allow: { $ref: "#/components/headers/Allow" } }
 }
 
 /** JSON Schema of each query parameter as a value. */
@@ -152,9 +159,8 @@ const parameterOf = (given: Parameter, types: ReadonlyMap<string, Json>, require
   if (given.in !== "query") return given
   const parameter = { ...given, required: required.has(given.name) }
   const type = types.get(parameter.name)
-  if (type === undefined || "$ref" in type || parameter.schema["format"] !== undefined) {
-    return parameter
-  }
+  // An instant is a number only inside; all other numbers are integers.
+  if (type === undefined || "$ref" in type || type["type"] === "number") return parameter
   return { ...parameter, schema: type }
 }
 
@@ -387,7 +393,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
           components: {
             schemas: withErrorUnion(schemas),
             examples: errorExamples,
-            headers: { RequestId, WwwAuthenticate, ...(usesRetryAfter ? { RetryAfter } : {}) },
+            headers: { RequestId, WwwAuthenticate, Allow, ...(usesRetryAfter ? { RetryAfter } : {}) },
             securitySchemes: {
               [securityScheme]: {
                 type: "http",

@@ -48,8 +48,12 @@ export const several = <A extends string>(one: Schema.Codec<A, A>, description: 
     })
   )
 
+const instantPattern =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
+
 /**
- * A calendar-valid RFC 3339 instant with a zone; seconds and fractions are optional. Decoded to epoch milliseconds.
+ * A calendar-valid RFC 3339 instant with a zone; seconds and fractions are optional, which the format date-time does not allow. Decoded
+ * to epoch milliseconds.
  *
  * @source contract.md "Identifier formats"
  */
@@ -57,19 +61,16 @@ export const instant = (description: string) =>
   Schema.String.check(
     Schema.makeFilter<string>((text) => parseInstant(text) !== null, {
       expected: "a date-time with a zone, such as 2026-01-31T12:00:00Z",
-      toJsonSchema: () => ({ format: "date-time" })
+      toJsonSchema: () => ({ pattern: instantPattern.source })
     })
   )
     .annotate({ description })
     .pipe(
-      Schema.decodeTo(Schema.Number, {
+      Schema.decodeTo(Schema.Finite, {
         decode: SchemaGetter.transform((text: string) => parseInstant(text) ?? 0),
         encode: SchemaGetter.transform((ms: number) => new Date(ms).toISOString())
       })
     )
-
-const instantPattern =
-  /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d+))?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/
 
 /** Epoch milliseconds, or null for what is no instant (30 February, no zone, …). A leap second counts as the next second. */
 export const parseInstant = (text: string): number | null => {

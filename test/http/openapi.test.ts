@@ -7,6 +7,7 @@ import { dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { inject } from "vitest"
 import { type ErrorCode, errorStatus } from "../../schemas/Errors.ts"
 import { TestApi } from "./TestApi.ts"
 
@@ -20,6 +21,7 @@ interface Operation {
   readonly summary?: string
   readonly description: string
   readonly security: ReadonlyArray<unknown>
+  readonly tags: ReadonlyArray<string>
   readonly parameters: ReadonlyArray<{ name: string; in: string; required: boolean; schema: Record<string, unknown> }>
   readonly requestBody?: { readonly required: boolean }
   readonly responses: Record<
@@ -35,8 +37,13 @@ interface Operation {
 interface Document {
   readonly openapi: string
   readonly info: { readonly version: string }
+  readonly tags: ReadonlyArray<{ readonly name: string }>
   readonly paths: Record<string, Record<string, Operation>>
-  readonly components: { readonly schemas: Record<string, object>; readonly securitySchemes: object }
+  readonly components: {
+    readonly schemas: Record<string, object>
+    readonly headers: Record<string, { readonly required?: boolean }>
+    readonly securitySchemes: object
+  }
 }
 
 /** contract.md "Endpoints": success and other statuses; the ones of contract-details.md that it does not have. */
@@ -127,6 +134,10 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
       assert.strictEqual((await send("GET", "/api/v2/openapi.json", { key: "nonsense" })).text, open.text)
       assert.deepStrictEqual([open.json.openapi, open.json.info.version], ["3.1.0", "2.0.0"])
     })
+  )
+
+  it.effect("it is what every exchange of every test is held to (test/described/)", () =>
+    withApi(async (api) => assert.deepStrictEqual(JSON.parse(inject("description")), await fetched(api)))
   )
 
   it.effect("every endpoint of the contract has all its statuses, each error with the one body", () =>
@@ -222,10 +233,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
     "every operation is told apart, summed up, and secured, but for the descriptions of the API and of its machines",
     () =>
       withApi(async (api) => {
-        const operations = operationsOf(await fetched(api))
+        const document = await fetched(api)
+        const operations = operationsOf(document)
         assert.strictEqual(new Set(operations.map(({ operation }) => operation.operationId)).size, operations.length)
+        const tags = document.tags.map(({ name }) => name)
         for (const { path, operation } of operations) {
           assert.isString(operation.summary, path)
+          assert.strictEqual(operation.tags.filter((tag) => tags.includes(tag)).length, 1, path)
           if (["getOpenApi", "listMachines"].includes(operation.operationId)) {
             assert.deepStrictEqual(operation.security, [])
           } else {
@@ -276,6 +290,33 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
       }
       assert.deepStrictEqual(headers["X-Service-EOF"]!.schema, { type: "boolean" })
       assert.deepStrictEqual(headers["X-Service-Next-Cursor"]!.schema, { type: "string" })
+    })
+  )
+
+  it.effect(
+    "headers that every answer has, or every 401, are required; Allow is told of for what no endpoint answers",
+    () =>
+      withApi(async (api) => {
+        const document = await fetched(api)
+        const { RequestId, WwwAuthenticate } = document.components.headers
+        assert.deepInclude(RequestId, { required: true })
+        assert.deepInclude(WwwAuthenticate, { required: true })
+        for (const { path, operation } of operationsOf(document)) {
+          assert.property(operation.responses["default"]!.headers, "Allow", path)
+        }
+      })
+  )
+
+  it.effect("an instant in a query may come without seconds, as the contract has it", () =>
+    withApi(async (api) => {
+      const { parameters } = (await fetched(api)).paths["/api/v2/sandboxes/{id}/logs"]!["get"]!
+      const { schema } = parameters.find(({ name }) => name === "since")!
+      assert.strictEqual(schema["type"], "string")
+      const pattern = new RegExp(String(schema["pattern"]), "u")
+      for (const text of ["2026-01-31T12:00Z", "2026-01-31T12:00:00+01:00", "2026-01-31T12:00:00.5Z"]) {
+        assert.match(text, pattern)
+      }
+      for (const text of ["2026-01-31", "2026-01-31T12:00", "2026-01-31 12:00Z"]) assert.notMatch(text, pattern)
     })
   )
 

@@ -1,0 +1,18 @@
+/** What the text of a parameter or a header stands for. */
+import type { Json, Schemas } from "./Schemas.ts"
+
+/** Text that is no value of the type stays text, and is found to be wrong. */
+export const meantBy = (schemas: Schemas, schema: Json, text: string): unknown => {
+  const { type, items } = schemas.meant(schema)
+  switch (type) {
+    case "integer":
+    case "number":
+      return /^-?\d+(?:\.\d+)?$/.test(text) ? Number(text) : text
+    case "boolean":
+      return text === "true" ? true : text === "false" ? false : text
+    case "array":
+      return text.split(",").map((one) => meantBy(schemas, items as Json, one))
+    default:
+      return text
+  }
+}
