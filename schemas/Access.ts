@@ -93,7 +93,7 @@ export class FromConsole extends HttpApiMiddleware.Service<FromConsole>()("atoll
   error: [InvalidRequest, CrossSiteRequest, Internal, ServiceUnavailable]
 }) {}
 
-/** The same without a key: for the one endpoint that needs none. */
+/** The same without a key: for what needs none. It needs no database either, but a service that begins or ends is not there for it. */
 export class Open extends HttpApiMiddleware.Service<Open>()("atoll/schemas/Open", {
-  error: [InvalidRequest, Internal]
+  error: [InvalidRequest, Internal, ServiceUnavailable]
 }) {}

@@ -9,8 +9,7 @@
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import { Server as NetServer, type Socket } from "node:net"
 import { Server as TlsServer } from "node:tls"
-import { errorBody } from "./ErrorResponse.ts"
-import { identify } from "./RequestId.ts"
+import { refuseNow } from "./refuseNow.ts"
 import { stopping } from "./stopping.ts"
 
 /** So long a connection may be silent before nothing is thought to be on its way. */
@@ -30,17 +29,6 @@ interface Connection {
 /** What is sent must not say that the connection stays, if that is not yet said. */
 const closeAfter = (response: ServerResponse): void => {
   if (!response.headersSent) response.shouldKeepAlive = false
-}
-
-const refuse = (request: IncomingMessage, response: ServerResponse): void => {
-  const requestId = identify(request)
-  response.writeHead(503, {
-    "content-type": "application/json",
-    "retry-after": "1",
-    "x-request-id": requestId,
-    connection: "close"
-  })
-  response.end(errorBody(stopping(), requestId))
 }
 
 /**
@@ -83,7 +71,7 @@ export const drainOnClose = (server: Server, withinMs: number, begin: () => void
     if (closedAt !== null) {
       closeAfter(response)
       if (performance.now() - closedAt > serveMs) {
-        refuse(request, response)
+        refuseNow(request, response, stopping())
         return true
       }
     }

@@ -1,8 +1,10 @@
 /**
  * Requests that arrive between listening and serving: the port is bound before the handlers are built, and node drops a request
- * that nobody listens for without an answer. They wait here, and are served first.
+ * that nobody listens for without an answer. They wait here, and are served first; those that are too many are told to come again.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
+import { refuseNow } from "./refuseNow.ts"
+import { starting } from "./stopping.ts"
 
 const waitingMax = 1000
 
@@ -10,7 +12,7 @@ export const holdEarlyRequests = (server: Server): void => {
   const waiting: Array<readonly [IncomingMessage, ServerResponse]> = []
   const hold = (request: IncomingMessage, response: ServerResponse) => {
     if (waiting.length < waitingMax) waiting.push([request, response])
-    else response.writeHead(503, { "retry-after": "1", connection: "close" }).end()
+    else refuseNow(request, response, starting())
   }
   server.on("request", hold)
   const onNewListener = (event: string | symbol) => {

@@ -14,7 +14,7 @@ import { testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
-const api = HttpRouter.serve(HttpRouter.add("GET", "/api/v2/me", Effect.succeed(HttpServerResponse.text("the API"))), {
+const api = HttpRouter.serve(HttpRouter.add("GET", "/me", Effect.succeed(HttpServerResponse.text("the API"))), {
   disableLogger: true,
   disableListenLog: true
 })
@@ -37,7 +37,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the service's listener
           const { id } = yield* previews.create(accountId, sandboxId, { ...requestIdentity, port: 80 })
           const get = (host: string) =>
             Effect.promise(async () => {
-              const url = `http://127.0.0.1:${port}/api/v2/me`
+              const url = `http://127.0.0.1:${port}/me`
               const [answer] = await once(request(url, { headers: { host }, agent: false }).end(), "response")
               let text = ""
               for await (const chunk of answer) text += chunk

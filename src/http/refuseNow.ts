@@ -1,0 +1,17 @@
+/** A request that nobody can serve at this moment: 503 with the Error body, without a router. */
+import type { IncomingMessage, ServerResponse } from "node:http"
+import type { ServiceUnavailable } from "../../schemas/Errors.ts"
+import { errorBody } from "./ErrorResponse.ts"
+import { identify } from "./RequestId.ts"
+
+/** Its connection ends with the answer. */
+export const refuseNow = (request: IncomingMessage, response: ServerResponse, error: ServiceUnavailable): void => {
+  const requestId = identify(request)
+  response.writeHead(503, {
+    "content-type": "application/json",
+    "retry-after": "1",
+    "x-request-id": requestId,
+    connection: "close"
+  })
+  response.end(errorBody(error, requestId))
+}
