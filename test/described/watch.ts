@@ -6,6 +6,7 @@
  */
 import { afterAll, afterEach, inject } from "vitest"
 import type { Exchange } from "./Exchange.ts"
+import { isOfOtherVersion } from "./otherVersions.ts"
 import { watchFetch } from "./watchFetch.ts"
 import { watchHttp } from "./watchHttp.ts"
 import { watchServer } from "./watchServer.ts"
@@ -28,10 +29,11 @@ const load = async (): Promise<void> => {
 }
 
 /** A program behind a preview has paths of its own. */
-const isOfPreview = ({ requestHeaders }: Exchange): boolean => /\.preview\./i.test(requestHeaders["host"] ?? "")
+const isOfPreview = (host: string): boolean => /\.preview\./i.test(host)
 
 const onExchange = (exchange: Exchange): void => {
-  if (isOfPreview(exchange)) return
+  const { host = "" } = exchange.requestHeaders
+  if (isOfPreview(host) || isOfOtherVersion(host)) return
   loading ??= load()
   hold(exchange)
 }

@@ -4,6 +4,7 @@ import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { isOtherVersion } from "../described/otherVersions.ts"
 import { sendTo } from "../http/TestApi.ts"
 import { atollWith } from "./commandLine.ts"
 import { compiledOnce } from "./compiledOnce.ts"
@@ -51,6 +52,7 @@ export const serviceIn = Effect.fnUntraced(function* (
         once(child, "exit").then(([code]) => Promise.reject(new Error(`It ended with ${code}: ${said}`)))
       ])
       const port = Number(new URL(ready).port)
+      if (sources !== ownSources) isOtherVersion(port)
       return { child, port, said: () => said, send: sendTo(port, key) }
     })
   return {
