@@ -7,6 +7,7 @@ import { WebSocket } from "ws"
 import { Description } from "./Description.ts"
 import type { Exchange } from "./Exchange.ts"
 import { faultsOf } from "./faultsOf.ts"
+import { isOtherVersion } from "./otherVersions.ts"
 import { watchFetch } from "./watchFetch.ts"
 import { watchHttp } from "./watchHttp.ts"
 import { watchServer } from "./watchServer.ts"
@@ -118,6 +119,20 @@ describe("the watch", () => {
       .then((answer) => answer.text())
       .catch(() => {})
     assert.strictEqual(seen.length, before)
+  })
+
+  it("holds no service of another version to this description, and no program behind a preview", async () => {
+    const other = createServer((_, answer) => answer.end()).listen(0, "127.0.0.1")
+    await once(other, "listening")
+    const { port } = other.address() as AddressInfo
+    const ask = async (headers: Record<string, string>) => {
+      const [answer] = await once(request({ port, path: "/api/v2/me", headers, agent: false }).end(), "response")
+      await answer.toArray()
+    }
+    await ask({ host: "a.preview.localhost" })
+    isOtherVersion(port)
+    await ask({})
+    other.close()
   })
 
   it.fails("makes the test fail whose exchange is not as described", async () => {
