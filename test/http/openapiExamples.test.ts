@@ -71,6 +71,12 @@ type Described = ReturnType<typeof operationsOf>[number]
 const required = ({ operation }: Described, place: Parameter["in"]) =>
   operation.parameters.filter((one) => one.in === place && one.required)
 
+/** Of a JSON body. */
+const fieldsOf = ({ components }: Document, { operation }: Described): ReadonlyArray<string> => {
+  const { $ref } = (operation.requestBody?.content["application/json"]?.schema ?? {}) as { readonly $ref?: string }
+  return Object.keys(components.schemas[$ref?.split("/").at(-1) ?? ""]?.["properties"] ?? {})
+}
+
 /** Path and query of the examples, and what else is asked. */
 const targetOf = (one: Described, more?: string): string => {
   const query = required(one, "query").map(({ name, example }) => `${name}=${encodeURIComponent(String(example))}`)
@@ -190,7 +196,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
   )
 
   it.effect(
-    "the service takes the shape of every request, and says of a field or parameter that it does not have",
+    "the service takes the shape of every request, and names the nearest to each field or parameter that is misspelt",
     () =>
       withDocument(async (document, api) => {
         for (const one of operationsOf(document)) {
@@ -206,6 +212,18 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
           await refused({ query: "xyzzy=1" }, "xyzzy", /^Not known\./)
           if (requestBody?.content["application/json"] !== undefined) {
             await refused({ field: "xyzzy" }, "xyzzy", /^Not known\./)
+          }
+          const misspelt = (name: string) =>
+            [`${name}x`, new RegExp(`^Not known\\. The nearest name is ${name}\\.$`)] as const
+          for (const { name } of parameters.filter(
+            ({ in: place, schema }) => place === "query" && schema["type"] !== "object"
+          )) {
+            const [wrong, message] = misspelt(name)
+            await refused({ query: `${wrong}=1` }, wrong, message)
+          }
+          for (const name of fieldsOf(document, one)) {
+            const [wrong, message] = misspelt(name)
+            await refused({ field: wrong }, wrong, message)
           }
           for (const { name, schema, required } of parameters.filter((given) => given.in === "query")) {
             if (schema["type"] === "array" || schema["type"] === "object") continue
