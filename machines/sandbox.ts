@@ -17,6 +17,30 @@ export interface Reason {
   readonly message: string
 }
 
+/** What ends a Sandbox by itself; whole seconds, null: that does not. */
+export interface Lifetime {
+  /** Of running, from the boot on; sleep is no end of it. */
+  readonly stopAfterSeconds: number | null
+  /** Without any use. */
+  readonly stopAfterIdleSeconds: number | null
+  /** Of being stopped, whatever stopped it. */
+  readonly deleteAfterStoppedSeconds: number | null
+}
+
+/** The variables of every command, which lie elsewhere, sealed: here they are named only. */
+export interface KeptEnv {
+  readonly version: string
+  readonly names: ReadonlyArray<string>
+}
+
+/** What a client may change later. */
+export interface Changeable {
+  readonly name: string | null
+  readonly metadata: Readonly<Record<string, string>>
+  readonly env: KeptEnv | null
+  readonly lifetime: Lifetime | null
+}
+
 export interface SandboxInput {
   readonly sandboxId: string
   readonly accountId: string
@@ -27,6 +51,8 @@ export interface SandboxInput {
   readonly profile: { readonly vcpus: number; readonly memoryBytes: number; readonly diskBytes: number }
   readonly networkEnabled: boolean
   readonly metadata: Readonly<Record<string, string>>
+  readonly env: KeptEnv | null
+  readonly lifetime: Lifetime | null
   /** How long one boot may take before it counts as failed. */
   readonly bootTimeoutMs: number
   readonly at: number
@@ -43,7 +69,42 @@ export interface SandboxContext extends Omit<SandboxInput, "at"> {
   readonly startedAt: number | null
   readonly stoppedAt: number | null
   readonly deletedAt: number | null
+  /** When this generation came to run first, while its runtime is there; waking does not move it. */
+  readonly upAt: number | null
+  /** While its runtime is there: when it is looked at whether nobody has used it for as long as its lifetime says. */
+  readonly idleStopAt: number | null
+  /** 1 as it was made, +1 for each change by a client. */
+  readonly edition: number
+  /** What it was made with, once that was changed. */
+  readonly madeWith: Changeable | null
 }
+
+/** What a context of version 1 did not have. */
+const unlimited = { env: null, lifetime: null, upAt: null, idleStopAt: null, edition: 1, madeWith: null }
+
+/** A context as it is stored, brought to this version; one of this version stays as it is. */
+export const ofThisVersion = (value: string, context: SandboxContext): SandboxContext =>
+  context.edition === undefined
+    ? { ...unlimited, ...context, upAt: value === "running" || value === "sleeping" ? context.startedAt : null }
+    : context
+
+/** What it was made of, by its context: whoever folds its log begins with that. */
+export const inputOf = (context: SandboxContext): SandboxInput => ({
+  ...context,
+  ...context.madeWith,
+  at: context.createdAt
+})
+
+const after = (at: number | null, seconds: number | null | undefined): number | null =>
+  at === null || seconds === null || seconds === undefined ? null : Math.ceil(at + seconds * 1000)
+
+/** When it is stopped because it has run for long enough, in epoch milliseconds; null: no such end is in sight. */
+export const stopsAt = ({ upAt, lifetime }: Pick<SandboxContext, "upAt" | "lifetime">): number | null =>
+  after(upAt, lifetime?.stopAfterSeconds)
+
+/** Of one that is stopped or failed: when it is deleted, in epoch milliseconds; null: nobody knows. */
+export const deletesAt = ({ updatedAt, lifetime }: Pick<SandboxContext, "updatedAt" | "lifetime">): number | null =>
+  after(updatedAt, lifetime?.deleteAfterStoppedSeconds)
 
 export type SandboxEvent =
   /** A client asks for a running runtime. */
@@ -52,6 +113,18 @@ export type SandboxEvent =
   | { readonly type: "STOP"; readonly at: number; readonly reason?: Reason }
   /** A client asks to end the Sandbox and its volume. */
   | { readonly type: "DELETE"; readonly at: number }
+  /** A client changes what it is called, labelled, given or ended by; what is absent stays. It speaks of the edition that it saw. */
+  | { readonly type: "CHANGED"; readonly at: number; readonly edition: number; readonly changes: Partial<Changeable> }
+  /** It has run for as long as its lifetime says. */
+  | { readonly type: "STOP_DUE"; readonly at: number }
+  /** It could have been idle for as long as its lifetime says. */
+  | { readonly type: "IDLE_STOP_DUE"; readonly at: number }
+  /** Somebody has used it since, last at `usedAt` (epoch milliseconds): not long enough ago. */
+  | { readonly type: "WAS_USED"; readonly at: number; readonly idleStopAt: number; readonly usedAt: number }
+  /** Nobody used it for as long as its lifetime says. */
+  | { readonly type: "WAS_IDLE"; readonly at: number; readonly idleStopAt: number }
+  /** It has been stopped for as long as its lifetime says. */
+  | { readonly type: "DELETE_DUE"; readonly at: number }
   /** The service asks to freeze an idle runtime. */
   | { readonly type: "SLEEP"; readonly at: number }
   /** The runtime of this generation answers. */
@@ -100,7 +173,13 @@ const late = {
   IN_USE: "STALE_RUNTIME_EVENT",
   IDLE_DUE: "STALE_DEADLINE",
   VOLUME_GONE: "STALE_RUNTIME_EVENT",
-  BOOT_TIMEOUT: "STALE_DEADLINE"
+  BOOT_TIMEOUT: "STALE_DEADLINE",
+  STOP_DUE: "STALE_DEADLINE",
+  IDLE_STOP_DUE: "STALE_DEADLINE",
+  WAS_USED: "STALE_DEADLINE",
+  WAS_IDLE: "STALE_DEADLINE",
+  DELETE_DUE: "STALE_DEADLINE",
+  CHANGED: "STALE_CHANGE"
 }
 
 export const sandboxMachine = setup({
@@ -126,6 +205,17 @@ export const sandboxMachine = setup({
     /** The service stops by itself what a client has just asked to start. */
     overrulesStart: ({ context, event }) =>
       context.startRequested && event.type === "STOP" && event.reason !== undefined,
+    /** It speaks of what it is at present. */
+    isOfEdition: ({ context, event }) => event.type === "CHANGED" && event.edition === context.edition,
+    /** Its lifetime ends its running. */
+    hasStop: ({ context }) => stopsAt(context) !== null,
+    /** Its lifetime ends its idleness. */
+    hasIdleStop: ({ context }) => context.idleStopAt !== null,
+    /** It answers the last look at its use. */
+    isOfThatLook: ({ context, event }) =>
+      context.idleStopAt !== null && "idleStopAt" in event && event.idleStopAt === context.idleStopAt,
+    /** Its lifetime ends its being stopped. */
+    hasDeletion: ({ context }) => deletesAt(context) !== null,
     /** It speaks of the present generation, and a start waits for its end. */
     restartsAfterStop: ({ context, event }) =>
       context.startRequested && "generation" in event && event.generation === context.generation
@@ -137,6 +227,8 @@ export const sandboxMachine = setup({
     stopRuntime: (_, _params: { readonly generation: number }) => {},
     /** Command: see when the Sandbox was last used. Answers IN_USE, SLEEP, or nothing where Sandboxes do not sleep. */
     lookAtUse: () => {},
+    /** Command: see whether anybody used it for as long as its lifetime says. Answers WAS_USED or WAS_IDLE. */
+    lookAtIdleness: (_, _params: { readonly idleStopAt: number | null }) => {},
     /** Command: freeze the runtime, unless it is used after all. Answers SUSPEND_FAILED, or nothing. */
     suspendRuntime: (_, _params: { readonly generation: number }) => {},
     /** Command: end the runtime and remove the volume, retried until done. Answers VOLUME_GONE. */
@@ -153,7 +245,8 @@ export const sandboxMachine = setup({
       _,
       _params: {
         readonly name: string
-        readonly at: number
+        /** Null: none, and an earlier one of the same name is forgotten. */
+        readonly at: number | null
         readonly event: { readonly type: string } & Record<string, unknown>
       }
     ) => {},
@@ -168,6 +261,36 @@ export const sandboxMachine = setup({
         message: `The Sandbox did not answer within ${context.bootTimeoutMs} ms of its boot.`
       })
     }),
+    noteRunEnd: assign({
+      statusReason: ({ context }) => ({
+        code: "LIFETIME_ENDED",
+        message: `It had run for ${context.lifetime?.stopAfterSeconds} s, as long as its lifetime allows.`
+      })
+    }),
+    noteIdleness: assign({
+      statusReason: ({ context }) => ({
+        code: "IDLE_TOO_LONG",
+        message: `Nobody had used it for ${context.lifetime?.stopAfterIdleSeconds} s, as long as its lifetime allows.`
+      })
+    }),
+    noteChanges: assign(({ context, event }) => {
+      if (event.type !== "CHANGED") return {}
+      const { name, metadata, env, lifetime, upAt, edition, madeWith } = context
+      const idle = event.changes.lifetime
+      return {
+        ...event.changes,
+        ...(idle === undefined
+          ? {}
+          : { idleStopAt: after(upAt === null ? null : event.at, idle?.stopAfterIdleSeconds) }),
+        edition: edition + 1,
+        madeWith: madeWith ?? { name, metadata, env, lifetime }
+      }
+    }),
+    noteUse: assign({
+      idleStopAt: ({ context, event }) =>
+        after("usedAt" in event ? event.usedAt : null, context.lifetime?.stopAfterIdleSeconds)
+    }),
+    forgetRun: assign({ upAt: null, idleStopAt: null }),
     clearReason: assign({ statusReason: null }),
     nextGeneration: assign({
       generation: ({ context }) => context.generation + 1,
@@ -175,7 +298,13 @@ export const sandboxMachine = setup({
       statusReason: null,
       stoppedAt: null
     }),
-    noteStarted: assign({ startedAt: ({ event }) => event.at, stoppedAt: null, statusReason: null }),
+    noteStarted: assign({
+      startedAt: ({ event }) => event.at,
+      stoppedAt: null,
+      statusReason: null,
+      upAt: ({ context, event }) => context.upAt ?? event.at,
+      idleStopAt: ({ context, event }) => after(event.at, context.lifetime?.stopAfterIdleSeconds)
+    }),
     noteStopped: assign({ stoppedAt: ({ event }) => event.at, startRequested: false }),
     noteDeleted: assign({ deletedAt: ({ event }) => event.at, statusReason: null }),
     requestStart: assign({ startRequested: true }),
@@ -183,7 +312,7 @@ export const sandboxMachine = setup({
   }
 }).createMachine({
   id: "sandbox",
-  version: "1",
+  version: "2",
   description: "One Sandbox, from its durable acceptance to the end of its volume.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
@@ -196,6 +325,8 @@ export const sandboxMachine = setup({
     profile: input?.profile,
     networkEnabled: input?.networkEnabled,
     metadata: input?.metadata,
+    env: input?.env ?? null,
+    lifetime: input?.lifetime ?? null,
     bootTimeoutMs: input?.bootTimeoutMs,
     generation: 1,
     startRequested: false,
@@ -204,7 +335,11 @@ export const sandboxMachine = setup({
     updatedAt: input?.at,
     startedAt: null,
     stoppedAt: null,
-    deletedAt: null
+    deletedAt: null,
+    upAt: null,
+    idleStopAt: null,
+    edition: 1,
+    madeWith: null
   }),
   initial: "pending",
   states: {
@@ -282,6 +417,27 @@ export const sandboxMachine = setup({
           actions: ["noteTime", "noteReason"],
           description: "The runtime ended before it answered."
         },
+        CHANGED: {
+          guard: "isOfEdition",
+          actions: [
+            "noteChanges",
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+            },
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+            }
+          ],
+          description: "A client changes it."
+        },
+        STOP_DUE: {
+          guard: "hasStop",
+          target: "stopping",
+          actions: ["noteTime", "noteRunEnd"],
+          description: "It had run for long enough before it was woken."
+        },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped while it booted." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while it booted." }
       }
@@ -291,13 +447,67 @@ export const sandboxMachine = setup({
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
       tags: ["counted", "inhabited", "alive", "notStarting"],
       meta: { unchanged: ["START"], refuses: late },
-      entry: [{ type: "lookAtUse" }, { type: "meter" }],
+      entry: [
+        { type: "lookAtUse" },
+        { type: "meter" },
+        {
+          type: "schedule",
+          params: ({ context }) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+        },
+        {
+          type: "schedule",
+          params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+        }
+      ],
       exit: [{ type: "unschedule", params: { name: "idle" } }, { type: "meter" }],
       on: {
         STOP: {
           target: "stopping",
           actions: ["noteTime", "noteReason"],
           description: "A client stops it, or the service, which says why."
+        },
+        CHANGED: {
+          guard: "isOfEdition",
+          actions: [
+            "noteChanges",
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+            },
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+            }
+          ],
+          description: "A client changes it."
+        },
+        STOP_DUE: {
+          guard: "hasStop",
+          target: "stopping",
+          actions: ["noteTime", "noteRunEnd"],
+          description: "It has run for long enough."
+        },
+        IDLE_STOP_DUE: {
+          guard: "hasIdleStop",
+          actions: [{ type: "lookAtIdleness", params: ({ context }) => ({ idleStopAt: context.idleStopAt }) }],
+          description: "It could have been idle for too long."
+        },
+        WAS_USED: {
+          guard: "isOfThatLook",
+          actions: [
+            "noteUse",
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+            }
+          ],
+          description: "It was used; it is looked at again when it could be idle for too long at the earliest."
+        },
+        WAS_IDLE: {
+          guard: "isOfThatLook",
+          target: "stopping",
+          actions: ["noteTime", "noteIdleness"],
+          description: "It was idle for as long as its lifetime allows."
         },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "A client deletes it." },
         SLEEP: { target: "sleeping", actions: ["noteTime"], description: "It was idle long enough." },
@@ -332,6 +542,49 @@ export const sandboxMachine = setup({
       entry: [{ type: "suspendRuntime", params: ({ context }) => ({ generation: context.generation }) }],
       on: {
         START: { target: "pending", actions: ["noteTime", "clearReason"], description: "Woken." },
+        CHANGED: {
+          guard: "isOfEdition",
+          actions: [
+            "noteChanges",
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+            },
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+            }
+          ],
+          description: "A client changes it."
+        },
+        STOP_DUE: {
+          guard: "hasStop",
+          target: "stopping",
+          actions: ["noteTime", "noteRunEnd"],
+          description: "It has run, and slept, for long enough."
+        },
+        IDLE_STOP_DUE: {
+          guard: "hasIdleStop",
+          actions: [{ type: "lookAtIdleness", params: ({ context }) => ({ idleStopAt: context.idleStopAt }) }],
+          description: "It could have been idle for too long."
+        },
+        WAS_USED: {
+          guard: "isOfThatLook",
+          actions: [
+            "noteUse",
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+            }
+          ],
+          description: "It was used; it is looked at again when it could be idle for too long at the earliest."
+        },
+        WAS_IDLE: {
+          guard: "isOfThatLook",
+          target: "stopping",
+          actions: ["noteTime", "noteIdleness"],
+          description: "It was idle for as long as its lifetime allows."
+        },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped in its sleep." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted in its sleep." },
         SUSPEND_FAILED: {
@@ -362,14 +615,22 @@ export const sandboxMachine = setup({
             if (statusReason === null) {
               return { code: "SANDBOX_STOPPED", message: "The Sandbox was stopped.", generation }
             }
-            return event.type === "STOP"
+            return ["STOP", "STOP_DUE", "WAS_IDLE"].includes(event.type)
               ? { code: statusReason.code, message: `The Sandbox was stopped: ${statusReason.message}`, generation }
               : { code: "SANDBOX_LOST", message: `The Sandbox's runtime ended: ${statusReason.message}`, generation }
           }
         },
-        { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }
+        { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) },
+        "forgetRun",
+        { type: "unschedule", params: { name: "stop" } },
+        { type: "unschedule", params: { name: "idleStop" } }
       ],
       on: {
+        CHANGED: {
+          guard: "isOfEdition",
+          actions: ["noteChanges"],
+          description: "A client changes it."
+        },
         RUNTIME_STOPPED: [
           {
             guard: "restartsAfterStop",
@@ -395,7 +656,31 @@ export const sandboxMachine = setup({
       description: "No runtime; the volume is kept. Counts toward the account's limits.",
       tags: ["counted", "runtimeless", "ended", "notStarting"],
       meta: { unchanged: ["STOP"], refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" } },
+      entry: [
+        {
+          type: "schedule",
+          params: ({ context }) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+        }
+      ],
+      exit: [{ type: "unschedule", params: { name: "deletion" } }],
       on: {
+        CHANGED: {
+          guard: "isOfEdition",
+          actions: [
+            "noteChanges",
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+            }
+          ],
+          description: "A client changes it."
+        },
+        DELETE_DUE: {
+          guard: "hasDeletion",
+          target: "deleting",
+          actions: ["noteTime"],
+          description: "Nobody has started it for as long as its lifetime says."
+        },
         START: {
           target: "pending",
           actions: ["noteTime", "nextGeneration"],
@@ -413,7 +698,13 @@ export const sandboxMachine = setup({
       tags: ["removed", "ended", "notStarting"],
       meta: {
         unchanged: [],
-        refuses: { ...late, START: "SANDBOX_EXPIRED", STOP: "SANDBOX_EXPIRED", SLEEP: "SANDBOX_EXPIRED" }
+        refuses: {
+          ...late,
+          START: "SANDBOX_EXPIRED",
+          STOP: "SANDBOX_EXPIRED",
+          SLEEP: "SANDBOX_EXPIRED",
+          CHANGED: "SANDBOX_EXPIRED"
+        }
       },
       on: { DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." } }
     },
@@ -424,8 +715,32 @@ export const sandboxMachine = setup({
         unchanged: [],
         refuses: { ...late, START: "SANDBOX_FAILED", STOP: "SANDBOX_FAILED", SLEEP: "SANDBOX_FAILED" }
       },
-      entry: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
+      entry: [
+        { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) },
+        {
+          type: "schedule",
+          params: ({ context }) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+        }
+      ],
+      exit: [{ type: "unschedule", params: { name: "deletion" } }],
       on: {
+        CHANGED: {
+          guard: "isOfEdition",
+          actions: [
+            "noteChanges",
+            {
+              type: "schedule",
+              params: ({ context }) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+            }
+          ],
+          description: "A client changes it."
+        },
+        DELETE_DUE: {
+          guard: "hasDeletion",
+          target: "deleting",
+          actions: ["noteTime"],
+          description: "It is kept no longer than a stopped one."
+        },
         RUNTIME_FOUND: {
           actions: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
           description: "None should run: it is ended."
@@ -438,7 +753,13 @@ export const sandboxMachine = setup({
       tags: ["counted", "notStarting"],
       meta: {
         unchanged: ["DELETE"],
-        refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }
+        refuses: {
+          ...late,
+          START: "SANDBOX_DELETED",
+          STOP: "SANDBOX_DELETED",
+          SLEEP: "SANDBOX_DELETED",
+          CHANGED: "SANDBOX_DELETED"
+        }
       },
       entry: [
         {
@@ -449,7 +770,10 @@ export const sandboxMachine = setup({
             generation
           })
         },
-        { type: "destroyRuntime" }
+        { type: "destroyRuntime" },
+        "forgetRun",
+        { type: "unschedule", params: { name: "stop" } },
+        { type: "unschedule", params: { name: "idleStop" } }
       ],
       on: {
         VOLUME_GONE: { target: "deleted", actions: ["noteTime", "noteDeleted"], description: "Nothing is left." }
@@ -462,7 +786,13 @@ export const sandboxMachine = setup({
       entry: [{ type: "meter" }],
       meta: {
         unchanged: ["DELETE"],
-        refuses: { ...late, START: "SANDBOX_DELETED", STOP: "SANDBOX_DELETED", SLEEP: "SANDBOX_DELETED" }
+        refuses: {
+          ...late,
+          START: "SANDBOX_DELETED",
+          STOP: "SANDBOX_DELETED",
+          SLEEP: "SANDBOX_DELETED",
+          CHANGED: "SANDBOX_DELETED"
+        }
       }
     }
   }

@@ -22,6 +22,15 @@ export const metadataMaxPairs = 32
 export const metadataKeyMaxCharacters = 64
 export const metadataValueMaxCharacters = 512
 
+/** Variables that a Sandbox gives to every command. */
+export const sandboxEnvMaxPairs = 128
+export const sandboxEnvNameMaxCharacters = 256
+/** Names and values together, as UTF-8. */
+export const sandboxEnvMaxBytes = 64 * 1024
+
+/** Of each part of a Sandbox's lifetime: ten years. */
+export const lifetimeMaxSeconds = 315_360_000
+
 /** Between TERM and KILL when one process is ended. */
 export const processGraceDefaultSeconds = 2
 export const processGraceMaxSeconds = 60

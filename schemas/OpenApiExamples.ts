@@ -84,13 +84,34 @@ const written: Record<string, unknown> = {
     volume: { id: `vol_${unique}`, sizeBytes: gibibyte },
     generation: 1,
     metadata: { team: "blue" },
+    envNames: ["API_TOKEN"],
+    lifetime: {
+      stopAfterSeconds: null,
+      stopAfterIdleSeconds: 1800,
+      deleteAfterStoppedSeconds: 86_400,
+      stopAt: null,
+      idleStopAt: later,
+      deleteAt: null
+    },
     createdAt: made,
     updatedAt: began,
     startedAt: began,
     stoppedAt: null,
     deletedAt: null
   },
-  CreateSandboxRequest: { workspaceId, name: "analysis", networkEnabled: true, metadata: { team: "blue" } },
+  CreateSandboxRequest: {
+    workspaceId,
+    name: "analysis",
+    networkEnabled: true,
+    metadata: { team: "blue" },
+    env: { API_TOKEN: "a secret" },
+    lifetime: { stopAfterIdleSeconds: 1800, deleteAfterStoppedSeconds: 86_400 }
+  },
+  UpdateSandboxRequest: {
+    metadata: { team: "green", draft: null },
+    env: { API_TOKEN: "another secret" },
+    lifetime: { stopAfterIdleSeconds: 3600 }
+  },
   StartSandboxRequest: {},
   ExecuteRequest: { ...command, env: { LANG: "C.UTF-8" }, timeoutSeconds: 10 },
   ExecutionResult: {

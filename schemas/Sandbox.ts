@@ -10,6 +10,7 @@ import {
   PayloadTooLarge,
   SandboxLimitReached,
   SandboxUnavailable,
+  ScopeRequired,
   StorageLimitReached,
   UnsupportedByRuntime,
   UnsupportedMediaType
@@ -17,17 +18,21 @@ import {
 import * as IdempotencyKey from "./IdempotencyKey.ts"
 import { SandboxId, VolumeId, WorkspaceId } from "./Identifiers.ts"
 import {
+  lifetimeMaxSeconds,
   metadataKeyMaxCharacters,
   metadataMaxPairs,
   metadataValueMaxCharacters,
   nameMaxCharacters,
   pageMax,
-  runningWaitSeconds
+  runningWaitSeconds,
+  sandboxEnvMaxBytes,
+  sandboxEnvMaxPairs,
+  sandboxEnvNameMaxCharacters
 } from "./Limits.ts"
 import { oneOf } from "./OneOf.ts"
 import { orNull, withDefault } from "./Optional.ts"
 import { Cursor, integer, NextCursor, page, several } from "./Query.ts"
-import { isCharactersBetween, isPlainText, Timestamp } from "./Text.ts"
+import { isCharactersBetween, isMatching, isPlainText, Timestamp } from "./Text.ts"
 import { SandboxHistory, TransitionList } from "./Transition.ts"
 
 export const sandboxStatuses = [
@@ -74,6 +79,38 @@ const SandboxVolume = Schema.Struct({
   sizeBytes: Schema.Int.annotate({ description: "Its size, whatever is in it." })
 }).annotate({ identifier: "SandboxVolume", description: "What holds /workspace; it stays when the Sandbox stops." })
 
+const lifetimeSeconds = (minimum: number) =>
+  Schema.Int.check(Schema.isBetween({ minimum, maximum: lifetimeMaxSeconds }))
+
+const stopAfter =
+  "It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later boot begins anew."
+const stopAfterIdle =
+  "It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up to 15 s, where the service is several processes."
+const deleteAfterStopped =
+  "It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a client, the end of the account's credit), or failed for so long. 0: at once."
+
+const secondsOrNull = (description: string) => Schema.NullOr(Schema.Int).annotate({ description })
+const instantOrNull = (description: string) => Schema.NullOr(Timestamp).annotate({ description })
+
+export const SandboxLifetime = Schema.Struct({
+  stopAfterSeconds: secondsOrNull(`${stopAfter} null: never.`),
+  stopAfterIdleSeconds: secondsOrNull(`${stopAfterIdle} null: never.`),
+  deleteAfterStoppedSeconds: secondsOrNull(`${deleteAfterStopped} null: never.`),
+  stopAt: instantOrNull(
+    "When stopAfterSeconds stops it; null while it does not run or sleep, or where nothing is set."
+  ),
+  idleStopAt: instantOrNull(
+    "When stopAfterIdleSeconds stops it at the earliest: it is then looked at, and where it was used since, this moves on. null while it does not run or sleep, or where nothing is set."
+  ),
+  deleteAt: instantOrNull(
+    "When deleteAfterStoppedSeconds deletes it; null while it is neither stopped nor failed, or where nothing is set."
+  )
+}).annotate({
+  identifier: "SandboxLifetime",
+  description:
+    "What ends it by itself, and when. The deadlines are durable: a restart of the service moves none but idleStopAt."
+})
+
 export const Sandbox = Schema.Struct({
   id: SandboxId,
   workspaceId: WorkspaceId,
@@ -90,6 +127,10 @@ export const Sandbox = Schema.Struct({
   volume: SandboxVolume,
   generation: Schema.Int.annotate({ description: "1 for the first boot, +1 for each later boot." }),
   metadata: Metadata,
+  envNames: Schema.Array(Schema.String).annotate({
+    description: "The names of the variables that every command is given, sorted. Their values are never told."
+  }),
+  lifetime: SandboxLifetime,
   createdAt: Timestamp.annotate({ description: "When it was accepted." }),
   updatedAt: Timestamp.annotate({ description: "When its status last changed." }),
   startedAt: Schema.NullOr(Timestamp).annotate({ description: "When it last came to run; null: never yet." }),
@@ -104,25 +145,87 @@ export interface Sandbox extends Schema.Schema.Type<typeof Sandbox> {}
 const metadataKey = Schema.String.check(isCharactersBetween(1, metadataKeyMaxCharacters), isPlainText)
 const metadataValue = Schema.String.check(isCharactersBetween(0, metadataValueMaxCharacters), isPlainText)
 
+const name = Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText)
+
+const metadataPairs = <A extends string | null>(value: Schema.Codec<A, A>) =>
+  Schema.Record(Schema.String, value).check(
+    Schema.isPropertyNames(metadataKey),
+    Schema.isMaxProperties(metadataMaxPairs)
+  )
+
+/** A name as POSIX has it; the shell can set and unset nothing else. */
+const envName = Schema.String.check(
+  isCharactersBetween(1, sandboxEnvNameMaxCharacters),
+  isMatching(/^[A-Za-z_][A-Za-z0-9_]*$/, { expected: "a name of letters, digits and _, not beginning with a digit" })
+)
+
+const envBytes = (env: Readonly<Record<string, string | null>>): number =>
+  new TextEncoder().encode(Object.entries(env).flat().join("")).length
+
+const isEnvBounded = Schema.makeFilter<Readonly<Record<string, string | null>>>(
+  (env) => envBytes(env) <= sandboxEnvMaxBytes,
+  { expected: `names and values of at most ${sandboxEnvMaxBytes} bytes together`, toJsonSchema: () => ({}) }
+)
+
+const envPairs = <A extends string | null>(value: Schema.Codec<A, A>) =>
+  Schema.Record(Schema.String, value).check(
+    Schema.isPropertyNames(envName),
+    Schema.isMaxProperties(sandboxEnvMaxPairs),
+    isEnvBounded
+  )
+
+const envMeaning = `Variables of every command, terminal and SSH session of it; what a command itself brings wins by name. They are secrets: stored sealed, and answered by name only. At most ${sandboxEnvMaxBytes} bytes of UTF-8 together; values contain no NUL.`
+
+/** What metadata must be, also after a change. */
+export const SandboxMetadata = metadataPairs(metadataValue)
+/** What variables must be, also after a change. */
+export const SandboxEnv = envPairs(Schema.String.check(isPlainText))
+
+const lifetimeFields = {
+  stopAfterSeconds: Schema.optionalKey(Schema.NullOr(lifetimeSeconds(1)).annotate({ description: stopAfter })),
+  stopAfterIdleSeconds: Schema.optionalKey(Schema.NullOr(lifetimeSeconds(1)).annotate({ description: stopAfterIdle })),
+  deleteAfterStoppedSeconds: Schema.optionalKey(
+    Schema.NullOr(lifetimeSeconds(0)).annotate({ description: deleteAfterStopped })
+  )
+}
+
 export const CreateSandboxRequest = Schema.Struct({
   workspaceId: Schema.String.check(isCharactersBetween(1, 64), isPlainText).annotate({
     description: "An own workspace; any other gives 404."
   }),
-  name: orNull(
-    Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText),
-    "For people; names need not be unique. Absent or null: none."
-  ),
+  name: orNull(name, "For people; names need not be unique. Absent or null: none."),
   networkEnabled: withDefault(Schema.Boolean, true, "Whether it reaches the internet and can have previews."),
-  metadata: withDefault(
-    Schema.Record(Schema.String, metadataValue).check(
-      Schema.isPropertyNames(metadataKey),
-      Schema.isMaxProperties(metadataMaxPairs)
-    ),
-    {},
-    "Pairs of text of your own, by which lists can be filtered."
+  metadata: withDefault(SandboxMetadata, {}, "Pairs of text of your own, by which lists can be filtered."),
+  env: withDefault(SandboxEnv, {}, envMeaning),
+  lifetime: orNull(
+    Schema.Struct(lifetimeFields),
+    "What ends it by itself. Absent or null, as each part of it: nothing does."
   )
 }).annotate({ identifier: "CreateSandboxRequest" })
 export interface CreateSandboxRequest extends Schema.Schema.Type<typeof CreateSandboxRequest> {}
+
+const changed = <A>(schema: Schema.Codec<A, A>, description: string) =>
+  Schema.optionalKey(Schema.NullOr(schema).annotate({ description }))
+
+export const UpdateSandboxRequest = Schema.Struct({
+  name: changed(name, "null: none."),
+  metadata: changed(
+    metadataPairs(Schema.NullOr(metadataValue)),
+    `By key: a key that is not named stays, one with null is removed. null: all are. At most ${metadataMaxPairs} pairs in the end.`
+  ),
+  env: changed(
+    envPairs(Schema.NullOr(Schema.String.check(isPlainText))),
+    `${envMeaning} By name: one that is not named stays, one with null is removed. null: all are. Commands that begin afterwards get the new ones. At most ${sandboxEnvMaxPairs} in the end.`
+  ),
+  lifetime: changed(
+    Schema.Struct(lifetimeFields),
+    "By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: what has passed already falls at once. An idle time counts from this change at the earliest."
+  )
+}).annotate({
+  identifier: "UpdateSandboxRequest",
+  description: "A JSON Merge Patch (RFC 7396): what is absent stays as it is, null removes."
+})
+export interface UpdateSandboxRequest extends Schema.Schema.Type<typeof UpdateSandboxRequest> {}
 
 /** A struct without fields would take any object, whatever the options of parsing say. */
 const hasNoFields = Schema.makeFilter<object>(
@@ -225,6 +328,21 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "getSandbox",
           summary: "Get a Sandbox",
           description: "Deleted ones stay readable for the retention time."
+        })
+      ),
+    HttpApiEndpoint.patch("updateSandbox", "/sandboxes/:id", {
+      params: sandboxParams,
+      payload: UpdateSandboxRequest,
+      success: SandboxResponse,
+      error: [...jsonBody, ScopeRequired, ...reached]
+    })
+      .annotate(RequiredScope, "sandbox:create")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "updateSandbox",
+          summary: "Change a Sandbox's name, metadata, variables or lifetime",
+          description:
+            "All of it or nothing, whatever state it is in; changes of several callers are taken one after the other, each by key. To set deleteAfterStoppedSeconds the key also needs the scope `sandbox:delete`. Repeated: the same. deleting, expired: 502."
         })
       ),
     HttpApiEndpoint.delete("deleteSandbox", "/sandboxes/:id", { params: sandboxParams, error: reached })

@@ -28,6 +28,7 @@ import { HostGauges } from "./runtime/HostGauges.ts"
 import { Heartbeat } from "./sandbox/Heartbeat.ts"
 import { IdleSleep } from "./sandbox/IdleSleep.ts"
 import { RuntimeWatch } from "./sandbox/RuntimeWatch.ts"
+import { SandboxEnvs } from "./sandbox/SandboxEnvs.ts"
 import { SandboxesLive } from "./sandbox/SandboxesLive.ts"
 import { SandboxUse } from "./sandbox/SandboxUse.ts"
 import { ServiceAccessesLive } from "./serviceAccess/ServiceAccessesLive.ts"
@@ -81,6 +82,7 @@ export const Atoll = {
       Layer.provideMerge(LiveConnections.layer),
       Layer.provideMerge(WalletActors.layer),
       Layer.provideMerge(ActorHost.layer(options)),
+      Layer.provideMerge(SandboxEnvs.layer),
       Layer.provideMerge(
         Layer.mergeAll(
           Journal.layer,

@@ -7,11 +7,15 @@ import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { openCursor, pageOf } from "./Paging.ts"
 import { restore } from "./Transition.ts"
 
-/** What the guards let through of an event about the present generation, from a client that is not known yet. */
+/** What the guards let through of an event about what it is at present, from a client that is not known yet. */
 const nextEvents = (snapshot: AnyMachineSnapshot): ReadonlyArray<string> => {
-  const { generation } = snapshot.context as { readonly generation?: number }
+  const { generation, edition, idleStopAt } = snapshot.context as {
+    readonly generation?: number
+    readonly edition?: number
+    readonly idleStopAt?: number | null
+  }
   const types = new Set(getNextTransitions(snapshot).map((transition) => transition.eventType))
-  return [...types].filter((type) => snapshot.can({ type, generation, client: "" }))
+  return [...types].filter((type) => snapshot.can({ type, generation, edition, idleStopAt, client: "" }))
 }
 
 export const transitionLog = Effect.fn("transitionLog")(function* (

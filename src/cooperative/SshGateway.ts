@@ -16,6 +16,7 @@ import { plainAddress } from "../gateway/peerAddress.ts"
 import { SandboxReach } from "../gateway/SandboxReach.ts"
 import { whenClosed } from "../gateway/socketEnd.ts"
 import { newRequestId } from "../identifier/newId.ts"
+import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { ConnectionGrants, type SshAdmission } from "./ConnectionGrants.ts"
 import { SshEndpoint } from "./SshEndpoint.ts"
 import { type Ends, serveSession } from "./sshSession.ts"
@@ -52,6 +53,7 @@ const make = Effect.gen(function* () {
   const grants = yield* ConnectionGrants
   const connections = yield* LiveConnections
   const reach = yield* SandboxReach
+  const envs = yield* SandboxEnvs
   const audit = yield* Audit
   const endpoint = yield* SshEndpoint
   const fork = yield* FiberSet.makeRuntimePromise()
@@ -128,7 +130,7 @@ const make = Effect.gen(function* () {
       client.once("close", () => resume(Effect.void))
       client.on("session", (accept, reject) =>
         carry(
-          Effect.suspend(() => serveSession(accept(), guest, ends)),
+          Effect.suspend(() => serveSession(accept(), guest, envs.present(admission.sandboxId), ends)),
           reject
         )
       )

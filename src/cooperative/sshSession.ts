@@ -80,10 +80,15 @@ const connectionVariables = ({ client, server }: Ends): Readonly<Record<string, 
   SSH_CLIENT: `${client.address} ${client.port} ${server.port}`
 })
 
-/** Serves one session, until the client closes it. Whatever still runs for it then ends. */
+/**
+ * Serves one session, until the client closes it. Whatever still runs for it then ends.
+ *
+ * @param given The Sandbox's own variables; what the client sets wins.
+ */
 export const serveSession = Effect.fnUntraced(function* (
   session: Session,
   guest: Effect.Effect<Guest, GuestUnavailable>,
+  given: Effect.Effect<Readonly<Record<string, string>>>,
   ends: Ends
 ) {
   const run: Run = yield* FiberSet.makeRuntime()
@@ -99,7 +104,7 @@ export const serveSession = Effect.fnUntraced(function* (
       process = yield* processes.open({
         argv,
         cwd: "/workspace",
-        env: { ...env, ...connectionVariables(ends) },
+        env: { ...(yield* given), ...env, ...connectionVariables(ends) },
         terminal,
         purpose: "ssh"
       })

@@ -66,6 +66,21 @@ export const SandboxesHandlers = {
           )
         )
         .handle(
+          "updateSandbox",
+          ({ params, payload }) =>
+            Effect.flatMap(Caller, ({ accountId, requestId, scopes }) =>
+              Effect.map(
+                sandboxes.update(accountId, params.id, {
+                  requestId,
+                  request: payload,
+                  mayDelete: scopes.has("sandbox:delete")
+                }),
+                (sandbox) => ({ sandbox })
+              )
+            ),
+          { uninterruptible: true }
+        )
+        .handle(
           "deleteSandbox",
           ({ params }) =>
             Effect.flatMap(Caller, ({ accountId, requestId }) => sandboxes.remove(accountId, params.id, { requestId })),

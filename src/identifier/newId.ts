@@ -33,7 +33,19 @@ export const base32 = (high: bigint, low: bigint): string => {
   return text
 }
 
-export type IdPrefix = "acc_" | "wsp_" | "sbx_" | "vol_" | "key_" | "ep_" | "aud_" | "grt_" | "inv_" | "ses_" | "dec_"
+export type IdPrefix =
+  | "acc_"
+  | "wsp_"
+  | "sbx_"
+  | "vol_"
+  | "key_"
+  | "ep_"
+  | "aud_"
+  | "grt_"
+  | "inv_"
+  | "ses_"
+  | "dec_"
+  | "env_"
 
 export const newId = <P extends IdPrefix>(prefix: P): `${P}${string}` => {
   const now = Date.now()

@@ -30,6 +30,8 @@ export interface Execution {
   readonly accountId: string
   readonly sandboxId: string
   readonly generation: number
+  /** What the Sandbox gives to every command. */
+  readonly env: Readonly<Record<string, string>>
   readonly request: ExecuteRequest
 }
 
@@ -84,7 +86,7 @@ export class Executions extends Context.Service<
           .execute(id, {
             argv: request.argv,
             cwd: request.cwd,
-            env: request.env,
+            env: { ...execution.env, ...request.env },
             stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding),
             timeoutMs,
             output: { mode: "head", bytes: executeStreamMaxBytes }

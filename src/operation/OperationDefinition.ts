@@ -11,6 +11,7 @@ import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
+import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { endedStates, inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Journal } from "../store/Journal.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
@@ -23,6 +24,8 @@ export interface OperationPayload {
   readonly argv: ReadonlyArray<string>
   readonly cwd: string
   readonly env: Readonly<Record<string, string>> | null
+  /** The version of the Sandbox's variables when it was accepted; null: it had none. Absent: an older version stored it. */
+  readonly sandboxEnv?: string | null
   /** Base64. */
   readonly stdin: string | null
 }
@@ -100,6 +103,7 @@ export const operationDefinition = Effect.gen(function* () {
   const output = yield* Output
   const host = yield* ActorHost
   const journal = yield* Journal
+  const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
   const { outputRetentionBytes } = yield* Settings
 
@@ -164,7 +168,7 @@ export const operationDefinition = Effect.gen(function* () {
           yield* guest.processes.start(context.operationId, {
             argv: payload.argv,
             cwd: payload.cwd,
-            env: payload.env ?? {},
+            env: { ...(yield* envs.read(context.sandboxId, payload.sandboxEnv ?? null)), ...payload.env },
             stdin: payload.stdin === null ? null : Buffer.from(payload.stdin, "base64"),
             timeoutMs: context.timeoutMs === null ? null : context.timeoutMs + guestTimeoutSlackMs,
             output: { mode: "window", bytes: windowBytes }

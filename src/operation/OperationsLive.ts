@@ -14,6 +14,7 @@ import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { newOperationId } from "../identifier/newId.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
 import { Journal } from "../store/Journal.ts"
@@ -37,6 +38,7 @@ const make = Effect.gen(function* () {
   const connections = yield* LiveConnections
   const executions = yield* Executions
   const uses = yield* SandboxUse
+  const envs = yield* SandboxEnvs
   const settings = yield* Settings
   const sql = yield* SqlClient.SqlClient
   const declined = yield* declinedEvents
@@ -90,13 +92,14 @@ const make = Effect.gen(function* () {
     function* (accountId, sandboxId, { requestId, exhaustedAt, idempotencyKey, fingerprint, request }) {
       const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
       if (replayed !== null) return replayed
-      const { generation } = yield* findRunning(accountId, sandboxId, exhaustedAt)
+      const { generation, env: kept } = yield* findRunning(accountId, sandboxId, exhaustedAt)
       const operationId = newOperationId()
       const at = yield* Clock.currentTimeMillis
       const payload: OperationPayload = {
         argv: request.argv,
         cwd: request.cwd,
         env: request.env,
+        sandboxEnv: kept?.version ?? null,
         stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding).toString("base64")
       }
       const timeoutMs = request.timeoutSeconds === null ? null : millisecondsOf(request.timeoutSeconds)
@@ -157,8 +160,9 @@ const make = Effect.gen(function* () {
   return Operations.of({
     execute: Effect.fn("Operations.execute")(
       function* (accountId, sandboxId, request, { exhaustedAt }) {
-        const { generation } = yield* findRunning(accountId, sandboxId, exhaustedAt)
-        return yield* executions.run({ accountId, sandboxId, generation, request })
+        const { generation, env: kept } = yield* findRunning(accountId, sandboxId, exhaustedAt)
+        const env = yield* envs.read(sandboxId, kept?.version ?? null)
+        return yield* executions.run({ accountId, sandboxId, generation, env, request })
       },
       (effect, _, sandboxId) => uses.during(sandboxId)(effect)
     ),

@@ -99,7 +99,8 @@ const parts = Effect.gen(function* () {
          select distinct on (account_key) account_key, xact from log where account_key is not null order by account_key, xact desc
          on conflict (account_key) do update set forgotten = greatest(transition_horizons.forgotten, excluded.forgotten)),
        keys as (delete from idempotency_keys k using gone g where k.target_id = g.id),
-       declined as (delete from declined_events d using gone g where d.actor_id = g.id)
+       declined as (delete from declined_events d using gone g where d.actor_id = g.id),
+       envs as (delete from sandbox_envs e using gone g where e.sandbox_id = g.id)
        select count(*)::int4 as count from gone`,
       things
     )

@@ -17,7 +17,8 @@ export const IdleSleep = {
       const findWaiting = SqlSchema.findAll({
         Request: Schema.Void,
         Result: Schema.Struct({ id: Schema.String }),
-        execute: () => sql`select id from actors where kind = 'sandbox' and status = 'running' and due_at is null`
+        execute: () =>
+          sql`select id from actors where kind = 'sandbox' and status = 'running' and not deadlines ? 'idle'`
       })
       const waiting = yield* Effect.orDie(findWaiting())
       yield* Effect.forEach(

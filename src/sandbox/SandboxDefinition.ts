@@ -1,17 +1,19 @@
 /** How the commands of a Sandbox are done: by the runtime driver, and by telling what lives in the Sandbox that it is gone. */
 import { Clock, Effect, Schedule, Schema } from "effect"
-import { SqlClient } from "effect/sql"
-import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { ofThisVersion, type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
 import type { ActorDefinition, AnyEvent } from "../actor/ActorDefinition.ts"
 import { Settings } from "../Config.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
 import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { Int8 } from "../store/Columns.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Ledger } from "../wallet/Ledger.ts"
 import { WalletActors } from "../wallet/WalletActors.ts"
 import { bootMetrics } from "./bootMetrics.ts"
 import { Dependents } from "./Dependents.ts"
+import { SandboxEnvs } from "./SandboxEnvs.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 
 const bootTries = 3
@@ -28,17 +30,31 @@ const specOf = (context: SandboxContext): SandboxSpec => ({
 /** Trying again is all that can be done: a runtime that cannot be ended or removed now will be, later. */
 const untilDone = Schedule.min([Schedule.exponential(200), Schedule.spaced(10_000)])
 
+const keptEnv = Schema.Struct({ version: Schema.String, names: Schema.Array(Schema.String) })
+const lifetime = Schema.Struct({
+  stopAfterSeconds: Schema.NullOr(Schema.Number),
+  stopAfterIdleSeconds: Schema.NullOr(Schema.Number),
+  deleteAfterStoppedSeconds: Schema.NullOr(Schema.Number)
+})
+
+/** What a client may change. */
+const changeable = {
+  name: Schema.NullOr(Schema.String),
+  metadata: Schema.Record(Schema.String, Schema.String),
+  env: Schema.NullOr(keptEnv),
+  lifetime: Schema.NullOr(lifetime)
+}
+
 /** A context as it is stored: held against what is loaded. */
 const context = Schema.Struct({
   sandboxId: Schema.String,
   accountId: Schema.String,
   workspaceId: Schema.String,
   volumeId: Schema.String,
-  name: Schema.NullOr(Schema.String),
+  ...changeable,
   runtime: Schema.Literals(["vm", "namespace"]),
   profile: Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Number, diskBytes: Schema.Number }),
   networkEnabled: Schema.Boolean,
-  metadata: Schema.Record(Schema.String, Schema.String),
   bootTimeoutMs: Schema.Number,
   generation: Schema.Number,
   startRequested: Schema.Boolean,
@@ -47,13 +63,18 @@ const context = Schema.Struct({
   updatedAt: Schema.Number,
   startedAt: Schema.NullOr(Schema.Number),
   stoppedAt: Schema.NullOr(Schema.Number),
-  deletedAt: Schema.NullOr(Schema.Number)
+  deletedAt: Schema.NullOr(Schema.Number),
+  upAt: Schema.NullOr(Schema.Number),
+  idleStopAt: Schema.NullOr(Schema.Number),
+  edition: Schema.Number,
+  madeWith: Schema.NullOr(Schema.Struct(changeable))
 })
 
 export const sandboxDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
   const dependents = yield* Dependents
   const uses = yield* SandboxUse
+  const envs = yield* SandboxEnvs
   const ledger = yield* Ledger
   const wallets = yield* WalletActors
   const sql = yield* SqlClient.SqlClient
@@ -78,6 +99,30 @@ export const sandboxDefinition = Effect.gen(function* () {
     if (uses.sleepAfterMs === null) return null
     const until = yield* idleAt(context, uses.sleepAfterMs)
     return (yield* Clock.currentTimeMillis) < until ? { type: "IN_USE", until } : { type: "SLEEP" }
+  })
+
+  const findLastEnd = SqlSchema.findOne({
+    Request: Schema.String,
+    Result: Schema.Struct({ ended_at: Schema.NullOr(Int8) }),
+    execute: (sandboxId) => sql`
+      select max(ended_at) as ended_at from actors
+      where sandbox_id = ${sandboxId} and kind = 'operation' and duration_ms is not null`
+  })
+
+  /** Epoch milliseconds; now while it goes on, and never before it was. What is not known to have been no use counts as one. */
+  const lastUse = Effect.fnUntraced(function* ({ sandboxId, startedAt }: SandboxContext) {
+    if (yield* hasOperations(sandboxId)) return yield* Clock.currentTimeMillis
+    const { ended_at } = yield* Effect.orDie(findLastEnd(sandboxId))
+    return Math.max((yield* uses.latest(sandboxId)) + uses.lateByMs, uses.since, startedAt ?? 0, ended_at ?? 0)
+  })
+
+  const lookAtIdleness = Effect.fnUntraced(function* (context: SandboxContext, idleStopAt: number) {
+    const allowed = context.lifetime?.stopAfterIdleSeconds ?? null
+    if (allowed === null) return null
+    const usedAt = yield* lastUse(context)
+    return (yield* Clock.currentTimeMillis) < usedAt + allowed * 1000
+      ? { type: "WAS_USED", idleStopAt, usedAt }
+      : { type: "WAS_IDLE", idleStopAt }
   })
 
   const provision = (context: SandboxContext): Effect.Effect<AnyEvent> => {
@@ -120,6 +165,7 @@ export const sandboxDefinition = Effect.gen(function* () {
           Effect.retry(untilDone),
           Effect.orDie,
           Effect.tap(() => uses.forget(sandboxId)),
+          Effect.tap(() => envs.forget(sandboxId, null)),
           Effect.as({ type: "VOLUME_GONE" })
         )
       case "suspendRuntime": {
@@ -144,6 +190,8 @@ export const sandboxDefinition = Effect.gen(function* () {
       }
       case "lookAtUse":
         return lookAtUse(context)
+      case "lookAtIdleness":
+        return lookAtIdleness(context, (command.params as { readonly idleStopAt: number }).idleStopAt)
       case "meter":
         // One that never ran costs nothing.
         return ledger.foldSandbox(sandboxId).pipe(
@@ -167,10 +215,12 @@ export const sandboxDefinition = Effect.gen(function* () {
   const definition: ActorDefinition<SandboxContext> = {
     kind: "sandbox",
     version: Number(sandboxMachine.version),
+    migrate: ({ value, context }) => ({ value, context: ofThisVersion(value, context as SandboxContext) }),
     machine: sandboxMachine,
     context,
     // Whatever was being done to the runtime is superseded by what shall be done now: the driver's calls may be cut anywhere.
-    lane: (type) => (type === "closeDependents" || type === "meter" ? null : "runtime"),
+    lane: (type) =>
+      type === "closeDependents" || type === "meter" ? null : type === "lookAtIdleness" ? "idleness" : "runtime",
     interpret: (command, scope) => Effect.suspend(() => interpret(command, scope.state().context))
   }
   return definition

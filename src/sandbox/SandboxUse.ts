@@ -1,9 +1,10 @@
 /**
  * When each Sandbox was last used, and whether it is in use now: whoever works in one, or connects to something in one, says so here.
  *
- * Kept in memory, so a use costs nothing. Several processes on one database also tell each other, at most four times in the time after which
- * a Sandbox sleeps. A use is begun before its Sandbox's state is looked at, and what freezes a Sandbox looks for uses after its state is
- * committed: of the two, one always sees the other.
+ * Kept in memory, so a use costs nothing. Several processes on one database also tell each other: of what goes on or went on since, every few
+ * seconds, in one statement; and where Sandboxes sleep before a use begins, at most four times in the time after which one does. A use is
+ * begun before its Sandbox's state is looked at, and what freezes a Sandbox looks for uses after its state is committed: of the two, one
+ * always sees the other.
  */
 import { Clock, Context, Effect, Layer, Option, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -11,6 +12,10 @@ import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Int8, int8Column, textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
+
+/** What is told to others is known to them by so much later, with patience for a database that is slow. */
+const tellEveryMs = 5_000
+const toldWithinMs = 15_000
 
 interface Use {
   open: number
@@ -31,6 +36,8 @@ export class SandboxUse extends Context.Service<
     readonly scoped: (sandboxId: string) => Effect.Effect<void, never, Scope.Scope>
     /** Epoch milliseconds from which on uses are known. */
     readonly since: number
+    /** A use of another process may be later than the latest that is known, by up to so much. */
+    readonly lateByMs: number
     /** Epoch milliseconds of the latest use that is known; now if it is going on; 0: none is known. */
     readonly latest: (sandboxId: string) => Effect.Effect<number>
     /** The Sandbox is no more. */
@@ -45,14 +52,12 @@ export class SandboxUse extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const clock = yield* Clock.Clock
       const sleepAfterMs = sleepAfterSeconds === 0 || !capabilities.suspend ? null : sleepAfterSeconds * 1000
-      const isShared = sleepAfterMs !== null && clusterPort !== 0
-      const tellEveryMs = (sleepAfterMs ?? 0) / 4
+      const isShared = clusterPort !== 0
       const since = clock.currentTimeMillisUnsafe()
       const uses = new Map<string, Use>()
       const toldAt = new Map<string, number>()
 
       const begin = (sandboxId: string) => {
-        if (sleepAfterMs === null) return () => {}
         const use = uses.get(sandboxId) ?? { open: 0, at: 0 }
         uses.set(sandboxId, use)
         use.open++
@@ -65,30 +70,40 @@ export class SandboxUse extends Context.Service<
         }
       }
 
-      const tell = (sandboxIds: ReadonlyArray<string>) => {
+      const tell = (used: ReadonlyArray<readonly [sandboxId: string, use: Use]>) => {
+        if (used.length === 0) return Effect.void
         const now = clock.currentTimeMillisUnsafe()
-        const due = sandboxIds.filter((id) => now - (toldAt.get(id) ?? 0) >= tellEveryMs)
-        if (due.length === 0) return Effect.void
+        const told = used.map(([id, { open, at }]) => [id, open > 0 ? now : at] as const)
         return sql
           .unsafe(
             `insert into sandbox_uses (sandbox_id, used_at) select * from unnest($1::text[], $2::int8[])
              on conflict (sandbox_id) do update set used_at = greatest(sandbox_uses.used_at, excluded.used_at)`,
-            [textColumn(due), int8Column(due.map(() => BigInt(now)))]
+            [textColumn(told.map(([id]) => id)), int8Column(told.map(([, at]) => BigInt(at)))]
           )
           .pipe(
             Effect.orDie,
             Effect.andThen(
               Effect.sync(() => {
-                for (const id of due) toldAt.set(id, now)
+                for (const [id, at] of told) toldAt.set(id, at)
               })
             )
           )
       }
-      const tellOthers = (sandboxId: string) => (isShared ? tell([sandboxId]) : Effect.void)
+
+      /** Before a use of one that may sleep. */
+      const tellsOthers = isShared && sleepAfterMs !== null
+      const tellOthers = (sandboxId: string) =>
+        Effect.suspend(() =>
+          sleepAfterMs === null || clock.currentTimeMillisUnsafe() - (toldAt.get(sandboxId) ?? 0) < sleepAfterMs / 4
+            ? Effect.void
+            : tell([[sandboxId, uses.get(sandboxId)!]])
+        )
+
       if (isShared) {
-        yield* Effect.suspend(() => tell([...uses].flatMap(([id, { open }]) => (open > 0 ? [id] : [])))).pipe(
+        const untold = () => [...uses].filter(([id, { open, at }]) => open > 0 || at > (toldAt.get(id) ?? 0))
+        yield* Effect.suspend(() => tell(untold())).pipe(
           Effect.catchCause((cause) => Effect.logWarning("Uses of Sandboxes could not be told", cause)),
-          Effect.delay(tellEveryMs),
+          Effect.delay(Math.min(tellEveryMs, (sleepAfterMs ?? Number.POSITIVE_INFINITY) / 4)),
           Effect.forever,
           (telling) => worker("sandbox uses", telling)
         )
@@ -100,7 +115,7 @@ export class SandboxUse extends Context.Service<
             Effect.sync(() => begin(sandboxId)),
             (end) => Effect.sync(end)
           ),
-          tellOthers(sandboxId)
+          tellsOthers ? tellOthers(sandboxId) : Effect.void
         )
 
       const findUse = SqlSchema.findOneOption({
@@ -112,16 +127,15 @@ export class SandboxUse extends Context.Service<
       return SandboxUse.of({
         sleepAfterMs,
         since,
+        lateByMs: isShared ? toldWithinMs : 0,
         begin,
         scoped,
         during: (sandboxId) => (effect) =>
-          sleepAfterMs === null
-            ? effect
-            : Effect.acquireUseRelease(
-                Effect.sync(() => begin(sandboxId)),
-                () => Effect.andThen(tellOthers(sandboxId), effect),
-                (end) => Effect.sync(end)
-              ),
+          Effect.acquireUseRelease(
+            Effect.sync(() => begin(sandboxId)),
+            tellsOthers ? () => Effect.andThen(tellOthers(sandboxId), effect) : () => effect,
+            (end) => Effect.sync(end)
+          ),
         latest: Effect.fnUntraced(function* (sandboxId) {
           const use = uses.get(sandboxId)
           if (use !== undefined && use.open > 0) return clock.currentTimeMillisUnsafe()

@@ -1,11 +1,21 @@
 /** A Sandbox's snapshot as the contract shows it. */
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import { deletesAt, ofThisVersion, type SandboxContext, stopsAt } from "../../machines/sandbox.ts"
 import type { Sandbox, SandboxStatus } from "../../schemas/Sandbox.ts"
+import { runtimelessStates } from "./sandboxStates.ts"
 
 const instant = (ms: number) => new Date(ms).toISOString()
 const instantOrNull = (ms: number | null) => (ms === null ? null : instant(ms))
 
-export const sandboxView = (status: string, context: SandboxContext): Sandbox => ({
+const lifetimeView = (status: string, context: SandboxContext): Sandbox["lifetime"] => ({
+  stopAfterSeconds: context.lifetime?.stopAfterSeconds ?? null,
+  stopAfterIdleSeconds: context.lifetime?.stopAfterIdleSeconds ?? null,
+  deleteAfterStoppedSeconds: context.lifetime?.deleteAfterStoppedSeconds ?? null,
+  stopAt: instantOrNull(stopsAt(context)),
+  idleStopAt: instantOrNull(context.idleStopAt),
+  deleteAt: instantOrNull(runtimelessStates.includes(status) ? deletesAt(context) : null)
+})
+
+const viewOf = (status: string, context: SandboxContext): Sandbox => ({
   id: context.sandboxId,
   workspaceId: context.workspaceId,
   name: context.name,
@@ -17,9 +27,15 @@ export const sandboxView = (status: string, context: SandboxContext): Sandbox =>
   volume: { id: context.volumeId, sizeBytes: context.profile.diskBytes },
   generation: context.generation,
   metadata: context.metadata,
+  envNames: context.env?.names ?? [],
+  lifetime: lifetimeView(status, context),
   createdAt: instant(context.createdAt),
   updatedAt: instant(context.updatedAt),
   startedAt: instantOrNull(context.startedAt),
   stoppedAt: instantOrNull(context.stoppedAt),
   deletedAt: instantOrNull(context.deletedAt)
 })
+
+/** Also of one that an older version stored. */
+export const sandboxView = (status: string, context: SandboxContext): Sandbox =>
+  viewOf(status, ofThisVersion(status, context))

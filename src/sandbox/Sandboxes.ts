@@ -15,10 +15,17 @@ import type {
   NotFound,
   SandboxLimitReached,
   SandboxUnavailable,
+  ScopeRequired,
   StorageLimitReached,
   UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
-import type { CreateSandboxRequest, Sandbox, SandboxList, SandboxStatus } from "../../schemas/Sandbox.ts"
+import type {
+  CreateSandboxRequest,
+  Sandbox,
+  SandboxList,
+  SandboxStatus,
+  UpdateSandboxRequest
+} from "../../schemas/Sandbox.ts"
 import type { SandboxHistory, TransitionList } from "../../schemas/Transition.ts"
 
 type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
@@ -58,6 +65,17 @@ export class Sandboxes extends Context.Service<
     >
     readonly list: (accountId: string, filter: SandboxFilter) => Effect.Effect<SandboxList, InvalidRequest>
     readonly get: (accountId: string, sandboxId: string) => Effect.Effect<Sandbox, Unreachable>
+    /** All of the changes or none. */
+    readonly update: (
+      accountId: string,
+      sandboxId: string,
+      options: {
+        readonly requestId: string
+        readonly request: UpdateSandboxRequest
+        /** Whether the caller may delete Sandboxes, and so say when they are. */
+        readonly mayDelete: boolean
+      }
+    ) => Effect.Effect<Sandbox, Unreachable | InvalidRequest | ScopeRequired>
     readonly start: (
       accountId: string,
       sandboxId: string,

@@ -1,7 +1,7 @@
 /** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
+import { type Changeable, ofThisVersion, type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import {
   AccountSuspended,
   type CreditExhausted,
@@ -9,6 +9,7 @@ import {
   NotFound,
   SandboxLimitReached,
   SandboxUnavailable,
+  ScopeRequired,
   StorageLimitReached,
   UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
@@ -34,8 +35,10 @@ import { insertActors } from "../store/JournalStatements.ts"
 import { Dependents } from "./Dependents.ts"
 import { RunningWait } from "./RunningWait.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
+import { SandboxEnvs } from "./SandboxEnvs.ts"
 import { Sandboxes } from "./Sandboxes.ts"
 import { sandboxView } from "./SandboxView.ts"
+import { envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
 import { sandboxHistory } from "./sandboxHistory.ts"
 import { countedStates, notStartingStates } from "./sandboxStates.ts"
 
@@ -86,6 +89,7 @@ const make = Effect.gen(function* () {
   const settings = yield* Settings
   const connections = yield* LiveConnections
   const runningWaitMs = yield* RunningWait
+  const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
   yield* host.register(yield* sandboxDefinition)
 
@@ -161,6 +165,7 @@ const make = Effect.gen(function* () {
     if (replayed !== null) return yield* answer(replayed)
     const sandboxId = newId("sbx_")
     const at = yield* Clock.currentTimeMillis
+    const env = envs.name(request.env)
     const inserted = host.prepare("sandbox", {
       id: sandboxId,
       accountId,
@@ -179,6 +184,8 @@ const make = Effect.gen(function* () {
         },
         networkEnabled: request.networkEnabled,
         metadata: request.metadata,
+        env,
+        lifetime: lifetimeOf(null, request.lifetime),
         bootTimeoutMs: settings.bootTimeoutMs,
         at
       },
@@ -228,6 +235,7 @@ const make = Effect.gen(function* () {
       yield* changeBegins
       const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
       if (made.size === 0) return yield* new KeyClaimed()
+      if (env !== null) yield* envs.keep(sandboxId, env, request.env)
     })
 
     const claimed = yield* sql.withTransaction(claim).pipe(
@@ -257,6 +265,62 @@ const make = Effect.gen(function* () {
 
   const send = (sandboxId: string, type: "START" | "STOP" | "DELETE", requestId: string) =>
     host.send("sandbox", sandboxId, { type }, { cause: "client", requestId }).pipe(Effect.catchTags(refusals))
+
+  /** Null: another change came first. */
+  const change = Effect.fnUntraced(function* (
+    record: SandboxRecord,
+    { request, requestId }: Parameters<Sandboxes["Service"]["update"]>[2]
+  ) {
+    const context = ofThisVersion(record.status, record.context)
+    const { name, metadata, env, lifetime } = request
+    const before = context.env
+    const variables =
+      env === undefined ? null : yield* envAfter(yield* envs.read(record.id, before?.version ?? null), env)
+    const kept = variables === null ? before : envs.name(variables)
+    const changes: Partial<Changeable> = {
+      ...(name === undefined ? {} : { name }),
+      ...(metadata === undefined ? {} : { metadata: yield* metadataAfter(context, metadata) }),
+      ...(variables === null ? {} : { env: kept }),
+      ...(lifetime === undefined ? {} : { lifetime: lifetimeOf(context.lifetime, lifetime) })
+    }
+    const isNew = variables !== null && kept !== null
+    if (isNew) yield* envs.keep(record.id, kept, variables)
+    const state = yield* host
+      .send(
+        "sandbox",
+        record.id,
+        { type: "CHANGED", edition: context.edition, changes },
+        { cause: "client", requestId }
+      )
+      .pipe(
+        Effect.tapError(() => (isNew ? envs.forget(record.id, kept.version) : Effect.void)),
+        Effect.catchIf(
+          (error) => error._tag === "EventRefused" && error.code === "STALE_CHANGE",
+          () => Effect.succeed(null)
+        ),
+        Effect.catchTags(refusals)
+      )
+    if (state !== null && variables !== null && before !== null) yield* envs.forget(record.id, before.version)
+    return state
+  })
+
+  const update: Sandboxes["Service"]["update"] = Effect.fn("Sandboxes.update")(function* (
+    accountId,
+    sandboxId,
+    options
+  ) {
+    const { request, mayDelete } = options
+    if (typeof request.lifetime?.deleteAfterStoppedSeconds === "number" && !mayDelete) {
+      return yield* ScopeRequired.of("sandbox:delete")
+    }
+    while (true) {
+      const record = yield* find(accountId, sandboxId)
+      if (record.status === "deleted") return yield* new NotFound()
+      if (Object.keys(request).length === 0) return view(record)
+      const state = yield* change(record, options)
+      if (state !== null) return sandboxView(state.value, state.context as SandboxContext)
+    }
+  }, Effect.uninterruptible)
 
   const start: Sandboxes["Service"]["start"] = Effect.fn("Sandboxes.start")(function* (
     accountId,
@@ -335,6 +399,7 @@ const make = Effect.gen(function* () {
       return { sandboxes: entries.map(view), nextCursor }
     }),
     get: (accountId, sandboxId) => Effect.map(find(accountId, sandboxId), view),
+    update,
     start,
     stop: Effect.fn("Sandboxes.stop")(function* (accountId, sandboxId, { requestId }) {
       const record = yield* find(accountId, sandboxId)
@@ -352,7 +417,8 @@ const make = Effect.gen(function* () {
     }),
     transitions: Effect.fn("Sandboxes.transitions")(function* (accountId, sandboxId, page) {
       const record = yield* find(accountId, sandboxId)
-      return yield* transitionLog(sandboxMachine, record, page).pipe(Effect.provideService(Actors, actors))
+      const present = { ...record, context: ofThisVersion(record.status, record.context) }
+      return yield* transitionLog(sandboxMachine, present, page).pipe(Effect.provideService(Actors, actors))
     }),
     history: Effect.fn("Sandboxes.history")(function* (accountId, sandboxId, page) {
       yield* find(accountId, sandboxId)

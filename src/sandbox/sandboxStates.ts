@@ -10,7 +10,7 @@ export const removedStates = taggedStates(sandboxMachine, "removed")
 export const aliveStates = taggedStates(sandboxMachine, "alive")
 /** Processes of its generation may be there, or come back. */
 export const inhabitedStates = taggedStates(sandboxMachine, "inhabited")
-/** It has none, and its host shall have none. */
+/** It has none, and its host shall have none. Its lifetime may delete it. */
 export const runtimelessStates = taggedStates(sandboxMachine, "runtimeless")
 /** Its runtime was seen to end. */
 export const endedStates = taggedStates(sandboxMachine, "ended")

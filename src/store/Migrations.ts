@@ -36,6 +36,7 @@ import tickets from "./migrations/0039_tickets.ts"
 import declinedEvents from "./migrations/0040_declined_events.ts"
 import operationStarts from "./migrations/0041_operation_starts.ts"
 import stillPending from "./migrations/0042_still_pending.ts"
+import sandboxEnvs from "./migrations/0043_sandbox_envs.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -66,7 +67,8 @@ export const migrations: MigrationRecord = {
   "0039_tickets": tickets,
   "0040_declined_events": declinedEvents,
   "0041_operation_starts": operationStarts,
-  "0042_still_pending": stillPending
+  "0042_still_pending": stillPending,
+  "0043_sandbox_envs": sandboxEnvs
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

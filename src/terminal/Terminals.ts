@@ -18,6 +18,7 @@ import type { ProcessChannel, TerminalSize } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { unanswered } from "../sandbox/GuestChange.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import type { Actors } from "../store/Actors.ts"
@@ -66,6 +67,7 @@ export class Terminals extends Context.Service<
       const runtime = yield* Runtime
       const connections = yield* LiveConnections
       const uses = yield* SandboxUse
+      const envs = yield* SandboxEnvs
       const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
       /** A place among the terminals of a boot, until the scope ends. */
@@ -93,7 +95,7 @@ export class Terminals extends Context.Service<
           .open({
             argv: loginShell,
             cwd: "/workspace",
-            env: { TERM: term },
+            env: { ...(yield* envs.present(sandboxId)), TERM: term },
             terminal: size,
             purpose: "terminal"
           })

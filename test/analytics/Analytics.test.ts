@@ -21,7 +21,14 @@ const sandboxOf = Effect.fnUntraced(function* () {
     requestId: "req_test",
     idempotencyKey: "k",
     fingerprint: "f",
-    request: { workspaceId: account.workspaceId, name: null, networkEnabled: false, metadata: {} }
+    request: {
+      workspaceId: account.workspaceId,
+      name: null,
+      networkEnabled: false,
+      metadata: {},
+      env: {},
+      lifetime: null
+    }
   })
   return { accountId: account.accountId, id: sandbox.id }
 })

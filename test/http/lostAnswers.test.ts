@@ -33,6 +33,7 @@ const committed: Readonly<Record<string, Change>> = {
     return ["DELETE", `/workspaces/${made.json.workspace.id}`]
   },
   createSandbox: (_sandbox, { workspaceId }) => ["POST", "/sandboxes", { body: { workspaceId }, headers: keyed() }],
+  updateSandbox: (sandbox) => ["PATCH", sandbox, { body: { name: "other", env: { NAME: "value" } } }],
   deleteSandbox: (sandbox) => ["DELETE", sandbox],
   stopSandbox: (sandbox) => ["POST", `${sandbox}/stop`],
   startSandbox: async (sandbox, { send }) => {

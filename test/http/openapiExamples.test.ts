@@ -251,6 +251,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the description's example
       await held("createWorkspace", "POST", "/workspaces", { body: { name: "a" }, headers: headers() })
       await held("renameWorkspace", "PATCH", `/workspaces/${workspaceId}`, { body: { name: "b" } })
       await held("createSandbox", "POST", "/sandboxes", { body: { workspaceId }, headers: headers() })
+      await held("updateSandbox", "PATCH", sandbox, { body: { metadata: { team: "blue" } } })
       await held("execute", "POST", `${sandbox}/execute`, { body: { argv } })
       const { operation } = await held("startOperation", "POST", `${sandbox}/operations`, {
         body: { argv },

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
-import { sandboxMachine } from "../../machines/sandbox.ts"
+import { inputOf, sandboxMachine } from "../../machines/sandbox.ts"
 import { scopes } from "../../schemas/Access.ts"
 import { metadataKeyMaxCharacters, metadataMaxPairs, metadataValueMaxCharacters } from "../../schemas/Limits.ts"
 import { Sandbox, SandboxList, SandboxResponse } from "../../schemas/Sandbox.ts"
@@ -212,7 +212,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
       assert.includeMembers(all.json.nextEvents, ["STOP", "DELETE"])
       const { context, status, revision } = all.json.stored
       const events = all.json.transitions.slice(1, revision).map(({ event }: { event: AnyEvent }) => event)
-      const folded = replay(sandboxMachine, { ...context, at: context.createdAt }, events)
+      const folded = replay(sandboxMachine, inputOf(context), events)
       assert.deepStrictEqual(folded, { value: status, context })
       assert.deepStrictEqual(
         all.json.transitions

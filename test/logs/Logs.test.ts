@@ -25,7 +25,7 @@ const newSandbox = Effect.gen(function* () {
     requestId: "req_test",
     idempotencyKey: "k",
     fingerprint: "f",
-    request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+    request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
   })
   return { accountId, sandboxId: sandbox.id }
 })

@@ -19,7 +19,7 @@ const newSandbox = Effect.gen(function* () {
     requestId: "req_test",
     idempotencyKey: "k",
     fingerprint: "f",
-    request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+    request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
   })
   const output = yield* Output
   const ends = new Map<string, number>()

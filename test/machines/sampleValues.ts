@@ -42,15 +42,16 @@ export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> =
     case "TSArrayType":
       return [samplesOf(type.elementType, field)]
     case "TSTypeLiteral":
-      return combinations(fieldsOf(type.members))
+      return samplesTogether(fieldsOf(type.members))
     case "TSTypeReference": {
       const name = type.typeName.type === "Identifier" ? type.typeName.name : ""
       const [argument] = type.typeArguments?.params ?? []
       if (name === "Readonly" && argument !== undefined) return samplesOf(argument, field)
       if (name === "ReadonlyArray" && argument !== undefined) return [samplesOf(argument, field)]
       if (name === "Record") return [{}]
+      if (name === "Partial" && argument !== undefined) return samplesTogether(namedFields(argument))
       const named = namedTypes.get(name)
-      if (named !== undefined) return named instanceof Map ? combinations(named) : samplesOf(named as TSType, field)
+      if (named !== undefined) return named instanceof Map ? samplesTogether(named) : samplesOf(named as TSType, field)
     }
   }
   throw new Error(`No sample for ${field}: ${type.type}; teach test/machines/sampleValues.ts this type.`)
@@ -68,9 +69,18 @@ export const combinations = (fields: Fields): ReadonlyArray<Record<string, unkno
   return found
 }
 
-/** The first sample of every field, and each other sample alone. */
-export const variations = (fields: Fields): ReadonlyArray<Record<string, unknown>> => {
+/** The first sample of every field, the second of every field, and so on: every sample at least once. */
+export const samplesTogether = (fields: Fields): ReadonlyArray<Record<string, unknown>> => {
   const samples = [...fields].map(([field, type]) => [field, samplesOf(type, field)] as const)
-  const base = Object.fromEntries(samples.map(([field, [first]]) => [field, first]))
-  return [base, ...samples.flatMap(([field, [, ...others]]) => others.map((value) => ({ ...base, [field]: value })))]
+  const most = Math.max(1, ...samples.map(([, values]) => values.length))
+  return Array.from({ length: most }, (_, at) =>
+    Object.fromEntries(samples.map(([field, values]) => [field, values[Math.min(at, values.length - 1)]]))
+  )
+}
+
+const namedFields = (type: TSType): Fields => {
+  const name = type.type === "TSTypeReference" && type.typeName.type === "Identifier" ? type.typeName.name : ""
+  const named = namedTypes.get(name)
+  if (named instanceof Map) return named
+  throw new Error(`${name} is no interface of a machine's file.`)
 }

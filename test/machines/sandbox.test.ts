@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import { deletesAt, inputOf, type SandboxContext, stopsAt } from "../../machines/sandbox.ts"
 import { machineSources } from "./MachineSource.ts"
 import { isFollowed, walk } from "./walk.ts"
 
@@ -137,19 +137,66 @@ describe("the Sandbox machine", () => {
     assert.isAbove(metered, 0)
   })
 
-  it("waits with a deadline for every boot, while it runs at most for its idleness, and for nothing else", () => {
+  it("waits with a deadline for every boot, while it runs for its idleness, for what its lifetime ends, and for nothing else", () => {
+    const ends = new Set<string>()
     for (const { key, snapshot } of reached) {
-      const { generation, updatedAt, bootTimeoutMs } = snapshot.context as SandboxContext
-      const { deadlines } = JSON.parse(key)
-      const isWatched = snapshot.value === "running" && "idle" in deadlines
-      assert.deepStrictEqual(
-        isWatched ? { ...deadlines, idle: { ...deadlines.idle, at: 0 } } : deadlines,
-        isWatched
-          ? { idle: { at: 0, event: { type: "IDLE_DUE" } } }
-          : snapshot.value === "pending"
-            ? { boot: { at: Math.ceil(updatedAt + bootTimeoutMs), event: { type: "BOOT_TIMEOUT", generation } } }
-            : {}
-      )
+      const context = snapshot.context as SandboxContext
+      const { generation, updatedAt, bootTimeoutMs, idleStopAt, lifetime } = context
+      const { idle, ...deadlines } = JSON.parse(key).deadlines
+      if (idle !== undefined) assert.deepStrictEqual([snapshot.value, idle.event], ["running", { type: "IDLE_DUE" }])
+      const wanted = (name: string, at: number | null, event: object) => (at === null ? {} : { [name]: { at, event } })
+      const isKept = snapshot.value === "stopped" || snapshot.value === "failed"
+      assert.deepStrictEqual(deadlines, {
+        ...(snapshot.value === "pending"
+          ? wanted("boot", Math.ceil(updatedAt + bootTimeoutMs), { type: "BOOT_TIMEOUT", generation })
+          : {}),
+        ...wanted("stop", stopsAt(context), { type: "STOP_DUE" }),
+        ...wanted("idleStop", idleStopAt, { type: "IDLE_STOP_DUE" }),
+        ...(isKept ? wanted("deletion", deletesAt(context), { type: "DELETE_DUE" }) : {})
+      })
+      for (const name of Object.keys(deadlines)) ends.add(`${snapshot.value} ${name}`)
+      const runs = ["running", "sleeping"].includes(snapshot.value as string)
+      if (runs && lifetime?.stopAfterIdleSeconds) assert.isNotNull(idleStopAt)
+      if (!runs && snapshot.value !== "pending") assert.deepStrictEqual([context.upAt, idleStopAt], [null, null])
     }
+    assert.includeMembers(
+      [...ends],
+      ["pending stop", "sleeping idleStop", "running stop", "stopped deletion", "failed deletion"]
+    )
+  })
+
+  it("says which part of its lifetime ended its run, to what lives in it too", () => {
+    for (const [type, code] of [
+      ["STOP_DUE", "LIFETIME_ENDED"],
+      ["WAS_IDLE", "IDLE_TOO_LONG"]
+    ] as const) {
+      let ended = 0
+      for (const { verdict } of stepsOf(type)) {
+        if (verdict.type !== "accepted") continue
+        const told = verdict.commands.find(({ type }) => type === "closeDependents")!.params as {
+          readonly code: string
+        }
+        const { statusReason } = verdict.snapshot.context as SandboxContext
+        assert.deepStrictEqual([verdict.snapshot.value, statusReason?.code, told.code], ["stopping", code, code])
+        ended++
+      }
+      assert.isAbove(ended, 0)
+    }
+  })
+
+  it("takes a change only of the edition that it is of, keeps what it was made with, and goes nowhere by it", () => {
+    let taken = 0
+    for (const { state, event, verdict, from } of stepsOf("CHANGED")) {
+      if (verdict.type !== "accepted") continue
+      const before = JSON.parse(from).context as SandboxContext
+      const context = verdict.snapshot.context as SandboxContext
+      assert.deepStrictEqual([verdict.snapshot.value, event["edition"]], [state, before.edition])
+      assert.deepInclude(context, { ...(event["changes"] as object), edition: before.edition + 1 })
+      const { name, metadata, env, lifetime } = inputOf(before)
+      assert.deepStrictEqual(context.madeWith, { name, metadata, env, lifetime })
+      assert.strictEqual(context.updatedAt, before.updatedAt)
+      taken++
+    }
+    assert.isAbove(taken, 0)
   })
 })

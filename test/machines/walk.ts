@@ -2,14 +2,14 @@
  * Every state that a machine can reach, context included, and what it says of every event there.
  *
  * The verdicts are the host's own (`src/actor/Transition.ts`). Events carry one instant, or the end of what they are sent to, so contexts stay finite; the one thing
- * that grows, a generation, is followed to its third boot.
+ * that grows, a generation, is followed to its third boot, and from a client's change on to the next one.
  */
 import type { AnyMachineSnapshot } from "xstate"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { begin, decide, restore, store, type Verdict } from "../../src/actor/Transition.ts"
 import type { Deadlines } from "../../src/store/JournalRecord.ts"
 import type { MachineSource } from "./MachineSource.ts"
-import { at, combinations, variations } from "./sampleValues.ts"
+import { at, combinations, samplesTogether } from "./sampleValues.ts"
 
 const generationMax = 3
 
@@ -41,25 +41,32 @@ const keyOf = (snapshot: AnyMachineSnapshot, deadlines: Deadlines) => JSON.strin
 const deadlinesOf = (key: string): Deadlines => JSON.parse(key).deadlines
 
 /**
- * Events of every type with every sample of their fields; generations before, at and after the present one; at a way's end too, at which
- * its deadline may not have fired.
+ * Events of every type with every sample of their fields; generations before, at and after the present one; the last look at a Sandbox's use
+ * and another one; at a way's end too, at which its deadline may not have fired.
  */
 export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot): ReadonlyArray<AnyEvent> => {
-  const { generation: present = 1, expiresAt } = snapshot.context as {
+  const {
+    generation: present = 1,
+    idleStopAt,
+    expiresAt
+  } = snapshot.context as {
     readonly generation?: number
+    readonly idleStopAt?: number | null
     readonly expiresAt?: number
   }
   const sampled = events.flatMap(({ type, fields }) =>
     combinations(fields).flatMap((event) =>
       "generation" in event
         ? [present - 1, present, present + 1].map((generation) => ({ ...event, type, generation }))
-        : [{ ...event, type }]
+        : "idleStopAt" in event
+          ? [at, ...(idleStopAt ? [idleStopAt] : [])].map((look) => ({ ...event, type, idleStopAt: look }))
+          : [{ ...event, type }]
     )
   )
   return expiresAt === undefined ? sampled : [...sampled, ...sampled.map((event) => ({ ...event, at: expiresAt }))]
 }
 
-export const inputsOf = ({ input }: MachineSource) => variations(input).map((value) => ({ ...value, at }))
+export const inputsOf = ({ input }: MachineSource) => samplesTogether(input).map((value) => ({ ...value, at }))
 
 /** Without what XState keeps for itself. */
 export const plainVerdict = (verdict: Verdict) =>
@@ -95,7 +102,11 @@ export const walk = (source: MachineSource): ReadonlyMap<string, Reached> => {
   for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
     if (reached.has(key)) continue
     const snapshot = restoreFrozen(source, key)
-    const isBeyond = ((snapshot.context as { readonly generation?: number }).generation ?? 0) > generationMax
+    const { generation = 0, edition = 1 } = snapshot.context as {
+      readonly generation?: number
+      readonly edition?: number
+    }
+    const isBeyond = generation > (edition > 1 ? 1 : generationMax)
     const steps = isBeyond
       ? []
       : eventsIn(source, snapshot).map((event): Step => {

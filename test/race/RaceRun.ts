@@ -302,7 +302,14 @@ export class RaceRun {
               accountId,
               idempotencyKey: key,
               fingerprint: body,
-              request: { workspaceId: workspaces[step.body]!, name: key, networkEnabled: false, metadata: {} }
+              request: {
+                workspaceId: workspaces[step.body]!,
+                name: key,
+                networkEnabled: false,
+                metadata: {},
+                env: {},
+                lifetime: null
+              }
             })
             .pipe(Effect.tapErrorTag("IDEMPOTENCY_CONFLICT", () => Effect.sync(() => witness.conflict(key, body))))
           witness.acknowledge(key, body, sandbox.id)

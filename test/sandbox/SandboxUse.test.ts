@@ -52,15 +52,34 @@ layer(TestDatabase.layer, { excludeTestServices: true })("uses of a Sandbox", (i
     }).pipe(Effect.scoped)
   )
 
-  it.effect("cost one process alone nothing in the database, and nothing at all where no Sandbox sleeps", () =>
+  it.effect(
+    "cost one process alone nothing in the database, and several none of their own where no Sandbox sleeps",
+    () =>
+      Effect.gen(function* () {
+        const alone = yield* knowledge({ ATOLL_CLUSTER_PORT: "0" })
+        const awake = yield* knowledge({ ATOLL_SLEEP_AFTER_SECONDS: "0" })
+        const sql = yield* SqlClient.SqlClient
+        for (const uses of [alone, awake]) {
+          yield* uses.during("sbx_cheap")(
+            Effect.gen(function* () {
+              assert.lengthOf(yield* sql`select 1 from sandbox_uses where sandbox_id = 'sbx_cheap'`, 0)
+            })
+          )
+        }
+        assert.isNull(awake.sleepAfterMs)
+        assert.deepStrictEqual([alone.lateByMs, awake.lateByMs > 0], [0, true])
+      }).pipe(Effect.scoped)
+  )
+
+  it.effect("that are over are told too, within the time that is promised", () =>
     Effect.gen(function* () {
-      const alone = yield* knowledge({ ATOLL_CLUSTER_PORT: "0" })
-      const awake = yield* knowledge({ ATOLL_SLEEP_AFTER_SECONDS: "0" })
-      for (const uses of [alone, awake]) yield* uses.during("sbx_cheap")(Effect.void)
-      const sql = yield* SqlClient.SqlClient
-      assert.lengthOf(yield* sql`select 1 from sandbox_uses where sandbox_id = 'sbx_cheap'`, 0)
-      assert.isNull(awake.sleepAfterMs)
-      assert.strictEqual(yield* awake.latest("sbx_cheap"), 0)
+      const quick = { ATOLL_SLEEP_AFTER_SECONDS: "1" }
+      const here = yield* knowledge(quick)
+      const there = yield* knowledge(quick)
+      yield* here.during("sbx_over")(Effect.void)
+      const ended = yield* here.latest("sbx_over")
+      yield* Effect.repeat(there.latest("sbx_over"), { until: (at) => at >= ended })
+      assert.strictEqual(yield* there.latest("sbx_over"), ended)
     }).pipe(Effect.scoped)
   )
 })

@@ -17,7 +17,7 @@ const running = (count: number) =>
       Effect.gen(function* () {
         const { sandbox } = yield* sandboxes.create({
           ...{ accountId, requestId: "req_test", idempotencyKey: `k${index}`, fingerprint: "f" },
-          request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+          request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
         })
         const get = sandboxes.get(accountId, sandbox.id)
         yield* Effect.repeat(get, { until: ({ status }) => status === "running" })

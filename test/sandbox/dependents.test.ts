@@ -17,7 +17,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what lives in a Sandbo
         const [sandboxes, operations, dependents] = [yield* Sandboxes, yield* Operations, yield* Dependents]
         const { sandbox } = yield* sandboxes.create({
           ...{ accountId, requestId: "req_test", idempotencyKey: "k", fingerprint: "f" },
-          request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+          request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
         })
         const becomes = (wanted: string) =>
           Effect.repeat(sandboxes.get(accountId, sandbox.id), { until: ({ status }) => status === wanted })

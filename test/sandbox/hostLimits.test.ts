@@ -14,7 +14,7 @@ const running = Effect.gen(function* () {
   const sandboxes = yield* Sandboxes
   const { sandbox } = yield* sandboxes.create({
     ...{ accountId, requestId: "req_test", idempotencyKey: "k", fingerprint: "f" },
-    request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+    request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
   })
   const get = sandboxes.get(accountId, sandbox.id)
   yield* Effect.repeat(get, { until: ({ status }) => status === "running" })

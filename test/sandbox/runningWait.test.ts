@@ -26,7 +26,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wait for a Sandbox t
         const connections = yield* LiveConnections
         const create = sandboxes.create({
           ...{ accountId, requestId: "req_test", idempotencyKey: "k", fingerprint: "f", wait: "running" },
-          request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+          request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
         })
         const creating = yield* Effect.forkChild(Effect.uninterruptible(create))
         const { id } = yield* Effect.repeat(

@@ -42,7 +42,14 @@ export const runningSandboxOf = Effect.fnUntraced(function* (options: { readonly
     requestId: "req_test",
     idempotencyKey: "k",
     fingerprint: "f",
-    request: { workspaceId, name: null, networkEnabled: options.networkEnabled ?? true, metadata: {} }
+    request: {
+      workspaceId,
+      name: null,
+      networkEnabled: options.networkEnabled ?? true,
+      metadata: {},
+      env: {},
+      lifetime: null
+    }
   })
   yield* Effect.repeat(sandboxes.get(accountId, sandbox.id), { until: ({ status }) => status === "running" })
   return { accountId, sandboxId: sandbox.id }

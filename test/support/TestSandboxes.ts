@@ -14,7 +14,7 @@ export const createIn = Effect.fnUntraced(function* (
     requestId: "req_test",
     idempotencyKey: key,
     fingerprint: "f",
-    request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+    request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
   })
 })
 

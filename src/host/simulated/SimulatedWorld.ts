@@ -33,7 +33,7 @@ export interface SimulatedProgram {
 
 const utf8 = new TextEncoder()
 
-/** `echo words`, `exit N`, `sleep SECONDS`, `hang`, `true`, `false`, `cat` (its stdin); anything else is missing (127). */
+/** `echo words`, `exit N`, `sleep SECONDS`, `hang`, `true`, `false`, `cat` (its stdin), `env` (its variables by name); anything else is missing (127). */
 export const program = (spec: ProcessSpec): SimulatedProgram => {
   const [name, ...rest] = spec.argv
   const ends = (exitCode: number | null, output: SimulatedProgram["output"] = [], afterMs = 0): SimulatedProgram => ({
@@ -52,6 +52,12 @@ export const program = (spec: ProcessSpec): SimulatedProgram => {
       return ends(0, [{ stream: "stdout", bytes: utf8.encode(`${rest.join(" ")}\n`) }])
     case "cat":
       return ends(0, spec.stdin === null ? [] : [{ stream: "stdout", bytes: spec.stdin }])
+    case "env": {
+      const lines = Object.entries(spec.env)
+        .sort()
+        .map(([name, value]) => `${name}=${value}\n`)
+      return ends(0, [{ stream: "stdout", bytes: utf8.encode(lines.join("")) }])
+    }
     case "sleep":
       return ends(0, [], Number(rest[0] ?? 0) * 1000)
     case "hang":

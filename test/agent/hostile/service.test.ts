@@ -53,7 +53,7 @@ const running = Effect.gen(function* () {
     ...request,
     idempotencyKey: "k",
     fingerprint: "f",
-    request: { workspaceId, name: null, networkEnabled: false, metadata: {} }
+    request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
   })
   yield* Effect.repeat(sandboxes.get(accountId, sandbox.id), { until: ({ status }) => status === "running" })
   return { accountId, sandboxId: sandbox.id }

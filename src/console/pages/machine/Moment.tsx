@@ -41,10 +41,10 @@ const Proof = ({ revisions, stored }: Pick<Shown, "revisions" | "stored">) => {
   )
 }
 
-/** An event of the present generation, from a client that is not known yet, as the service asks. */
+/** An event about what it is at present, from a client that is not known yet, as the service asks. */
 const nextOf = ({ snapshot }: Revision): ReadonlyArray<string> => {
-  const { generation } = snapshot.context as { readonly generation: number }
-  return nextEvents(snapshot, (type) => ({ type, generation, client: "" }))
+  const { generation, edition, idleStopAt } = snapshot.context as Readonly<Record<string, unknown>>
+  return nextEvents(snapshot, (type) => ({ type, generation, edition, idleStopAt, client: "" }))
 }
 
 const fieldsOf = ({ type: _type, at: _at, ...fields }: Readonly<Record<string, unknown>>): string | null =>

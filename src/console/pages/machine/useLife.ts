@@ -169,9 +169,13 @@ class Follower {
     const { machine } = this.#subject.kind
     const last = this.#revisions.at(-1)
     if (last === undefined) {
-      // All of its input stands in its context, but for the instant, which is when it was made.
+      // All of its input stands in its context: what a client changed since stands there as it was, and the instant is when it was made.
       const { context } = this.#stored!
-      const { snapshot, commands } = begin(machine, { ...context, at: context["createdAt"] })
+      const { snapshot, commands } = begin(machine, {
+        ...context,
+        ...Object(context["madeWith"]),
+        at: context["createdAt"]
+      })
       return { transition, snapshot, deadlines: deadlinesAfter({}, commands, null) }
     }
     const { event, revision, cause } = transition

@@ -3,7 +3,7 @@ import type { ComponentChildren } from "preact"
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import type { Workspace } from "../../../../schemas/Workspace.ts"
 import { get } from "../api.ts"
-import { size } from "../format.ts"
+import { duration, size } from "../format.ts"
 import { useLoad } from "../load.ts"
 import { oneLine } from "../operation/inertText.ts"
 import { CopyShort } from "../ui/CopyShort.tsx"
@@ -29,6 +29,37 @@ const WorkspaceFact = ({ id }: { id: string }) => {
     get<{ readonly workspace: Workspace }>(`/api/v2/workspaces/${id}`, signal)
   )
   return <Link to={`/workspaces/${id}`}>{value === null ? id : oneLine(value.workspace.name)}</Link>
+}
+
+const ends = {
+  stopAt: "Stops at",
+  idleStopAt: "Stops if idle until",
+  deleteAt: "Is deleted at"
+} as const
+
+/** What ends it by itself, where anything does. */
+const Lifetime = ({ lifetime }: Pick<Sandbox, "lifetime">) => {
+  const { stopAfterSeconds, stopAfterIdleSeconds, deleteAfterStoppedSeconds } = lifetime
+  const parts = [
+    stopAfterSeconds === null ? null : `stops after ${duration(stopAfterSeconds)}`,
+    stopAfterIdleSeconds === null ? null : `stops after ${duration(stopAfterIdleSeconds)} without use`,
+    deleteAfterStoppedSeconds === null ? null : `is deleted after ${duration(deleteAfterStoppedSeconds)} stopped`
+  ].filter((part) => part !== null)
+  if (parts.length === 0) return null
+  return (
+    <>
+      <Fact name="Lifetime" isLong>
+        {parts.join("; ")}
+      </Fact>
+      {(["stopAt", "idleStopAt", "deleteAt"] as const).map((end) =>
+        lifetime[end] === null ? null : (
+          <Fact key={end} name={ends[end]}>
+            <Instant at={lifetime[end]} />
+          </Fact>
+        )
+      )}
+    </>
+  )
 }
 
 /** More than this is shown when it is asked for. */
@@ -100,6 +131,12 @@ const All = ({ sandbox }: { sandbox: Sandbox }) => {
       <Fact name="Last changed">
         <Instant at={sandbox.updatedAt} />
       </Fact>
+      <Lifetime lifetime={sandbox.lifetime} />
+      {sandbox.envNames.length === 0 ? null : (
+        <Fact name="Variables" isLong>
+          <code>{sandbox.envNames.join(", ")}</code>
+        </Fact>
+      )}
       <Metadata metadata={sandbox.metadata} />
     </dl>
   )

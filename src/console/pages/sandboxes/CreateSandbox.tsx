@@ -53,7 +53,9 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
       workspaceId: into,
       name: name === "" ? null : name,
       networkEnabled: data.has("networkEnabled"),
-      metadata
+      metadata,
+      env: {},
+      lifetime: null
     }
     const { sandbox } = await post<SandboxResponse>("/api/v2/sandboxes", body)
     made(sandbox)
