@@ -304,23 +304,21 @@ const make = Effect.gen(function* () {
     return state
   })
 
-  const update: Sandboxes["Service"]["update"] = Effect.fn("Sandboxes.update")(function* (
-    accountId,
-    sandboxId,
-    options
-  ) {
-    const { request, mayDelete } = options
-    if (typeof request.lifetime?.deleteAfterStoppedSeconds === "number" && !mayDelete) {
-      return yield* ScopeRequired.of("sandbox:delete")
+  const update: Sandboxes["Service"]["update"] = Effect.fn("Sandboxes.update")(
+    function* (accountId, sandboxId, options) {
+      const { request, mayDelete } = options
+      if (typeof request.lifetime?.deleteAfterStoppedSeconds === "number" && !mayDelete) {
+        return yield* ScopeRequired.of("sandbox:delete")
+      }
+      while (true) {
+        const record = yield* find(accountId, sandboxId)
+        if (record.status === "deleted") return yield* new NotFound()
+        if (Object.keys(request).length === 0) return view(record)
+        const state = yield* change(record, options)
+        if (state !== null) return sandboxView(state.value, state.context as SandboxContext)
+      }
     }
-    while (true) {
-      const record = yield* find(accountId, sandboxId)
-      if (record.status === "deleted") return yield* new NotFound()
-      if (Object.keys(request).length === 0) return view(record)
-      const state = yield* change(record, options)
-      if (state !== null) return sandboxView(state.value, state.context as SandboxContext)
-    }
-  }, Effect.uninterruptible)
+  )
 
   const start: Sandboxes["Service"]["start"] = Effect.fn("Sandboxes.start")(function* (
     accountId,

@@ -17,7 +17,7 @@ import { Gates } from "./Gates.ts"
 import { ManualClock } from "./ManualClock.ts"
 import { type DatabaseContext, limits, ServiceLife } from "./ServiceLife.ts"
 import { Stillness, turn } from "./Stillness.ts"
-import { type ClientStep, programs, type Step, type WorldStep } from "./steps.ts"
+import { type ClientStep, changes, programs, type Step, type WorldStep } from "./steps.ts"
 import { type ActorFact, isTerminal, Witness } from "./Witness.ts"
 
 const epochMs = 1_700_000_000_000
@@ -360,6 +360,12 @@ export class RaceRun {
           }
         })
       }
+      case "update":
+        if (sandboxId === undefined) return Effect.void
+        return Effect.gen(function* () {
+          const options = { requestId: request.requestId, request: changes[step.change]!, mayDelete: true }
+          witness.sandbox(yield* (yield* Sandboxes).update(accountId, sandboxId, options))
+        })
       case "sleep":
         if (sandboxId === undefined) return Effect.void
         return Effect.flatMap(ActorHost, (host) =>
@@ -506,8 +512,8 @@ export class RaceRun {
         }
         const isGone = fact.status === "deleted" || fact.status === "expired"
         if (isGone && volumes.has(fact.id)) says("has a volume")
-        // One that runs waits to be idle.
-        if (fact.due_at !== null && fact.status !== "running") says("waits for a deadline")
+        // Any other waits to be idle, or for what its lifetime says.
+        if (fact.due_at !== null && isGone) says("waits for a deadline")
       } else if (isTerminal(fact.status)) {
         if (fact.pending > 0 && !isAsleep) says("has commands to do")
         if (fact.due_at !== null) says("waits for a deadline")
@@ -623,6 +629,7 @@ const expectedErrors: Record<ClientStep["type"], ReadonlyArray<string>> = {
   start: ["NOT_FOUND", "SANDBOX_UNAVAILABLE", "SANDBOX_LIMIT_REACHED", "STORAGE_LIMIT_REACHED"],
   stop: ["NOT_FOUND", "SANDBOX_UNAVAILABLE"],
   remove: [],
+  update: ["NOT_FOUND", "SANDBOX_UNAVAILABLE"],
   sleep: [],
   operation: ["NOT_FOUND", "SANDBOX_UNAVAILABLE", "IDEMPOTENCY_CONFLICT"],
   execute: ["NOT_FOUND", "SANDBOX_UNAVAILABLE", "EXECUTION_TIMEOUT"],

@@ -5,6 +5,7 @@
  * does nothing.
  */
 import fc from "fast-check"
+import type { UpdateSandboxRequest } from "../../schemas/Sandbox.ts"
 import { databaseCalls, type Rule, runtimeCalls } from "./Gates.ts"
 
 export const programs = [
@@ -17,10 +18,21 @@ export const programs = [
   ["cat"]
 ] as const
 
+/** What a client changes of a Sandbox. */
+export const changes: ReadonlyArray<UpdateSandboxRequest> = [
+  { lifetime: { stopAfterSeconds: 9 } },
+  { lifetime: { stopAfterIdleSeconds: 6 } },
+  { lifetime: { deleteAfterStoppedSeconds: 4 } },
+  { lifetime: null },
+  { metadata: { team: "blue" }, env: { NAME: "value" } },
+  { metadata: { team: null }, env: null }
+]
+
 export type ClientStep = { readonly life: number } & (
   | { readonly type: "create"; readonly sandbox: number; readonly body: number }
   | { readonly type: "start"; readonly sandbox: number; readonly key: number | null }
   | { readonly type: "stop" | "remove" | "sleep"; readonly sandbox: number }
+  | { readonly type: "update"; readonly sandbox: number; readonly change: number }
   | {
       readonly type: "operation"
       readonly operation: number
@@ -74,6 +86,7 @@ const clientStep: fc.Arbitrary<ClientStep> = fc.oneof(
   { weight: 2, arbitrary: of("stop", { life, sandbox }) },
   { weight: 2, arbitrary: of("remove", { life, sandbox }) },
   { weight: 1, arbitrary: of("sleep", { life, sandbox }) },
+  { weight: 2, arbitrary: of("update", { life, sandbox, change: fc.nat(changes.length - 1) }) },
   {
     weight: 8,
     arbitrary: of("operation", {
