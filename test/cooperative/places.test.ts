@@ -9,6 +9,8 @@ import { SshEndpoint } from "../../src/cooperative/SshEndpoint.ts"
 import { SshGateway } from "../../src/cooperative/SshGateway.ts"
 import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
+import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { Terminals } from "../../src/terminal/Terminals.ts"
 import { requestIdentity, runningSandboxOf } from "../support/GatewayServer.ts"
 import { testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -86,6 +88,34 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
       })
     )
   }
+
+  it.effect("have the Sandbox's variables, as its terminals have; what the client sets wins", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      yield* Effect.gen(function* () {
+        const { client, accountId, sandboxId } = yield* connected(world)
+        const changes = { env: { GIVEN: "given", BOTH: "given", TERM: "given" } }
+        yield* (yield* Sandboxes).update(accountId, sandboxId, {
+          requestId: "req_test",
+          request: changes,
+          mayDelete: false
+        })
+        const { processes } = world.machines.get(sandboxId)!
+        const started = (purpose: string) =>
+          Effect.repeat(
+            Effect.sync(() => [...processes].find(([key]) => key.startsWith(purpose))?.[1].spec.env),
+            { until: (env) => env !== undefined }
+          )
+        client.exec("anything", { pty: true, env: { BOTH: "own" } }, () => {})
+        const { SSH_CONNECTION: _, SSH_CLIENT: __, TERM: ___, ...env } = { ...(yield* started("ssh")) }
+        assert.deepStrictEqual(env, { GIVEN: "given", BOTH: "own" })
+        const terminals = yield* Terminals
+        const { shell } = yield* terminals.enter({ accountId, sandboxId, exhaustedAt: null }, () => {})
+        yield* shell({ columns: 80, rows: 24 })
+        assert.deepStrictEqual(yield* started("terminal"), { GIVEN: "given", BOTH: "given", TERM: "xterm-256color" })
+      }).pipe(Effect.scoped, Effect.provide(service(world, {})))
+    })
+  )
 
   it.effect("leave no event in the audit log; the connection leaves one, let in or not", () =>
     Effect.gen(function* () {

@@ -167,7 +167,13 @@ const told = async ({ get, text }: Client, { idle, busy, done, count }: Life) =>
     counting,
     note: await text(`${busy}/files/content?path=/workspace/note`),
     log: await get(`${busy}/logs?stream=stderr&source=process`),
-    lives: await Promise.all([idle, busy, done, count].map((one) => get(`${one}/transitions`)))
+    // What may come next is each version's own.
+    lives: await Promise.all(
+      [idle, busy, done, count].map(async (one) => {
+        const { nextEvents: _, ...life } = await get(`${one}/transitions`)
+        return life
+      })
+    )
   }
 }
 
