@@ -180,6 +180,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
         await page.locator(`[data-edge="${edge!.id}"]`).hover()
         await about.getByRole("heading", { name: `${edge!.from} → ${edge!.to}` }).waitFor()
         const other = chart.drawing.edges.find(({ from, to }) => from === "running" && to === "stopping")!
+        // The pointer does not scroll by itself to where the line ends.
+        await page.locator('[data-state="stopping"]').scrollIntoViewIfNeeded()
         const at = (await page.locator(`[data-line="${other.id}"]`).evaluate((path) => {
           const line = path as unknown as {
             getTotalLength: () => number
