@@ -108,7 +108,7 @@ export const SandboxLifetime = Schema.Struct({
 }).annotate({
   identifier: "SandboxLifetime",
   description:
-    "What ends it by itself, and when. The deadlines are durable: a restart of the service moves none but idleStopAt."
+    "What ends it by itself, and when. The deadlines are durable: a restart of the service moves none but idleStopAt. A Sandbox that was stopped so says it in statusReason: `LIFETIME_ENDED`, `IDLE_TOO_LONG`."
 })
 
 export const Sandbox = Schema.Struct({

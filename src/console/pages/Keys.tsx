@@ -20,7 +20,7 @@ interface NewKey {
 const scopes: Readonly<Record<Scope, string>> = {
   "workspace:create": "Make workspaces",
   "sandbox:read": "See Sandboxes, their states, logs and events",
-  "sandbox:create": "Create and start Sandboxes",
+  "sandbox:create": "Create, change and start Sandboxes",
   "sandbox:execute": "Run commands, work with files, open previews and connections, stop",
   "sandbox:delete": "Delete Sandboxes",
   "usage:read": "See usage, costs, credit and the audit log"
