@@ -10,6 +10,7 @@ import { Events } from "../src/events/Events.ts"
 import { Actors } from "../src/store/Actors.ts"
 import { Journal } from "../src/store/Journal.ts"
 import type { StoredSnapshot } from "../src/store/JournalRecord.ts"
+import { Output } from "../src/store/Output.ts"
 import { databaseOf } from "./BenchDatabase.ts"
 import { BenchService, freePort, quantile } from "./BenchService.ts"
 
@@ -205,7 +206,7 @@ await BenchService.use(environment, async (service) => {
     if (missing !== 0 || doubles !== 0) throw new Error(`${missing} transitions did not come, ${doubles} came again`)
   })
   const layers = Events.layer().pipe(
-    Layer.provideMerge(Layer.merge(Journal.layer, Actors.layer)),
+    Layer.provideMerge(Layer.mergeAll(Journal.layer, Actors.layer, Output.layer)),
     Layer.provideMerge(databaseOf(service.databaseSocketFolder)),
     Layer.provideMerge(Settings.layer)
   )

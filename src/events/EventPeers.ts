@@ -1,5 +1,6 @@
 /**
- * What the processes of one database tell each other of their commits, by NOTIFY: whose transitions there are, and nothing of them.
+ * What the processes of one database tell each other of what they store, by NOTIFY: whose transitions there are, and of what there is output, and
+ * nothing of either.
  *
  * A process tells it only while another one has streams, which says so when its first one opens and every few seconds after that; and never
  * within the transaction that it is about, for all that notify commit one after the other. So what gathered in some milliseconds is one
@@ -11,50 +12,108 @@ import type { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { worker } from "../worker/Worker.ts"
 
 const channel = "atoll_transitions"
-const gatherMs = 5
 const announceEveryMs = 5000
 const forgetAfterMs = 16_000
 /** As many ids as fit into a notification of 8,000 bytes; for more: everybody. */
-const accountsMax = 200
+const idsMax = 200
 
-export interface EventPeers {
-  /** Whose transitions this process has committed. */
-  readonly committed: (accountIds: ReadonlyArray<string>) => void
+/** One kind of news: how one says that one listens to it, listens no more, and has some. */
+interface Words {
+  readonly listens: string
+  readonly left: string
+  readonly written: string
+  /** News of so many milliseconds are one notification. */
+  readonly gatherMs: number
+}
+
+/** By account. */
+const ofTransitions: Words = { listens: "listens", left: "left", written: "written", gatherMs: 5 }
+/** By operation and by Sandbox. Bytes come far more often than transitions do. */
+const ofOutput: Words = { listens: "hears", left: "deaf", written: "stored", gatherMs: 20 }
+
+/** Told of whom another process has stored something, and when, in epoch milliseconds by its clock; null: of anybody. */
+export type Wake = (ids: ReadonlyArray<string> | null, at: number) => void
+
+export interface News {
+  /** Of whom this process has stored something. */
+  readonly written: (ids: ReadonlyArray<string>) => void
   /** This process has streams from now on, or none any more. */
   readonly listening: (listens: boolean) => void
 }
 
-/** @param wake Told whose transitions another process has committed, and when, in epoch milliseconds by its clock; null: anybody's. */
+export interface EventPeers {
+  readonly transitions: News
+  readonly output: News
+}
+
 export const eventPeers = Effect.fnUntraced(function* (
   sql: PgClient.PgClient,
   { untilServed }: DatabaseWatch["Service"],
   own: string,
-  wake: (accountIds: ReadonlyArray<string> | null, at: number) => void
+  wakes: { readonly transitions: Wake; readonly output: Wake }
 ): Effect.fn.Return<EventPeers, never, Scope.Scope> {
   const clock = yield* Clock.Clock
-  const peers = new Map<string, number>()
-  const gathered = new Set<string>()
-  let gatheredSince = 0
   const outbox = yield* Queue.unbounded<string>()
-  let listens = false
-  let heardOfMyselfAt = 0
   const say = (word: string) => void Queue.offerUnsafe(outbox, word)
 
-  const hear = (payload: string): void => {
-    const [word, from, accounts, at] = payload.split(" ")
-    const now = clock.currentTimeMillisUnsafe()
-    if (from === own) {
-      heardOfMyselfAt = now
-      return
+  const newsOf = Effect.fnUntraced(function* (words: Words, wake: Wake) {
+    const peers = new Map<string, number>()
+    const gathered = new Set<string>()
+    let gatheredSince = 0
+    let listens = false
+    const due = yield* Queue.sliding<void>(1)
+    const flush = Effect.gen(function* () {
+      yield* Queue.take(due)
+      yield* Effect.sleep(words.gatherMs)
+      const ids = [...gathered]
+      gathered.clear()
+      const whose = ids.length > idsMax ? "*" : ids.join(",")
+      yield* untilServed(sql.notify(channel, `${words.written} ${own} ${whose} ${gatheredSince}`))
+    })
+    yield* worker(`${words.written} notices`, Effect.forever(flush))
+
+    const announce = (): boolean => {
+      if (listens) say(`${words.listens} ${own}`)
+      return listens
     }
-    if (word === "listens") {
-      const isNew = (peers.get(from!) ?? 0) < now
-      peers.set(from!, now + forgetAfterMs)
-      if (isNew) say(`written ${own} *`)
-    } else if (word === "left") peers.delete(from!)
-    else if (word === "who" && listens) say(`listens ${own}`)
-    // A process of a version before this one does not say when.
-    else if (word === "written") wake(accounts === "*" ? null : accounts!.split(","), Number(at ?? now))
+    const hear = (word: string, from: string, ids: string | undefined, at: string | undefined): void => {
+      const now = clock.currentTimeMillisUnsafe()
+      if (word === words.listens) {
+        const isNew = (peers.get(from) ?? 0) < now
+        peers.set(from, now + forgetAfterMs)
+        if (isNew) say(`${words.written} ${own} *`)
+      } else if (word === words.left) peers.delete(from)
+      // A process of a version before this one does not say when.
+      else if (word === words.written) wake(ids === "*" ? null : ids!.split(","), Number(at ?? now))
+    }
+    const news: News = {
+      written: (ids) => {
+        if (peers.size === 0) return
+        const now = clock.currentTimeMillisUnsafe()
+        for (const [id, until] of peers) if (until < now) peers.delete(id)
+        if (peers.size === 0) return
+        if (gathered.size === 0) gatheredSince = now
+        for (const id of ids) gathered.add(id)
+        Queue.offerUnsafe(due, undefined)
+      },
+      listening: (now) => {
+        if (listens === now) return
+        listens = now
+        say(`${now ? words.listens : words.left} ${own}`)
+      }
+    }
+    return { news, announce, hear, wakeAll: () => wake(null, clock.currentTimeMillisUnsafe()) }
+  })
+  const transitions = yield* newsOf(ofTransitions, wakes.transitions)
+  const output = yield* newsOf(ofOutput, wakes.output)
+  const all = [transitions, output]
+
+  let heardOfMyselfAt = 0
+  const hear = (payload: string): void => {
+    const [word, from, ids, at] = payload.split(" ")
+    if (from === own) heardOfMyselfAt = clock.currentTimeMillisUnsafe()
+    else if (word === "who") for (const { announce } of all) announce()
+    else for (const one of all) one.hear(word!, from!, ids, at)
   }
 
   const listen = Effect.scoped(
@@ -63,10 +122,10 @@ export const eventPeers = Effect.fnUntraced(function* (
       say(`who ${own}`)
       heardOfMyselfAt = clock.currentTimeMillisUnsafe()
       // Whatever was said while nobody heard.
-      wake(null, clock.currentTimeMillisUnsafe())
+      for (const { wakeAll } of all) wakeAll()
       const announce = Effect.gen(function* () {
         while (true) {
-          say(`${listens ? "listens" : "who"} ${own}`)
+          if (all.filter(({ announce }) => announce()).length === 0) say(`who ${own}`)
           yield* Effect.sleep(announceEveryMs)
           // What one says comes back: a connection that carries nothing any more is found by that.
           if (clock.currentTimeMillisUnsafe() - heardOfMyselfAt > 3 * announceEveryMs) return
@@ -84,31 +143,5 @@ export const eventPeers = Effect.fnUntraced(function* (
   })
   yield* worker("event notices", Effect.forever(tell))
 
-  const due = yield* Queue.sliding<void>(1)
-  const flush = Effect.gen(function* () {
-    yield* Queue.take(due)
-    yield* Effect.sleep(gatherMs)
-    const ids = [...gathered]
-    gathered.clear()
-    const whose = ids.length > accountsMax ? "*" : ids.join(",")
-    yield* untilServed(sql.notify(channel, `written ${own} ${whose} ${gatheredSince}`))
-  })
-  yield* worker("event notices gathered", Effect.forever(flush))
-
-  return {
-    committed: (accountIds) => {
-      if (peers.size === 0) return
-      const now = clock.currentTimeMillisUnsafe()
-      for (const [id, until] of peers) if (until < now) peers.delete(id)
-      if (peers.size === 0) return
-      if (gathered.size === 0) gatheredSince = now
-      for (const id of accountIds) gathered.add(id)
-      Queue.offerUnsafe(due, undefined)
-    },
-    listening: (now) => {
-      if (listens === now) return
-      listens = now
-      say(`${now ? "listens" : "left"} ${own}`)
-    }
-  }
+  return { transitions: transitions.news, output: output.news }
 })

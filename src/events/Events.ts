@@ -14,6 +14,7 @@ import { EventsDatabase, MaintenanceDatabase } from "../store/Database.ts"
 import { forAMoment } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
+import { Output } from "../store/Output.ts"
 import { transitionEra } from "../store/TransitionEra.ts"
 import { readTransitions, type TransitionPage, type TransitionPosition } from "../store/TransitionReads.ts"
 import { vitalWorker, worker } from "../worker/Worker.ts"
@@ -71,6 +72,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   const sql = yield* EventsDatabase
   const actors = yield* Actors
   const journal = yield* Journal
+  const output = yield* Output
   const watch = yield* DatabaseWatch
   const { clusterPort } = yield* Settings
   const clock = yield* Clock.Clock
@@ -170,19 +172,24 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   const peers =
     clusterPort === 0
       ? null
-      : yield* eventPeers(sql, watch, randomUUID(), (accountIds, at) => {
-          if (accountIds === null) return wakeAll()
-          for (const id of accountIds) wakeFor(tails.get(id), at)
+      : yield* eventPeers(sql, watch, randomUUID(), {
+          transitions: (accountIds, at) => {
+            if (accountIds === null) return wakeAll()
+            for (const id of accountIds) wakeFor(tails.get(id), at)
+          },
+          output: output.storedElsewhere
         })
   const unheard = journal.onWritten((accountIds) => {
-    peers?.committed(accountIds)
+    peers?.transitions.written(accountIds)
     if (tails.size === 0) return
     const now = clock.currentTimeMillisUnsafe()
     for (const id of accountIds) wakeFor(tails.get(id), now)
   })
+  const unstored = peers === null ? () => {} : output.meetOthers(peers.output)
   yield* Effect.addFinalizer(() =>
     Effect.sync(() => {
       unheard()
+      unstored()
       for (const reader of [...readers]) reader.close()
     })
   )
@@ -201,7 +208,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
     if (known !== undefined) return known
     const tail = new AccountTail(accountId)
     tails.set(accountId, tail)
-    peers?.listening(true)
+    peers?.transitions.listening(true)
     return tail
   }
 
@@ -212,7 +219,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
     if (tails.get(tail.accountId) === tail) tails.delete(tail.accountId)
     woken.delete(tail)
     waiting.delete(tail)
-    if (tails.size === 0) peers?.listening(false)
+    if (tails.size === 0) peers?.transitions.listening(false)
   }
 
   const known = (tail: AccountTail): Effect.Effect<void> =>

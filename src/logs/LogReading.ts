@@ -24,6 +24,7 @@ const overtakenMs = 2000
 /** A chunk has the instant at which it came; it may wait so long for its Sandbox's rate before it is stored. */
 const lateMs = 60_000
 const pieceMaxRows = 500
+const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 const pieceMaxBytes = 1024 * 1024
 
 /** Epoch milliseconds of the newest entry that was told, and a number up to which all was. */
@@ -89,7 +90,8 @@ export const logReadings = Effect.gen(function* () {
     let position = after ?? { at: 0, seq: 0 }
     let told: ReadonlyArray<{ readonly seq: number; readonly at: number }> = []
     let isBegun = after !== null
-    let quietMs = 0
+    /** When it was told anything, or that nothing happened. Not by the time of day, which may be set meanwhile. */
+    let toldAt: number | null = null
 
     /** @param now What was told a while ago is below the position, and none can come between it. */
     const remember = (rows: ReadonlyArray<ChunkRow>, now: number) => {
@@ -156,18 +158,20 @@ export const logReadings = Effect.gen(function* () {
       while (true) {
         const rows = yield* read
         if (rows.length > 0) {
-          quietMs = 0
+          toldAt = yield* elapsedMs
           return { type: "log", entries: rows.map(entryOf), truncated: false, position }
         }
-        if (Option.isSome(yield* Effect.timeoutOption(Queue.take(changed), askEveryMs))) {
-          yield* Effect.sleep(gatherMs)
-          continue
+        const now = yield* elapsedMs
+        toldAt ??= now
+        // However often it was woken for what it does not tell.
+        const leftMs = toldAt + heartbeatSeconds * 1000 - now
+        if (leftMs <= 0) {
+          toldAt = now
+          if ((yield* actors.read(sandboxId)) === null) return null
+          return { type: "quiet", position }
         }
-        quietMs += askEveryMs
-        if (quietMs < heartbeatSeconds * 1000) continue
-        quietMs = 0
-        if ((yield* actors.read(sandboxId)) === null) return null
-        return { type: "quiet", position }
+        const woken = yield* Effect.timeoutOption(Queue.take(changed), Math.min(askEveryMs, leftMs))
+        if (Option.isSome(woken)) yield* Effect.sleep(gatherMs)
       }
     })
 

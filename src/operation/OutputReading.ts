@@ -2,7 +2,7 @@
  * The output of one operation as it is stored, from given offsets on, until there is no more of it: read when it is asked for, so a client that
  * reads slowly holds nothing up and costs nothing.
  */
-import { Effect, FiberSet, Option, Queue, Scope } from "effect"
+import { Clock, Effect, FiberSet, Queue, Scope } from "effect"
 import { operationMachine } from "../../machines/operation.ts"
 import { heartbeatSeconds } from "../../schemas/Limits.ts"
 import type { Operation } from "../../schemas/Operation.ts"
@@ -13,9 +13,10 @@ import { Output, type OutputStreamName } from "../store/Output.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
 import { type Pulled, pulled } from "./pulled.ts"
 
-/** What another process stores is asked for so often. */
-const askEveryMs = 500
+/** Of what was stored while a process could not tell another one. */
+const askEveryMs = 5000
 const pieceMaxBytes = 64 * 1024
+const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 const terminalStates = taggedStates(operationMachine, "terminal")
 
 export interface OutputOffsets {
@@ -52,7 +53,8 @@ export const outputReadings = Effect.gen(function* () {
     const scope = Scope.makeUnsafe()
     let at = from
     let isOver = false
-    let quietMs = 0
+    /** When it was told anything, or that nothing happened. Not by the time of day, which may be set meanwhile. */
+    let toldAt: number | null = null
 
     let heard: Queue.Queue<void> | null = null
     const changes = Effect.gen(function* () {
@@ -61,6 +63,7 @@ export const outputReadings = Effect.gen(function* () {
       heard = queue
       const told = () => void Queue.offerUnsafe(queue, undefined)
       yield* host.onCommit(operationId, told)
+      if (!host.owns(operationId)) yield* Effect.forkScoped(host.follow("operation", operationId, 0, told))
       yield* Effect.acquireRelease(
         Effect.sync(() => output.onAppend(operationId, told)),
         (unheard) => Effect.sync(unheard)
@@ -83,7 +86,7 @@ export const outputReadings = Effect.gen(function* () {
           const page = yield* output.read(operationId, stream, at[stream], pieceMaxBytes)
           if (page.nextOffset > at[stream]) {
             at = { ...at, [stream]: page.nextOffset }
-            quietMs = 0
+            toldAt = yield* elapsedMs
             const { offset, nextOffset, bytes, truncated } = page
             return { type: "output", stream, offset, nextOffset, bytes, truncated, at }
           }
@@ -93,11 +96,15 @@ export const outputReadings = Effect.gen(function* () {
           isOver = true
           return { type: "operation", operation: operationView(record, yield* output.offsets(operationId)), at }
         }
-        if (Option.isSome(yield* Effect.timeoutOption(Queue.take(changed), askEveryMs))) continue
-        quietMs += askEveryMs
-        if (quietMs < heartbeatSeconds * 1000) continue
-        quietMs = 0
-        return { type: "quiet", at }
+        const now = yield* elapsedMs
+        toldAt ??= now
+        // However often it was woken for nothing.
+        const leftMs = toldAt + heartbeatSeconds * 1000 - now
+        if (leftMs <= 0) {
+          toldAt = now
+          return { type: "quiet", at }
+        }
+        yield* Effect.timeoutOption(Queue.take(changed), Math.min(askEveryMs, leftMs))
       }
     })
 

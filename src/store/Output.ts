@@ -59,6 +59,13 @@ interface Job {
   readonly done: (outcome: Exit.Exit<number, Overtaken>) => void
 }
 
+/** The other processes of this database. */
+export interface Others {
+  readonly written: (ownerOrSandboxIds: ReadonlyArray<string>) => void
+  /** Somebody here waits for what they store, or nobody any more. */
+  readonly listening: (listens: boolean) => void
+}
+
 export interface StoredOffsets {
   readonly stdout: number
   readonly stderr: number
@@ -103,8 +110,12 @@ export class Output extends Context.Service<
     readonly heldBackMs: (sandboxId: string) => Effect.Effect<number>
     /** Forgets all but the last `keepBytes` of a stream. */
     readonly trim: (ownerId: string, stream: OutputStreamName, keepBytes: number) => Effect.Effect<void>
-    /** Calls back after bytes of that owner, or of that Sandbox, were stored by this process. */
+    /** Calls back after bytes of that owner, or of that Sandbox, were stored: by this process, or by another one that tells it. */
     readonly onAppend: (ownerOrSandboxId: string, listener: () => void) => () => void
+    /** Another process has stored bytes of these owners and Sandboxes; null: of any. */
+    readonly storedElsewhere: (ownerOrSandboxIds: ReadonlyArray<string> | null) => void
+    /** From now on others are told what this process stores, and whether it listens. Call the result to tell them no more. */
+    readonly meetOthers: (others: Others) => () => void
   }
 >()("atoll/store/Output") {
   static readonly layer = Layer.effect(
@@ -119,6 +130,7 @@ export class Output extends Context.Service<
       const beingCut = new Set<string>()
       const jobs = yield* Queue.unbounded<Job>()
       const listeners = new Map<string, Set<() => void>>()
+      let others: Others | null = null
       const { untilServed } = yield* DatabaseWatch
       const patiently = <A>(effect: Effect.Effect<A, SqlError.SqlError>) =>
         effect.pipe(Effect.retry(forAMoment), Effect.orDie)
@@ -231,9 +243,9 @@ export class Output extends Context.Service<
             done: resume
           })
         })
-        for (const id of new Set([sandboxId, ...chunks.map((chunk) => chunk.ownerId)])) {
-          for (const listener of listeners.get(id) ?? []) listener()
-        }
+        const ids = new Set([sandboxId, ...chunks.map((chunk) => chunk.ownerId)])
+        for (const id of ids) for (const listener of listeners.get(id) ?? []) listener()
+        others?.written([...ids])
         yield* cut(sandboxId, storedBytes)
       }, Effect.uninterruptible)
 
@@ -305,9 +317,21 @@ export class Output extends Context.Service<
           const set = listeners.get(id) ?? new Set()
           set.add(listener)
           listeners.set(id, set)
+          others?.listening(true)
           return () => {
             set.delete(listener)
-            if (set.size === 0) listeners.delete(id)
+            if (set.size === 0 && listeners.get(id) === set) listeners.delete(id)
+            if (listeners.size === 0) others?.listening(false)
+          }
+        },
+        storedElsewhere: (ids) => {
+          for (const id of ids ?? listeners.keys()) for (const listener of listeners.get(id) ?? []) listener()
+        },
+        meetOthers: (met) => {
+          others = met
+          if (listeners.size > 0) met.listening(true)
+          return () => {
+            others = null
           }
         }
       })

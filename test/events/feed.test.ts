@@ -15,6 +15,7 @@ import { Journal } from "../../src/store/Journal.ts"
 import { encodeInsert } from "../../src/store/JournalEncoding.ts"
 import type { ActorInsert, CommitOutcome } from "../../src/store/JournalRecord.ts"
 import { insertActors } from "../../src/store/JournalStatements.ts"
+import { Output } from "../../src/store/Output.ts"
 import { Ledger } from "../../src/wallet/Ledger.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
@@ -59,14 +60,16 @@ const insertOf = (accountId: string, sandboxId: string, id: string, kind: string
 /** The parts of a process that write and that tell, with connections of their own: one scope is one life of it. */
 const lifeOf = (environment: Readonly<Record<string, string>> = {}, heartbeatMs = 15_000) =>
   Layer.fresh(Events.layer({ heartbeatMs })).pipe(
-    Layer.provideMerge(Layer.merge(Layer.fresh(Journal.layer), Layer.fresh(Actors.layer))),
+    Layer.provideMerge(
+      Layer.mergeAll(Layer.fresh(Journal.layer), Layer.fresh(Actors.layer), Layer.fresh(Output.layer))
+    ),
     Layer.provide(Layer.fresh(Database.layerOn)),
     Layer.provide(testSettings(environment))
   )
 
-type Life = Context.Context<Events | Journal>
+type Life = Context.Context<Events | Journal | Output>
 
-const begin = <E, R>(layer: Layer.Layer<Events | Journal, E, R>) =>
+const begin = <E, R>(layer: Layer.Layer<Events | Journal | Output, E, R>) =>
   Effect.gen(function* () {
     const scope = yield* Scope.make()
     const context: Life = yield* Layer.buildWithScope(layer, scope)
@@ -364,6 +367,45 @@ describe("the feed of transitions", () => {
       // Commits are gathered for 5 ms before they are told: that counts.
       assert.isAtLeast(after.sum - before.sum, 0.02)
       reading.stream.close()
+      yield* one.end
+      yield* other.end
+    }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
+  )
+
+  it.live("hears of another process's output without asking, by operation and by Sandbox", () =>
+    Effect.gen(function* () {
+      const one = yield* begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }, 3_600_000))
+      const other = yield* begin(lifeOf({ ATOLL_CLUSTER_PORT: "1" }, 3_600_000))
+      const heard: Array<string> = []
+      const output = Context.get(one.context, Output)
+      const unheard = ["op_a", "sbx_a", "op_b"].map((id) => output.onAppend(id, () => void heard.push(id)))
+      const append = (offset: number) =>
+        Context.get(other.context, Output).append([
+          {
+            ownerId: "op_a",
+            stream: "stdout",
+            sandboxId: "sbx_a",
+            source: "workload",
+            follows: offset,
+            offset,
+            bytes: Buffer.from("a"),
+            at: 1
+          }
+        ])
+      const until = Effect.fnUntraced(function* (holds: () => boolean) {
+        for (let n = 0; !holds(); n++) {
+          if (n > 4000) throw new Error(`After 20 s: ${heard.join(" ")}`)
+          yield* Effect.sleep(5)
+        }
+      })
+      // That this one listens is told by and by: until then the other tells nobody, and then once of all.
+      let offset = 0
+      do {
+        heard.splice(0)
+        yield* append(offset++)
+        yield* until(() => heard.includes("op_a") && heard.includes("sbx_a"))
+      } while (heard.includes("op_b"))
+      for (const stop of unheard) stop()
       yield* one.end
       yield* other.end
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
