@@ -14,6 +14,7 @@ import { stopServer } from "../../src/postgres/Postmaster.ts"
 import { Database } from "../../src/store/Database.ts"
 import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
 import { Migrations } from "../../src/store/Migrations.ts"
+import { compiledOnce } from "./compiledOnce.ts"
 import { testSettings } from "./TestSettings.ts"
 
 declare module "vitest" {
@@ -78,6 +79,8 @@ export default async (project: TestProject): Promise<() => Promise<void>> => {
   const folder = await roomiestFolder()
   await sweepAbandoned(folder)
   const base = await mkdtemp(join(folder, prefix))
+  // Before the workers are started, which load the same packages again and again.
+  process.env["NODE_COMPILE_CACHE"] ??= compiledOnce.NODE_COMPILE_CACHE
   await chmod(base, 0o711)
   const runtime = ManagedRuntime.make(EmbeddedPostgres.at({ home: join(base, "postgres"), durable: false }))
   const end = async (): Promise<void> => {

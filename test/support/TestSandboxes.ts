@@ -1,6 +1,9 @@
 /** Sandboxes for tests of the service below HTTP. */
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+
+/** Whoever waits leaves the machine to what is waited for. */
+const lookEveryMs = 5
 
 export const request = { requestId: "req_test", exhaustedAt: null }
 
@@ -20,7 +23,10 @@ export const createIn = Effect.fnUntraced(function* (
 
 export const untilStatus = Effect.fnUntraced(function* (accountId: string, id: string, status: string) {
   const sandboxes = yield* Sandboxes
-  return yield* Effect.repeat(sandboxes.get(accountId, id), { until: (sandbox) => sandbox.status === status })
+  return yield* Effect.repeat(sandboxes.get(accountId, id), {
+    until: (sandbox) => sandbox.status === status,
+    schedule: Schedule.spaced(lookEveryMs)
+  })
 })
 
 /** What commands of tests have in common. */
