@@ -49,7 +49,7 @@ describe("volumes of a backup", () => {
         await file.close()
         const begun = performance.now()
         assert.isBelow(await copied(from, to, "sbx_1"), 1024 ** 2)
-        assert.isBelow(performance.now() - begun, 5_000)
+        assert.isBelow(performance.now() - begun, 30_000)
         const { size, blocks } = statSync(of(to))
         assert.strictEqual(size, 10 * gibibyte)
         assert.isBelow(blocks * 512, 1024 ** 2)

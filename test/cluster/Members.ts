@@ -66,7 +66,7 @@ export class Members {
           const waited = await via.ask("POST", `${path}/${id}/wait`, { timeoutSeconds: 20 })
           if (waited.status !== 200) throw new Error(`${JSON.stringify(waited)}\n${via.log}`)
           operation = waited.body.operation
-          if (performance.now() - began > 30_000) throw new Error(`${id} stays ${operation.status}\n${via.log}`)
+          if (performance.now() - began > 60_000) throw new Error(`${id} stays ${operation.status}\n${via.log}`)
         }
         return performance.now() - began
       })

@@ -14,7 +14,7 @@ import { WorkingClients } from "./WorkingClients.ts"
 
 const rounds = 4
 /** The lease, the look of the others, their reading; and a machine that does much else. */
-const takeoverWithinMs = 12_000
+const takeoverWithinMs = 25_000
 
 interface Fault {
   readonly type: "kill" | "freeze" | "stop"

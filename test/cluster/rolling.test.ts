@@ -8,7 +8,7 @@ import { Members } from "./Members.ts"
 import { WorkingClients } from "./WorkingClients.ts"
 
 /** The drain, the last transitions, the connections to the database; on a machine that does much else. */
-const stopWithinMs = 8_000
+const stopWithinMs = 25_000
 const rounds = 3
 
 const { ok } = await Effect.runPromise(probe)

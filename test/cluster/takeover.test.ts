@@ -10,10 +10,10 @@ import { TestDatabase } from "../support/TestDatabase.ts"
 import { Members } from "./Members.ts"
 
 /** The lease, the look of the others, their reading; and a machine that does much else. */
-const takeoverWithinMs = 12_000
+const takeoverWithinMs = 25_000
 
 /** Closing: a moment for the owner, the commit, and the wait for a guest that only the owner asks. */
-const closeWithinMs = 10_000
+const closeWithinMs = 25_000
 
 const visit = async (port: number, host: string) => {
   const sent = request({ host: "127.0.0.1", port, headers: { host } }).end()

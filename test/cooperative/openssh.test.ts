@@ -96,7 +96,7 @@ const granted = Effect.gen(function* () {
 const service = namespaceAtoll({ ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0" })
 
 describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
-  layer(service.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(service.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect("runs commands with exact exit codes, streams, input and signals", () =>
       Effect.gen(function* () {
         const { ssh } = yield* granted

@@ -11,7 +11,7 @@ const { ok } = await Effect.runPromise(probe)
 describe.skipIf(!ok)("namespaces", () => {
   fileContract("namespaces", runtime)
 
-  layer(TestService.layer(runtime), { excludeTestServices: true, timeout: 60_000 })(
+  layer(TestService.layer(runtime), { excludeTestServices: true, timeout: 240_000 })(
     "a hostile process inside",
     (it) => {
       const W = "/workspace"
@@ -98,7 +98,7 @@ describe.skipIf(!ok)("namespaces", () => {
               expect((await files("DELETE", "", { path: `${W}/${latin}` })).status).toBe(204)
               expect((await files("DELETE", "", { path: `${W}/deep`, recursive: "true" })).status).toBe(204)
               expect((await files("DELETE", "", { path: `${W}/locked`, recursive: "true" })).status).toBe(204)
-              expect(performance.now() - started).toBeLessThan(10_000)
+              expect(performance.now() - started).toBeLessThan(30_000)
               const left = await shell(service, "ls -A")
               expect(left.json.result.stdout).not.toMatch(/latin|deep|locked|staging/)
             })
@@ -135,7 +135,7 @@ describe.skipIf(!ok)("namespaces", () => {
 
   describe.skipIf(process.getuid?.() !== 0)("a volume of 64 MiB (enforced as root)", () => {
     const small = TestService.layer(runtime, { ATOLL_VOLUME_BYTES: String(64 * 1024 * 1024) })
-    layer(small, { excludeTestServices: true, timeout: 60_000 })("when it is full", (it) => {
+    layer(small, { excludeTestServices: true, timeout: 240_000 })("when it is full", (it) => {
       it.effect(
         "says STORAGE_FULL, changes nothing, leaves nothing behind, and takes files again once there is room",
         () =>

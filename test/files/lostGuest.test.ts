@@ -37,41 +37,44 @@ const silentGuests = Layer.effect(
   })
 )
 
-layer(TestService.layer(silentGuests), { excludeTestServices: true, timeout: 60_000 })("a guest that is lost", (it) => {
-  it.effect(
-    "leaves the outcome of each change unknown; one that was not reached has done nothing, and reads never do",
-    () =>
-      Effect.gen(function* () {
-        const { files, send, sandboxId } = yield* TestService
-        const path = "/workspace/f"
-        const edit = { expectedSha256: "0".repeat(64), oldText: "a", newText: "b" }
-        const changes = {
-          write: () => files("PUT", "/content", { path }, { body: Buffer.from("x") }),
-          edit: () => files("PATCH", "/content", { path }, { body: edit }),
-          directory: () => files("POST", "/directory", { path }, { body: {} }),
-          rename: () => files("POST", "/rename", { path }, { body: { destination: "/workspace/g" } }),
-          remove: () => files("DELETE", "", { path }),
-          endProcess: () => send("DELETE", `/sandboxes/${sandboxId}/processes/7-7`),
-          execute: () => send("POST", `/sandboxes/${sandboxId}/execute`, { body: { argv: ["true"] } })
-        }
-        const reads = {
-          stat: () => files("GET", "/stat", { path }),
-          read: () => files("GET", "/content", { path }),
-          list: () => files("GET", "/list", { path }),
-          processes: () => send("GET", `/sandboxes/${sandboxId}/processes`)
-        }
-        for (fault of ["lost", "protocol", "unreached"] as const) {
-          for (const [name, call] of Object.entries({ ...changes, ...reads })) {
-            const { status, json } = yield* Effect.promise(call)
-            const isUnknown = fault !== "unreached" && name in changes
-            assert.deepStrictEqual(
-              [name, status, json.code, json.details],
-              [name, 502, "SANDBOX_UNAVAILABLE", isUnknown ? { status: null, outcome: "unknown" } : { status: null }],
-              fault
-            )
-            assert.strictEqual(json.message.includes("Try again"), !isUnknown, `${name} ${fault}`)
+layer(TestService.layer(silentGuests), { excludeTestServices: true, timeout: 240_000 })(
+  "a guest that is lost",
+  (it) => {
+    it.effect(
+      "leaves the outcome of each change unknown; one that was not reached has done nothing, and reads never do",
+      () =>
+        Effect.gen(function* () {
+          const { files, send, sandboxId } = yield* TestService
+          const path = "/workspace/f"
+          const edit = { expectedSha256: "0".repeat(64), oldText: "a", newText: "b" }
+          const changes = {
+            write: () => files("PUT", "/content", { path }, { body: Buffer.from("x") }),
+            edit: () => files("PATCH", "/content", { path }, { body: edit }),
+            directory: () => files("POST", "/directory", { path }, { body: {} }),
+            rename: () => files("POST", "/rename", { path }, { body: { destination: "/workspace/g" } }),
+            remove: () => files("DELETE", "", { path }),
+            endProcess: () => send("DELETE", `/sandboxes/${sandboxId}/processes/7-7`),
+            execute: () => send("POST", `/sandboxes/${sandboxId}/execute`, { body: { argv: ["true"] } })
           }
-        }
-      })
-  )
-})
+          const reads = {
+            stat: () => files("GET", "/stat", { path }),
+            read: () => files("GET", "/content", { path }),
+            list: () => files("GET", "/list", { path }),
+            processes: () => send("GET", `/sandboxes/${sandboxId}/processes`)
+          }
+          for (fault of ["lost", "protocol", "unreached"] as const) {
+            for (const [name, call] of Object.entries({ ...changes, ...reads })) {
+              const { status, json } = yield* Effect.promise(call)
+              const isUnknown = fault !== "unreached" && name in changes
+              assert.deepStrictEqual(
+                [name, status, json.code, json.details],
+                [name, 502, "SANDBOX_UNAVAILABLE", isUnknown ? { status: null, outcome: "unknown" } : { status: null }],
+                fault
+              )
+              assert.strictEqual(json.message.includes("Try again"), !isUnknown, `${name} ${fault}`)
+            }
+          }
+        })
+    )
+  }
+)

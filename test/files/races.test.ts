@@ -75,7 +75,7 @@ const swapDirectory = `
   attempt(() => fs.renameSync(root + "/real", root + "/a"))
   for (let i = 0; i < 300; i++);`
 
-describe("swap races", { timeout: 60_000 }, () => {
+describe("swap races", { timeout: 240_000 }, () => {
   it("a directory swapped for a link out is never read through", async () => {
     using at = new TestWorkspace()
     at.put("a/secret", "inside")
@@ -227,7 +227,7 @@ describe("swap races", { timeout: 60_000 }, () => {
   })
 })
 
-describe("a rename without overwrite", { timeout: 60_000 }, () => {
+describe("a rename without overwrite", { timeout: 240_000 }, () => {
   it("never replaces a destination that appears meanwhile, and loses no source that is replaced meanwhile", async () => {
     using at = new TestWorkspace()
     {

@@ -32,7 +32,7 @@ const bounds = {
   logBytes: long ? 1280 * mebibyte : 96 * mebibyte + 3 * (settings.burstBytes + seconds * settings.bytesPerSecond)
 }
 /** Of a request, at its median: so many times what it took before, and a moment of the machine's. */
-const slower = { times: 4, andMs: 30 }
+const slower = { times: 4, andMs: 200 }
 
 const sizeOf = (folder: string): number =>
   readdirSync(folder, { withFileTypes: true }).reduce((sum, entry) => {

@@ -143,7 +143,7 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
       const admin = (statement: string) => Context.get(postgres, PgClient.PgClient).unsafe(statement)
       const health = () => Effect.promise(() => send("GET", "/healthz", { key: null }))
       const until = (status: number) =>
-        Effect.repeat(health(), { until: (answer) => answer.status === status }).pipe(Effect.timeout("10 seconds"))
+        Effect.repeat(health(), { until: (answer) => answer.status === status }).pipe(Effect.timeout("60 seconds"))
       assert.strictEqual((yield* health()).status, 200)
       yield* admin(`alter database ${name} with allow_connections false`)
       yield* admin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`)

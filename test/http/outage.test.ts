@@ -72,7 +72,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
         const before = found()
         return Effect.repeat(Effect.sleep(20), { until: () => found() >= before + more }).pipe(
           Effect.timeoutOrElse({
-            duration: "30 seconds",
+            duration: "90 seconds",
             orElse: () => Effect.die(new Error(`Not answered: ${status}; ${JSON.stringify(statuses())}`))
           })
         )
@@ -157,13 +157,13 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
         // Told within the second look; clients within their patience and as much again.
         const status = Effect.promise(() => send("GET", "/healthz", { key: null }).then((answer) => answer.status))
         yield* Effect.repeat(Effect.delay(status, 20), { until: (found) => found === 503 })
-        assert.isBelow(performance.now() - frozen, 8000)
+        assert.isBelow(performance.now() - frozen, 20_000)
         yield* answered(503, 3 * atOnce)
-        assert.isBelow(performance.now() - frozen, 18_000)
+        assert.isBelow(performance.now() - frozen, 45_000)
         const asked = performance.now()
         const health = yield* Effect.promise(() => send("GET", "/healthz", { key: null }))
         assert.deepStrictEqual([health.status, health.json.database], [503, "unavailable"])
-        assert.isBelow(performance.now() - asked, 4000)
+        assert.isBelow(performance.now() - asked, 15_000)
         assert.strictEqual(outages(), before + 1)
         yield* signalAll("SIGCONT")
         yield* answered(202, 20)

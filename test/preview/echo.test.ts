@@ -91,7 +91,7 @@ const echo = (socket: WebSocket): Promise<number> =>
   })
 
 describe.skipIf(skipped(unusable))("a WebSocket echo in a preview", () => {
-  layer(namespaceAtoll().pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 60_000 })(
+  layer(namespaceAtoll().pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 240_000 })(
     (it) => {
       it.effect(
         "carries 1 GiB both ways with flat memory",

@@ -77,7 +77,7 @@ const until = (look: () => Promise<unknown>, expected: unknown) =>
   })
 
 describe.skipIf(skipped(missing))("a development server in a preview", () => {
-  layer(service, { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(service, { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect(
       "is seen in Chromium, and an edit through the files API is hot-replaced in the page",
       () =>

@@ -61,7 +61,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a clock that is set", 
         )
         yield* Effect.sleep(200)
         clock.shiftMs = -anHourMs
-        const answer = yield* Effect.timeout(Fiber.join(wait), "10 seconds")
+        const answer = yield* Effect.timeout(Fiber.join(wait), "60 seconds")
         assert.strictEqual(answer.status, "running")
       }).pipe(Effect.provide(testAtoll(world, dear)), Effect.provideService(Clock.Clock, clock))
     })
@@ -152,7 +152,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a clock that is set", 
         yield* Effect.sleep(300)
         assert.strictEqual((yield* (yield* Sandboxes).get(accountId, id)).status, "running")
         clock.shiftMs = 60_000
-        const stopped = yield* Effect.timeout(untilStatus(accountId, id, "stopped"), "10 seconds")
+        const stopped = yield* Effect.timeout(untilStatus(accountId, id, "stopped"), "25 seconds")
         assert.strictEqual(stopped.statusReason?.code, "CREDIT_EXHAUSTED")
       }).pipe(Effect.provide(testAtoll(world, dear)), Effect.provideService(Clock.Clock, clock))
     })

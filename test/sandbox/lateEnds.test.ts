@@ -84,7 +84,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an end that is noticed
         world.crash(later)
         yield* untilStatus(account.accountId, later, "stopped")
         const end = (yield* endOf(later))!
-        assert.isTrue(end.at - end.seenAt! < 1000, `${end.at} ${end.seenAt}`)
+        assert.isTrue(end.at - end.seenAt! < 60_000, `${end.at} ${end.seenAt}`)
       }).pipe(Effect.provide(testAtoll(world, often)), Effect.provideService(Clock.Clock, clock))
     })
   )
@@ -138,7 +138,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an end that is noticed
         values ('sbx_x', 'acc_x', 'wsp_x', 1, 1, 1, 1, 1, 1, true, true, 0, 0, 0, 0)`
         yield* Effect.sleep(6000).pipe(Effect.provide(testAtoll(world, often)))
         const at = yield* beat
-        assert.isTrue(Date.now() - at < 7000, String(at))
+        assert.isTrue(Date.now() - at < 60_000, String(at))
         yield* sql`delete from meters where sandbox_id = 'sbx_x'`
       }),
     30_000

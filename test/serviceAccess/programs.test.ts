@@ -73,7 +73,7 @@ const retried = <A>(act: () => Promise<A>) =>
 
 describe.skipIf(skipped(missing))("real programs through a tunnel", () => {
   const service = TunnelGateway.layer.pipe(Layer.provideMerge(namespaceAtoll({ ATOLL_SERVICE_ACCESS: "on" })))
-  layer(service.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(service.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect(
       "psql and redis-cli work as if the servers were here",
       () =>

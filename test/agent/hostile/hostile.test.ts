@@ -21,12 +21,12 @@ import { frameLies, honestEnd, jsonLies, type Lie, lies, oneByteFrames } from ".
 import { bytes } from "./script.ts"
 
 /** On a machine that does other things besides; what waits for the hostile one waits for minutes. */
-const LATENCY_MAX_MS = 5_000
+const LATENCY_MAX_MS = 20_000
 /** At any time, with what is garbage already; and in the end without it. */
 const MEMORY_GROWTH_MAX_BYTES = 512 * 1024 ** 2
 const MEMORY_KEPT_MAX_BYTES = 64 * 1024 ** 2
 /** Every call comes to an end by itself; the hostile agents' own are waited for a hundredth of the usual times. */
-const CALL_MAX_MS = 10_000
+const CALL_MAX_MS = 30_000
 const HEAD_BYTES = 4_096
 
 type RouteName = keyof typeof routes

@@ -43,7 +43,7 @@ afterAll(async () => {
 
 /** A profile of its own, with an empty page. All of its pages are watched. */
 const watched = async (context: BrowserContext, origin: string): Promise<Visit> => {
-  context.setDefaultTimeout(30_000)
+  context.setDefaultTimeout(90_000)
   const complaints: Complaints = { texts: [], elsewhere: [] }
   context.on("page", (page) => {
     page.on("pageerror", (error) => complaints.texts.push(error.message))

@@ -192,7 +192,7 @@ const watchFrames = `(() => {
 })()`
 
 describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => {
-  layer(service, { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(service, { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect("are run as a shell line and exactly; their output is seen as it is written, and how they ended", () =>
       visited(async ({ page, inside }) => {
         await page.goto(`/console/sandboxes/${inside.id}/commands`)

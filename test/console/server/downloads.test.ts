@@ -60,7 +60,7 @@ const heldBack = (port: number, { cookie }: Browser, sandboxId: string, given: U
   })
 
 describe.skipIf(skipped(unusable))("a download from a real Sandbox", () => {
-  layer(TestService.layer(Layer.orDie(freshDriver())), { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(TestService.layer(Layer.orDie(freshDriver())), { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect("ends with its session, however much of it is left, and not before", () =>
       Effect.gen(function* () {
         const { port } = yield* TestService

@@ -45,7 +45,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
 
   const driver = Effect.promise(() => host.runPromise(Runtime))
   const guestOf = (sandboxId: string) => Effect.flatMap(driver, (it) => it.guest(sandboxId, 1))
-  const attempt = (title: string, body: (guest: Guest) => Effect.Effect<unknown, unknown>, timeout = 30_000) =>
+  const attempt = (title: string, body: (guest: Guest) => Effect.Effect<unknown, unknown>, timeout = 240_000) =>
     it.live(title, () => Effect.flatMap(guestOf("inmate"), body), timeout)
 
   beforeAll(async () => {

@@ -30,7 +30,7 @@ describe.skipIf(skipped(reason))("namespace driver without root", () => {
         uid: NOBODY,
         gid: NOBODY,
         env: { PATH: process.env["PATH"], HOME: folder, TMPDIR: folder },
-        timeout: 60_000
+        timeout: 240_000
       })
       const told = JSON.parse(printed.trim().split("\n").at(-1)!)
       expect(told).toMatchObject({ uid: NOBODY, files: "kept", again: "kept", fresh: "", left: [] })

@@ -19,7 +19,7 @@ const environment = {
 }
 
 /** Everything here runs under emulation, beside whatever else the machine does. */
-export const TIMEOUT_MS = 120_000
+export const TIMEOUT_MS = 240_000
 
 export const dataFolder = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), "atoll-vm-"))

@@ -58,7 +58,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
       const after = yield* driver.guest("sleeper", 1)
       expect(yield* output(after, "cat file; test -e /tmp/mark && echo marked")).toBe("kept\nmarked")
       const time = Number(yield* output(after, "date +%s%3N"))
-      expect(Math.abs(time - Date.now())).toBeLessThan(5_000)
+      expect(Math.abs(time - Date.now())).toBeLessThan(20_000)
       expect(yield* after.processes.list).toEqual(expect.arrayContaining([{ key, running: expect.any(Boolean) }]))
       yield* after.processes.kill(key, { graceMs: 0 })
       expect((yield* gather(after.processes.attach(key, { stdoutOffset: 0, stderrOffset: 0 }))).stdout).toContain(
@@ -131,7 +131,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         )
         const [hostname, machineId, random, uuid, time] = look.split("\n")
         expect(hostname).toBe(sandboxId.replace("_", "-"))
-        expect(Math.abs(Number(time) - Date.now())).toBeLessThan(5_000)
+        expect(Math.abs(Number(time) - Date.now())).toBeLessThan(20_000)
         looks.push([hostname!, machineId!, random!, uuid!])
         yield* driver.destroy(sandboxId)
       }
@@ -383,7 +383,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         const all = Effect.forEach([1, 2, 3, 4], () => answered, { concurrency: "unbounded" })
         expect(yield* all).toEqual(["here", "here", "here", "here"])
         // A connection that waits for another one is given up after 30 s.
-        expect(Date.now() - began).toBeLessThan(20_000)
+        expect(Date.now() - began).toBeLessThan(29_000)
       })
       yield* Effect.provide(later, driverOn(folder))
     })

@@ -33,7 +33,7 @@ const onceSeen = (wanted: string | RegExp, act: Effect.Effect<unknown, unknown>)
 export const channelContract = (
   name: string,
   guest: Effect.Effect<Guest, unknown, Scope.Scope>,
-  timeoutMs = 30_000
+  timeoutMs = 240_000
 ): void => {
   const test = (title: string, body: (guest: Guest) => Effect.Effect<unknown, unknown, Scope.Scope>) =>
     it.live(title, () => Effect.scoped(Effect.flatMap(guest, body)), timeoutMs)

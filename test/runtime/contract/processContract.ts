@@ -40,7 +40,7 @@ export const processContract = (
   name: string,
   guest: Effect.Effect<Guest, unknown, Scope.Scope>,
   workspace = "/workspace",
-  timeoutMs = 30_000
+  timeoutMs = 240_000
 ): void => {
   const test = (
     title: string,

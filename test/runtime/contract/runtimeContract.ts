@@ -6,7 +6,7 @@ import { output } from "./commands.ts"
 import { sandboxSpec } from "./sandboxSpec.ts"
 
 /** `runtime` is built anew for each test, on a host without Sandboxes. */
-export const runtimeContract = (name: string, runtime: Layer.Layer<Runtime, unknown>, timeout = 30_000): void => {
+export const runtimeContract = (name: string, runtime: Layer.Layer<Runtime, unknown>, timeout = 240_000): void => {
   const test = (title: string, body: Effect.Effect<unknown, unknown, Runtime>) =>
     it.live(title, () => Effect.provide(body, runtime), timeout)
 

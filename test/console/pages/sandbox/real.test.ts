@@ -20,7 +20,7 @@ const measured = Layer.suspend(() => ServedAtoll.layer(freshDriver(environment),
 )
 
 describe.skipIf(skipped(unvisitable))("a real Sandbox's page", () => {
-  layer(measured, { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(measured, { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect("has both streams of what runs, outlives a flood, and shows what was measured", () =>
       servedVisit(async ({ page, sandboxId, send }) => {
         await page.goto(`/console/sandboxes/${sandboxId}/logs`)

@@ -353,7 +353,7 @@ const many = async ({ page, sandboxId, shell }: ServedVisit) => {
 }
 
 describe.skipIf(skipped(unvisitable))("files in the console", () => {
-  layer(served, { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(served, { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect("are made, edited with a guard, uploaded, downloaded, renamed and removed", () =>
       servedVisit(async (visit) => {
         await madeAndEdited(visit)

@@ -7,7 +7,7 @@ import { assertSound, served, servedVisit, unvisitable } from "../servedVisit.ts
 const program = `require("http").createServer((_, answer) => answer.end("<title>inside</title>")).listen(3000)`
 
 describe.skipIf(skipped(unvisitable))("previews in the console", () => {
-  layer(served, { excludeTestServices: true, timeout: 60_000 })((it) => {
+  layer(served, { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect("show an address once, lead others in, and end as soon as somebody closes them", () =>
       servedVisit(
         async ({ page, context, sandboxId, send }) => {
