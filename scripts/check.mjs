@@ -12,6 +12,8 @@ const checks = [
   ["imports", "node", "scripts/imports/check.ts"],
   ["lock file", "node", "scripts/lock.mjs"],
   ["settings table", "node", "scripts/docs.ts", "--check"],
+  ["types of the client", "tsc", "-p", "clients/typescript", "--noEmit"],
+  ["clients", "node", "scripts/clients.ts", "--check"],
   ["machines' diagrams", "node", "scripts/machines.ts", "--check"]
 ]
 

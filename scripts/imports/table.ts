@@ -137,6 +137,9 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/Launch.ts", places: [config, "src/ReadableLog.ts", "src/Traces.ts"] },
   { path: "src/main.ts", places: "all" },
 
+  /** What customers install: it knows the service only by its description. */
+  { path: "clients/typescript/src/", places: [], packages: [], builtins: false },
+
   { path: "test/", places: "all" },
   { path: "bench/", places: "all" },
   { path: "scripts/", places: "all" }

@@ -1,0 +1,167 @@
+/** The files of a Sandbox, below /workspace. Relative paths begin there. */
+import { AtollError } from "./errors.ts"
+import type { EditFileResponse, FileStat, FileStatResponse } from "./generated/schemas.ts"
+import type { Transport } from "./http/Transport.ts"
+
+export interface Waiting {
+  /** Ends the waiting; what was asked for may go on. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const workspace = "/workspace"
+
+const absolute = (path: string): string =>
+  path.startsWith("/") ? path : path === "." || path === "" ? workspace : `${workspace}/${path}`
+
+const hexOf = (bytes: ArrayBuffer): string =>
+  Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
+
+/** As it was begun to be read is no longer there, so often. */
+const changedTimesMax = 5
+
+export class Files {
+  readonly #transport: Transport
+  readonly #id: string
+
+  constructor(transport: Transport, sandboxId: string) {
+    this.#transport = transport
+    this.#id = sandboxId
+  }
+
+  #at(path: string) {
+    return { id: this.#id, path: absolute(path) }
+  }
+
+  /** The bytes of a file in pieces of at most 8 MiB, all of one content: a file that changes meanwhile fails with `CURSOR_STALE`. */
+  async *chunks(path: string, options: Waiting = {}): AsyncGenerator<Uint8Array, void, undefined> {
+    let cursor: string | undefined
+    do {
+      const { bytes, next } = await this.#transport.read(
+        "readFile",
+        { parameters: { ...this.#at(path), cursor }, ...options },
+        async (answer) => ({
+          bytes: new Uint8Array(await answer.arrayBuffer()),
+          next: answer.headers.get("x-service-eof") === "true" ? null : answer.headers.get("x-service-next-cursor")
+        })
+      )
+      cursor = next ?? undefined
+      if (bytes.length > 0) yield bytes
+    } while (cursor !== undefined)
+  }
+
+  /** A whole file, however large. One that changes while it is read is read anew. */
+  async readBytes(path: string, options: Waiting = {}): Promise<Uint8Array> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const chunks: Array<Uint8Array> = []
+        for await (const chunk of this.chunks(path, options)) chunks.push(chunk)
+        const all = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0))
+        let at = 0
+        for (const chunk of chunks) {
+          all.set(chunk, at)
+          at += chunk.length
+        }
+        return all
+      } catch (thrown) {
+        if (attempt < changedTimesMax && thrown instanceof AtollError && thrown.is("CURSOR_STALE")) continue
+        throw thrown
+      }
+    }
+  }
+
+  /** The same as UTF-8 text. */
+  async read(path: string, options: Waiting = {}): Promise<string> {
+    return new TextDecoder().decode(await this.readBytes(path, options))
+  }
+
+  /** Creates or replaces a file at once: a reader sees the old or the new content. At most 8 MiB; its directory must exist. */
+  async write(path: string, content: string | Uint8Array, options: Waiting = {}): Promise<void> {
+    const body = typeof content === "string" ? new TextEncoder().encode(content) : content
+    await this.#transport.call("writeFile", { parameters: this.#at(path), body, ...options })
+  }
+
+  /**
+   * Replaces text in a file that is what you think it is: `expectedSha256`, by default that of the file as it is found now. Fails with
+   * `PRECONDITION_FAILED`, `TEXT_NOT_FOUND` or, unless `replaceAll`, `TEXT_AMBIGUOUS`.
+   */
+  async edit(
+    path: string,
+    edit: {
+      readonly oldText: string
+      readonly newText: string
+      readonly replaceAll?: boolean | undefined
+      readonly expectedSha256?: string | undefined
+    },
+    options: Waiting = {}
+  ): Promise<EditFileResponse> {
+    const { oldText, newText, replaceAll } = edit
+    const expectedSha256 = edit.expectedSha256 ?? (await this.sha256(path, options))
+    return this.#transport.call("editFile", {
+      parameters: this.#at(path),
+      body: { expectedSha256, oldText, newText, replaceAll },
+      ...options
+    })
+  }
+
+  /** Of a file as it is now, in hexadecimal. */
+  async sha256(path: string, options: Waiting = {}): Promise<string> {
+    const bytes = await this.readBytes(path, options)
+    return hexOf(await crypto.subtle.digest("SHA-256", bytes as Uint8Array<ArrayBuffer>))
+  }
+
+  /** What is in a directory, in the file system's own order; asks for the next page by itself. */
+  async *list(path = workspace, options: Waiting = {}): AsyncGenerator<FileStat, void, undefined> {
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await this.#transport.call("listFiles", {
+        parameters: { ...this.#at(path), cursor: cursor ?? undefined },
+        ...options
+      })
+      yield* page.entries
+      cursor = page.nextCursor
+    }
+  }
+
+  /** Of the entry itself: a symbolic link is not followed. */
+  async stat(path: string, options: Waiting = {}): Promise<FileStatResponse> {
+    return this.#transport.call("statFile", { parameters: this.#at(path), ...options })
+  }
+
+  async exists(path: string, options: Waiting = {}): Promise<boolean> {
+    try {
+      await this.stat(path, options)
+      return true
+    } catch (thrown) {
+      if (thrown instanceof AtollError && thrown.is("NOT_FOUND")) return false
+      throw thrown
+    }
+  }
+
+  /** `recursive`: missing parents, too, and content with a directory that is there. */
+  async mkdir(
+    path: string,
+    { recursive, ...options }: Waiting & { readonly recursive?: boolean | undefined } = {}
+  ): Promise<void> {
+    await this.#transport.call("createDirectory", { parameters: this.#at(path), body: { recursive }, ...options })
+  }
+
+  /** Fails with `DESTINATION_EXISTS` unless `overwrite`. After a ConnectionError look at both paths. */
+  async rename(
+    path: string,
+    destination: string,
+    { overwrite, ...options }: Waiting & { readonly overwrite?: boolean | undefined } = {}
+  ): Promise<void> {
+    await this.#transport.call("renameFile", {
+      parameters: this.#at(path),
+      body: { destination: absolute(destination), overwrite },
+      ...options
+    })
+  }
+
+  /** `recursive`: a directory with all that is in it. */
+  async remove(
+    path: string,
+    { recursive, ...options }: Waiting & { readonly recursive?: boolean | undefined } = {}
+  ): Promise<void> {
+    await this.#transport.call("removeFile", { parameters: { ...this.#at(path), recursive }, ...options })
+  }
+}

@@ -1,0 +1,111 @@
+/** A command that runs in a Sandbox, whoever waits for it. */
+import { WaitTimeout } from "./errors.ts"
+import type { Operation as OperationRecord, OutputStream } from "./generated/schemas.ts"
+import type { Transport } from "./http/Transport.ts"
+import { followOutput, type OutputChunk, type OutputFrom } from "./Output.ts"
+
+export interface WaitOptions {
+  /** How long to wait; the command is not ended by it. By default until it is over. */
+  readonly withinSeconds?: number | undefined
+  /** Ends the waiting; the command goes on. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface FollowOptions {
+  readonly from?: OutputFrom | undefined
+  /** Ends the reading; the command goes on. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** The longest that the service waits at once. */
+const waitMaxSeconds = 30
+
+export const isOver = ({ status }: Pick<OperationRecord, "status">): boolean =>
+  status === "completed" || status === "cancelled" || status === "failed"
+
+export class Operation {
+  readonly id: string
+  readonly sandboxId: string
+  readonly #transport: Transport
+  #record: OperationRecord
+
+  constructor(transport: Transport, record: OperationRecord) {
+    this.#transport = transport
+    this.#record = record
+    this.id = record.id
+    this.sandboxId = record.sandboxId
+  }
+
+  /** As the service last told it. */
+  get record(): OperationRecord {
+    return this.#record
+  }
+
+  get #parameters() {
+    return { id: this.sandboxId, operationId: this.id }
+  }
+
+  async refresh(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<OperationRecord> {
+    const { operation } = await this.#transport.call("getOperation", { parameters: this.#parameters, ...options })
+    this.#record = operation
+    return operation
+  }
+
+  /** Waits until it is completed, cancelled or failed. Fails with WaitTimeout when that takes longer than `withinSeconds`. */
+  async wait({ withinSeconds = Number.POSITIVE_INFINITY, signal }: WaitOptions = {}): Promise<OperationRecord> {
+    const until = Date.now() + withinSeconds * 1000
+    while (true) {
+      const timeoutSeconds = Math.max(0, Math.min(waitMaxSeconds, (until - Date.now()) / 1000))
+      const { operation } = await this.#transport.call("waitOperation", {
+        parameters: this.#parameters,
+        body: { timeoutSeconds },
+        signal,
+        attemptSeconds: timeoutSeconds + 15
+      })
+      this.#record = operation
+      if (isOver(operation)) return operation
+      if (Date.now() >= until)
+        throw new WaitTimeout(`The operation ${this.id} is ${operation.status} after ${withinSeconds} s; it goes on.`)
+    }
+  }
+
+  /** Ends the command: TERM to its whole tree, and KILL after 2 s. One that was over first keeps its result. */
+  async cancel(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<OperationRecord> {
+    const { operation } = await this.#transport.call("cancelOperation", { parameters: this.#parameters, ...options })
+    this.#record = operation
+    return operation
+  }
+
+  /**
+   * Its output as it is written, until it is over and all was told:
+   *
+   *     for await (const { stream, bytes } of operation.output()) …
+   *
+   * A lost connection is opened anew at the offset where it was. Returns the operation as it ended.
+   */
+  async *output({ from = {}, signal }: FollowOptions = {}): AsyncGenerator<OutputChunk, OperationRecord, undefined> {
+    const operation = yield* followOutput(this.#transport, this.sandboxId, this.id, from, signal)
+    this.#record = operation
+    return operation
+  }
+
+  /** One stream's bytes from an absolute offset, as many as are there, 1 MiB at most. Fails with 409 for what is no longer kept. */
+  async read(stream: OutputStream, offset: number, options: { readonly signal?: AbortSignal | undefined } = {}) {
+    return this.#transport.call("readOperationOutput", {
+      parameters: { ...this.#parameters, stream, offset },
+      ...options
+    })
+  }
+
+  /** What happened to it, oldest first. */
+  async *transitions(options: { readonly signal?: AbortSignal | undefined } = {}) {
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await this.#transport.call("listOperationTransitions", {
+        parameters: { ...this.#parameters, cursor: cursor ?? undefined },
+        ...options
+      })
+      yield* page.transitions
+      cursor = page.nextCursor
+    }
+  }
+}

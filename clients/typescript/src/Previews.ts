@@ -1,0 +1,82 @@
+/** Ports of a Sandbox under a URL of their own. */
+import { WaitTimeout } from "./errors.ts"
+import type { Waiting } from "./Files.ts"
+import type { ListedPreview, Preview as PreviewRecord } from "./generated/schemas.ts"
+import type { Transport } from "./http/Transport.ts"
+
+export interface OpenPreviewOptions extends Waiting {
+  /** How long to wait until something listens on the port. 0: not at all. By default 30. */
+  readonly withinSeconds?: number | undefined
+}
+
+const lookEveryMs = 150
+
+export class Preview {
+  readonly id: string
+  /** Whoever knows it may use it. */
+  readonly url: string
+  readonly port: number
+  readonly expiresAt: string
+  readonly #transport: Transport
+  readonly #sandboxId: string
+
+  constructor(transport: Transport, { id, url, port, expiresAt, sandboxId }: PreviewRecord) {
+    this.#transport = transport
+    this.#sandboxId = sandboxId
+    this.id = id
+    this.url = url
+    this.port = port
+    this.expiresAt = expiresAt
+  }
+
+  async close(options: Waiting = {}): Promise<void> {
+    await this.#transport.call("closePreview", { parameters: { id: this.#sandboxId, previewId: this.id }, ...options })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}
+
+export class Previews {
+  readonly #transport: Transport
+  readonly #id: string
+  readonly #listens: (port: number, options: Waiting) => Promise<boolean>
+
+  /** `listens`: whether a program in the Sandbox takes connections on a port. */
+  constructor(transport: Transport, sandboxId: string, listens: (port: number, options: Waiting) => Promise<boolean>) {
+    this.#transport = transport
+    this.#id = sandboxId
+    this.#listens = listens
+  }
+
+  /** One a Sandbox, for an hour. Waits until a program listens; fails with WaitTimeout, and the preview closed, when none does. */
+  async open(port: number, { withinSeconds = 30, ...options }: OpenPreviewOptions = {}): Promise<Preview> {
+    const { preview: record } = await this.#transport.call("createPreview", {
+      parameters: { id: this.#id },
+      body: { port },
+      ...options
+    })
+    const preview = new Preview(this.#transport, record)
+    if (withinSeconds === 0) return preview
+    try {
+      for (const until = Date.now() + withinSeconds * 1000; !(await this.#listens(port, options)); ) {
+        if (Date.now() > until) throw new WaitTimeout(`Nothing listens on port ${port} after ${withinSeconds} s.`)
+        await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      }
+      return preview
+    } catch (thrown) {
+      await preview.close().catch(() => {})
+      throw thrown
+    }
+  }
+
+  async list(options: Waiting = {}): Promise<ReadonlyArray<ListedPreview>> {
+    return (await this.#transport.call("listPreviews", { parameters: { id: this.#id }, ...options })).previews
+  }
+
+  /** Closes whatever is open, also one whose id is lost. */
+  async close(options: Waiting = {}): Promise<void> {
+    await this.#transport.call("closePreviews", { parameters: { id: this.#id }, ...options })
+  }
+}

@@ -1,0 +1,184 @@
+/** An isolated machine. */
+
+import { ConnectionError, WaitTimeout } from "./errors.ts"
+import { type FollowEventsOptions, followEvents, type TransitionEvent } from "./events.ts"
+import { Files, type Waiting } from "./Files.ts"
+import type { LogEntry, Process, Sandbox as SandboxRecord, SandboxStatus, Transition } from "./generated/schemas.ts"
+import { randomKey } from "./http/randomKey.ts"
+import type { Transport } from "./http/Transport.ts"
+import { Operation } from "./Operation.ts"
+import { Previews } from "./Previews.ts"
+import { type RunOptions, type RunResult, resultOf, type StartOptions, startBody } from "./run.ts"
+
+export interface UntilRunning extends Waiting {
+  /** By default 120. */
+  readonly withinSeconds?: number | undefined
+}
+
+/** What a Sandbox that is coming up goes through. */
+const onTheWay: ReadonlySet<SandboxStatus> = new Set(["pending"])
+const lookEveryMs = 200
+
+export class Sandbox implements AsyncDisposable {
+  readonly id: string
+  readonly workspaceId: string
+  readonly files: Files
+  readonly previews: Previews
+  readonly #transport: Transport
+  #record: SandboxRecord
+
+  constructor(transport: Transport, record: SandboxRecord) {
+    this.#transport = transport
+    this.#record = record
+    this.id = record.id
+    this.workspaceId = record.workspaceId
+    this.files = new Files(transport, record.id)
+    this.previews = new Previews(transport, record.id, (port, options) => this.#listens(port, options))
+  }
+
+  /** As the service last told it. */
+  get record(): SandboxRecord {
+    return this.#record
+  }
+
+  get status(): SandboxStatus {
+    return this.#record.status
+  }
+
+  #told({ sandbox }: { readonly sandbox: SandboxRecord }): this {
+    this.#record = sandbox
+    return this
+  }
+
+  async refresh(options: Waiting = {}): Promise<this> {
+    return this.#told(await this.#transport.call("getSandbox", { parameters: { id: this.id }, ...options }))
+  }
+
+  /** Waits while it is pending. Fails, with the status that it has instead, when it will not run by itself. */
+  async untilRunning({ withinSeconds = 120, ...options }: UntilRunning = {}): Promise<this> {
+    for (const until = Date.now() + withinSeconds * 1000; onTheWay.has(this.status); ) {
+      if (Date.now() > until)
+        throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status} after ${withinSeconds} s.`)
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      await this.refresh(options)
+    }
+    if (this.status !== "running" && this.status !== "sleeping") {
+      const why = this.#record.statusReason === null ? "" : ` (${this.#record.statusReason})`
+      throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status}${why}, and will not run by itself.`)
+    }
+    return this
+  }
+
+  /** Starts it again with the volume that it has, and waits until it runs. */
+  async start(options: UntilRunning & { readonly idempotencyKey?: string | undefined } = {}): Promise<this> {
+    const { idempotencyKey = randomKey(), signal } = options
+    const parameters = { id: this.id, "Idempotency-Key": idempotencyKey, wait: "running" as const }
+    this.#told(await this.#transport.call("startSandbox", { parameters, signal, attemptSeconds: 45 }))
+    return this.untilRunning(options)
+  }
+
+  /** Ends all that runs in it; its volume stays. */
+  async stop({ withinSeconds = 120, ...options }: UntilRunning = {}): Promise<this> {
+    const until = Date.now() + withinSeconds * 1000
+    this.#told(
+      await this.#transport.call("stopSandbox", { parameters: { id: this.id }, attemptSeconds: 45, ...options })
+    )
+    while (this.status === "stopping") {
+      if (Date.now() > until) throw new WaitTimeout(`The Sandbox ${this.id} is stopping after ${withinSeconds} s.`)
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      await this.refresh(options)
+    }
+    return this
+  }
+
+  /** For good, with its volume. */
+  async delete(options: Waiting = {}): Promise<void> {
+    await this.#transport.call("deleteSandbox", { parameters: { id: this.id }, attemptSeconds: 45, ...options })
+  }
+
+  /** `await using`: it is deleted at the end of the block. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.delete()
+  }
+
+  /** Starts a command; it runs on whatever becomes of the caller. `argv` is a program and its arguments: no shell is involved. */
+  async startCommand(argv: ReadonlyArray<string>, options: StartOptions = {}): Promise<Operation> {
+    const { operation } = await this.#transport.call("startOperation", {
+      parameters: { id: this.id, "Idempotency-Key": options.idempotencyKey ?? randomKey() },
+      body: startBody(argv, options),
+      signal: options.signal
+    })
+    return new Operation(this.#transport, operation)
+  }
+
+  /** Runs a command to its end. A non-zero exit is a result, not an error. An aborted signal ends the waiting, not the command. */
+  async run(argv: ReadonlyArray<string>, options: RunOptions = {}): Promise<RunResult> {
+    return resultOf(await this.startCommand(argv, options), options)
+  }
+
+  /** One that was started earlier, here or elsewhere. */
+  async operation(id: string, options: Waiting = {}): Promise<Operation> {
+    const { operation } = await this.#transport.call("getOperation", {
+      parameters: { id: this.id, operationId: id },
+      ...options
+    })
+    return new Operation(this.#transport, operation)
+  }
+
+  /** Newest first; asks for the next page by itself. */
+  async *operations(options: Waiting = {}): AsyncGenerator<Operation, void, undefined> {
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await this.#transport.call("listOperations", {
+        parameters: { id: this.id, cursor: cursor ?? undefined },
+        ...options
+      })
+      for (const record of page.operations) yield new Operation(this.#transport, record)
+      cursor = page.nextCursor
+    }
+  }
+
+  async processes(options: Waiting = {}): Promise<ReadonlyArray<Process>> {
+    return (await this.#transport.call("listProcesses", { parameters: { id: this.id }, ...options })).processes
+  }
+
+  /** What its commands wrote last, oldest first: 5,000 entries at most. */
+  async logs(
+    options: Waiting & { readonly since?: string | undefined; readonly limit?: number | undefined } = {}
+  ): Promise<ReadonlyArray<LogEntry>> {
+    const { since, limit, signal } = options
+    return (await this.#transport.call("readLogs", { parameters: { id: this.id, since, limit }, signal })).logs.entries
+  }
+
+  /** What happened to it, oldest first. */
+  async *transitions(options: Waiting = {}): AsyncGenerator<Transition, void, undefined> {
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await this.#transport.call("listSandboxTransitions", {
+        parameters: { id: this.id, cursor: cursor ?? undefined },
+        ...options
+      })
+      yield* page.transitions
+      cursor = page.nextCursor
+    }
+  }
+
+  /** What happens to it and to all that is in it, from now on or after a position. Each transition once, over lost connections. */
+  events(options: FollowEventsOptions = {}): AsyncGenerator<TransitionEvent, void, undefined> {
+    return followEvents(this.#transport, this.id, options)
+  }
+
+  async #listens(port: number, { signal }: Waiting): Promise<boolean> {
+    // Bash opens the connection; nothing is written to whoever listens.
+    const probe = `for host in 127.0.0.1 ::1; do (exec 3<>/dev/tcp/$host/${port}) 2>/dev/null && exit 0; done; exit 1`
+    try {
+      const { result } = await this.#transport.call("execute", {
+        parameters: { id: this.id },
+        body: { argv: ["bash", "-c", probe], timeoutSeconds: 10 },
+        signal
+      })
+      return result.exitCode === 0
+    } catch (thrown) {
+      if (thrown instanceof ConnectionError) return false
+      throw thrown
+    }
+  }
+}

@@ -1,0 +1,68 @@
+/** The Sandboxes of an account. */
+import type { Waiting } from "./Files.ts"
+import type { CreateSandboxRequest, SandboxStatus } from "./generated/schemas.ts"
+import { randomKey } from "./http/randomKey.ts"
+import type { Transport } from "./http/Transport.ts"
+import { Sandbox, type UntilRunning } from "./Sandbox.ts"
+import type { Workspaces } from "./Workspaces.ts"
+
+export interface CreateSandboxOptions extends UntilRunning, Omit<CreateSandboxRequest, "workspaceId"> {
+  /** By default the account's first workspace, which is made if there is none. */
+  readonly workspaceId?: string | undefined
+  /** Names this creation: the same key gives the same Sandbox again, also from another process. By default a new one. */
+  readonly idempotencyKey?: string | undefined
+  /** False: answers with a pending Sandbox. */
+  readonly untilRunning?: boolean | undefined
+}
+
+export interface ListSandboxesOptions extends Waiting {
+  readonly status?: ReadonlyArray<SandboxStatus> | undefined
+  readonly workspaceId?: string | undefined
+}
+
+export class Sandboxes {
+  readonly #transport: Transport
+  readonly #workspaces: Workspaces
+
+  constructor(transport: Transport, workspaces: Workspaces) {
+    this.#transport = transport
+    this.#workspaces = workspaces
+  }
+
+  /** Makes one and waits until it runs:
+   *
+   *     await using sandbox = await atoll.sandboxes.create()
+   */
+  async create(options: CreateSandboxOptions = {}): Promise<Sandbox> {
+    const { idempotencyKey = randomKey(), untilRunning = true, withinSeconds, signal, workspaceId, ...body } = options
+    const { sandbox: record } = await this.#transport.call("createSandbox", {
+      parameters: { "Idempotency-Key": idempotencyKey, ...(untilRunning ? { wait: "running" as const } : {}) },
+      body: { ...body, workspaceId: workspaceId ?? (await this.#workspaces.first({ signal })).id },
+      signal,
+      attemptSeconds: 45
+    })
+    const sandbox = new Sandbox(this.#transport, record)
+    return untilRunning ? sandbox.untilRunning({ withinSeconds, signal }) : sandbox
+  }
+
+  async get(id: string, options: Waiting = {}): Promise<Sandbox> {
+    const { sandbox } = await this.#transport.call("getSandbox", { parameters: { id }, ...options })
+    return new Sandbox(this.#transport, sandbox)
+  }
+
+  /** Newest first, deleted ones included unless `status` says otherwise; asks for the next page by itself. */
+  async *list({
+    status,
+    workspaceId,
+    ...options
+  }: ListSandboxesOptions = {}): AsyncGenerator<Sandbox, void, undefined> {
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await this.#transport.call("listSandboxes", {
+        parameters: { status: status?.join(","), workspaceId, cursor: cursor ?? undefined } as never,
+        ...options
+      })
+      for (const record of page.sandboxes) yield new Sandbox(this.#transport, record)
+      cursor = page.nextCursor
+    }
+  }
+}

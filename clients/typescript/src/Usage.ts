@@ -1,0 +1,51 @@
+/** What was used, what it cost, and what is left. */
+import type { Waiting } from "./Files.ts"
+import type { Balance, CostReport, Usage as UsageRecord, WalletTransaction } from "./generated/schemas.ts"
+import type { Transport } from "./http/Transport.ts"
+
+export interface Window extends Waiting {
+  /** RFC 3339. By default this month. */
+  readonly from?: string | undefined
+  readonly to?: string | undefined
+}
+
+export class Usage {
+  readonly #transport: Transport
+
+  constructor(transport: Transport) {
+    this.#transport = transport
+  }
+
+  async read({ from, to, ...options }: Window = {}): Promise<UsageRecord> {
+    return (await this.#transport.call("readUsage", { parameters: { from, to }, ...options })).usage
+  }
+
+  async balance(options: Waiting = {}): Promise<Balance> {
+    return (await this.#transport.call("readBalance", options)).balance
+  }
+
+  async costs({
+    from,
+    to,
+    groupBy,
+    sandboxId,
+    ...options
+  }: Window & {
+    readonly groupBy?: "sandbox" | "day" | "workspace" | undefined
+    readonly sandboxId?: string | undefined
+  } = {}): Promise<CostReport> {
+    return this.#transport.call("readCosts", { parameters: { from, to, groupBy, sandboxId } as never, ...options })
+  }
+
+  /** Newest first; asks for the next page by itself. */
+  async *transactions(options: Waiting = {}): AsyncGenerator<WalletTransaction, void, undefined> {
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const page = await this.#transport.call("listTransactions", {
+        parameters: { cursor: cursor ?? undefined },
+        ...options
+      })
+      yield* page.transactions
+      cursor = page.nextCursor
+    }
+  }
+}

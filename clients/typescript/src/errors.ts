@@ -1,0 +1,108 @@
+/** What can go wrong, typed by the service's codes. */
+import type { ErrorByCode } from "./generated/schemas.ts"
+
+export type ErrorCode = keyof ErrorByCode
+
+/** `notApplied`: nothing was changed. `unknown`: it may have been done; look before you repeat it. */
+export type Outcome = "notApplied" | "unknown"
+
+/**
+ * The service refused, or could not do what it was asked. `code` is for programs:
+ *
+ *     if (error instanceof AtollError && error.is("WORKSPACE_NOT_EMPTY")) error.details.sandboxCount
+ */
+export class AtollError<Code extends ErrorCode = ErrorCode> extends Error {
+  override readonly name = "AtollError"
+  /** Later versions of the service may have more than are named here: take one that you do not know by its status. */
+  readonly code: Code
+  /** Of HTTP. */
+  readonly status: number
+  /** What the service's log calls the request. */
+  readonly requestId: string
+  readonly details: ErrorByCode[Code]["details"]
+  readonly outcome: Outcome
+  /** When the service can be asked again, if it said so. Seconds. */
+  readonly retryAfterSeconds: number | null
+
+  constructor(body: ErrorByCode[Code], status: number, retryAfterSeconds: number | null) {
+    super(body.message + issuesOf(body.details))
+    this.code = body.code as Code
+    this.status = status
+    this.requestId = body.requestId
+    this.details = body.details
+    this.retryAfterSeconds = retryAfterSeconds
+    const { details } = body as { readonly details: unknown }
+    this.outcome =
+      status < 500 || !isRecord(details) || details["outcome"] !== "unknown"
+        ? status === 408
+          ? "unknown"
+          : "notApplied"
+        : "unknown"
+  }
+
+  is<Wanted extends ErrorCode>(code: Wanted): this is AtollError<Wanted> {
+    return (this.code as ErrorCode) === code
+  }
+}
+
+/** No whole answer came: the service was not reached, or the connection ended before it. */
+export class ConnectionError extends Error {
+  override readonly name = "ConnectionError"
+  readonly outcome: Outcome
+
+  constructor(message: string, outcome: Outcome, cause: unknown) {
+    super(message, { cause })
+    this.outcome = outcome
+  }
+}
+
+/** What came is not what the description says: another service, or a version that this library does not know. */
+export class UnreadableAnswer extends Error {
+  override readonly name = "UnreadableAnswer"
+}
+
+/** Waiting ended before what was waited for; nothing was ended by that in the Sandbox. */
+export class WaitTimeout extends Error {
+  override readonly name = "WaitTimeout"
+}
+
+export const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
+
+/** What is wrong with a request, at which place in it. */
+const issuesOf = (details: unknown): string => {
+  if (!isRecord(details) || !Array.isArray(details["issues"])) return ""
+  const issues: ReadonlyArray<unknown> = details["issues"]
+  return issues
+    .filter(isRecord)
+    .map(({ path, message }) => `\n  ${Array.isArray(path) ? path.join(".") : ""}: ${String(message)}`)
+    .join("")
+}
+
+/** Of an answer that is no error of the service's shape: a proxy's, for one. */
+const foreign = (status: number, text: string): ErrorByCode["INTERNAL"] | ErrorByCode["SERVICE_UNAVAILABLE"] => ({
+  code: status === 503 || status === 502 || status === 504 ? "SERVICE_UNAVAILABLE" : "INTERNAL",
+  message: `The answer ${status} did not come from Atoll: ${text.slice(0, 200)}`,
+  requestId: "",
+  // Whoever answered does not know what became of it.
+  details: status >= 500 ? { outcome: "unknown" } : null
+})
+
+/** The error that an answer says. */
+export const errorOf = async (answer: Response): Promise<AtollError> => {
+  const text = await answer.text().catch(() => "")
+  const after = Number(answer.headers.get("retry-after") ?? Number.NaN)
+  const retryAfterSeconds = Number.isFinite(after) && after >= 0 ? after : null
+  let body: unknown = null
+  try {
+    body = JSON.parse(text)
+  } catch {
+    // Not the service's.
+  }
+  const isOurs = isRecord(body) && typeof body["code"] === "string" && typeof body["message"] === "string"
+  return new AtollError(
+    (isOurs ? body : foreign(answer.status, text)) as ErrorByCode[ErrorCode],
+    answer.status,
+    retryAfterSeconds
+  )
+}

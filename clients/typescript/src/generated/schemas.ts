@@ -1,0 +1,1633 @@
+// Made by `npm run clients` from version 2.0.0 of the service's OpenAPI description. Not to be edited.
+
+/** The version of the description that these types were made from. */
+export const descriptionVersion = "2.0.0"
+
+/** The id of an account. */
+export type AccountId = string
+
+export interface AccountSuspendedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "ACCOUNT_SUSPENDED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface AlreadyExistsError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "ALREADY_EXISTS"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface AnalyticsResponse {
+  readonly analytics: SandboxAnalytics
+}
+
+/** The id of an API key, which is not its secret. */
+export type ApiKeyId = string
+
+export interface AuditEvent {
+  /** The event's own id. */
+  readonly id: string
+  /** When it was answered. */
+  readonly at: string
+  /** By which way the call came. */
+  readonly source: "api" | "console" | "mcp" | "operator"
+  /**
+   * The endpoint's operationId; openTunnel or openSshSession for a way into a Sandbox; what a person did in the
+   * console: register, signIn, signInByLink, signOut, changePassphrase, endSession, createKey, revokeKey, rotateKey;
+   * what the operator did: createAccount, suspendAccount, resumeAccount, setAccountLimits, recoverAccount, createKey,
+   * revokeKey, grantCredit.
+   */
+  readonly action: string
+  /** null where no API key was used. */
+  readonly apiKeyId: ApiKeyId | null
+  /** The last 4 characters of the key's secret. */
+  readonly keyHint: string | null
+  /** The key's name; null where no key was used. */
+  readonly keyName: string | null
+  /** The HTTP method; SSH for an SSH session, CLI for the operator's command line. */
+  readonly method: string
+  /**
+   * Without the query. What is a capability (a preview id), or no id of its place, is shown as the OpenAPI writes it:
+   * {previewId}. Of a command line: the command without its arguments.
+   */
+  readonly path: string
+  /** What the call was about. */
+  readonly targetType: "account" | "apiKey" | "workspace" | "sandbox" | "operation" | "process" | "preview" | "serviceAccess" | "connectionGrant" | "grant" | "session" | null
+  /** Its id, also of what was made; null where there is none (refused), or where it is a capability. */
+  readonly targetId: string | null
+  /**
+   * The answer's. 499: the caller went away before it. 101: a tunnel or a terminal was opened. An operation's own
+   * outcome is not in it.
+   */
+  readonly status: number
+  /** `code` of the Error body. */
+  readonly errorCode: string | null
+  /** As in the X-Request-Id of the answer. */
+  readonly requestId: string
+  /**
+   * The address that the connection came from, or that the operator's proxy says; of the operator's command line, the
+   * loopback.
+   */
+  readonly sourceIp: string
+  /** The first 256 characters that the client says of itself; ? for what is not printable ASCII. */
+  readonly userAgent: string | null
+}
+
+/** Newest first. */
+export interface AuditLog {
+  /** One page. */
+  readonly events: ReadonlyArray<AuditEvent>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/** What is left of the account's credit. */
+export interface Balance {
+  /** Of all amounts. */
+  readonly currency: "USD"
+  /**
+   * What is left as of asOf: granted, less what was used and what has expired. Below 0: what an unlimited account has
+   * used, or what was used in the grace time.
+   */
+  readonly microUsd: number
+  /**
+   * unlimited: nothing is refused. low: less than a day of the present burn, or a tenth of the granted credit, is left.
+   * exhausted: nothing is left; see 402.
+   */
+  readonly status: "unlimited" | "funded" | "low" | "exhausted"
+  /** The instant of all of this. */
+  readonly asOf: string
+  /** What an hour costs as things are. */
+  readonly burnMicroUsdPerHour: number
+  /** From when on nothing is left, as things are; null: never, or unlimited. */
+  readonly exhaustsAt: string | null
+  /** Oldest first. */
+  readonly grants: ReadonlyArray<CreditGrant>
+}
+
+export interface BalanceResponse {
+  readonly balance: Balance
+}
+
+export interface CleanupPendingError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "CLEANUP_PENDING"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface CooperativeConnectionKeys {
+  /** One line each, as in authorized_keys. RSA of at least 3072 bits. */
+  readonly publicKeys: ReadonlyArray<string>
+}
+
+export interface CooperativeEnvelope {
+  readonly endpointId: EndpointId
+  /** Where to connect to. */
+  readonly host: string
+  /** The SSH port there. */
+  readonly port: number
+  /** Whom to sign in as. */
+  readonly username: string
+  /** The server's host key: one OpenSSH public-key line. */
+  readonly hostKey: string
+  /** Until then a connection may be opened; one that is open goes on. */
+  readonly expiresAt: string
+}
+
+export interface CooperativeRevoke {
+  readonly endpointId: EndpointId
+  /** Whether what it opened is gone: never confirmed. */
+  readonly status: "unconfirmed"
+}
+
+export interface Cost {
+  /** The Sandbox's id, the workspace's id, or the UTC day. */
+  readonly key: string
+  /** Of the Sandbox or the workspace; null where it has none, and for days. */
+  readonly name: string | null
+  /** The sum of its components. */
+  readonly microUsd: number
+  /** Time in status running. */
+  readonly sandboxSeconds: number
+  /** What it is made of. */
+  readonly components: {
+    /** vCPUs, while running. */
+    readonly vcpuMicroUsd: number
+    /** Memory, while running. */
+    readonly memoryMicroUsd: number
+    /** Volumes, from the first boot to deletion. */
+    readonly volumeMicroUsd: number
+  }
+}
+
+export interface CostReport {
+  /** The most expensive first; days in their order. */
+  readonly costs: ReadonlyArray<Cost>
+  /** The sum of all costs. */
+  readonly totalMicroUsd: number
+  /** What an hour of it all costs as things are, whatever the window. */
+  readonly burnMicroUsdPerHour: number
+  /** What happened up to here is in it: the end of the window, or now if that is earlier. */
+  readonly asOf: string
+}
+
+/** An absent body means {}. */
+export interface CreateDirectoryRequest {
+  /** Makes missing parents too, and is content with a directory that is there already. By default `false`. */
+  readonly recursive?: boolean | null | undefined
+}
+
+export interface CreatePreviewRequest {
+  /** The port inside the Sandbox; nothing needs to listen there yet. */
+  readonly port: number
+}
+
+export interface CreateSandboxRequest {
+  /** An own workspace; any other gives 404. */
+  readonly workspaceId: string
+  /** For people; names need not be unique. Absent or null: none. */
+  readonly name?: string | null | undefined
+  /** Whether it reaches the internet and can have previews. By default `true`. */
+  readonly networkEnabled?: boolean | null | undefined
+  /** Pairs of text of your own, by which lists can be filtered. By default `{}`. */
+  readonly metadata?: { readonly [name: string]: string } | null | undefined
+}
+
+export interface CreateWorkspaceRequest {
+  /** For people; names need not be unique. */
+  readonly name: string
+}
+
+export interface CreditExhaustedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "CREDIT_EXHAUSTED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface CreditGrant {
+  /** The id of a grant. */
+  readonly id: string
+  /** promotional: a gift, which is spent first. purchase: paid for. adjustment: made good by the operator. */
+  readonly kind: "promotional" | "purchase" | "adjustment"
+  /** How much was given. */
+  readonly grantedMicroUsd: number
+  /** What is left of it after the last posting; what was used since then is not taken from it yet. */
+  readonly remainingMicroUsd: number
+  /** What nobody spent in time. */
+  readonly expiredMicroUsd: number
+  /** From then on it can be spent. */
+  readonly effectiveAt: string
+  /** From then on it cannot be spent; null: never. */
+  readonly expiresAt: string | null
+  /**
+   * active: something is left, now or from effectiveAt on. used: all of it was spent. expired: what was not spent in
+   * time is gone.
+   */
+  readonly status: "active" | "used" | "expired"
+}
+
+export interface CrossSiteRequestError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "CROSS_SITE_REQUEST"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface CursorStaleError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "CURSOR_STALE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+/** An event that came and changed nothing. */
+export interface DeclinedEvent {
+  /** Of the state that did not take it: after this transition, and before the next. */
+  readonly revision: number
+  /** When it came. */
+  readonly at: string
+  /** The status that it met. */
+  readonly state: string
+  readonly event: LoggedEvent
+  /** Why the machine refused it; null: the state answered with itself, as a repeated or late cancel is answered. */
+  readonly code: string | null
+  /** Who or what sent the event. */
+  readonly cause: string
+  /** Of the request that sent it; null where none did. */
+  readonly requestId: string | null
+}
+
+/** In the order in which they came. */
+export interface DeclinedEventList {
+  /** Those that are kept. */
+  readonly declined: ReadonlyArray<DeclinedEvent>
+  /** There were more: the first 100 are kept. */
+  readonly truncated: boolean
+}
+
+export interface DestinationExistsError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "DESTINATION_EXISTS"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface DirectoryNotEmptyError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "DIRECTORY_NOT_EMPTY"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface EditFileRequest {
+  /** SHA-256 of the complete file as you last saw it. */
+  readonly expectedSha256: string
+  /** What is there now. */
+  readonly oldText: string
+  /** What is to be there instead. */
+  readonly newText: string
+  /**
+   * False: oldText must occur exactly once. True: every occurrence is replaced; they do not overlap. By default
+   * `false`.
+   */
+  readonly replaceAll?: boolean | null | undefined
+}
+
+export interface EditFileResponse {
+  /** The file. */
+  readonly path: string
+  /** Its size now. */
+  readonly sizeBytes: number
+  /** SHA-256 of the file now: the expectedSha256 of a next edit. */
+  readonly sha256: string
+  /** How many occurrences were replaced. */
+  readonly replacements: number
+}
+
+/** How bytes are written as text. utf8: what is no UTF-8 shows as U+FFFD. base64: exactly. */
+export type Encoding = "utf8" | "base64"
+
+/** The id of a grant of SSH connections. */
+export type EndpointId = string
+
+/**
+ * The body of every error answer. `code` is for programs and never changes its meaning; `message` is for people;
+ * `details` depends on the code and is null for most. Later versions may have more codes: take one that you do not know
+ * by its status.
+ *
+ * | code | status | details |
+ * | --- | --- | --- |
+ * | `INVALID_REQUEST` | 400 | issues |
+ * | `INVALID_PATH` | 400 |  |
+ * | `NETWORK_DISABLED` | 400 |  |
+ * | `UNAUTHENTICATED` | 401 |  |
+ * | `CREDIT_EXHAUSTED` | 402 |  |
+ * | `SCOPE_REQUIRED` | 403 | scope |
+ * | `ACCOUNT_SUSPENDED` | 403 |  |
+ * | `CROSS_SITE_REQUEST` | 403 |  |
+ * | `NOT_FOUND` | 404 |  |
+ * | `METHOD_NOT_ALLOWED` | 405 | allow |
+ * | `EXECUTION_TIMEOUT` | 408 | what ExecutionResult held so far |
+ * | `IDEMPOTENCY_CONFLICT` | 409 |  |
+ * | `WORKSPACE_QUOTA_EXCEEDED` | 409 | limit |
+ * | `WORKSPACE_NOT_EMPTY` | 409 | sandboxCount |
+ * | `PREVIEW_EXISTS` | 409 |  |
+ * | `CURSOR_STALE` | 409 |  |
+ * | `TEXT_NOT_FOUND` | 409 |  |
+ * | `TEXT_AMBIGUOUS` | 409 | occurrences |
+ * | `DESTINATION_EXISTS` | 409 |  |
+ * | `DIRECTORY_NOT_EMPTY` | 409 |  |
+ * | `NOT_A_DIRECTORY` | 409 |  |
+ * | `IS_A_DIRECTORY` | 409 |  |
+ * | `ALREADY_EXISTS` | 409 |  |
+ * | `PRECONDITION_FAILED` | 412 | actualSha256 |
+ * | `PAYLOAD_TOO_LARGE` | 413 | limitBytes |
+ * | `STORAGE_FULL` | 413 |  |
+ * | `UNSUPPORTED_MEDIA_TYPE` | 415 | expected |
+ * | `SANDBOX_LIMIT_REACHED` | 429 | limit |
+ * | `STORAGE_LIMIT_REACHED` | 429 | limitBytes |
+ * | `RATE_LIMITED` | 429 | retryAfterSeconds |
+ * | `INTERNAL` | 500 | null, or outcome: unknown |
+ * | `UNSUPPORTED_BY_RUNTIME` | 501 |  |
+ * | `SANDBOX_UNAVAILABLE` | 502 | status, outcome |
+ * | `SERVICE_UNAVAILABLE` | 503 | null, or outcome: unknown |
+ * | `RUNTIME_UNAVAILABLE` | 503 |  |
+ * | `PREVIEW_TRANSPORT_UNAVAILABLE` | 503 |  |
+ * | `CLEANUP_PENDING` | 503 |  |
+ */
+export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
+
+export interface ExecuteRequest {
+  /** The program and its arguments; no shell is involved. Entries contain no NUL. */
+  readonly argv: ReadonlyArray<string>
+  /** Where it runs; a directory that exists. By default `"/workspace"`. */
+  readonly cwd?: WorkspacePath | null | undefined
+  /** Added to the Sandbox's own environment. By default `{}`. */
+  readonly env?: { readonly [name: string]: string } | null | undefined
+  /** All of its input, in `encoding`, after which the input ends. Absent or null: it is empty. */
+  readonly stdin?: string | null | undefined
+  /** Of stdin, and of stdout and stderr where they are answered. By default `"utf8"`. */
+  readonly encoding?: Encoding | null | undefined
+  /**
+   * After so long the command is killed, and the answer is 408; a fraction counts, rounded up to a whole millisecond.
+   * By default `60`.
+   */
+  readonly timeoutSeconds?: number | null | undefined
+}
+
+export interface ExecuteResponse {
+  readonly result: ExecutionResult
+}
+
+/** How a synchronous command ended, and what it wrote. */
+export interface ExecutionResult {
+  /** Null when a signal ended it. 127: there is no such program; 126: it cannot run. */
+  readonly exitCode: number | null
+  /**
+   * The signal that ended it, by POSIX's name: `SIGTERM`. Real-time signals count from the first: `SIGRTMIN`,
+   * `SIGRTMIN+3`. Null when it ended by itself.
+   */
+  readonly signal: string | null
+  /** Why it was killed, where that is known: `OUT_OF_MEMORY`. Null for every other end. */
+  readonly reason: Reason | null
+  /** What it wrote to its output, in `encoding`. */
+  readonly stdout: string
+  /** What it wrote to its error output, in `encoding`. */
+  readonly stderr: string
+  /** It wrote more: each stream keeps its first 1 MiB. */
+  readonly stdoutTruncated: boolean
+  /** It wrote more: each stream keeps its first 1 MiB. */
+  readonly stderrTruncated: boolean
+  readonly encoding: Encoding
+  /** When it was started. */
+  readonly startedAt: string
+  /** When it had ended. */
+  readonly finishedAt: string
+  /** How long it ran, in milliseconds. */
+  readonly durationMs: number
+}
+
+export interface ExecutionTimeoutError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "EXECUTION_TIMEOUT"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  readonly details: ExecutionResult
+}
+
+/** One page, in the file system's own order. */
+export interface FileList {
+  /** The directory. */
+  readonly path: string
+  /** What is in it, without . and .. */
+  readonly entries: ReadonlyArray<FileStat>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/**
+ * /workspace, or a path below it without empty, . or .. segments. A byte of a name that is not UTF-8 is written as the
+ * character U+10FE00 + byte, here and in answers.
+ */
+export type FilePath = string
+
+/** An entry of a directory. */
+export interface FileStat {
+  /** The last segment; workspace for /workspace itself. */
+  readonly name: string
+  /** Of the entry itself: a symbolic link is not followed. other: a fifo, socket or device. */
+  readonly type: "file" | "directory" | "symlink" | "other"
+  /** Of its content; what the file system says of a directory. */
+  readonly sizeBytes: number
+  /** Permissions as four octal digits, such as 0644. */
+  readonly mode: string
+  /** When its content last changed. */
+  readonly modifiedAt: string
+}
+
+export interface FileStatResponse {
+  /** The path that was asked for. */
+  readonly path: string
+  /** The last segment; workspace for /workspace itself. */
+  readonly name: string
+  /** Of the entry itself: a symbolic link is not followed. other: a fifo, socket or device. */
+  readonly type: "file" | "directory" | "symlink" | "other"
+  /** Of its content; what the file system says of a directory. */
+  readonly sizeBytes: number
+  /** Permissions as four octal digits, such as 0644. */
+  readonly mode: string
+  /** When its content last changed. */
+  readonly modifiedAt: string
+}
+
+export interface IdempotencyConflictError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "IDEMPOTENCY_CONFLICT"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+/** A Transition and whose it is, as the event streams tell it. */
+export interface InnerTransition {
+  /** What took it. */
+  readonly kind: "operation" | "preview" | "serviceAccess" | "connectionGrant"
+  /** Whose step it is: an operation's id; a preview's is not its id. */
+  readonly actorId: string
+  /** The Sandbox that it lived in. */
+  readonly sandboxId: string
+  /** 1 for the first, without gaps. */
+  readonly revision: number
+  /** When it was taken. */
+  readonly at: string
+  readonly event: LoggedEvent
+  /** The status before; null for the first. */
+  readonly from: string | null
+  /** The status after. */
+  readonly to: string
+  /** What the step asked the service to do. */
+  readonly commands: ReadonlyArray<{
+    /** The command's name in the machine. */
+    readonly type: string
+    /** Its parameters; null where it has none. */
+    readonly params: unknown
+  }>
+  /** Who or what sent the event. */
+  readonly cause: string
+  /** Of the request that sent it; null where none did. */
+  readonly requestId: string | null
+}
+
+export interface InternalError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "INTERNAL"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** It may have been done: look before you repeat it. */
+    readonly outcome: "unknown"
+  } | null
+}
+
+export interface InvalidPathError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "INVALID_PATH"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface InvalidRequestError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "INVALID_REQUEST"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** All that is wrong, up to 20. */
+    readonly issues: ReadonlyArray<Issue>
+  }
+}
+
+export interface IsADirectoryError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "IS_A_DIRECTORY"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+/** One thing that is wrong with a request. */
+export interface Issue {
+  /** Where it is: from the body's root, or the name of a header or parameter. Empty: the whole body. */
+  readonly path: ReadonlyArray<string | number>
+  /** What is wrong, for people. */
+  readonly message: string
+}
+
+export interface ListedPreview {
+  /** The port inside the Sandbox. */
+  readonly port: number
+  /** opening: it is not served yet. closed: by a client, or with its Sandbox. */
+  readonly status: "opening" | "active" | "closed" | "expired"
+  /** When it was asked for. */
+  readonly createdAt: string
+  /** When it ends by itself. */
+  readonly expiresAt: string
+}
+
+export interface LogEntry {
+  /** Opaque; the same whenever and however this entry is read. */
+  readonly id: string
+  /** When it was stored. */
+  readonly at: string
+  readonly stream: OutputStream
+  readonly source: LogSource
+  /** The operation that wrote it; null for other sources. */
+  readonly operationId: string | null
+  /** One stored chunk, at most 64 KiB; bytes that are not UTF-8 show as U+FFFD. */
+  readonly text: string
+}
+
+/** workload: the Sandbox's own console and init; execute: synchronous commands; process: operations. */
+export type LogSource = "workload" | "execute" | "process"
+
+/** What the machine was told, with the event's own fields. */
+export interface LoggedEvent {
+  /** The event's name in the machine. */
+  readonly type: string
+}
+
+export interface LogsResponse {
+  readonly logs: SandboxLogs
+}
+
+export interface Machine {
+  /** What it is the life of: sandbox, operation, … */
+  readonly kind: string
+  /** Grows when what is stored of it changes. */
+  readonly version: number
+  /** What it means, in a sentence. */
+  readonly description: string
+  /** The name of the state in which it begins. */
+  readonly initial: string
+  /** All states. */
+  readonly states: ReadonlyArray<MachineState>
+  /** All that it can be told. */
+  readonly events: ReadonlyArray<MachinePart>
+  /** In the order in which they are tried. */
+  readonly transitions: ReadonlyArray<MachineTransition>
+  /** The conditions of transitions. */
+  readonly guards: ReadonlyArray<MachinePart>
+  /** What it can ask the service to do. */
+  readonly commands: ReadonlyArray<MachinePart>
+  /** Where each state, edge and label stands, in SVG user units from the upper left corner. */
+  readonly drawing: { readonly [name: string]: unknown }
+}
+
+export interface MachineCommand {
+  /** The name of the command. */
+  readonly name: string
+  /** The named deadline that `schedule` sets and `unschedule` forgets; null of other commands. */
+  readonly deadline: string | null
+}
+
+/** How the machines are told; json by default. */
+export type MachineFormat = "json" | "mermaid"
+
+export interface MachineList {
+  /** All of the service's machines, in the format that was asked for. */
+  readonly machines: ReadonlyArray<Machine> | ReadonlyArray<MermaidMachine>
+}
+
+export interface MachinePart {
+  /** The name of the event, guard or command. */
+  readonly name: string
+  /** What it means, in a sentence. */
+  readonly description: string
+}
+
+export interface MachineState {
+  /** The name of the state. */
+  readonly name: string
+  /** What it means, in a sentence. */
+  readonly description: string
+  /** Nothing leads out of it. */
+  readonly isFinal: boolean
+  /** By which the service asks for several states at once. */
+  readonly tags: ReadonlyArray<string>
+  /** What is done when it is entered. */
+  readonly entry: ReadonlyArray<MachineCommand>
+  /** What is done when it is left. */
+  readonly exit: ReadonlyArray<MachineCommand>
+  /** Events that it answers with itself. */
+  readonly unchanged: ReadonlyArray<string>
+  /** Events that it refuses, also those whose guards all say no, with the reason's code. */
+  readonly refuses: { readonly [name: string]: string }
+}
+
+export interface MachineTransition {
+  /** `from.EVENT.index`; those of one event are tried in order. */
+  readonly id: string
+  /** The name of the state in which it is tried. */
+  readonly from: string
+  /** The name of the event. */
+  readonly event: string
+  /** Which must say yes; null: none is asked. */
+  readonly guard: string | null
+  /** Null: it stays in the state, and does not enter it anew. */
+  readonly to: string | null
+  /** What is done on the way. */
+  readonly commands: ReadonlyArray<MachineCommand>
+  /** Actions that only note something in the context. */
+  readonly notes: ReadonlyArray<string>
+  /** What it means, in a sentence. */
+  readonly description: string
+}
+
+export interface Me {
+  /** Whose key this is. */
+  readonly account: {
+    readonly id: AccountId
+    /** As the operator or who registered named it. */
+    readonly name: string
+    /** Whom it belongs to; null where nobody registered it. */
+    readonly email: string | null
+    /** When it was made. */
+    readonly createdAt: string
+  }
+  /** null where a session of the console asks. */
+  readonly apiKey: {
+    readonly id: ApiKeyId
+    /** As it was named when it was made. */
+    readonly name: string
+    /** The last 4 characters of the secret. */
+    readonly hint: string
+    /** What it may do. */
+    readonly scopes: ReadonlyArray<Scope>
+    /** When it was made. */
+    readonly createdAt: string
+    /** The key's last use, of which this request is one. */
+    readonly lastUsedAt: string | null
+  } | null
+  /** How much the account may have. */
+  readonly limits: {
+    /** Most workspaces of the account. */
+    readonly workspaces: number
+    /** Most Sandboxes of the account, stopped ones included. */
+    readonly sandboxes: number
+    /** Most that the volumes of one workspace are together. */
+    readonly workspaceStorageBytes: number
+  }
+}
+
+export interface MermaidMachine {
+  /** What it is the life of: sandbox, operation, … */
+  readonly kind: string
+  /** Grows when what is stored of it changes. */
+  readonly version: number
+  /** A Mermaid state diagram. */
+  readonly mermaid: string
+}
+
+/** The caller's own pairs of text, by which lists can be filtered. */
+export type Metadata = { readonly [name: string]: string }
+
+export interface MethodNotAllowedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "METHOD_NOT_ALLOWED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The methods that the path has. */
+    readonly allow: ReadonlyArray<string>
+  }
+}
+
+export interface NetworkDisabledError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "NETWORK_DISABLED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface NotADirectoryError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "NOT_A_DIRECTORY"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface NotFoundError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "NOT_FOUND"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+/** A command that runs on its own, whoever started it, and its result. */
+export interface Operation {
+  readonly id: OperationId
+  readonly sandboxId: SandboxId
+  /**
+   * completed, cancelled and failed are terminal and immutable. A non-zero exit is completed. failed: the outcome is
+   * unknown, it never ran, or its time-out passed; reason says which.
+   */
+  readonly status: "queued" | "running" | "completed" | "cancelled" | "failed"
+  /** The program and its arguments. */
+  readonly argv: ReadonlyArray<string>
+  /** Where it runs. */
+  readonly cwd: string
+  /**
+   * Only of a completed operation, and null where a signal ended it. Always null of a cancelled or failed one, also
+   * when its program handled the signal and ended by itself afterwards: its result was final before that.
+   */
+  readonly exitCode: number | null
+  /**
+   * The signal that ended it, by POSIX's name: `SIGTERM`. Real-time signals count from the first: `SIGRTMIN`,
+   * `SIGRTMIN+3`. Null when it ended by itself.
+   */
+  readonly signal: string | null
+  /**
+   * Of every failed operation; of a completed one only `OUT_OF_MEMORY`: the command was killed because the Sandbox's
+   * memory was used up.
+   */
+  readonly reason: Reason | null
+  /** When it was accepted. */
+  readonly createdAt: string
+  /** When its command was started; null: not yet, or never. */
+  readonly startedAt: string | null
+  /** When its status became terminal; null: not yet. */
+  readonly finishedAt: string | null
+  /** Bytes ever stored of each stream. */
+  readonly output: {
+    /** Of stdout. */
+    readonly stdoutBytes: number
+    /** Of stderr. */
+    readonly stderrBytes: number
+  }
+  /** What is left of the command's processes; may settle after the terminal status. */
+  readonly processTree: "running" | "gone" | "unconfirmed"
+}
+
+/** The id of an operation. */
+export type OperationId = string
+
+/** Newest first. */
+export interface OperationList {
+  /** One page. */
+  readonly operations: ReadonlyArray<Operation>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+export interface OperationOutputChunk {
+  readonly stream: OutputStream
+  /** Absolute offset of the first byte of data. */
+  readonly offset: number
+  /** Ask for this offset next. */
+  readonly nextOffset: number
+  /** The bytes, in base64. */
+  readonly data: string
+  /** Of data. */
+  readonly encoding: "base64"
+  /** Earlier bytes that were asked for are no longer retained. */
+  readonly truncated: boolean
+  /** The operation is terminal and all of this stream was read. */
+  readonly eof: boolean
+}
+
+export interface OperationResponse {
+  readonly operation: Operation
+}
+
+/** Which of a command's two streams. */
+export type OutputStream = "stdout" | "stderr"
+
+export interface PayloadTooLargeError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "PAYLOAD_TOO_LARGE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How large it may be. */
+    readonly limitBytes: number
+  }
+}
+
+export interface PreconditionFailedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "PRECONDITION_FAILED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** SHA-256 of the file as it is. */
+    readonly actualSha256: string
+  }
+}
+
+/** A port of a Sandbox under a host name of its own. */
+export interface Preview {
+  readonly id: PreviewId
+  readonly sandboxId: SandboxId
+  /** The port inside the Sandbox. */
+  readonly port: number
+  /** What to open in a browser. Whoever knows it may use it. */
+  readonly url: string
+  /** The URL's host name. */
+  readonly hostname: string
+  /** active: it is served. closed: by a client, or with its Sandbox. expired: its hour is over. */
+  readonly status: "active" | "closed" | "expired"
+  /** When it was asked for. */
+  readonly createdAt: string
+  /** When it ends by itself. */
+  readonly expiresAt: string
+}
+
+export interface PreviewExistsError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "PREVIEW_EXISTS"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+/** A capability: shown when the preview is created, and never again. */
+export type PreviewId = string
+
+export interface PreviewList {
+  /** Newest first, at most 100. Ids and URLs are not in it: they are what lets one in. */
+  readonly previews: ReadonlyArray<ListedPreview>
+}
+
+export interface PreviewResponse {
+  readonly preview: Preview
+}
+
+export interface PreviewTransportUnavailableError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "PREVIEW_TRANSPORT_UNAVAILABLE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface Process {
+  readonly id: ProcessId
+  /** As the Sandbox's programs see it. */
+  readonly pid: number
+  /** 1 or 0 when what started it has ended. */
+  readonly parentPid: number
+  /** The first 512 bytes of its command line; its name in brackets where it has none. */
+  readonly argv: ReadonlyArray<string>
+  /** Whose it is, as the Sandbox names users; null where its agent is of an earlier version. */
+  readonly user: string | null
+  /**
+   * What it descends from, also when that has ended: what an execute left in the background is still of `execute`.
+   * Null: not known. Programs that a preview or a tunnel reaches are of whatever started them.
+   */
+  readonly startedBy: StartedBy | null
+  /** The operation, where `startedBy` is one. */
+  readonly operationId: OperationId | null
+  /** zombie: it has ended, and its parent has not asked for its outcome. */
+  readonly state: "running" | "sleeping" | "stopped" | "zombie"
+  /** When it was started. */
+  readonly startedAt: string
+  /** Processor time that it has used. */
+  readonly cpuSeconds: number
+  /** Resident memory. */
+  readonly memoryBytes: number
+}
+
+/** The id of a process; opaque. */
+export type ProcessId = string
+
+export interface ProcessList {
+  /** By pid. */
+  readonly processes: ReadonlyArray<Process>
+  /** There are more than the 2,048 that are shown. */
+  readonly truncated: boolean
+}
+
+export interface RateLimitedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "RATE_LIMITED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How long to wait. */
+    readonly retryAfterSeconds: number
+  }
+}
+
+/** Why something is as it is: a code for programs, a sentence for people. */
+export interface Reason {
+  /** For programs. */
+  readonly code: string
+  /** For people; it may change. */
+  readonly message: string
+}
+
+export interface RenameFileRequest {
+  readonly destination: FilePath
+  /** Replaces a destination that exists, at once; otherwise it is 409. By default `false`. */
+  readonly overwrite?: boolean | null | undefined
+}
+
+export interface RenameWorkspaceRequest {
+  /** For people; names need not be unique. */
+  readonly name: string
+}
+
+export interface ResourceSample {
+  /** The begin of the bucket. */
+  readonly at: string
+  /** CPU time used within the bucket. Null: not measured. */
+  readonly cpuSeconds: number | null
+  /** Mean memory in use. Null: not measured. */
+  readonly memoryBytes: number | null
+  /** Volume in use at the bucket's last sample. Null: not measured. */
+  readonly volumeBytes: number | null
+  /** Bytes received within the bucket. Null: not measured. */
+  readonly networkRxBytes: number | null
+  /** Bytes sent within the bucket. Null: not measured. */
+  readonly networkTxBytes: number | null
+}
+
+export interface RuntimeUnavailableError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "RUNTIME_UNAVAILABLE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+/** An isolated compute environment: a volume that stays, and a runtime that boots, stops and boots again. */
+export interface Sandbox {
+  readonly id: SandboxId
+  readonly workspaceId: WorkspaceId
+  /** As it was given; null: none was. */
+  readonly name: string | null
+  /** vm: a virtual machine. namespace: Linux namespaces on the host's kernel. Always what it really is. */
+  readonly runtime: "vm" | "namespace"
+  readonly profile: SandboxProfile
+  readonly status: SandboxStatus
+  /** Why it has that status; null where nothing is to be said. */
+  readonly statusReason: Reason | null
+  /** Whether it reaches the internet and can have previews. */
+  readonly networkEnabled: boolean
+  readonly volume: SandboxVolume
+  /** 1 for the first boot, +1 for each later boot. */
+  readonly generation: number
+  readonly metadata: Metadata
+  /** When it was accepted. */
+  readonly createdAt: string
+  /** When its status last changed. */
+  readonly updatedAt: string
+  /** When it last came to run; null: never yet. */
+  readonly startedAt: string | null
+  /** When it last stopped; null: never yet. */
+  readonly stoppedAt: string | null
+  /** When it was deleted; null: it is not. */
+  readonly deletedAt: string | null
+}
+
+/** What one Sandbox did and used within a window. */
+export interface SandboxAnalytics {
+  /** The Sandbox. */
+  readonly sandboxId: string
+  /** The begin of the window. */
+  readonly from: string
+  /** The end of the window, exclusive. */
+  readonly to: string
+  /** Length of one bucket. */
+  readonly resolutionSeconds: number
+  /** The one boot that it is of; null: all. */
+  readonly generation: number | null
+  /** What became of the Sandbox. */
+  readonly lifecycle: {
+    /** When the Sandbox was accepted. */
+    readonly createdAt: string
+    /** When it was deleted; null: it is not. */
+    readonly deletedAt: string | null
+    /** Generations that came up within the window. */
+    readonly boots: number
+    /** Time in status running within the window. */
+    readonly runningSeconds: number
+    /** Status changes within the window; the newest 10,000. */
+    readonly transitions: ReadonlyArray<{
+      /** When it changed. */
+      readonly at: string
+      /** The status before; null for the first. */
+      readonly from: string | null
+      /** The status after. */
+      readonly to: string
+      /** The code of the reason; null where there is none. */
+      readonly reason: string | null
+    }>
+  }
+  /** What was run in it. */
+  readonly operations: {
+    /** Operations that were started within the window. */
+    readonly started: number
+    /** Of these, completed by now. */
+    readonly completed: number
+    /** Of these, cancelled. */
+    readonly cancelled: number
+    /** Of these, failed. */
+    readonly failed: number
+    /** Synchronous commands within the window. */
+    readonly executeCount: number
+    /** Of completed operations and executes. */
+    readonly medianDurationMs: number | null
+    /** Of them, too: 99 of 100 took no longer. */
+    readonly p99DurationMs: number | null
+  }
+  /** What it used. */
+  readonly resources: {
+    /** Every bucket of the window, oldest first. */
+    readonly samples: ReadonlyArray<ResourceSample>
+  }
+}
+
+/** Thing by thing, the newest first, and each with its log from its beginning. */
+export interface SandboxHistory {
+  /** One page. */
+  readonly transitions: ReadonlyArray<InnerTransition>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/** The id of a Sandbox; ids sort by age. */
+export type SandboxId = string
+
+export interface SandboxLimitReachedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SANDBOX_LIMIT_REACHED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How many it may have; null: it is not known any more. */
+    readonly limit: number | null
+  }
+}
+
+/** Newest first, deleted ones included. */
+export interface SandboxList {
+  /** One page, or all where no page was asked for. */
+  readonly sandboxes: ReadonlyArray<Sandbox>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/** Oldest first. */
+export interface SandboxLogs {
+  /** Those that match. */
+  readonly entries: ReadonlyArray<LogEntry>
+  /** There are older matches than those that are answered. */
+  readonly truncated: boolean
+}
+
+/** What it is allotted. */
+export interface SandboxProfile {
+  /** Virtual CPUs. */
+  readonly vcpus: number
+  /** Memory. */
+  readonly memoryBytes: number
+  /** The size of its volume. */
+  readonly diskBytes: number
+}
+
+export interface SandboxResponse {
+  readonly sandbox: Sandbox
+}
+
+/**
+ * What it does now. deleted, expired (a limit refused it) and failed are final; stopped and sleeping ones can be
+ * started.
+ */
+export type SandboxStatus = "pending" | "running" | "stopping" | "stopped" | "sleeping" | "deleting" | "deleted" | "expired" | "failed"
+
+export interface SandboxUnavailableError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SANDBOX_UNAVAILABLE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The Sandbox's status; null when its host does not answer. */
+    readonly status: string | null
+    /** What was asked for may have been done. Absent: nothing was. */
+    readonly outcome?: "unknown" | undefined
+  }
+}
+
+/** What holds /workspace; it stays when the Sandbox stops. */
+export interface SandboxVolume {
+  readonly id: VolumeId
+  /** Its size, whatever is in it. */
+  readonly sizeBytes: number
+}
+
+/** What a key may do; each operation names the one that it needs. */
+export type Scope = "workspace:create" | "sandbox:read" | "sandbox:create" | "sandbox:execute" | "sandbox:delete" | "usage:read"
+
+export interface ScopeRequiredError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SCOPE_REQUIRED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    readonly scope: Scope
+  }
+}
+
+export interface ServiceAccessEnvelope {
+  /** Sealed: opaque to the caller; bound to the Sandbox, its generation, the ports and the expiry. */
+  readonly capability: string
+}
+
+/** The caller's own UUID version 4, which was the Idempotency-Key. */
+export type ServiceAccessId = string
+
+export interface ServiceAccessRequest {
+  /** Within 60 s of the server's clock at first use. The access ends exactly 3600 s after it; nothing renews it. */
+  readonly requested_at: string
+  /** Strictly ascending. */
+  readonly ports: ReadonlyArray<number>
+}
+
+export interface ServiceAccessRevoke {
+  readonly generationId: ServiceAccessId
+  /** Every connection is cut here in either case. confirmed: and the runtime has said so too. */
+  readonly cleanup: "confirmed" | "unconfirmed"
+}
+
+export interface ServiceUnavailableError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "SERVICE_UNAVAILABLE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** It may have been done: look before you repeat it. */
+    readonly outcome: "unknown"
+  } | null
+}
+
+export interface StartOperationRequest {
+  /** The program and its arguments; no shell is involved. Entries contain no NUL. */
+  readonly argv: ReadonlyArray<string>
+  /** Where it runs; a directory that exists. By default `"/workspace"`. */
+  readonly cwd?: WorkspacePath | null | undefined
+  /** Added to the Sandbox's own environment. By default `{}`. */
+  readonly env?: { readonly [name: string]: string } | null | undefined
+  /** All of its input, in `encoding`, after which the input ends. Absent or null: it is empty. */
+  readonly stdin?: string | null | undefined
+  /** Of stdin, and of stdout and stderr where they are answered. By default `"utf8"`. */
+  readonly encoding?: Encoding | null | undefined
+  /**
+   * After so long it is killed and failed; a fraction counts, rounded up to a whole millisecond. Absent or null: never.
+   */
+  readonly timeoutSeconds?: number | null | undefined
+}
+
+/** No fields today. An absent body means {}. */
+export type StartSandboxRequest = { readonly [name: string]: unknown }
+
+/** The kind of call or connection whose command a process descends from. */
+export type StartedBy = "operation" | "execute" | "terminal" | "ssh"
+
+export interface StorageFullError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "STORAGE_FULL"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface StorageLimitReachedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "STORAGE_LIMIT_REACHED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The limit; null: it is not known any more. */
+    readonly limitBytes: number | null
+  }
+}
+
+export interface TextAmbiguousError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "TEXT_AMBIGUOUS"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How often it occurs. */
+    readonly occurrences: number
+  }
+}
+
+export interface TextNotFoundError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "TEXT_NOT_FOUND"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface Transition {
+  /** 1 for the first, without gaps. */
+  readonly revision: number
+  /** When it was taken. */
+  readonly at: string
+  readonly event: LoggedEvent
+  /** The status before; null for the first. */
+  readonly from: string | null
+  /** The status after. */
+  readonly to: string
+  /** What the step asked the service to do. */
+  readonly commands: ReadonlyArray<{
+    /** The command's name in the machine. */
+    readonly type: string
+    /** Its parameters; null where it has none. */
+    readonly params: unknown
+  }>
+  /** Who or what sent the event. */
+  readonly cause: string
+  /** Of the request that sent it; null where none did. */
+  readonly requestId: string | null
+}
+
+/** Oldest first. */
+export interface TransitionList {
+  /** One page. */
+  readonly transitions: ReadonlyArray<Transition>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+  /** The events that the present state accepts. */
+  readonly nextEvents: ReadonlyArray<string>
+  /**
+   * What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision
+   * through the machine gets the same. Read before the log, which may be ahead.
+   */
+  readonly stored: {
+    /** How many transitions made it so. */
+    readonly revision: number
+    /** The machine's state. */
+    readonly status: string
+    /** What the machine remembers. */
+    readonly context: { readonly [name: string]: unknown }
+  }
+}
+
+export interface UnauthenticatedError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "UNAUTHENTICATED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface UnsupportedByRuntimeError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "UNSUPPORTED_BY_RUNTIME"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** Nothing. */
+  readonly details: null
+}
+
+export interface UnsupportedMediaTypeError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "UNSUPPORTED_MEDIA_TYPE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** The media type that is read here. */
+    readonly expected: string
+  }
+}
+
+/** What was used within a window. */
+export interface Usage {
+  /** The begin of the window. */
+  readonly from: string
+  /** The end of the window, exclusive. */
+  readonly to: string
+  /** What happened up to here is in it: the end of the window, or now if that is earlier. */
+  readonly asOf: string
+  /** Time in status running, of all Sandboxes together. */
+  readonly sandboxSeconds: number
+  /** That time, times the vCPUs of each. */
+  readonly vcpuSeconds: number
+  /** That time, times the MiB of memory of each. */
+  readonly memoryMibSeconds: number
+  /** From a Sandbox's first boot to its deletion, times the MiB of its volume. */
+  readonly volumeMibSeconds: number
+  /** CPU time that was really used, as measured. Null: not measured. */
+  readonly cpuSeconds: number | null
+  /** Operations that were started, whatever became of them. */
+  readonly operations: number
+  /** Synchronous commands that were started and have ended. */
+  readonly executes: number
+}
+
+export interface UsageResponse {
+  readonly usage: Usage
+}
+
+/** The id of a volume. */
+export type VolumeId = string
+
+/** An absent body means {}. Given an offset, output beyond it also ends the wait. */
+export interface WaitOperationRequest {
+  /** How long to wait at most; a fraction counts, rounded up to a whole millisecond. By default `30`. */
+  readonly timeoutSeconds?: number | null | undefined
+  /** Absolute byte offset: more output than this ends the wait. Absent or null: none does. */
+  readonly stdoutOffset?: number | null | undefined
+  /** Absolute byte offset: more error output than this ends the wait. Absent or null: none does. */
+  readonly stderrOffset?: number | null | undefined
+}
+
+export interface WalletTransaction {
+  /** The id of a transaction. */
+  readonly id: string
+  /** When what it is about happened; of usage, the end of its period. */
+  readonly at: string
+  /** When it was entered. */
+  readonly postedAt: string
+  /**
+   * adjustment: a grant of that kind. expiry: what was left of a grant that expired. reversal: gives back usage that
+   * was posted although its Sandbox had ended before.
+   */
+  readonly kind: "grant" | "usage" | "expiry" | "adjustment" | "reversal"
+  /** What it adds to the balance; usage and expiry are negative. */
+  readonly microUsd: number
+  /** The balance after it. */
+  readonly balanceMicroUsd: number
+  /** Of usage and its reversal: whose. */
+  readonly sandboxId: SandboxId | null
+  /** Of usage and its reversal: when it was; within one UTC day. */
+  readonly period: {
+    /** Inclusive. */
+    readonly from: string
+    /** Exclusive. */
+    readonly to: string
+  } | null
+  /** For people: whose usage, which grant. */
+  readonly description: string
+  /** How it changed grants. What microUsd has beyond them was owed, or paid what had been owed. */
+  readonly grants: ReadonlyArray<{
+    /** The id of a grant. */
+    readonly grantId: string
+    /** What it adds to what is left of the grant; negative: takes. */
+    readonly microUsd: number
+  }>
+  /** Of a reversal: the transaction of which it gives back. */
+  readonly reversesId: string | null
+}
+
+/** Newest first. */
+export interface WalletTransactionList {
+  /** One page. */
+  readonly transactions: ReadonlyArray<WalletTransaction>
+  /** Pass it as cursor to get the next page; null at the end. */
+  readonly nextCursor: string | null
+}
+
+/** A persistent container of Sandboxes. */
+export interface Workspace {
+  readonly id: WorkspaceId
+  /** For people; names need not be unique. */
+  readonly name: string
+  /** When it was made. */
+  readonly createdAt: string
+  /** Sandboxes that count toward the limits: all but deleted and expired ones. */
+  readonly sandboxCount: number
+  /** The sizes of their volumes, together. */
+  readonly storageBytes: number
+  /** What they may be together; beyond it a create is 429. */
+  readonly storageLimitBytes: number
+}
+
+/** The id of a workspace. */
+export type WorkspaceId = string
+
+/** Newest first. */
+export interface WorkspaceList {
+  /** All of the account. */
+  readonly workspaces: ReadonlyArray<Workspace>
+}
+
+export interface WorkspaceNotEmptyError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "WORKSPACE_NOT_EMPTY"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How many it has. */
+    readonly sandboxCount: number
+  }
+}
+
+/** /workspace, or a path below it without empty, . or .. segments. */
+export type WorkspacePath = string
+
+export interface WorkspaceQuotaExceededError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "WORKSPACE_QUOTA_EXCEEDED"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /** How many it may have. */
+    readonly limit: number
+  }
+}
+
+export interface WorkspaceResponse {
+  readonly workspace: Workspace
+}
+
+/** The shape of each error by its code. */
+export interface ErrorByCode {
+  readonly INVALID_REQUEST: InvalidRequestError
+  readonly INVALID_PATH: InvalidPathError
+  readonly NETWORK_DISABLED: NetworkDisabledError
+  readonly UNAUTHENTICATED: UnauthenticatedError
+  readonly CREDIT_EXHAUSTED: CreditExhaustedError
+  readonly SCOPE_REQUIRED: ScopeRequiredError
+  readonly ACCOUNT_SUSPENDED: AccountSuspendedError
+  readonly CROSS_SITE_REQUEST: CrossSiteRequestError
+  readonly NOT_FOUND: NotFoundError
+  readonly METHOD_NOT_ALLOWED: MethodNotAllowedError
+  readonly EXECUTION_TIMEOUT: ExecutionTimeoutError
+  readonly IDEMPOTENCY_CONFLICT: IdempotencyConflictError
+  readonly WORKSPACE_QUOTA_EXCEEDED: WorkspaceQuotaExceededError
+  readonly WORKSPACE_NOT_EMPTY: WorkspaceNotEmptyError
+  readonly PREVIEW_EXISTS: PreviewExistsError
+  readonly CURSOR_STALE: CursorStaleError
+  readonly TEXT_NOT_FOUND: TextNotFoundError
+  readonly TEXT_AMBIGUOUS: TextAmbiguousError
+  readonly DESTINATION_EXISTS: DestinationExistsError
+  readonly DIRECTORY_NOT_EMPTY: DirectoryNotEmptyError
+  readonly NOT_A_DIRECTORY: NotADirectoryError
+  readonly IS_A_DIRECTORY: IsADirectoryError
+  readonly ALREADY_EXISTS: AlreadyExistsError
+  readonly PRECONDITION_FAILED: PreconditionFailedError
+  readonly PAYLOAD_TOO_LARGE: PayloadTooLargeError
+  readonly STORAGE_FULL: StorageFullError
+  readonly UNSUPPORTED_MEDIA_TYPE: UnsupportedMediaTypeError
+  readonly SANDBOX_LIMIT_REACHED: SandboxLimitReachedError
+  readonly STORAGE_LIMIT_REACHED: StorageLimitReachedError
+  readonly RATE_LIMITED: RateLimitedError
+  readonly INTERNAL: InternalError
+  readonly UNSUPPORTED_BY_RUNTIME: UnsupportedByRuntimeError
+  readonly SANDBOX_UNAVAILABLE: SandboxUnavailableError
+  readonly SERVICE_UNAVAILABLE: ServiceUnavailableError
+  readonly RUNTIME_UNAVAILABLE: RuntimeUnavailableError
+  readonly PREVIEW_TRANSPORT_UNAVAILABLE: PreviewTransportUnavailableError
+  readonly CLEANUP_PENDING: CleanupPendingError
+}

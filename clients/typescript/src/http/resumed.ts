@@ -1,0 +1,43 @@
+/** A stream of events that is opened anew from where it was whenever its connection is lost. */
+import { AtollError, ConnectionError, UnreadableAnswer } from "../errors.ts"
+import { eventStream, type ServerSentEvent } from "./eventStream.ts"
+
+/** A heartbeat comes every 15 s: after three of them the connection is dead, whatever it looks like. */
+const silentMaxMs = 45_000
+const pauseMs = 250
+const pauseMaxMs = 5_000
+
+/** `open` asks from the position that its caller keeps; what it fails with, other than a lost connection, ends the stream. */
+export async function* resumed(
+  open: (signal: AbortSignal) => Promise<Response>,
+  signal: AbortSignal | undefined
+): AsyncGenerator<ServerSentEvent, void, undefined> {
+  for (let inVain = 0; ; ) {
+    signal?.throwIfAborted()
+    const connection = new AbortController()
+    const abort = () => connection.abort(signal!.reason)
+    signal?.addEventListener("abort", abort, { once: true })
+    let timer = setTimeout(() => {}, 0)
+    const heard = () => {
+      clearTimeout(timer)
+      timer = setTimeout(() => connection.abort(new Error("Nothing was heard for long.")), silentMaxMs)
+    }
+    try {
+      const answer = await open(connection.signal)
+      heard()
+      for await (const event of eventStream(answer.body!, heard)) {
+        inVain = 0
+        yield event
+      }
+    } catch (thrown) {
+      if (signal?.aborted) throw signal.reason
+      if (thrown instanceof AtollError || thrown instanceof UnreadableAnswer) throw thrown
+      if (thrown instanceof ConnectionError && inVain > 0) throw thrown
+    } finally {
+      clearTimeout(timer)
+      signal?.removeEventListener("abort", abort)
+      connection.abort()
+    }
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMaxMs, pauseMs * 2 ** inVain++)))
+  }
+}
