@@ -88,9 +88,9 @@ const foreign = (status: number, text: string): ErrorByCode["INTERNAL"] | ErrorB
   details: status >= 500 ? { outcome: "unknown" } : null
 })
 
-/** The error that an answer says. */
+/** The error that an answer says. Fails where the connection is lost before all of it has come. */
 export const errorOf = async (answer: Response): Promise<AtollError> => {
-  const text = await answer.text().catch(() => "")
+  const text = await answer.text()
   const after = Number(answer.headers.get("retry-after") ?? Number.NaN)
   const retryAfterSeconds = Number.isFinite(after) && after >= 0 ? after : null
   let body: unknown = null

@@ -1,16 +1,18 @@
 /** The TypeScript library as it is published: packed, installed in an empty folder, and used from there. */
 import { execFile } from "node:child_process"
 import { readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join } from "node:path"
+import { delimiter, dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { descriptionVersion } from "../../../clients/typescript/src/generated/schemas.ts"
 import { libraryVersion } from "../../../clients/typescript/src/version.ts"
-import { ownEnvironment } from "../../../scripts/setup.mjs"
 import { testFolder } from "../../support/testFolder.ts"
 
-const folder = join(import.meta.dirname, "../../../clients/typescript")
+const root = join(import.meta.dirname, "../../..")
+const folder = join(root, "clients/typescript")
+const path = [join(root, "node_modules/.bin"), dirname(process.execPath), process.env["PATH"]].join(delimiter)
+const env = { ...process.env, PATH: path }
 const run = promisify(execFile)
 
 const program = `
@@ -26,7 +28,6 @@ it.effect("is packed, installed and imported; its versions agree", () =>
     const [newest] = /^## .*$/m.exec(readFileSync(join(folder, "CHANGELOG.md"), "utf8"))!
     assert.deepStrictEqual([version, newest], [libraryVersion, `## ${libraryVersion}`])
     const at = yield* testFolder
-    const env = ownEnvironment()
     yield* Effect.promise(async () => {
       await run("npm", ["pack", "--pack-destination", at], { cwd: folder, env })
       const [packed] = readdirSync(at)

@@ -50,6 +50,7 @@ import type {
   StartOperationRequest,
   StartSandboxRequest,
   TransitionList,
+  UpdateSandboxRequest,
   UsageResponse,
   WaitOperationRequest,
   WalletTransactionList,
@@ -162,6 +163,14 @@ export interface Operations {
     readonly path: {
       readonly id: SandboxId
     }
+    readonly answer: SandboxResponse
+  }
+  /** Change a Sandbox's name, metadata, variables or lifetime. Scope: sandbox:create. */
+  readonly updateSandbox: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly body: UpdateSandboxRequest
     readonly answer: SandboxResponse
   }
   /** Delete a Sandbox and its volume. Scope: sandbox:delete. */
@@ -705,6 +714,7 @@ export const operations = {
   listSandboxes: { method: "GET", path: "/api/v2/sandboxes", carries: "json" },
   createSandbox: { method: "POST", path: "/api/v2/sandboxes", carries: "json" },
   getSandbox: { method: "GET", path: "/api/v2/sandboxes/{id}", carries: "json" },
+  updateSandbox: { method: "PATCH", path: "/api/v2/sandboxes/{id}", carries: "json" },
   deleteSandbox: { method: "DELETE", path: "/api/v2/sandboxes/{id}", carries: "nothing" },
   startSandbox: { method: "POST", path: "/api/v2/sandboxes/{id}/start", carries: "json" },
   stopSandbox: { method: "POST", path: "/api/v2/sandboxes/{id}/stop", carries: "json" },

@@ -207,6 +207,32 @@ export interface CreateSandboxRequest {
   readonly networkEnabled?: boolean | null | undefined
   /** Pairs of text of your own, by which lists can be filtered. By default `{}`. */
   readonly metadata?: { readonly [name: string]: string } | null | undefined
+  /**
+   * Variables of every command, terminal and SSH session of it; what a command itself brings wins by name. They are
+   * secrets: stored sealed, and answered by name only. At most 65536 bytes of UTF-8 together; values contain no NUL. By
+   * default `{}`.
+   */
+  readonly env?: { readonly [name: string]: string } | null | undefined
+  /** What ends it by itself. Absent or null, as each part of it: nothing does. */
+  readonly lifetime?: {
+    /**
+     * It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
+     * boot begins anew.
+     */
+    readonly stopAfterSeconds?: number | null | undefined
+    /**
+     * It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+     * connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
+     * restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
+     * to 15 s, where the service is several processes.
+     */
+    readonly stopAfterIdleSeconds?: number | null | undefined
+    /**
+     * It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
+     * client, the end of the account's credit), or failed for so long. 0: at once.
+     */
+    readonly deleteAfterStoppedSeconds?: number | null | undefined
+  } | null | undefined
 }
 
 export interface CreateWorkspaceRequest {
@@ -534,6 +560,16 @@ export interface InnerTransition {
     /** Its parameters; null where it has none. */
     readonly params: unknown
   }>
+  /**
+   * What earlier steps asked for that was not done yet when this one was taken; its own commands are pending besides.
+   * Null: not known, of a step that an older version of the service took.
+   */
+  readonly stillPending: ReadonlyArray<{
+    /** The step that asked for it. */
+    readonly revision: number
+    /** Its place among that step's commands, from 0. */
+    readonly index: number
+  }> | null
   /** Who or what sent the event. */
   readonly cause: string
   /** Of the request that sent it; null where none did. */
@@ -1086,6 +1122,9 @@ export interface Sandbox {
   /** 1 for the first boot, +1 for each later boot. */
   readonly generation: number
   readonly metadata: Metadata
+  /** The names of the variables that every command is given, sorted. Their values are never told. */
+  readonly envNames: ReadonlyArray<string>
+  readonly lifetime: SandboxLifetime
   /** When it was accepted. */
   readonly createdAt: string
   /** When its status last changed. */
@@ -1166,6 +1205,41 @@ export interface SandboxHistory {
 
 /** The id of a Sandbox; ids sort by age. */
 export type SandboxId = string
+
+/**
+ * What ends it by itself, and when. The deadlines are durable: a restart of the service moves none but idleStopAt. A
+ * Sandbox that was stopped so says it in statusReason: `LIFETIME_ENDED`, `IDLE_TOO_LONG`.
+ */
+export interface SandboxLifetime {
+  /**
+   * It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
+   * boot begins anew. null: never.
+   */
+  readonly stopAfterSeconds: number | null
+  /**
+   * It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+   * connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
+   * restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up to
+   * 15 s, where the service is several processes. null: never.
+   */
+  readonly stopAfterIdleSeconds: number | null
+  /**
+   * It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
+   * client, the end of the account's credit), or failed for so long. 0: at once. null: never.
+   */
+  readonly deleteAfterStoppedSeconds: number | null
+  /** When stopAfterSeconds stops it; null while it does not run or sleep, or where nothing is set. */
+  readonly stopAt: string | null
+  /**
+   * When stopAfterIdleSeconds stops it at the earliest: it is then looked at, and where it was used since, this moves
+   * on. null while it does not run or sleep, or where nothing is set.
+   */
+  readonly idleStopAt: string | null
+  /**
+   * When deleteAfterStoppedSeconds deletes it; null while it is neither stopped nor failed, or where nothing is set.
+   */
+  readonly deleteAt: string | null
+}
 
 export interface SandboxLimitReachedError {
   /** For programs; it never changes its meaning. */
@@ -1381,6 +1455,16 @@ export interface Transition {
     /** Its parameters; null where it has none. */
     readonly params: unknown
   }>
+  /**
+   * What earlier steps asked for that was not done yet when this one was taken; its own commands are pending besides.
+   * Null: not known, of a step that an older version of the service took.
+   */
+  readonly stillPending: ReadonlyArray<{
+    /** The step that asked for it. */
+    readonly revision: number
+    /** Its place among that step's commands, from 0. */
+    readonly index: number
+  }> | null
   /** Who or what sent the event. */
   readonly cause: string
   /** Of the request that sent it; null where none did. */
@@ -1443,6 +1527,45 @@ export interface UnsupportedMediaTypeError {
     /** The media type that is read here. */
     readonly expected: string
   }
+}
+
+/** A JSON Merge Patch (RFC 7396): what is absent stays as it is, null removes. */
+export interface UpdateSandboxRequest {
+  /** null: none. */
+  readonly name?: string | null | undefined
+  /** By key: a key that is not named stays, one with null is removed. null: all are. At most 32 pairs in the end. */
+  readonly metadata?: { readonly [name: string]: string | null } | null | undefined
+  /**
+   * Variables of every command, terminal and SSH session of it; what a command itself brings wins by name. They are
+   * secrets: stored sealed, and answered by name only. At most 65536 bytes of UTF-8 together; values contain no NUL. By
+   * name: one that is not named stays, one with null is removed. null: all are. Commands that begin afterwards get the
+   * new ones. At most 128 in the end.
+   */
+  readonly env?: { readonly [name: string]: string | null } | null | undefined
+  /**
+   * By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot
+   * (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: what has passed already
+   * falls at once. An idle time counts from this change at the earliest.
+   */
+  readonly lifetime?: {
+    /**
+     * It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
+     * boot begins anew.
+     */
+    readonly stopAfterSeconds?: number | null | undefined
+    /**
+     * It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+     * connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
+     * restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
+     * to 15 s, where the service is several processes.
+     */
+    readonly stopAfterIdleSeconds?: number | null | undefined
+    /**
+     * It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
+     * client, the end of the account's credit), or failed for so long. 0: at once.
+     */
+    readonly deleteAfterStoppedSeconds?: number | null | undefined
+  } | null | undefined
 }
 
 /** What was used within a window. */
