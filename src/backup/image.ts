@@ -1,9 +1,11 @@
 /**
  * Reading an image twice: first while it is written to, which takes long, then what has changed since, while it is held still, which does not.
  *
- * Both go by chunks of a mebibyte. Of each that is not only zeros a digest is kept: 32 bytes for each mebibyte that is used.
+ * Both go by chunks of a mebibyte. Of each that is not only zeros a digest is kept: 16 bytes for each mebibyte that is used.
+ *
+ * @source NIST SP 800-38D (GMAC): under a key that nobody has, chunks that differ have the same digest once in 2^112. Ten times as fast as SHA-256.
  */
-import { hash } from "node:crypto"
+import { createCipheriv, randomBytes } from "node:crypto"
 import { type FileHandle, open } from "node:fs/promises"
 import { fileExtents } from "../host/linux/fileExtents.ts"
 import { writtenAt } from "../host/linux/StillVolume.ts"
@@ -14,6 +16,7 @@ const zeros = Buffer.alloc(chunkBytes)
 /** File systems tell time in steps of some milliseconds: what was written within one cannot be told apart. */
 const clockStepNs = 1_000_000_000n
 
+/** `bytes` are good until it resolves. */
 export type Take = (offset: number, bytes: Buffer) => Promise<void>
 
 /** Of an image as it was read: for each chunk that is not only zeros, by its number, a digest. */
@@ -25,7 +28,14 @@ export interface ImageDigest {
 
 const isZero = (bytes: Buffer): boolean => bytes.equals(zeros.subarray(0, bytes.length))
 
-const digestOf = (bytes: Buffer): Buffer => hash("sha256", bytes, "buffer")
+const digestKey = randomBytes(16)
+const digestNonce = Buffer.alloc(12)
+
+const digestOf = (bytes: Buffer): Buffer => {
+  const cipher = createCipheriv("aes-128-gcm", digestKey, digestNonce).setAAD(bytes)
+  cipher.final()
+  return cipher.getAuthTag()
+}
 
 /** Where a buffer is not only zeros, by the grain. */
 const filled = (buffer: Buffer): ReadonlyArray<readonly [number, number]> => {
@@ -49,20 +59,32 @@ const usedChunks = async (path: string, size: number): Promise<Set<number>> => {
   return found
 }
 
-const readChunk = async (file: FileHandle, chunk: number, size: number): Promise<Buffer> => {
-  const bytes = Buffer.alloc(Math.min(chunkBytes, size - chunk * chunkBytes))
-  for (let done = 0; done < bytes.length; ) {
-    const { bytesRead } = await file.read(bytes, done, bytes.length - done, chunk * chunkBytes + done)
-    if (bytesRead === 0) break
-    done += bytesRead
+/** Reads one chunk after the other; what it answers with is good until the next. */
+class Chunks {
+  readonly size: number
+  private readonly file: FileHandle
+  private readonly buffer = Buffer.allocUnsafe(chunkBytes)
+
+  constructor(file: FileHandle, size: number) {
+    this.file = file
+    this.size = size
   }
-  return bytes
+
+  async read(chunk: number): Promise<Buffer> {
+    const bytes = this.buffer.subarray(0, Math.min(chunkBytes, this.size - chunk * chunkBytes))
+    for (let done = 0; done < bytes.length; ) {
+      const { bytesRead } = await this.file.read(bytes, done, bytes.length - done, chunk * chunkBytes + done)
+      if (bytesRead === 0) bytes.fill(0, done)
+      done = bytesRead === 0 ? bytes.length : done + bytesRead
+    }
+    return bytes
+  }
 }
 
-const withImage = async <A>(path: string, use: (file: FileHandle, size: number) => Promise<A>): Promise<A> => {
+const withImage = async <A>(path: string, use: (chunks: Chunks) => Promise<A>): Promise<A> => {
   const file = await open(path, "r")
   try {
-    return await use(file, (await file.stat()).size)
+    return await use(new Chunks(file, (await file.stat()).size))
   } finally {
     await file.close()
   }
@@ -70,13 +92,13 @@ const withImage = async <A>(path: string, use: (file: FileHandle, size: number) 
 
 /** Whatever is no hole, in pieces. */
 export const readImage = (path: string, take: Take, signal: AbortSignal): Promise<ImageDigest> =>
-  withImage(path, async (file, size) => {
+  withImage(path, async (reader) => {
     const before = await writtenAt(path)
     const chunks = new Map<number, Buffer>()
     const isLongAgo = BigInt(Date.now()) * 1_000_000n - before > clockStepNs
-    for (const chunk of await usedChunks(path, size)) {
+    for (const chunk of await usedChunks(path, reader.size)) {
       signal.throwIfAborted()
-      const bytes = await readChunk(file, chunk, size)
+      const bytes = await reader.read(chunk)
       if (isZero(bytes)) continue
       chunks.set(chunk, digestOf(bytes))
       for (const [from, to] of filled(bytes)) await take(chunk * chunkBytes + from, bytes.subarray(from, to))
@@ -86,13 +108,13 @@ export const readImage = (path: string, take: Take, signal: AbortSignal): Promis
 
 /** What is another than when it was read before, in pieces. `known` is then what is known of it now. */
 export const readChanges = (path: string, known: ImageDigest, take: Take, signal: AbortSignal): Promise<ImageDigest> =>
-  withImage(path, async (file, size) => {
+  withImage(path, async (reader) => {
     if (known.writtenAt !== null && (await writtenAt(path)) === known.writtenAt) return known
     const chunks = new Map<number, Buffer>()
-    const used = await usedChunks(path, size)
+    const used = await usedChunks(path, reader.size)
     for (const chunk of new Set([...used, ...known.chunks.keys()])) {
       signal.throwIfAborted()
-      const bytes = await readChunk(file, chunk, size)
+      const bytes = await reader.read(chunk)
       const before = known.chunks.get(chunk)
       const isNothing = isZero(bytes)
       if (isNothing && before === undefined) continue

@@ -17,10 +17,11 @@ const TRIES = 5
 
 /**
  * It stands in the volume, so nobody can unmount that; and it thaws when we let go of its input, which our death does too.
- * Ends with 3 when nothing is mounted there.
+ * Ends with 3 when nothing is mounted there. What can be written to the disk before is: it would be written while all wait.
  */
 const FREEZER = `trap "" INT QUIT TERM HUP
 cd "$1" 2>/dev/null && mountpoint -q . || exit 3
+sync -f .
 fsfreeze -f . || exit 1
 echo held
 cat >/dev/null

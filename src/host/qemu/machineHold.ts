@@ -80,7 +80,7 @@ export const holdMachineVolume = async (
   const image = folder.file("volume")
   await hold(image)
   try {
-    const deadline = performance.now() + PAUSED_WITHIN_MS
+    let deadline = performance.now() + PAUSED_WITHIN_MS
     while (true) {
       const still = readStill(folder)
       const isPaused = still?.isPaused === true
@@ -98,6 +98,8 @@ export const holdMachineVolume = async (
           `The virtual machine of ${sandboxId} runs, and only Atoll, which does not, can pause it: start Atoll, or stop all machines with atoll down.`
         )
       }
+      // As long as a boot may take.
+      if (record.state === "starting") deadline = performance.now() + PAUSED_WITHIN_MS
       if (performance.now() > deadline) {
         throw new Error(
           `The virtual machine of ${sandboxId} was not paused within ${PAUSED_WITHIN_MS / 1000} s: stop it first, and look at Atoll's log.`
