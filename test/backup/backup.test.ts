@@ -1,11 +1,12 @@
 /** A backup of a service with Sandboxes that run, and what is made of it beside the original. */
 import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
-import { realpathSync, statSync } from "node:fs"
+import { realpathSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
+import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
 import { markedProcesses } from "../../src/host/namespace/markedProcesses.ts"
 import { isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { withinMs } from "../support/commandLine.ts"
@@ -55,6 +56,11 @@ describe.skipIf(skipped(why))("atoll backup and restore", () => {
         assert.strictEqual(taken.code, 0)
         assert.deepInclude(JSON.parse(taken.stdout), { volumes: 2, unheld: [] })
         assert.isBelow(statSync(archive).size, 4 * 1024 ** 2)
+        // As a backup leaves it that is killed with everything that it started: the service thaws it.
+        const image = join(dataDir, "runtime/namespace", running, "volume.img")
+        const layout = HostLayout.at(dataDir)
+        execFileSync("fsfreeze", ["-f", layout.volume(layout.state(running)).folder])
+        writeFileSync(`${image}.held`, JSON.stringify({ pid: 1, startTime: 0, bootId: "none" }))
         // It goes on.
         const before = runningIn(dataDir)
         assert.include((yield* run(running, "echo on > /workspace/later; cat /workspace/note")).text, `of ${running}`)

@@ -11,12 +11,12 @@ import { ArchiveWriter, framesOf } from "../../src/backup/Archive.ts"
 import { ArchiveUnusable } from "../../src/backup/ArchiveUnusable.ts"
 import { backup } from "../../src/backup/Backup.ts"
 import { restore } from "../../src/backup/Restore.ts"
-import { noUnfinishedRestore } from "../../src/backup/restoreMark.ts"
 import { isHeld } from "../../src/host/linux/holdMark.ts"
 import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
 import { closeVolume, openVolume } from "../../src/host/namespace/volume.ts"
 import { thawAbandoned } from "../../src/host/namespace/volumeHold.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
+import { store } from "../../src/Service.ts"
 import { migrate, migrations } from "../../src/store/Migrations.ts"
 import { isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { withinMs } from "../support/commandLine.ts"
@@ -265,7 +265,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
         yield* backupTo(archive, dataDir)
         const { context, url } = yield* emptyDatabase
         const copy = join(folder, "copy")
-        const start = Layer.build(noUnfinishedRestore).pipe(Effect.provide(settingsOf(copy, url)))
+        const start = Layer.build(Layer.fresh(store)).pipe(Effect.provide(settingsOf(copy, url)), Effect.scoped)
         for (const signal of ["SIGTERM", "SIGKILL"] as const) {
           // Where it begins with the tables, it waits for who makes them.
           yield* Effect.gen(function* () {
