@@ -181,7 +181,7 @@ describe("volumes of a backup", () => {
           const holder = spawn(process.execPath, ["--input-type=module-typescript", "-e", program], {
             stdio: ["ignore", "pipe", "inherit"]
           })
-          await once(holder.stdout, "data")
+          await Promise.race([once(holder.stdout, "data"), once(holder, "exit")])
           assert.isTrue(isHeld(place.image))
           let isWritten = false
           const writer = spawn("sh", ["-c", `echo x > ${join(place.folder, "written")}`])

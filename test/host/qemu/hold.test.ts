@@ -8,6 +8,7 @@ import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
 import { connectUnix } from "../../../src/host/linux/unixSocket.ts"
 import { holdMachineVolume } from "../../../src/host/qemu/machineHold.ts"
 import { Qmp } from "../../../src/host/qemu/Qmp.ts"
+import { processOf } from "../../../src/host/qemu/recordedProcess.ts"
 import { SandboxFolder } from "../../../src/host/qemu/SandboxFolder.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { output } from "../../runtime/contract/commands.ts"
@@ -54,11 +55,21 @@ describe.skipIf(unusable !== null)("a virtual machine whose volume is held", () 
         const root = join(dataDir, "runtime/qemu")
         const folder = new SandboxFolder(root, "held")
         const image = folder.file("volume")
+        const scopes: Array<Scope.Closeable> = []
         const begin = Effect.gen(function* () {
           const scope = yield* Scope.make()
+          scopes.push(scope)
           const driver = Context.get(yield* Layer.buildWithScope(driverOn(dataDir), scope), Runtime)
           return { driver, end: Scope.close(scope, Exit.void) }
         })
+        yield* Effect.addFinalizer(() =>
+          Effect.gen(function* () {
+            for (const scope of scopes) yield* Scope.close(scope, Exit.void)
+            const { driver, end } = yield* begin
+            yield* destroyAll(driver)
+            yield* end
+          }).pipe(Effect.orDie)
+        )
         const first = yield* begin
         yield* first.driver.provision(sandboxSpec("held"))
         const guest = yield* first.driver.guest("held", 1)
@@ -75,7 +86,7 @@ describe.skipIf(unusable !== null)("a virtual machine whose volume is held", () 
         yield* Effect.repeat(counted(guest), { until: (now) => now > before })
 
         const child = holder(root, "held")
-        yield* Effect.promise(() => once(child.stdout, "data"))
+        yield* Effect.promise(() => Promise.race([once(child.stdout, "data"), once(child, "exit")]))
         assert.isTrue(existsSync(`${image}.still`))
         child.kill("SIGKILL")
         yield* counted(guest)
@@ -102,7 +113,8 @@ describe.skipIf(unusable !== null)("a virtual machine whose volume is held", () 
           Effect.tap(() => Effect.sync(() => (isAwake = true))),
           Effect.forkChild
         )
-        yield* Effect.sleep(300)
+        yield* Effect.sleep(1_000)
+        assert.isNull(processOf((yield* Effect.promise(() => folder.read()))!))
         assert.deepStrictEqual([isAwake, yield* Effect.promise(asleep.isStill)], [false, true])
         yield* Effect.promise(asleep.letGo)
         yield* Fiber.join(waking)
@@ -110,8 +122,6 @@ describe.skipIf(unusable !== null)("a virtual machine whose volume is held", () 
         // One that runs while nobody serves it cannot be held.
         const refused = yield* Effect.flip(Effect.tryPromise(() => holdMachineVolume(folder, notServed)))
         assert.include(String(refused.cause), "start Atoll")
-        yield* destroyAll(second.driver)
-        yield* second.end
       }).pipe(Effect.scoped),
     4 * TIMEOUT_MS
   )
