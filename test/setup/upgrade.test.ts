@@ -232,8 +232,11 @@ const upgradeFrom = (version: EarlierVersion) =>
       const hasStarted = () =>
         rest.transitions.some(({ data }) => data.sandboxId === sandbox.id && data.to === "running")
       await rest.until(hasStarted)
+      // By what names a transition: a later version may tell more of each.
       const sorted = (...feeds: ReadonlyArray<EventClient>) =>
-        feeds.flatMap(({ transitions }) => transitions.map(({ data }) => JSON.stringify(data))).toSorted()
+        feeds
+          .flatMap(({ transitions }) => transitions.map(({ data }) => `${data.actorId} ${data.revision} ${data.to}`))
+          .toSorted()
       await until(
         async () => [sorted(whole), sorted(life.feed, rest)] as const,
         ([all, parts]) => isDeepStrictEqual(all, parts)

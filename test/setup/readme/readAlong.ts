@@ -2,6 +2,7 @@
  * The README's commands, typed by somebody who has nothing but what it and Atoll's answers say: into a real service with real Sandboxes. Ids
  * come from answers; addresses, ports and folders are their own.
  */
+import { setTimeout as sleep } from "node:timers/promises"
 import { assert } from "vitest"
 import { freePort } from "../../support/freePort.ts"
 import { namesIn } from "./namesIn.ts"
@@ -27,6 +28,10 @@ const serves = /(?:npm start|npm run up)$/
 const endless = /^curl -N |^websocat | -- tunnel /
 /** Answered with yes. */
 const asks = /atoll -- down --purge$/
+
+/** What is refused for a while only, as its message says: on a slow machine a start or an end may take longer than a call waits for it. */
+const passes = /"code":"(?:WORKSPACE_NOT_EMPTY|SANDBOX_UNAVAILABLE|SERVICE_UNAVAILABLE)"/
+const patienceMs = 60_000
 
 /** The words of a command line that may be left out, put in. */
 const whole = (command: string): string =>
@@ -56,7 +61,13 @@ export const readAlong = async (reader: Reader, home: string, emptyUrl: string):
       .replace("key_…", names["KEY_ID"]!)
 
   const run = async (command: string) => {
-    const { code, stdout, stderr } = await reader.run(asTyped(command))
+    const end = performance.now() + patienceMs
+    let said = await reader.run(asTyped(command))
+    while (said.code !== 0 && passes.test(said.stdout) && performance.now() < end) {
+      await sleep(500)
+      said = await reader.run(asTyped(command))
+    }
+    const { code, stdout, stderr } = said
     assert.strictEqual(code, 0, `${asTyped(command)}\n${stdout}\n${stderr}`)
     for (const [which, words] of expected) if (which.test(command)) assert.match(stdout, words, command)
     const found = namesIn(command, stdout)
