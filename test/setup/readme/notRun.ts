@@ -22,7 +22,7 @@ export const notRun: ReadonlyArray<NotRun> = [
   { command: /^npm install$/, why: "It is typed inside a Sandbox, and needs the registry." },
   {
     command: /^(?:echo "POSTGRES_PASSWORD=|docker compose )/,
-    why: "It needs a container engine."
+    why: "It needs a container engine: npm run test:container."
   },
   { command: /^git pull$/, why: "It changes what is tested; upgrade.test.ts starts two versions one after the other." },
   {
@@ -38,7 +38,7 @@ export const notRun: ReadonlyArray<NotRun> = [
     command: /^ATOLL_PORT=8081 npm run up$/,
     why: "It is npm run up, which is run, with a port of its own, as here every start."
   },
-  { command: /^npm run --silent atoll --$/, why: "It is how others begin." },
+  { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
   { command: /^npm run (?:check|docs|shots|machines|bench|test:\w+)\b/, why: development },
   { command: /^npm test\b/, why: development }
 ]
