@@ -122,6 +122,7 @@ export class Trial {
     await soon(async () => {
       const { sandbox } = (await this.api.expect(200, "GET", `/v2/sandboxes/${this.sandbox}`)).json
       assert.equal(sandbox.status, "stopped", JSON.stringify(sandbox.statusReason))
+      assert.equal(sandbox.statusReason.message, "The Sandbox ended with the container that it was in.")
     }, HEALTHY_WITHIN_MS)
     await soon(async () => {
       const path = `/v2/sandboxes/${this.sandbox}/operations/${operation}`

@@ -36,8 +36,11 @@ export const identify = (pid: number): ProcessIdentity | null => {
   return { pid, startTime: Number(fields[19]), bootId: bootId() }
 }
 
+/** False: the host was restarted since. */
+export const isOfThisBoot = (it: ProcessIdentity): boolean => it.bootId === bootId()
+
 export const isAlive = (it: ProcessIdentity): boolean =>
-  it.bootId === bootId() && identify(it.pid)?.startTime === it.startTime
+  isOfThisBoot(it) && identify(it.pid)?.startTime === it.startTime
 
 /** Some process has its pid: one system call, which a zombie or a reused pid deceives. */
 export const mayBeAlive = ({ pid }: ProcessIdentity): boolean => {

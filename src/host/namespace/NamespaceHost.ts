@@ -21,11 +21,12 @@ import {
   releaseCgroups,
   servingCgroups
 } from "../linux/cgroups.ts"
+import { endsItsContainer } from "../linux/containerEnd.ts"
 import { diskObstacle } from "../linux/diskRoom.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { type ConnectedNetwork, closeHostAddresses } from "../linux/networkNamespace.ts"
-import { signal } from "../linux/ProcessIdentity.ts"
+import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
 import { Turns } from "../linux/Turns.ts"
@@ -68,6 +69,14 @@ interface Live {
 const HEALTH_TIMEOUT_MS = 40_000
 const THOROUGH_EVERY_LOOKS = 10
 
+/** What is known of one that was found dead at start. */
+const absentlyEnded = ({ monitor }: RuntimeRecord): string =>
+  isOfThisBoot(monitor)
+    ? endsItsContainer()
+      ? "The Sandbox ended with the container that it was in"
+      : "The Sandbox ended while the service was not running"
+    : "The Sandbox ended with its host, which was restarted"
+
 export class NamespaceHost {
   readonly layout: HostLayout
   readonly cgroups: CgroupHost
@@ -106,7 +115,7 @@ export class NamespaceHost {
       const record = layout.state(sandboxId).runtime()
       if (record === null || record.init === null) continue
       if (isUp(record)) host.adopt(sandboxId, record)
-      else host.found(sandboxId, record)
+      else host.found(sandboxId, record, absentlyEnded(record))
     }
     return host
   }
@@ -370,7 +379,7 @@ export class NamespaceHost {
   }
 
   /** It ended by itself. */
-  private found(sandboxId: string, record: RuntimeRecord): void {
+  private found(sandboxId: string, record: RuntimeRecord, ended = "The Sandbox ended without being asked to"): void {
     this.forget(sandboxId)
     // bwrap inside outlives the agent as long as anything else does; without the agent nobody can reach it.
     for (const it of [record.init, record.monitor]) if (it !== null) signal(it, "SIGKILL")
@@ -382,8 +391,8 @@ export class NamespaceHost {
             code: "CRASHED",
             message:
               cgroupOomKills(this.cgroups, sandboxId) > 0
-                ? "The Sandbox ended without being asked to; processes in it had been killed because it was out of memory."
-                : "The Sandbox ended without being asked to."
+                ? `${ended}; processes in it had been killed because it was out of memory.`
+                : `${ended}.`
           }
     this.dead.set(sandboxId, { type: "down", sandboxId, generation: record.generation, reason })
   }

@@ -1,6 +1,6 @@
 /** The driver over its own deaths and those of its Sandboxes. */
 import { execFileSync, spawn } from "node:child_process"
-import { readFileSync, rmSync } from "node:fs"
+import { readFileSync, rmSync, writeFileSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -13,8 +13,17 @@ import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
 import { dataFolder, driverOn, freshDriver, isRoot, networkUnusable, skipped, unusable } from "./TestHost.ts"
 import { instanceOf, lastingTracesOf, processesOf } from "./traces.ts"
 
+const recordOf = (dataDir: string, sandboxId: string): string =>
+  join(dataDir, "runtime", "namespace", sandboxId, "runtime.json")
+
 const initOf = (dataDir: string, sandboxId: string): number =>
-  JSON.parse(readFileSync(join(dataDir, "runtime", "namespace", sandboxId, "runtime.json"), "utf8")).init.pid
+  JSON.parse(readFileSync(recordOf(dataDir, sandboxId), "utf8")).init.pid
+
+/** As if its processes had been written down before the host's last start. */
+const writtenInBoot = (dataDir: string, sandboxId: string, bootId: string): void => {
+  const path = recordOf(dataDir, sandboxId)
+  writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"bootId":\s*"[^"]*"/g, `"bootId":"${bootId}"`))
+}
 
 /** The cgroups that bound a process's use of processors, memory and pids. */
 const boundsOf = (pid: number): ReadonlyArray<string> =>
@@ -121,18 +130,31 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
     }).pipe(Effect.scoped)
   )
 
-  it.live("a Sandbox that ended while no service ran is found dead at first look", () =>
+  const absently = [
+    {
+      how: "ended while no service ran",
+      message: "The Sandbox ended while the service was not running.",
+      bootId: null
+    },
+    {
+      how: "ended with its host",
+      message: "The Sandbox ended with its host, which was restarted.",
+      bootId: "11111111-2222-3333-4444-555555555555"
+    }
+  ]
+  it.live.each(absently)("a Sandbox that $how is found dead at first look", ({ message, bootId }) =>
     Effect.gen(function* () {
       const path = yield* folder
       yield* life(path, (driver) => driver.provision(sandboxSpec("lost")))
       process.kill(initOf(path, "lost"), "SIGKILL")
       yield* eventually(Effect.sync(() => processesOf(instanceOf(path)).length === 0))
+      if (bootId !== null) writtenInBoot(path, "lost", bootId)
       yield* life(path, (driver) =>
         Effect.gen(function* () {
           expect(Option.getOrThrow(yield* Stream.runHead(driver.downs))).toMatchObject({
             sandboxId: "lost",
             generation: 1,
-            reason: { code: "CRASHED" }
+            reason: { code: "CRASHED", message }
           })
         })
       )
