@@ -64,8 +64,11 @@ export class Composition {
     return this.compose(["logs", "--no-color", service], UP_TIMEOUT_MS)
   }
 
+  /** Running or stopped: `docker compose ps` tells of stopped ones in version 1 only. */
   async container(service: Service): Promise<string> {
-    const ids = (await this.compose(["ps", "--quiet", service], UP_TIMEOUT_MS)).trim().split("\n")
+    const labels = [`project=${this.options.project}`, `service=${service}`]
+    const filters = labels.flatMap((it) => ["--filter", `label=com.docker.compose.${it}`])
+    const ids = (await this.docker("ps", "--all", "--quiet", ...filters)).trim().split("\n")
     if (ids.length !== 1 || ids[0] === "") throw new Error(`${service} has no container`)
     return ids[0]!
   }
