@@ -256,7 +256,14 @@ layer(TestApi.layer(), { excludeTestServices: true })("the parts of a Sandbox's 
     asOwner(async ({ page }, api) => {
       const workspaceId = await api.newWorkspace()
       const created = await api.send("POST", "/api/v2/sandboxes", {
-        body: { workspaceId, name: "named", networkEnabled: false, metadata: { team: "<b>blue</b>", "a\u202eb": "" } },
+        body: {
+          workspaceId,
+          name: "named",
+          networkEnabled: false,
+          metadata: { team: "<b>blue</b>", "a\u202eb": "" },
+          env: { API_TOKEN: "hidden" },
+          lifetime: { stopAfterIdleSeconds: 1800, deleteAfterStoppedSeconds: 86_400 }
+        },
         headers: { "idempotency-key": "facts" }
       })
       const path = `/api/v2/sandboxes/${created.json.sandbox.id}`
@@ -279,14 +286,18 @@ layer(TestApi.layer(), { excludeTestServices: true })("the parts of a Sandbox's 
         "Networknone",
         "Generation1",
         "<b>blue</b>",
-        "a‹U+202E›b"
+        "a‹U+202E›b",
+        "stops after 30 min without use; is deleted after 1 d stopped",
+        "VariablesAPI_TOKEN"
       ]) {
         assert.include(text, part)
       }
+      assert.notInclude(text, "hidden")
       const instants = await facts
         .locator("time")
         .evaluateAll((found) => found.map((one) => (one as unknown as { dateTime: string }).dateTime))
-      assert.deepStrictEqual(instants, [sandbox.createdAt, sandbox.startedAt, sandbox.stoppedAt, sandbox.updatedAt])
+      const { createdAt, startedAt, stoppedAt, updatedAt, lifetime } = sandbox
+      assert.deepStrictEqual(instants, [createdAt, startedAt, stoppedAt, updatedAt, lifetime.deleteAt])
       await facts.getByRole("link", { name: "test" }).click()
       await page.getByRole("heading", { name: "Sandboxes", level: 1 }).waitFor()
       assert.strictEqual(await page.getByLabel("Workspace").inputValue(), workspaceId)
