@@ -11,6 +11,12 @@ export const lazy = <Props extends object>(name: string, load: () => Promise<Fun
     })
     if (Known !== null) return <Known {...props} />
     // A browser may keep a failed import for as long as the page lives, and a service that was replaced has files of other names.
-    return fault === null ? <p class="waiting">Loading …</p> : <Fault fault={fault} retry={() => location.reload()} />
+    return fault === null ? (
+      <p class="waiting" aria-busy="true">
+        Loading …
+      </p>
+    ) : (
+      <Fault fault={fault} retry={() => location.reload()} />
+    )
   }
 }
