@@ -114,7 +114,7 @@ export const importTable: ReadonlyArray<Place> = [
     builtins: false
   },
   /** The pages as files that a browser can ask for. */
-  { path: "src/console/bundle/", places: [bundle] },
+  { path: "src/console/bundle/", places: ["src/statechart/", bundle] },
 
   ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),
 

@@ -91,6 +91,8 @@ export const pageFiles = async (): Promise<PageFiles> => {
     jsxImportSource: "preact",
     minify: true,
     legalComments: "none",
+    // Without what makes every component look at signals: `useValue` does.
+    alias: { "@preact/signals": "@preact/signals-core" },
     plugins: [sharing(`${pages}shared.ts`), adoptedStyles, bareSetup, drawings]
   })
   const named = made.map(({ path, contents }) => [basename(path), contents] as const)

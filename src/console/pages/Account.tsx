@@ -12,6 +12,7 @@ import { Field } from "./ui/Field.tsx"
 import { Instant } from "./ui/Instant.tsx"
 import { Pane } from "./ui/Pane.tsx"
 import { Table } from "./ui/Table.tsx"
+import { useValue } from "./useValue.ts"
 
 const Limits = () => {
   const loaded = useLoad("me", (signal) => get<Me>("/api/v2/me", signal))
@@ -114,7 +115,7 @@ const Passphrase = () => {
   const [said, setSaid] = useState("")
   /** Which form this is: a new one is empty. */
   const [turn, setTurn] = useState(0)
-  const now = known.value
+  const now = useValue(known)
   const email = now.state === "in" ? now.session.email : null
   return (
     <section class="pane" aria-labelledby="passphrase">

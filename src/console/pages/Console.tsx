@@ -5,6 +5,7 @@ import { known, recognise } from "./session.ts"
 import { Fault } from "./ui/Fault.tsx"
 import { lazy } from "./ui/Lazy.tsx"
 import { Link } from "./ui/Link.tsx"
+import { useValue } from "./useValue.ts"
 
 const Entrance = lazy("entrance", async () => (await import("./Entrance.tsx")).Entrance)
 const Sandboxes = lazy("sandboxes", async () => (await import("./Sandboxes.tsx")).Sandboxes)
@@ -18,15 +19,16 @@ const Sandbox = lazy("sandbox", async () => (await import("./Sandbox.tsx")).Sand
 const Operation = lazy("operation", async () => (await import("./operation/Operation.tsx")).Operation)
 
 const Page = () => {
-  const operation = /^\/sandboxes\/([^/]+)\/operations\/([^/]+)$/.exec(path.value)
+  const here = useValue(path)
+  const operation = /^\/sandboxes\/([^/]+)\/operations\/([^/]+)$/.exec(here)
   if (operation !== null) return <Operation key={operation[2]} sandboxId={operation[1]!} id={operation[2]!} />
-  const sandbox = /^\/sandboxes\/([^/]+)(?:\/([a-z]+))?$/.exec(path.value)
+  const sandbox = /^\/sandboxes\/([^/]+)(?:\/([a-z]+))?$/.exec(here)
   if (sandbox !== null) return <Sandbox id={sandbox[1]!} tab={sandbox[2] ?? null} />
-  const machine = /^\/machines(?:\/([^/]+))?$/.exec(path.value)
+  const machine = /^\/machines(?:\/([^/]+))?$/.exec(here)
   if (machine !== null) return <Machines kind={machine[1] ?? null} />
-  const workspace = /^\/workspaces\/([^/]+)$/.exec(path.value)
+  const workspace = /^\/workspaces\/([^/]+)$/.exec(here)
   if (workspace !== null) return <Sandboxes key={workspace[1]} workspaceId={workspace[1]!} />
-  switch (path.value) {
+  switch (here) {
     case "/":
       return <Sandboxes workspaceId={null} />
     case "/workspaces":
@@ -44,7 +46,7 @@ const Page = () => {
         <>
           <h1>No such page</h1>
           <p>
-            The console has nothing at <code>{path.value}</code>. <Link to="/">Go to the Sandboxes.</Link>
+            The console has nothing at <code>{here}</code>. <Link to="/">Go to the Sandboxes.</Link>
           </p>
         </>
       )
@@ -52,7 +54,7 @@ const Page = () => {
 }
 
 export const Console = () => {
-  const now = known.value
+  const now = useValue(known)
   switch (now.state) {
     case "asking":
       return <p class="waiting centre">Loading …</p>

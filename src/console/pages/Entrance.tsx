@@ -6,6 +6,7 @@ import { signIn, signInByLink } from "./session.ts"
 import { Form } from "./ui/Action.tsx"
 import { Field } from "./ui/Field.tsx"
 import { Mark } from "./ui/Mark.tsx"
+import { useValue } from "./useValue.ts"
 
 const Frame = ({ title, children }: { title: string; children: ComponentChildren }) => (
   <main class="entrance">
@@ -57,8 +58,9 @@ const arrive = () => {
 }
 
 export const Entrance = ({ wasIn }: { wasIn: boolean }) => {
-  if (came.value === null) return <SignIn wasIn={wasIn} />
-  const { kind, code } = came.value
+  const link = useValue(came)
+  if (link === null) return <SignIn wasIn={wasIn} />
+  const { kind, code } = link
   if (kind === "link") return <ByLink key={code} code={code} />
   return (
     <Frame title="Make an account">

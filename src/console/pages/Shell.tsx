@@ -8,6 +8,7 @@ import { useAction } from "./ui/Action.tsx"
 import { Fault } from "./ui/Fault.tsx"
 import { Link } from "./ui/Link.tsx"
 import { Mark } from "./ui/Mark.tsx"
+import { useValue } from "./useValue.ts"
 
 const pages: ReadonlyArray<readonly [path: string, name: string]> = [
   ["/", "Sandboxes"],
@@ -31,7 +32,7 @@ const titleOf = (here: string): string =>
 const useArrival = () => {
   const main = useRef<HTMLElement>(null)
   const isFirst = useRef(true)
-  const here = path.value
+  const here = useValue(path)
   useEffect(() => {
     document.title = `${titleOf(here)} · Atoll`
     if (!isFirst.current) main.current?.focus()
@@ -42,6 +43,8 @@ const useArrival = () => {
 
 export const Shell = ({ session, children }: { session: ConsoleSession; children: ComponentChildren }) => {
   const main = useArrival()
+  const here = useValue(path)
+  const link = useValue(came)
   const leaving = useAction(() => signOut(false))
   return (
     <div class="shell">
@@ -57,7 +60,7 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
           <ul>
             {pages.map(([to, name]) => (
               <li key={to}>
-                <Link to={to} isAround={path.value.startsWith(to === "/" ? "/sandboxes/" : `${to}/`)}>
+                <Link to={to} isAround={here.startsWith(to === "/" ? "/sandboxes/" : `${to}/`)}>
                   {name}
                 </Link>
               </li>
@@ -76,9 +79,9 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
         </div>
       </header>
       <main id="main" ref={main} tabIndex={-1}>
-        {came.value === null ? null : (
+        {link === null ? null : (
           <p class="notice" role="status">
-            You came by {came.value.kind === "link" ? "a link that signs in" : "an invitation"}, and are signed in as{" "}
+            You came by {link.kind === "link" ? "a link that signs in" : "an invitation"}, and are signed in as{" "}
             <strong class="break">{session.account.name}</strong> already. Sign out to use it: it is kept until then.
           </p>
         )}

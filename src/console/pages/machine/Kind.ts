@@ -1,6 +1,7 @@
 /** A machine with its drawing. */
 import type { AnyStateMachine } from "xstate"
 import { describe } from "../../../statechart/describe.ts"
+import { drawingOf, type Places } from "../../../statechart/places.ts"
 import type { Statechart } from "../../../statechart/Statechart.ts"
 
 export interface Kind {
@@ -19,11 +20,15 @@ export interface SimulatedKind extends Kind {
 }
 
 /** What of a Statechart no running machine has. */
-type Drawn = Pick<Statechart, "events" | "guards" | "commands" | "drawing">
+interface Drawn extends Pick<Statechart, "events" | "guards" | "commands"> {
+  readonly places: Places
+}
 
-/** @param file What `npm run machines` made of the machine, of which the bundle keeps no more than this reads. */
+/** @param file What `npm run machines` made of the machine, or what the bundle keeps of it. */
 export const chartOf = (machine: AnyStateMachine, file: unknown): Statechart => {
-  const { events, guards, commands, drawing } = file as Drawn
+  if ("drawing" in (file as Drawn | Statechart)) return file as Statechart
+  const { events, guards, commands, places } = file as Drawn
   const implementations = new Map([...guards, ...commands].map(({ name, description }) => [name, description]))
-  return { ...describe(machine, { events, implementations }), drawing }
+  const description = describe(machine, { events, implementations })
+  return { ...description, drawing: drawingOf(description, places) }
 }

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact"
 import { hrefOf, navigate, path } from "../router.ts"
+import { useValue } from "../useValue.ts"
 
 /** A link within the console: without a load, unless the reader asks for another tab. */
 export const Link = ({
@@ -10,16 +11,19 @@ export const Link = ({
   to: string
   isAround?: boolean
   children: ComponentChildren
-}) => (
-  <a
-    href={hrefOf(to)}
-    {...(path.value === to ? { "aria-current": "page" as const } : isAround ? { "aria-current": "true" as const } : {})}
-    onClick={(event) => {
-      if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
-      event.preventDefault()
-      navigate(to)
-    }}
-  >
-    {children}
-  </a>
-)
+}) => {
+  const here = useValue(path)
+  return (
+    <a
+      href={hrefOf(to)}
+      {...(here === to ? { "aria-current": "page" as const } : isAround ? { "aria-current": "true" as const } : {})}
+      onClick={(event) => {
+        if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
+        event.preventDefault()
+        navigate(to)
+      }}
+    >
+      {children}
+    </a>
+  )
+}

@@ -9,6 +9,7 @@ import { Field } from "../../ui/Field.tsx"
 import { Instant } from "../../ui/Instant.tsx"
 import { Link } from "../../ui/Link.tsx"
 import { WindowedRows } from "../../ui/WindowedRows.tsx"
+import { useValue } from "../../useValue.ts"
 import { addressOf, within } from "./address.ts"
 import { NewDialog, RemoveDialog, RenameDialog } from "./dialogs.tsx"
 import { FileName } from "./FileName.tsx"
@@ -37,7 +38,7 @@ const foldersIn = (items: DataTransferItemList): ReadonlySet<string> =>
   )
 
 export const Directory = ({ sandboxId, path, generation }: Shown) => {
-  const arrived = arrivals.value.get(arrivalsKey(sandboxId, path)) ?? 0
+  const arrived = useValue(arrivals).get(arrivalsKey(sandboxId, path)) ?? 0
   const directory = useDirectory(sandboxId, path, generation * 1_000_000 + arrived)
   const [words, setWords] = useState("")
   const [asks, setAsks] = useState<Asks | null>(null)

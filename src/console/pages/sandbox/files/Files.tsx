@@ -5,6 +5,7 @@ import { ApiFault, get } from "../../api.ts"
 import { useLoad } from "../../load.ts"
 import { navigate, query } from "../../router.ts"
 import { Fault } from "../../ui/Fault.tsx"
+import { useValue } from "../../useValue.ts"
 import { NotRunning } from "../NotRunning.tsx"
 import type { TabProps } from "../TabProps.ts"
 import { addressOf, apiOf, placeOf, root } from "./address.ts"
@@ -33,7 +34,7 @@ const find = async (sandboxId: string, path: string, signal: AbortSignal): Promi
 }
 
 const At = ({ sandboxId, generation }: { sandboxId: string; generation: number }) => {
-  const { path, isEdited } = placeOf(query.value)
+  const { path, isEdited } = placeOf(useValue(query))
   const [turn, setTurn] = useState(0)
   const [saved, setSaved] = useState<string | null>(null)
   const loaded = useLoad(`${sandboxId} ${generation} ${turn} ${path}`, (signal) => find(sandboxId, path, signal))

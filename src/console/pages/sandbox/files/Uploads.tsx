@@ -1,5 +1,6 @@
 import { count, size } from "../../format.ts"
 import { Fault } from "../../ui/Fault.tsx"
+import { useValue } from "../../useValue.ts"
 import { nameOf } from "./address.ts"
 import { FileName } from "./FileName.tsx"
 import { dismiss, hideDone, sendAgain, type Upload, type UploadState, uploads } from "./uploads.ts"
@@ -73,7 +74,7 @@ const shownOf = (all: ReadonlyArray<Upload>): ReadonlyArray<Upload> =>
 
 /** Those into one Sandbox, wherever in it. */
 export const Uploads = ({ sandboxId }: { sandboxId: string }) => {
-  const ours = uploads.value.filter((one) => one.sandboxId === sandboxId)
+  const ours = useValue(uploads).filter((one) => one.sandboxId === sandboxId)
   if (ours.length === 0) return null
   const done = ours.filter(({ now }) => now.state === "done").length
   return (
