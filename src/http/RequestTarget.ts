@@ -8,7 +8,8 @@
  */
 import type { IncomingMessage } from "node:http"
 
-const plain = /^\/[\w.~/-]*$/
+/** No segment of the API's is empty: the router would take one for a parameter. */
+const plain = /^\/(?:api(?:\/[\w.~-]+)*|(?!api\/)[\w.~/-]*)$/
 
 const endOfPath = (url: string): number => {
   const at = url.indexOf("?")

@@ -2,7 +2,9 @@
  * Beside every test file (vitest `setupFiles`): whatever a test asks of the API of a service, and whatever it is answered, is held to
  * the published description, and a test whose exchanges are not as described fails.
  *
- * Seen are this process's clients (node:http, node:https, fetch, what is made of them), and browsers and curl at its servers.
+ * Seen are this process's HTTP clients (node:http, node:https, fetch), wherever the service is, and whoever else asks servers of this
+ * process: browsers, curl, proxies, bare sockets. Not seen are curl at services of their own process, what is no well-formed HTTP, the
+ * frames of streams of events, and what goes over WebSockets.
  */
 import { afterAll, afterEach, inject } from "vitest"
 import type { Exchange } from "./Exchange.ts"

@@ -1,14 +1,13 @@
-/** Every exchange that a server of this process has with a client elsewhere: a browser or curl, whom no channel of ours tells about. */
+/** Every exchange that a server of this process has with who is no HTTP client of this process: a browser, curl, a proxy, a bare socket. */
 import { subscribe } from "node:diagnostics_channel"
 import type { IncomingMessage, ServerResponse } from "node:http"
 import { bytesOf, type Exchange, headersOf, isKept } from "./Exchange.ts"
+import { isOwn, watchSockets } from "./ownSockets.ts"
 
 interface Begun {
   readonly sent: Array<Buffer>
   readonly answered: Array<Buffer>
 }
-
-const isElsewhere = ({ headers }: IncomingMessage): boolean => /^(?:Mozilla|curl)\//.test(headers["user-agent"] ?? "")
 
 /** What went over the wire: headers that are given with the status alone cannot be asked for. */
 const answerHeaders = (response: ServerResponse): Exchange["headers"] => {
@@ -22,25 +21,29 @@ const answerHeaders = (response: ServerResponse): Exchange["headers"] => {
 /** As watchHttp. */
 export const watchServer = (isWatched: (target: string) => boolean, onExchange: (exchange: Exchange) => void): void => {
   const begun = new WeakMap<ServerResponse, Begun>()
+  watchSockets()
 
   subscribe("http.server.request.start", (message) => {
     const { request, response } = message as { readonly request: IncomingMessage; readonly response: ServerResponse }
-    if (!isWatched(request.url!) || !isElsewhere(request)) return
+    if (!isWatched(request.url!) || isOwn(request.socket.remotePort!)) return
     const known: Begun = { sent: [], answered: [] }
     const keep = (chunk: unknown, encoding: unknown) => {
       const bytes = bytesOf(chunk, encoding)
       if (bytes !== null) known.answered.push(bytes)
     }
+    const isSentKept = isKept(headersOf(request.rawHeaders))
+    let isAnswerKept: boolean | null = null
     const { push } = request
     const { write, end } = response
     request.push = function (this: IncomingMessage, ...given: Array<unknown>) {
       const bytes = bytesOf(given[0], given[1])
-      if (bytes !== null && isKept(headersOf(request.rawHeaders))) known.sent.push(bytes)
+      if (bytes !== null && isSentKept) known.sent.push(bytes)
       return Reflect.apply(push, this, given)
     } as typeof push
     response.write = function (this: ServerResponse, ...given: Array<unknown>) {
       const isTaken = Reflect.apply(write, this, given)
-      if (isKept(answerHeaders(response))) keep(given[0], given[1])
+      isAnswerKept ??= isKept(answerHeaders(response))
+      if (isAnswerKept) keep(given[0], given[1])
       return isTaken
     } as typeof write
     response.end = function (this: ServerResponse, ...given: Array<unknown>) {

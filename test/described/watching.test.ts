@@ -96,18 +96,21 @@ describe("the watch", () => {
     assert.deepInclude(last(), { target: "/seen/socket", status: 101, body: null })
   })
 
-  it("sees what a server here answers to a browser or to curl, whoever they are", async () => {
-    for (const agent of ["Mozilla/5.0", "curl/8.0"]) {
-      const { port } = server.address() as AddressInfo
-      const socket = connect(port, "127.0.0.1").resume()
-      const head = ["POST /seen/here HTTP/1.1", "Host: x", `User-Agent: ${agent}`, "Content-Type: application/json"]
-      socket.write(`${[...head, "Content-Length: 2", "Connection: close"].join("\r\n")}\r\n\r\n{}`)
-      await once(socket, "close")
-      await vi.waitFor(() => assert.strictEqual(last().requestHeaders["user-agent"], agent), { timeout: 60_000 })
-      const { method, target, requestBody, status, headers, body } = last()
-      assert.deepStrictEqual([method, target, requestBody, status], ["POST", "/seen/here", "{}", 201])
-      assert.deepStrictEqual(body, '{"sent":"{}"}')
-      assert.deepInclude(headers, { ...json, "x-two": "a, b" })
+  it("sees what a server here answers to others, and its own clients once", async () => {
+    const { port } = server.address() as AddressInfo
+    const socket = connect(port, "127.0.0.1").resume()
+    const head = ["POST /seen/here HTTP/1.1", "Host: x", "Content-Type: application/json", "Content-Length: 2"]
+    socket.write(`${[...head, "Connection: close"].join("\r\n")}\r\n\r\n{}`)
+    await once(socket, "close")
+    await vi.waitFor(() => assert.strictEqual(last().target, "/seen/here"), { timeout: 60_000 })
+    const { method, requestBody, status, headers, body } = last()
+    assert.deepStrictEqual([method, requestBody, status, body], ["POST", "{}", 201, '{"sent":"{}"}'])
+    assert.deepInclude(headers, { ...json, "x-two": "a, b" })
+    for (const path of ["/seen/once", "/seen/fetched"]) {
+      await (path === "/seen/once" ? bySocket(path) : fetch(address() + path).then((answer) => answer.text()))
+      // Its server has told of the one before by the time it answers another.
+      await bySocket("/seen/none")
+      assert.strictEqual(seen.filter(({ target }) => target === path).length, 1)
     }
   })
 

@@ -32,6 +32,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
         "/api/v2/nothing",
         "/api/v1/me",
         "/api/v2/me/",
+        "/api/v2/sandboxes/",
+        "/api/v2/sandboxes//start",
         "/API/v2/me",
         "/api/v2/me;x=1",
         "//api/v2/me"
