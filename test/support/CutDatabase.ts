@@ -16,10 +16,7 @@ import { testSettings } from "./TestSettings.ts"
 import { testFolder } from "./testFolder.ts"
 
 const socketName = ".s.PGSQL.5432"
-/** Longer than the database takes to tell of a commit. */
-const answersLateMs = 60
-
-const marker = "armed"
+const marker = "so far"
 
 /** Told by the commit itself, of what a client asked for. */
 const telling = [
@@ -49,7 +46,8 @@ export class CutDatabase extends Context.Service<
       const real = join(inject("testPostgresSocketFolder"), socketName)
       const sockets = new Set<Socket>()
       let isCut = false
-      let lateMs = 0
+      /** Not null: it is told of the next change, and an answer waits until it is known whether it comes after one. */
+      let onChange: (() => void) | null = null
 
       const wire = createServer((client) => {
         if (isCut) return void client.destroy()
@@ -65,15 +63,15 @@ export class CutDatabase extends Context.Service<
         }
         client.on("data", (bytes) => server.write(bytes))
         server.on("data", (bytes) => {
-          if (lateMs === 0) client.write(bytes)
-          else setTimeout(() => client.write(bytes), lateMs)
+          if (onChange === null) client.write(bytes)
+          else afterCommits(() => client.write(bytes))
         })
       })
       wire.listen(join(folder, socketName))
       yield* Effect.promise(() => once(wire, "listening"))
       const cut = () => {
         isCut = true
-        lateMs = 0
+        onChange = null
         for (const socket of sockets) socket.destroy()
       }
       yield* Effect.addFinalizer(() =>
@@ -89,16 +87,33 @@ export class CutDatabase extends Context.Service<
       )
       for (const statement of telling) yield* direct.unsafe(statement)
       const changes = yield* direct.listen("changes")
+      const waiting: Array<() => void> = []
+      yield* Effect.forkScoped(
+        Effect.forever(
+          Effect.map(Queue.take(changes), ({ payload }) => {
+            if (payload === marker) waiting.shift()?.()
+            else onChange?.()
+          })
+        )
+      )
+      /** Changes are told in the order of their commits: once this one is told, all before it were. */
+      const afterCommits = (then: () => void) => {
+        waiting.push(then)
+        Effect.runFork(Effect.ignore(direct.notify("changes", marker)))
+      }
 
       const tools = CutDatabase.of({
         cut: Effect.sync(cut),
-        cutAfterCommit: Effect.gen(function* () {
-          // They come in the order of their commits: what was before is not waited for.
-          yield* direct.notify("changes", marker)
-          yield* Effect.repeat(Queue.take(changes), { until: ({ payload }) => payload === marker })
-          lateMs = answersLateMs
-          return Effect.orDie(Effect.andThen(Queue.take(changes), Effect.sync(cut)))
-        }).pipe(Effect.orDie),
+        cutAfterCommit: Effect.callback<Effect.Effect<void>>((resume) =>
+          afterCommits(() => {
+            const { promise, resolve } = Promise.withResolvers<void>()
+            onChange = () => {
+              cut()
+              resolve()
+            }
+            resume(Effect.succeed(Effect.promise(() => promise)))
+          })
+        ),
         mend: Effect.sync(() => {
           isCut = false
         })
