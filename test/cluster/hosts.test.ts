@@ -40,7 +40,7 @@ const refused = async (environment: Readonly<Record<string, string>>) => {
       said += chunk
     })
   }
-  const kill = setTimeout(() => child.kill("SIGKILL"), 30_000)
+  const kill = setTimeout(() => child.kill("SIGKILL"), 120_000)
   const [code] = await once(child, "exit")
   clearTimeout(kill)
   return { code, said }

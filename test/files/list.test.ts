@@ -223,20 +223,25 @@ describe("list", () => {
 
   it("a page of 1,000 among 100,000 costs its own entries, not the directory's", async () => {
     using at = filled(100_000, "/dev/shm")
+    // Of this process alone: others take as much of a busy machine's time as they like.
+    const worked = () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1000
+    }
     const times: Array<number> = []
     let after: Continuation | null = null
     for (let page = 0; page < 20; page += 1) {
-      const started = performance.now()
+      const started = worked()
       const { next }: Awaited<ReturnType<Listings["list"]>> = await at.listings.list(`${W}/dir`, {
         pageSize: 1000,
         after
       })
-      times.push(performance.now() - started)
+      times.push(worked() - started)
       after = next
     }
-    const started = performance.now()
+    const started = worked()
     nativeOrder(at.on("dir"))
-    const wholeScan = performance.now() - started
+    const wholeScan = worked() - started
     // Less than even a bare scan of all names, let alone their metadata; the floor is the contract of issue 3.
     expect(times.toSorted((a, b) => a - b)[10]!).toBeLessThan(Math.max(wholeScan, 20))
   })

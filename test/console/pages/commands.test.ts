@@ -177,7 +177,7 @@ out.write(b"the end")
 `
 
 /** A tenth of a second as a rule; a machine of which others want something, too, takes longer. */
-const frozenMs = 2000
+const frozenMs = 10_000
 
 /** Frames of the page, from now on: the longest time between two, in milliseconds. */
 const watchFrames = `(() => {
