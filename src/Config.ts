@@ -270,7 +270,11 @@ export const settings = {
   serviceAccess: oneOf("ATOLL_SERVICE_ACCESS", ["off", "on"], "off", "TCP access to ports of Sandboxes."),
   cooperative: oneOf("ATOLL_COOPERATIVE", ["off", "on"], "off", "SSH connections to Sandboxes."),
   sshPort: integer("ATOLL_SSH_PORT", 2222, "TCP port of the SSH gateway; 0 takes any free one.", port),
-  sshHost: text("ATOLL_SSH_HOST", "127.0.0.1", "Address that the SSH gateway listens on and that clients are told."),
+  sshHost: text(
+    "ATOLL_SSH_HOST",
+    "127.0.0.1",
+    "Address that the SSH gateway listens on and that clients are told; of 0.0.0.0 and :: they are told the host of ATOLL_PUBLIC_URL, or 127.0.0.1."
+  ),
   connectionsPerSandbox: integer(
     "ATOLL_CONNECTIONS_PER_SANDBOX",
     256,

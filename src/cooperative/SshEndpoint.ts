@@ -51,6 +51,12 @@ export const hostKeyOf = (seed: Buffer): HostKey => {
   }
 }
 
+/** Nobody can connect to all addresses: of a gateway that listens on all of them clients are told the one where browsers go. */
+export const toldHost = (sshHost: string, publicUrl: string | null): string => {
+  if (sshHost !== "0.0.0.0" && sshHost !== "::") return sshHost
+  return publicUrl === null ? "127.0.0.1" : new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, "$1")
+}
+
 export class SshEndpoint extends Context.Service<
   SshEndpoint,
   {
@@ -63,11 +69,11 @@ export class SshEndpoint extends Context.Service<
   static readonly layer = Layer.effect(
     SshEndpoint,
     Effect.gen(function* () {
-      const { sshHost, sshPort } = yield* Settings
+      const { sshHost, sshPort, publicUrl } = yield* Settings
       let port = sshPort
       return SshEndpoint.of({
         hostKey: hostKeyOf(yield* serverKey("ssh-host")),
-        host: sshHost,
+        host: toldHost(sshHost, publicUrl),
         port: () => port,
         setPort: (listening) => {
           port = listening
