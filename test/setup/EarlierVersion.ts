@@ -8,9 +8,10 @@ import { testFolder } from "../support/testFolder.ts"
 
 const root = join(import.meta.dirname, "../..")
 
-/** A clone that somebody else made may be read, too. */
+/** A clone that somebody else made may be read, too; and it is this one, whatever the environment says. */
 const git = (...words: ReadonlyArray<string>): Buffer =>
   execFileSync("git", ["-c", "safe.directory=*", "-C", root, ...words], {
+    env: { PATH: process.env["PATH"] },
     stdio: ["ignore", "pipe", "ignore"],
     maxBuffer: 256 * 1024 ** 2
   })

@@ -59,7 +59,9 @@ describe("the README's commands", () => {
           ATOLL_COOPERATIVE: "on",
           ATOLL_SSH_PORT: "0",
           DATABASE_URL: url,
-          npm_config_update_notifier: "false"
+          npm_config_update_notifier: "false",
+          // What npm pack makes is not left here.
+          npm_config_pack_destination: home
         }
         yield* Effect.addFinalizer(() => atollWith(environment, "down", "--purge", "--yes"))
         const reader = yield* Effect.acquireRelease(
