@@ -5,7 +5,7 @@ import { once } from "node:events"
 import { mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Deferred, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { ArchiveWriter, framesOf } from "../../src/backup/Archive.ts"
 import { ArchiveUnusable } from "../../src/backup/ArchiveUnusable.ts"
@@ -61,6 +61,13 @@ const ended = (child: ChildProcess, signal: NodeJS.Signals) =>
     child.kill(signal)
     return exit
   })
+
+/** Until somebody waits for that table: a backup that has just frozen everything. */
+const untilWaiting = (sql: SqlClient.SqlClient) =>
+  Effect.repeat(
+    Effect.delay(sql`select 1 from pg_locks where relation = 'installation'::regclass and not granted`, 20),
+    { until: (rows) => rows.length > 0 }
+  )
 
 /** A disk of its own, of this size. */
 const smallDisk = Effect.fnUntraced(function* (path: string, bytes: number) {
@@ -170,6 +177,29 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
     }).pipe(Effect.scoped)
   )
 
+  it.effect("is without the volume of a Sandbox that was deleted while it was written", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { folder, dataDir, sandboxId, archive } = yield* source
+      const sandbox = join(dataDir, "runtime/namespace", sandboxId)
+      writeFileSync(join(sandbox, "volume.img"), randomBytes(mebibyte))
+      const locked = yield* Deferred.make<void>()
+      const backingUp = yield* Effect.forkChild(Effect.andThen(Deferred.await(locked), backupTo(archive, dataDir)))
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* sql`lock table installation in access exclusive mode`
+          yield* Deferred.succeed(locked, undefined)
+          yield* untilWaiting(sql)
+          rmSync(sandbox, { recursive: true })
+        })
+      )
+      assert.deepInclude(yield* Fiber.join(backingUp), { volumes: 0 })
+      const { url } = yield* emptyDatabase
+      assert.deepInclude(yield* restoreFrom(archive, join(folder, "copy"), url), { volumes: 0, stopped: 1 })
+      assert.deepStrictEqual(readdirSync(join(folder, "copy/runtime/namespace")), [])
+    }).pipe(Effect.scoped)
+  )
+
   const why = unusable ?? (isRoot ? null : "only root mounts volumes")
 
   it.effect.skipIf(skipped(why))(
@@ -200,10 +230,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
             Effect.gen(function* () {
               yield* sql`lock table installation in access exclusive mode`
               const child = begun(["backup", archive], dataDir, url)
-              yield* Effect.repeat(
-                Effect.delay(sql`select 1 from pg_locks where relation = 'installation'::regclass and not granted`, 20),
-                { until: (rows) => rows.length > 0 }
-              )
+              yield* untilWaiting(sql)
               assert.isTrue(isHeld(image))
               const writing = spawn("touch", [join(place.folder, "workspace/meanwhile")])
               yield* Effect.sleep(200)
