@@ -93,111 +93,120 @@ const source = Effect.gen(function* () {
 })
 
 layer(TestDatabase.layer, { excludeTestServices: true })("an archive", (it) => {
-  it.effect("of an older schema, or of format 1, is restored into a database of DATABASE_URL, and migrated", () =>
-    Effect.gen(function* () {
-      const folder = yield* testFolder
-      const older = yield* emptyDatabase
-      const archive = join(folder, "archive")
-      yield* Effect.gen(function* () {
-        const steps = Object.entries(migrations).filter(([name]) => name < "0038")
-        yield* migrate(Object.fromEntries(steps))
-        yield* newAccount
-        yield* backupTo(archive, join(folder, "none"))
-      }).pipe(Effect.provide(older.context))
-      const bytes = readFileSync(archive)
-      assert.strictEqual(bytes.toString("latin1", 0, 15), "atoll backup 2\n")
-      bytes.write("1", 13)
-      writeFileSync(`${archive}-1`, bytes)
-      const { context, url } = yield* emptyDatabase
-      yield* restoreFrom(`${archive}-1`, join(folder, "copy"), url)
-      yield* Effect.gen(function* () {
-        const sql = yield* SqlClient.SqlClient
-        const found = yield* sql`select max(migration_id) as step, (select count(*) from accounts)::int4 as accounts
+  it.effect(
+    "of an older schema, or of format 1, is restored into a database of DATABASE_URL, and migrated",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* testFolder
+        const older = yield* emptyDatabase
+        const archive = join(folder, "archive")
+        yield* Effect.gen(function* () {
+          const steps = Object.entries(migrations).filter(([name]) => name < "0038")
+          yield* migrate(Object.fromEntries(steps))
+          yield* newAccount
+          yield* backupTo(archive, join(folder, "none"))
+        }).pipe(Effect.provide(older.context))
+        const bytes = readFileSync(archive)
+        assert.strictEqual(bytes.toString("latin1", 0, 15), "atoll backup 2\n")
+        bytes.write("1", 13)
+        writeFileSync(`${archive}-1`, bytes)
+        const { context, url } = yield* emptyDatabase
+        yield* restoreFrom(`${archive}-1`, join(folder, "copy"), url)
+        yield* Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          const found = yield* sql`select max(migration_id) as step, (select count(*) from accounts)::int4 as accounts
             from atoll_migrations`
-        const newest = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
-        assert.deepStrictEqual(found, [{ step: newest, accounts: 1 }])
-      }).pipe(Effect.provide(context))
-      bytes.write("3", 13)
-      writeFileSync(`${archive}-3`, bytes)
-      assert.include(
-        yield* messageOf(restoreFrom(`${archive}-3`, join(folder, "other"), url)),
-        "was written by a newer Atoll (format 3)"
-      )
-    }).pipe(Effect.scoped)
+          const newest = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
+          assert.deepStrictEqual(found, [{ step: newest, accounts: 1 }])
+        }).pipe(Effect.provide(context))
+        bytes.write("3", 13)
+        writeFileSync(`${archive}-3`, bytes)
+        assert.include(
+          yield* messageOf(restoreFrom(`${archive}-3`, join(folder, "other"), url)),
+          "was written by a newer Atoll (format 3)"
+        )
+      }).pipe(Effect.scoped),
+    2 * withinMs
   )
-  it.effect("is refused before anything is written where it is none, is not whole, or is newer", () =>
-    Effect.gen(function* () {
-      const { folder, dataDir, sandboxId, archive } = yield* source
-      writeFileSync(join(dataDir, "runtime/namespace", sandboxId, "volume.img"), randomBytes(64 * 1024))
-      yield* backupTo(archive, dataDir)
-      assert.include(yield* messageOf(backupTo(archive, dataDir)), "exists already")
-      const bytes = readFileSync(archive)
-      const flipped = Buffer.from(bytes)
-      flipped[bytes.length >> 1]! ^= 1
-      const newer = join(folder, "newer")
-      yield* Effect.promise(async () => {
-        const writer = await ArchiveWriter.make(newer)
-        await writer.json("header", { takenAt: 0, steps: [9999], driver: null })
-        await writer.end()
-      })
-      const { context, url } = yield* emptyDatabase
-      const empty = backupTo(join(folder, "other"), dataDir).pipe(Effect.provide(context))
-      assert.include(yield* messageOf(empty), "There is nothing to back up")
-      const broken = join(folder, "broken")
-      for (const [content, sentence] of [
-        [Buffer.from("something else"), "is no backup of Atoll"],
-        [bytes.subarray(0, bytes.length - 100), "is not whole"],
-        [flipped, "is not whole"],
-        [readFileSync(newer), "its step 9999 is unknown here"]
-      ] as const) {
-        writeFileSync(broken, content)
-        assert.include(yield* messageOf(restoreFrom(broken, join(folder, "copy"), url)), sentence)
-      }
-      assert.deepStrictEqual(readdirSync(folder).toSorted(), ["archive", "broken", "data", "newer"])
-      const isWhole = (content: Buffer) =>
-        Effect.promise(async () => {
-          writeFileSync(broken, content)
-          const frames = framesOf(broken)
-          try {
-            while ((await frames.next()).done !== true);
-            return true
-          } catch (fault) {
-            assert.instanceOf(fault, ArchiveUnusable)
-            return false
-          }
+  it.effect(
+    "is refused before anything is written where it is none, is not whole, or is newer",
+    () =>
+      Effect.gen(function* () {
+        const { folder, dataDir, sandboxId, archive } = yield* source
+        writeFileSync(join(dataDir, "runtime/namespace", sandboxId, "volume.img"), randomBytes(64 * 1024))
+        yield* backupTo(archive, dataDir)
+        assert.include(yield* messageOf(backupTo(archive, dataDir)), "exists already")
+        const bytes = readFileSync(archive)
+        const flipped = Buffer.from(bytes)
+        flipped[bytes.length >> 1]! ^= 1
+        const newer = join(folder, "newer")
+        yield* Effect.promise(async () => {
+          const writer = await ArchiveWriter.make(newer)
+          await writer.json("header", { takenAt: 0, steps: [9999], driver: null })
+          await writer.end()
         })
-      assert.isTrue(yield* isWhole(bytes))
-      for (let part = 0; part < 50; part++) {
-        const at = Math.floor((bytes.length * part) / 50)
-        assert.isFalse(yield* isWhole(bytes.subarray(0, at)), `cut at ${at}`)
-        const other = Buffer.from(bytes)
-        other[at]! ^= 1 << (part % 8)
-        assert.isFalse(yield* isWhole(other), `another byte at ${at}`)
-      }
-    }).pipe(Effect.scoped)
+        const { context, url } = yield* emptyDatabase
+        const empty = backupTo(join(folder, "other"), dataDir).pipe(Effect.provide(context))
+        assert.include(yield* messageOf(empty), "There is nothing to back up")
+        const broken = join(folder, "broken")
+        for (const [content, sentence] of [
+          [Buffer.from("something else"), "is no backup of Atoll"],
+          [bytes.subarray(0, bytes.length - 100), "is not whole"],
+          [flipped, "is not whole"],
+          [readFileSync(newer), "its step 9999 is unknown here"]
+        ] as const) {
+          writeFileSync(broken, content)
+          assert.include(yield* messageOf(restoreFrom(broken, join(folder, "copy"), url)), sentence)
+        }
+        assert.deepStrictEqual(readdirSync(folder).toSorted(), ["archive", "broken", "data", "newer"])
+        const isWhole = (content: Buffer) =>
+          Effect.promise(async () => {
+            writeFileSync(broken, content)
+            const frames = framesOf(broken)
+            try {
+              while ((await frames.next()).done !== true);
+              return true
+            } catch (fault) {
+              assert.instanceOf(fault, ArchiveUnusable)
+              return false
+            }
+          })
+        assert.isTrue(yield* isWhole(bytes))
+        for (let part = 0; part < 50; part++) {
+          const at = Math.floor((bytes.length * part) / 50)
+          assert.isFalse(yield* isWhole(bytes.subarray(0, at)), `cut at ${at}`)
+          const other = Buffer.from(bytes)
+          other[at]! ^= 1 << (part % 8)
+          assert.isFalse(yield* isWhole(other), `another byte at ${at}`)
+        }
+      }).pipe(Effect.scoped),
+    2 * withinMs
   )
 
-  it.effect("is without the volume of a Sandbox that was deleted while it was written", () =>
-    Effect.gen(function* () {
-      const sql = yield* SqlClient.SqlClient
-      const { folder, dataDir, sandboxId, archive } = yield* source
-      const sandbox = join(dataDir, "runtime/namespace", sandboxId)
-      writeFileSync(join(sandbox, "volume.img"), randomBytes(mebibyte))
-      const locked = yield* Deferred.make<void>()
-      const backingUp = yield* Effect.forkChild(Effect.andThen(Deferred.await(locked), backupTo(archive, dataDir)))
-      yield* sql.withTransaction(
-        Effect.gen(function* () {
-          yield* sql`lock table installation in access exclusive mode`
-          yield* Deferred.succeed(locked, undefined)
-          yield* untilWaiting(sql)
-          rmSync(sandbox, { recursive: true })
-        })
-      )
-      assert.deepInclude(yield* Fiber.join(backingUp), { volumes: 0 })
-      const { url } = yield* emptyDatabase
-      assert.deepInclude(yield* restoreFrom(archive, join(folder, "copy"), url), { volumes: 0, stopped: 1 })
-      assert.deepStrictEqual(readdirSync(join(folder, "copy/runtime/namespace")), [])
-    }).pipe(Effect.scoped)
+  it.effect(
+    "is without the volume of a Sandbox that was deleted while it was written",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { folder, dataDir, sandboxId, archive } = yield* source
+        const sandbox = join(dataDir, "runtime/namespace", sandboxId)
+        writeFileSync(join(sandbox, "volume.img"), randomBytes(mebibyte))
+        const locked = yield* Deferred.make<void>()
+        const backingUp = yield* Effect.forkChild(Effect.andThen(Deferred.await(locked), backupTo(archive, dataDir)))
+        yield* sql.withTransaction(
+          Effect.gen(function* () {
+            yield* sql`lock table installation in access exclusive mode`
+            yield* Deferred.succeed(locked, undefined)
+            yield* untilWaiting(sql)
+            rmSync(sandbox, { recursive: true })
+          })
+        )
+        assert.deepInclude(yield* Fiber.join(backingUp), { volumes: 0 })
+        const { url } = yield* emptyDatabase
+        assert.deepInclude(yield* restoreFrom(archive, join(folder, "copy"), url), { volumes: 0, stopped: 1 })
+        assert.deepStrictEqual(readdirSync(join(folder, "copy/runtime/namespace")), [])
+      }).pipe(Effect.scoped),
+    2 * withinMs
   )
 
   const why = unusable ?? (isRoot ? null : "only root mounts volumes")
