@@ -83,7 +83,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
       socket.write(
         `POST /api/v2/sandboxes/${id}/execute HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
       )
-      await new Promise((resolve) => setTimeout(resolve, 300))
+      const processes = () => api.send("GET", `/api/v2/sandboxes/${id}/processes`, { key: secret })
+      while (!(await processes()).text.includes("hang"));
       socket.destroy()
       const [last] = await events(api.send, secret, before + 1)
       assert.deepInclude(last, { method: "POST", path: `/api/v2/sandboxes/${id}/execute`, status: 499 })

@@ -42,8 +42,12 @@ const run = (program: string, args: ReadonlyArray<string>, input?: Buffer | stri
   Effect.promise<Ended>(
     () =>
       new Promise((resolve) => {
-        const child = execFile(program, args, { timeout: 15_000, maxBuffer: 64 * 1024 ** 2 }, (error, stdout, stderr) =>
-          resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : null, stdout, stderr })
+        const child = execFile(
+          program,
+          args,
+          { timeout: 100_000, maxBuffer: 64 * 1024 ** 2 },
+          (error, stdout, stderr) =>
+            resolve({ code: error === null ? 0 : typeof error.code === "number" ? error.code : null, stdout, stderr })
         )
         child.stdin?.on("error", () => {})
         child.stdin?.end(input)

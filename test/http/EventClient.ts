@@ -49,17 +49,17 @@ export class EventClient {
     return this.events.filter(({ event }) => event === "transition")
   }
 
-  /** Resolves once it holds; rejects when it does not within 20 s. */
+  /** Resolves once it holds; rejects when it does not within 100 s. */
   until(holds: () => boolean): Promise<void> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(() => {
         this.#told.delete(look)
         reject(
           new Error(
-            `After 20 s: status ${this.status}, ${this.events.length} events, ${this.body}, over: ${this.isOver}`
+            `After 100 s: status ${this.status}, ${this.events.length} events, ${this.body}, over: ${this.isOver}`
           )
         )
-      }, 20_000)
+      }, 100_000)
       const look = () => {
         if (!holds()) return
         clearTimeout(timer)

@@ -77,7 +77,7 @@ it.live("a client that goes away ends it", () =>
   served(async (source, port, isDone) => {
     const answer = await ask(port)
     answer.destroy()
-    for (let wait = 0; wait < 400 && !isDone(); wait++) await new Promise((resolve) => setTimeout(resolve, 25))
+    for (let wait = 0; wait < 4000 && !isDone(); wait++) await new Promise((resolve) => setTimeout(resolve, 25))
     assert.deepStrictEqual([isDone(), source.isClosed], [true, true])
     assert.isBelow(source.given, pieces)
   })

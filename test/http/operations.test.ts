@@ -86,7 +86,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("commands", (it) => {
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const operationId = yield* withSandbox(async ({ send, start, wait }) => {
-        const executed = await send("POST", "/execute", { body: { argv: ["echo"], timeoutSeconds: 1.001 } })
+        const executed = await send("POST", "/execute", { body: { argv: ["echo"], timeoutSeconds: 60.001 } })
         assert.strictEqual(executed.status, 200, executed.text)
         const { operation } = (await start({ argv: ["echo"], timeoutSeconds: 1.0005 })).json
         const waited = await wait(operation.id, { timeoutSeconds: 4.9999 })

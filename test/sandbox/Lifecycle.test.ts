@@ -28,7 +28,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox"
         const result = yield* operations.execute(
           accountId,
           id,
-          { ...command, argv: ["echo", "hello"], timeoutSeconds: 5 },
+          { ...command, argv: ["echo", "hello"], timeoutSeconds: 60 },
           request
         )
         assert.deepStrictEqual([result.exitCode, result.stdout, result.stderr], [0, "hello\n", ""])

@@ -16,7 +16,7 @@ export interface Offer {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const patienceMs = 30_000
+const patienceMs = 100_000
 
 export class TerminalClient {
   readonly socket: WebSocket

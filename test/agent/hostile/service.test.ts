@@ -86,7 +86,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service with a hosti
         const good = yield* running
         taken.sandboxId = bad.sandboxId
         const execute = ({ accountId, sandboxId }: typeof bad) =>
-          operations.execute(accountId, sandboxId, { ...command, argv: ["echo", "exact"], timeoutSeconds: 5 }, request)
+          operations.execute(accountId, sandboxId, { ...command, argv: ["echo", "exact"], timeoutSeconds: 60 }, request)
         for (const [name, script] of poison) {
           yield* Effect.promise(() => hostile.play(script))
           const [told, honest] = yield* Effect.all([Effect.result(execute(bad)), execute(good)], { concurrency: 2 })

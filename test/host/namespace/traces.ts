@@ -57,14 +57,21 @@ const backingFile = (path: string): string => {
 /** Everything of the driver's that exists now, one line each. */
 const tracesOf = (dataDir: string): ReadonlyArray<string> => {
   const instance = instanceOf(dataDir)
+  // What others remove may go between being named and being looked at.
+  const entriesOf = (path: string) => {
+    try {
+      return readdirSync(path, { withFileTypes: true })
+    } catch {
+      return []
+    }
+  }
   const mounts = readFileSync("/proc/self/mounts", "latin1")
     .split("\n")
     .filter((line) => line.includes(instance))
   const cgroups = hierarchies()
     .map((path) => join(path, instance))
-    .filter(existsSync)
     .flatMap((path) =>
-      readdirSync(path, { withFileTypes: true })
+      entriesOf(path)
         .filter((it) => it.isDirectory())
         .map((it) => join(path, it.name))
     )
@@ -75,8 +82,8 @@ const tracesOf = (dataDir: string): ReadonlyArray<string> => {
         .filter((it) => backingFile(it).includes(realpathSync(dataDir)))
     : []
   const state = join(realpathSync(dataDir), "runtime", "namespace")
-  const folders = existsSync(state) ? readdirSync(state).filter((it) => !it.startsWith(".")) : []
-  const uids = existsSync(USERS) ? readdirSync(USERS).filter((it) => ownerOf(it).startsWith(`${state}/`)) : []
+  const folders = entriesOf(state).flatMap(({ name }) => (name.startsWith(".") ? [] : [name]))
+  const uids = entriesOf(USERS).flatMap(({ name }) => (ownerOf(name).startsWith(`${state}/`) ? [name] : []))
   return [
     ...processesOf(instance).map((pid) => `process ${pid}`),
     ...mounts.map((it) => `mount ${it}`),

@@ -116,7 +116,7 @@ export const channelContract = (
           const look = yield* processes.open(spec("cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'sleep 9876[5]'"))
           return (yield* follow(look)).text.trim()
         })
-        yield* Effect.repeat(Effect.scoped(count), { until: (left) => left === "0", times: 100 })
+        yield* Effect.repeat(Effect.scoped(count), { until: (left) => left === "0", times: 1000 })
         expect(yield* Effect.scoped(count)).toBe("0")
       }))
 

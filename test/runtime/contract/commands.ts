@@ -14,7 +14,7 @@ export const commandSpec = (argv: ReadonlyArray<string>, changes: Partial<Proces
   cwd: "/workspace",
   env: {},
   stdin: null,
-  timeoutMs: 20_000,
+  timeoutMs: 100_000,
   output: { mode: "head", bytes: 1024 * 1024 },
   ...changes
 })

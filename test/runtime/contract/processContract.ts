@@ -1,6 +1,6 @@
 /** What `GuestProcesses` and `dial` promise, for any driver whose guests run real commands. */
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Fiber, type Scope, Stream } from "effect"
+import { Deferred, Effect, Fiber, type Scope, Stream } from "effect"
 import type { Guest, ProcessSpec } from "../../../src/runtime/Guest.ts"
 import { commandSpec, eventually, freshKey, gather, output, run, shell } from "./commands.ts"
 
@@ -197,10 +197,12 @@ export const processContract = (
         expect(text.startsWith("1\n2\n3\n4\n")).toBe(true)
         // Unread from here on: the writer stops where the window ends.
         yield* Effect.sleep(100)
+        const begun = yield* Deferred.make<void>()
         const held = yield* Stream.runCollect(
           guest.processes.attach(key, { stdoutOffset: acknowledged, stderrOffset: 0 }).pipe(
             Stream.takeUntil((frame) => frame.type !== "output"),
-            Stream.interruptWhen(Effect.sleep(300))
+            Stream.tap(() => Deferred.succeed(begun, undefined)),
+            Stream.interruptWhen(Effect.andThen(Deferred.await(begun), Effect.sleep(300)))
           )
         )
         const kept = [...held].reduce((sum, frame) => sum + (frame.type === "output" ? frame.bytes.length : 0), 0)
