@@ -1,6 +1,6 @@
 /** A real Chromium that looks at the console of a test's own service, and notes all that its policy refuses. */
 import { existsSync } from "node:fs"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
 import { afterAll } from "vitest"
 
@@ -25,21 +25,32 @@ export interface Visit {
   readonly complaints: Complaints
 }
 
-/** One for all tests of a file, for its start takes longer than most of them look at a page. */
-let browser: Promise<Browser> | null = null
-
-const launched = Effect.promise(async () => {
-  if (browser !== null && !(await browser).isConnected()) browser = null
-  browser ??= chromium.launch({
+const launch = () =>
+  chromium.launch({
     executablePath: chromiumProgram!,
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
   })
+
+/** One for all tests of a file, for its start takes longer than most of them look at a page. */
+let browser: Promise<Browser> | null = null
+
+const ofFile = Effect.promise(async () => {
+  if (browser !== null && !(await browser).isConnected()) browser = null
+  browser ??= launch()
   return await browser
 })
 
-afterAll(async () => {
-  await (await browser)?.close()
-})
+/** Of a bench, which is no file of tests. */
+const ofScope = Effect.acquireRelease(Effect.promise(launch), (own) => Effect.promise(() => own.close()))
+
+const isTest = process.env["VITEST"] !== undefined
+const launched: Effect.Effect<Browser, never, Scope.Scope> = isTest ? ofFile : ofScope
+
+if (isTest) {
+  afterAll(async () => {
+    await (await browser)?.close()
+  })
+}
 
 /** A profile of its own, with an empty page. All of its pages are watched. */
 const watched = async (context: BrowserContext, origin: string): Promise<Visit> => {
