@@ -3,7 +3,7 @@
  * their own, through connections that are cut, processes that end, and clients that read slowly or come and go.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Option, Scope } from "effect"
+import { Clock, Context, Duration, Effect, Exit, Layer, Option, Scope } from "effect"
 import { PrometheusMetrics } from "effect/observability"
 import { SqlClient } from "effect/sql"
 import { type EventStream, Events } from "../../src/events/Events.ts"
@@ -17,6 +17,7 @@ import type { ActorInsert, CommitOutcome } from "../../src/store/JournalRecord.t
 import { insertActors } from "../../src/store/JournalStatements.ts"
 import { Output } from "../../src/store/Output.ts"
 import { Ledger } from "../../src/wallet/Ledger.ts"
+import { ShiftedClock } from "../support/ShiftedClock.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
@@ -59,13 +60,23 @@ const insertOf = (accountId: string, sandboxId: string, id: string, kind: string
 
 /** The parts of a process that write and that tell, with connections of their own: one scope is one life of it. */
 const lifeOf = (environment: Readonly<Record<string, string>> = {}, heartbeatMs = 15_000) =>
-  Layer.fresh(Events.layer({ heartbeatMs })).pipe(
+  lifeWith(Events.layer({ heartbeatMs }), environment)
+
+const lifeWith = (events: ReturnType<typeof Events.layer>, environment: Readonly<Record<string, string>> = {}) =>
+  Layer.fresh(events).pipe(
     Layer.provideMerge(
       Layer.mergeAll(Layer.fresh(Journal.layer), Layer.fresh(Actors.layer), Layer.fresh(Output.layer))
     ),
     Layer.provide(Layer.fresh(Database.layerOn)),
     Layer.provide(testSettings(environment))
   )
+
+/** On which 15 s, and nothing else, pass in a moment. */
+class HastyClock extends ShiftedClock {
+  override sleep(duration: Duration.Duration): Effect.Effect<void> {
+    return super.sleep(Duration.toMillis(duration) === 15_000 ? Duration.millis(10) : duration)
+  }
+}
 
 type Life = Context.Context<Events | Journal | Output>
 
@@ -409,6 +420,21 @@ describe("the feed of transitions", () => {
       yield* one.end
       yield* other.end
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
+  )
+
+  it.live("beats every 15 s where nothing else is said", () =>
+    Effect.gen(function* () {
+      const beganAt = performance.now()
+      const { context, end } = yield* begin(lifeWith(Events.layer()))
+      const stream = yield* openOn(context, "acc_a", null, null)
+      for (let beats = 0; beats < 3; ) {
+        const piece = (yield* Effect.promise(() => nextOf(stream)))!.toString()
+        if (piece.startsWith(": heartbeat\n")) beats++
+      }
+      assert.isBelow(performance.now() - beganAt, 30_000)
+      stream.close()
+      yield* end
+    }).pipe(Effect.provideService(Clock.Clock, new HastyClock()), Effect.scoped, Effect.provide(TestDatabase.layer))
   )
 
   it.live("beats, and a beat's id moves on though nothing happens to its Sandbox", () =>
