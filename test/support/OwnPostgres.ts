@@ -35,7 +35,7 @@ export class OwnPostgres extends Context.Service<
       const admin = (statement: string) =>
         Effect.flatMap(PgClient.PgClient, (sql) => sql.unsafe<object>(statement)).pipe(
           Effect.provide(PgClient.layer({ ...connect, maxConnections: 1 })),
-          Effect.retry({ while: isTransient, times: 100, schedule: Schedule.spaced(50) }),
+          Effect.retry({ while: isTransient, times: 2000, schedule: Schedule.spaced(50) }),
           Effect.orDie
         )
       const database = yield* Layer.build(
