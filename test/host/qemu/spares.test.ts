@@ -26,7 +26,14 @@ const recordOf = (dataDir: string, sandboxId: string) =>
 const sparesOf = (dataDir: string): ReadonlyArray<Record> =>
   readdirSync(rootOf(dataDir))
     .filter(isSpare)
-    .flatMap((name) => (existsSync(`${rootOf(dataDir)}/${name}/record.json`) ? [recordOf(dataDir, name)] : []))
+    .flatMap((name) => {
+      try {
+        return [recordOf(dataDir, name)]
+      } catch {
+        // Not written yet, or gone since it was listed.
+        return []
+      }
+    })
 
 /** QEMU of a spare with or without network runs. */
 const sparePid = (dataDir: string, network: boolean) =>
