@@ -11,7 +11,9 @@ import { samples } from "../../../src/console/pages/machine/samples.ts"
 import { sandboxKind } from "../../../src/console/pages/machine/sandboxKind.ts"
 
 const { machine } = sandboxKind
-const { input } = samples.sandbox
+
+/** One with no lifetime, whose deadlines are its own: boot and idleness. */
+const input = (at: number) => ({ ...(samples.sandbox.input(at) as object), lifetime: null })
 
 it("one that is asked for waits, in place of another of its name, until it is called off or comes", () => {
   const first = begin(machine, input(1000))
