@@ -174,11 +174,10 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
 
   it.effect("one frozen backend holds nobody up for long, although the server answers all others", () =>
     Effect.gen(function* () {
-      const { signalBackend, signalAll } = yield* OwnPostgres
+      const { freezeBackend, signalAll } = yield* OwnPostgres
       const { answered, halted, end } = yield* clients
       yield* answered(200, 50)
-      // One that does nothing: what a backend locks while it is frozen, nobody can have.
-      yield* halted(Effect.asVoid(signalBackend("atoll-journal", "SIGSTOP")))
+      yield* halted(freezeBackend("atoll-journal"))
       yield* Effect.addFinalizer(() => signalAll("SIGCONT"))
       yield* answered(202, 200)
       yield* end

@@ -1,5 +1,6 @@
 /** A migrated database on a server of the test's own, which it may kill, freeze, fill and restart. */
 import { execFileSync } from "node:child_process"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schedule, type Scope } from "effect"
@@ -19,6 +20,8 @@ export class OwnPostgres extends Context.Service<
     readonly signalAll: (signal: NodeJS.Signals) => Effect.Effect<void>
     /** To one backend, by its application name. */
     readonly signalBackend: (applicationName: string, signal: NodeJS.Signals) => Effect.Effect<void>
+    /** Stops one that does nothing: what a backend locks while it is frozen, nobody can have. */
+    readonly freezeBackend: (applicationName: string) => Effect.Effect<void>
     /** As the superuser, on a connection that the service does not have. */
     readonly admin: (statement: string) => Effect.Effect<ReadonlyArray<object>>
     /** Takes all connections, the service's too, until the scope closes. Answers with what the next one was told. */
@@ -65,6 +68,21 @@ export class OwnPostgres extends Context.Service<
             admin(`select pid from pg_stat_activity where application_name = '${applicationName}' limit 1`),
             ([row]) => void process.kill((row as { pid: number }).pid, signal)
           ),
+        freezeBackend: (applicationName) =>
+          Effect.gen(function* () {
+            while (true) {
+              const [row] = yield* admin(
+                `select pid from pg_stat_activity where application_name = '${applicationName}' limit 1`
+              )
+              const { pid } = row as { pid: number }
+              process.kill(pid, "SIGSTOP")
+              while (!/\) T /.test(readFileSync(`/proc/${pid}/stat`, "utf8"))) yield* Effect.sleep(5)
+              // Its title says what it was doing, and cannot change any more.
+              if (/ idle\s*$/.test(readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " "))) return
+              process.kill(pid, "SIGCONT")
+              yield* Effect.sleep(20)
+            }
+          }),
         takeAllConnections: Effect.gen(function* () {
           const scope = yield* Effect.scope
           const take = Layer.buildWithScope(PgClient.layer({ ...connect, maxConnections: 1 }), scope).pipe(
