@@ -196,7 +196,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
         const text = (await row.textContent())!
         assert.include(text, "in the console")
         assert.include(text, "from 127.0.0.1")
-        assert.strictEqual(await row.getByRole("button").count(), 0)
+        await until(async () => (await row.getByRole("button").count()) === 0)
         assert.isFalse(bystander.isOver)
         assert.strictEqual((await sendTo(port, other)("GET", "/api/v2/me")).status, 200)
         bystander.close()

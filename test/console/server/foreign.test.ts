@@ -47,7 +47,8 @@ const requests: Readonly<Record<string, Request>> = {
   lookUpServiceAccess: access,
   grantConnection: connection,
   regrantConnection: connection,
-  renameWorkspace: { body: { name: "owned" } }
+  renameWorkspace: { body: { name: "owned" } },
+  updateSandbox: { body: { name: "owned" } }
 }
 
 const askOf = ({ body, key = randomUUID() }: Request): Ask => ({

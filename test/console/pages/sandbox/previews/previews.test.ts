@@ -65,8 +65,9 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
           await page.getByText("One preview at a time.").waitFor()
           await page.getByRole("button", { name: /^Stop / }).click()
           await page.getByText("Start it to open a preview.").waitFor()
-          assert.strictEqual(await open.count(), 0)
-          assert.strictEqual(await page.getByText("active", { exact: true }).count(), 0)
+          // They go as what ended them is told, one after the other.
+          await open.waitFor({ state: "detached" })
+          await page.getByText("active", { exact: true }).waitFor({ state: "detached" })
           await assertSound(page, "a stopped Sandbox")
           await page.getByRole("button", { name: "Start", exact: true }).click()
           await open.waitFor()
