@@ -182,6 +182,23 @@ const late = {
   CHANGED: "STALE_CHANGE"
 }
 
+/** The deadlines of a lifetime, as they fall now: what `schedule` is told of them. */
+const stopDeadline = ({ context }: { readonly context: SandboxContext }) => ({
+  name: "stop",
+  at: stopsAt(context),
+  event: { type: "STOP_DUE" }
+})
+const idleStopDeadline = ({ context }: { readonly context: SandboxContext }) => ({
+  name: "idleStop",
+  at: context.idleStopAt,
+  event: { type: "IDLE_STOP_DUE" }
+})
+const deletionDeadline = ({ context }: { readonly context: SandboxContext }) => ({
+  name: "deletion",
+  at: deletesAt(context),
+  event: { type: "DELETE_DUE" }
+})
+
 export const sandboxMachine = setup({
   types: {
     input: {} as SandboxInput,
@@ -423,11 +440,11 @@ export const sandboxMachine = setup({
             "noteChanges",
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+              params: stopDeadline
             },
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+              params: idleStopDeadline
             }
           ],
           description: "A client changes it."
@@ -452,11 +469,11 @@ export const sandboxMachine = setup({
         { type: "meter" },
         {
           type: "schedule",
-          params: ({ context }) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+          params: stopDeadline
         },
         {
           type: "schedule",
-          params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+          params: idleStopDeadline
         }
       ],
       exit: [{ type: "unschedule", params: { name: "idle" } }, { type: "meter" }],
@@ -472,11 +489,11 @@ export const sandboxMachine = setup({
             "noteChanges",
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+              params: stopDeadline
             },
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+              params: idleStopDeadline
             }
           ],
           description: "A client changes it."
@@ -498,7 +515,7 @@ export const sandboxMachine = setup({
             "noteUse",
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+              params: idleStopDeadline
             }
           ],
           description: "It was used; it is looked at again when it could be idle for too long at the earliest."
@@ -548,11 +565,11 @@ export const sandboxMachine = setup({
             "noteChanges",
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+              params: stopDeadline
             },
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+              params: idleStopDeadline
             }
           ],
           description: "A client changes it."
@@ -574,7 +591,7 @@ export const sandboxMachine = setup({
             "noteUse",
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+              params: idleStopDeadline
             }
           ],
           description: "It was used; it is looked at again when it could be idle for too long at the earliest."
@@ -659,7 +676,7 @@ export const sandboxMachine = setup({
       entry: [
         {
           type: "schedule",
-          params: ({ context }) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+          params: deletionDeadline
         }
       ],
       exit: [{ type: "unschedule", params: { name: "deletion" } }],
@@ -670,7 +687,7 @@ export const sandboxMachine = setup({
             "noteChanges",
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+              params: deletionDeadline
             }
           ],
           description: "A client changes it."
@@ -719,7 +736,7 @@ export const sandboxMachine = setup({
         { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) },
         {
           type: "schedule",
-          params: ({ context }) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+          params: deletionDeadline
         }
       ],
       exit: [{ type: "unschedule", params: { name: "deletion" } }],
@@ -730,7 +747,7 @@ export const sandboxMachine = setup({
             "noteChanges",
             {
               type: "schedule",
-              params: ({ context }) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+              params: deletionDeadline
             }
           ],
           description: "A client changes it."

@@ -1,7 +1,7 @@
 /** One trace from a request over the commits and commands that it leads to, down to the runtime and the guest. */
 import { randomBytes, randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Cause, Context, Effect, Exit, Layer, Logger, Option } from "effect"
+import { Cause, Effect, Exit, Layer, Logger } from "effect"
 import { SpanRecorder } from "../support/SpanRecorder.ts"
 import { TestApi } from "./TestApi.ts"
 
@@ -173,17 +173,7 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
   it.effect("says of a request that was answered 5xx only that it was", () =>
     Effect.sync(() => {
       const mine = new SpanRecorder()
-      const tracer = mine.tracer
-      const span = tracer.span({
-        name: "http.server DELETE",
-        parent: Option.none(),
-        annotations: Context.empty(),
-        links: [],
-        startTime: 0n,
-        kind: "server",
-        root: true,
-        sampled: true
-      })
+      const span = mine.request("http.server DELETE")
       span.end(1n, Exit.fail(new Error("ResponseError: 502 DELETE /api/v2/sandboxes/x/previews/secret")))
       const { status } = mine.spans[0]!
       assert.isTrue(status._tag === "Ended" && Exit.isFailure(status.exit))

@@ -1,6 +1,6 @@
 /** The journal against a real database whose statements a test may hold, fail or cut after they were written. */
 import { assert, layer } from "@effect/vitest"
-import { Context, Deferred, Effect, Layer, Option, type Tracer } from "effect"
+import { Deferred, Effect, Layer, Option, type Tracer } from "effect"
 import { SqlClient, SqlError } from "effect/sql"
 import { Journal } from "../../src/store/Journal.ts"
 import type { ActorCommit, ActorInsert, CommitOutcome } from "../../src/store/JournalRecord.ts"
@@ -78,23 +78,12 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
 
   it.effect("a batch is a part of one request's trace, and linked with those of all others in it, both ways", () => {
     const recorder = new SpanRecorder()
-    const requestSpan = (): Tracer.Span =>
-      recorder.tracer.span({
-        name: "request",
-        parent: Option.none(),
-        annotations: Context.empty(),
-        links: [],
-        startTime: 0n,
-        kind: "server",
-        root: true,
-        sampled: true
-      })
     return Effect.gen(function* () {
       const journal = yield* Journal
       const ids = Array.from({ length: 8 }, (_, at) => `traced-${at}`)
       yield* Effect.forEach(ids, (id) => journal.insert(insertOf(id)), { concurrency: "unbounded" })
       // All are asked for before the writer's first turn, so they gather. One belongs to no trace.
-      const asked = ids.map((id, at) => ({ id, span: at === 3 ? null : requestSpan() }))
+      const asked = ids.map((id, at) => ({ id, span: at === 3 ? null : recorder.request("request") }))
       const outcomes = yield* Effect.forEach(
         asked,
         ({ id, span }) =>

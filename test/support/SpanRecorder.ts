@@ -1,5 +1,5 @@
 /** A tracer that keeps every span that an exporter would be given, begun or ended. */
-import { Layer, Option, References, Tracer } from "effect"
+import { Context, Layer, Option, References, Tracer } from "effect"
 import { discreet } from "../../src/Traces.ts"
 
 export class SpanRecorder {
@@ -17,6 +17,20 @@ export class SpanRecorder {
   )
 
   readonly layer = Layer.merge(Layer.succeed(Tracer.Tracer, this.tracer), Layer.succeed(References.TracerEnabled, true))
+
+  /** Begins a request's, at the instant 0. */
+  request(name: string): Tracer.Span {
+    return this.tracer.span({
+      name,
+      parent: Option.none(),
+      annotations: Context.empty(),
+      links: [],
+      startTime: 0n,
+      kind: "server",
+      root: true,
+      sampled: true
+    })
+  }
 
   /** Of one trace. */
   of(traceId: string): ReadonlyArray<Tracer.Span> {

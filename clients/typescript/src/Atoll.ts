@@ -1,12 +1,12 @@
 /** The way to one Atoll service with one API key. */
 import { type FollowEventsOptions, followEvents, type TransitionEvent } from "./events.ts"
-import type { Waiting } from "./Files.ts"
 import type { Me } from "./generated/schemas.ts"
 import { descriptionVersion } from "./generated/schemas.ts"
 import { Transport } from "./http/Transport.ts"
 import { Sandboxes } from "./Sandboxes.ts"
 import { Usage } from "./Usage.ts"
 import { libraryVersion } from "./version.ts"
+import type { Waiting } from "./Waiting.ts"
 import { Workspaces } from "./Workspaces.ts"
 
 export interface AtollOptions {

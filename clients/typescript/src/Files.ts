@@ -1,12 +1,9 @@
 /** The files of a Sandbox, below /workspace. Relative paths begin there. */
 import { AtollError } from "./errors.ts"
 import type { EditFileResponse, FileStat, FileStatResponse } from "./generated/schemas.ts"
+import { paged } from "./http/paged.ts"
 import type { Transport } from "./http/Transport.ts"
-
-export interface Waiting {
-  /** Ends the waiting; what was asked for may go on. */
-  readonly signal?: AbortSignal | undefined
-}
+import type { Waiting } from "./Waiting.ts"
 
 const workspace = "/workspace"
 
@@ -111,14 +108,13 @@ export class Files {
 
   /** What is in a directory, in the file system's own order; asks for the next page by itself. */
   async *list(path = workspace, options: Waiting = {}): AsyncGenerator<FileStat, void, undefined> {
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await this.#transport.call("listFiles", {
-        parameters: { ...this.#at(path), cursor: cursor ?? undefined },
+    const pages = paged((cursor) =>
+      this.#transport.call("listFiles", {
+        parameters: { ...this.#at(path), cursor },
         ...options
       })
-      yield* page.entries
-      cursor = page.nextCursor
-    }
+    )
+    for await (const page of pages) yield* page.entries
   }
 
   /** Of the entry itself: a symbolic link is not followed. */

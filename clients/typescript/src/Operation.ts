@@ -1,8 +1,10 @@
 /** A command that runs in a Sandbox, whoever waits for it. */
 import { WaitTimeout } from "./errors.ts"
 import type { Operation as OperationRecord, OutputStream } from "./generated/schemas.ts"
+import { paged } from "./http/paged.ts"
 import type { Transport } from "./http/Transport.ts"
 import { followOutput, type OutputChunk, type OutputFrom } from "./Output.ts"
+import type { Waiting } from "./Waiting.ts"
 
 export interface WaitOptions {
   /** How long to wait; the command is not ended by it. By default until it is over. */
@@ -45,7 +47,7 @@ export class Operation {
     return { id: this.sandboxId, operationId: this.id }
   }
 
-  async refresh(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<OperationRecord> {
+  async refresh(options: Waiting = {}): Promise<OperationRecord> {
     const { operation } = await this.#transport.call("getOperation", { parameters: this.#parameters, ...options })
     this.#record = operation
     return operation
@@ -70,7 +72,7 @@ export class Operation {
   }
 
   /** Ends the command: TERM to its whole tree, and KILL after 2 s. One that was over first keeps its result. */
-  async cancel(options: { readonly signal?: AbortSignal | undefined } = {}): Promise<OperationRecord> {
+  async cancel(options: Waiting = {}): Promise<OperationRecord> {
     const { operation } = await this.#transport.call("cancelOperation", { parameters: this.#parameters, ...options })
     this.#record = operation
     return operation
@@ -90,7 +92,7 @@ export class Operation {
   }
 
   /** One stream's bytes from an absolute offset, as many as are there, 1 MiB at most. Fails with 409 for what is no longer kept. */
-  async read(stream: OutputStream, offset: number, options: { readonly signal?: AbortSignal | undefined } = {}) {
+  async read(stream: OutputStream, offset: number, options: Waiting = {}) {
     return this.#transport.call("readOperationOutput", {
       parameters: { ...this.#parameters, stream, offset },
       ...options
@@ -98,14 +100,13 @@ export class Operation {
   }
 
   /** What happened to it, oldest first. */
-  async *transitions(options: { readonly signal?: AbortSignal | undefined } = {}) {
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await this.#transport.call("listOperationTransitions", {
-        parameters: { ...this.#parameters, cursor: cursor ?? undefined },
+  async *transitions(options: Waiting = {}) {
+    const pages = paged((cursor) =>
+      this.#transport.call("listOperationTransitions", {
+        parameters: { ...this.#parameters, cursor },
         ...options
       })
-      yield* page.transitions
-      cursor = page.nextCursor
-    }
+    )
+    for await (const page of pages) yield* page.transitions
   }
 }

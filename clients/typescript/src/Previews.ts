@@ -1,8 +1,9 @@
 /** Ports of a Sandbox under a URL of their own. */
 import { WaitTimeout } from "./errors.ts"
-import type { Waiting } from "./Files.ts"
 import type { ListedPreview, Preview as PreviewRecord } from "./generated/schemas.ts"
+import { sleep } from "./http/sleep.ts"
 import type { Transport } from "./http/Transport.ts"
+import type { Waiting } from "./Waiting.ts"
 
 export interface OpenPreviewOptions extends Waiting {
   /** How long to wait until something listens on the port. 0: not at all. By default 30. */
@@ -62,7 +63,7 @@ export class Previews {
     try {
       for (const until = Date.now() + withinSeconds * 1000; !(await this.#listens(port, options)); ) {
         if (Date.now() > until) throw new WaitTimeout(`Nothing listens on port ${port} after ${withinSeconds} s.`)
-        await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+        await sleep(lookEveryMs, options.signal)
       }
       return preview
     } catch (thrown) {

@@ -1,14 +1,16 @@
 /** An isolated machine. */
-
 import { ConnectionError, WaitTimeout } from "./errors.ts"
 import { type FollowEventsOptions, followEvents, type TransitionEvent } from "./events.ts"
-import { Files, type Waiting } from "./Files.ts"
+import { Files } from "./Files.ts"
 import type { LogEntry, Process, Sandbox as SandboxRecord, SandboxStatus, Transition } from "./generated/schemas.ts"
+import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
+import { sleep } from "./http/sleep.ts"
 import type { Transport } from "./http/Transport.ts"
 import { Operation } from "./Operation.ts"
 import { Previews } from "./Previews.ts"
 import { type RunOptions, type RunResult, resultOf, type StartOptions, startBody } from "./run.ts"
+import type { Waiting } from "./Waiting.ts"
 
 export interface UntilRunning extends Waiting {
   /** By default 120. */
@@ -59,7 +61,7 @@ export class Sandbox implements AsyncDisposable {
     for (const until = Date.now() + withinSeconds * 1000; onTheWay.has(this.status); ) {
       if (Date.now() > until)
         throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status} after ${withinSeconds} s.`)
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      await sleep(lookEveryMs, options.signal)
       await this.refresh(options)
     }
     if (this.status !== "running" && this.status !== "sleeping") {
@@ -85,7 +87,7 @@ export class Sandbox implements AsyncDisposable {
     )
     while (this.status === "stopping") {
       if (Date.now() > until) throw new WaitTimeout(`The Sandbox ${this.id} is stopping after ${withinSeconds} s.`)
-      await new Promise((resolve) => setTimeout(resolve, lookEveryMs))
+      await sleep(lookEveryMs, options.signal)
       await this.refresh(options)
     }
     return this
@@ -127,14 +129,13 @@ export class Sandbox implements AsyncDisposable {
 
   /** Newest first; asks for the next page by itself. */
   async *operations(options: Waiting = {}): AsyncGenerator<Operation, void, undefined> {
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await this.#transport.call("listOperations", {
-        parameters: { id: this.id, cursor: cursor ?? undefined },
+    const pages = paged((cursor) =>
+      this.#transport.call("listOperations", {
+        parameters: { id: this.id, cursor },
         ...options
       })
-      for (const record of page.operations) yield new Operation(this.#transport, record)
-      cursor = page.nextCursor
-    }
+    )
+    for await (const page of pages) for (const record of page.operations) yield new Operation(this.#transport, record)
   }
 
   async processes(options: Waiting = {}): Promise<ReadonlyArray<Process>> {
@@ -151,14 +152,13 @@ export class Sandbox implements AsyncDisposable {
 
   /** What happened to it, oldest first. */
   async *transitions(options: Waiting = {}): AsyncGenerator<Transition, void, undefined> {
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await this.#transport.call("listSandboxTransitions", {
-        parameters: { id: this.id, cursor: cursor ?? undefined },
+    const pages = paged((cursor) =>
+      this.#transport.call("listSandboxTransitions", {
+        parameters: { id: this.id, cursor },
         ...options
       })
-      yield* page.transitions
-      cursor = page.nextCursor
-    }
+    )
+    for await (const page of pages) yield* page.transitions
   }
 
   /** What happens to it and to all that is in it, from now on or after a position. Each transition once, over lost connections. */

@@ -1,9 +1,10 @@
 /** The Sandboxes of an account. */
-import type { Waiting } from "./Files.ts"
 import type { CreateSandboxRequest, SandboxStatus } from "./generated/schemas.ts"
+import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
 import type { Transport } from "./http/Transport.ts"
 import { Sandbox, type UntilRunning } from "./Sandbox.ts"
+import type { Waiting } from "./Waiting.ts"
 import type { Workspaces } from "./Workspaces.ts"
 
 export interface CreateSandboxOptions extends UntilRunning, Omit<CreateSandboxRequest, "workspaceId"> {
@@ -56,13 +57,12 @@ export class Sandboxes {
     workspaceId,
     ...options
   }: ListSandboxesOptions = {}): AsyncGenerator<Sandbox, void, undefined> {
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await this.#transport.call("listSandboxes", {
-        parameters: { status: status?.join(","), workspaceId, cursor: cursor ?? undefined } as never,
+    const pages = paged((cursor) =>
+      this.#transport.call("listSandboxes", {
+        parameters: { status, workspaceId, cursor },
         ...options
       })
-      for (const record of page.sandboxes) yield new Sandbox(this.#transport, record)
-      cursor = page.nextCursor
-    }
+    )
+    for await (const page of pages) for (const record of page.sandboxes) yield new Sandbox(this.#transport, record)
   }
 }

@@ -1,7 +1,8 @@
 /** What was used, what it cost, and what is left. */
-import type { Waiting } from "./Files.ts"
 import type { Balance, CostReport, Usage as UsageRecord, WalletTransaction } from "./generated/schemas.ts"
+import { paged } from "./http/paged.ts"
 import type { Transport } from "./http/Transport.ts"
+import type { Waiting } from "./Waiting.ts"
 
 export interface Window extends Waiting {
   /** RFC 3339. By default this month. */
@@ -34,18 +35,17 @@ export class Usage {
     readonly groupBy?: "sandbox" | "day" | "workspace" | undefined
     readonly sandboxId?: string | undefined
   } = {}): Promise<CostReport> {
-    return this.#transport.call("readCosts", { parameters: { from, to, groupBy, sandboxId } as never, ...options })
+    return this.#transport.call("readCosts", { parameters: { from, to, groupBy, sandboxId }, ...options })
   }
 
   /** Newest first; asks for the next page by itself. */
   async *transactions(options: Waiting = {}): AsyncGenerator<WalletTransaction, void, undefined> {
-    for (let cursor: string | null | undefined; cursor !== null; ) {
-      const page = await this.#transport.call("listTransactions", {
-        parameters: { cursor: cursor ?? undefined },
+    const pages = paged((cursor) =>
+      this.#transport.call("listTransactions", {
+        parameters: { cursor },
         ...options
       })
-      yield* page.transactions
-      cursor = page.nextCursor
-    }
+    )
+    for await (const page of pages) yield* page.transactions
   }
 }

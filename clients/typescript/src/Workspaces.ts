@@ -1,8 +1,8 @@
 /** What holds Sandboxes, and bounds the storage of their volumes together. */
-import type { Waiting } from "./Files.ts"
 import type { Workspace } from "./generated/schemas.ts"
 import { randomKey } from "./http/randomKey.ts"
 import type { Transport } from "./http/Transport.ts"
+import type { Waiting } from "./Waiting.ts"
 
 export class Workspaces {
   readonly #transport: Transport

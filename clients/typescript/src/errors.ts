@@ -32,12 +32,8 @@ export class AtollError<Code extends ErrorCode = ErrorCode> extends Error {
     this.details = body.details
     this.retryAfterSeconds = retryAfterSeconds
     const { details } = body as { readonly details: unknown }
-    this.outcome =
-      status < 500 || !isRecord(details) || details["outcome"] !== "unknown"
-        ? status === 408
-          ? "unknown"
-          : "notApplied"
-        : "unknown"
+    const saysUnknown = status >= 500 && isRecord(details) && details["outcome"] === "unknown"
+    this.outcome = status === 408 || saysUnknown ? "unknown" : "notApplied"
   }
 
   is<Wanted extends ErrorCode>(code: Wanted): this is AtollError<Wanted> {

@@ -6,6 +6,7 @@
  */
 import { AtollError, ConnectionError, errorOf, type Outcome } from "../errors.ts"
 import { type Operations, operations } from "../generated/operations.ts"
+import { sleep } from "./sleep.ts"
 
 export type Answered<Id extends keyof Operations> = Operations[Id] extends { readonly answer: infer Answer }
   ? Answer
@@ -55,20 +56,6 @@ const repeatable: ReadonlySet<keyof Operations> = new Set([
 
 const firstPauseMs = 100
 const pauseMaxMs = 5_000
-
-const sleep = (ms: number, signal: AbortSignal | undefined): Promise<void> =>
-  new Promise((resolve, reject) => {
-    signal?.throwIfAborted()
-    const aborted = () => {
-      clearTimeout(timer)
-      reject(signal!.reason)
-    }
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", aborted)
-      resolve()
-    }, ms)
-    signal?.addEventListener("abort", aborted, { once: true })
-  })
 
 /** Never sent: no name, no connection. Everything else may have arrived. */
 const outcomeOf = (thrown: unknown): Outcome => {

@@ -1,6 +1,7 @@
 /** A stream of events that is opened anew from where it was whenever its connection is lost. */
 import { AtollError, ConnectionError, UnreadableAnswer } from "../errors.ts"
 import { eventStream, type ServerSentEvent } from "./eventStream.ts"
+import { sleep } from "./sleep.ts"
 
 /** A heartbeat comes every 15 s: after three of them the connection is dead, whatever it looks like. */
 const silentMaxMs = 45_000
@@ -17,7 +18,7 @@ export async function* resumed(
     const connection = new AbortController()
     const abort = () => connection.abort(signal!.reason)
     signal?.addEventListener("abort", abort, { once: true })
-    let timer = setTimeout(() => {}, 0)
+    let timer: ReturnType<typeof setTimeout> | undefined
     const heard = () => {
       clearTimeout(timer)
       timer = setTimeout(() => connection.abort(new Error("Nothing was heard for long.")), silentMaxMs)
@@ -38,6 +39,6 @@ export async function* resumed(
       signal?.removeEventListener("abort", abort)
       connection.abort()
     }
-    await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMaxMs, pauseMs * 2 ** inVain++)))
+    await sleep(Math.min(pauseMaxMs, pauseMs * 2 ** inVain++), signal)
   }
 }
