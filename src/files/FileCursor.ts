@@ -2,16 +2,11 @@
  * Cursors of file reads and listings: sealed, so that a client can neither read nor make one, and bound to what they were issued for.
  * One that was issued for another account, Sandbox, path or kind of call does not open.
  *
- * AES-256-GCM; base64url of nonce (12 bytes), ciphertext, tag (16 bytes). The binding is the additional data.
- *
- * @source NIST SP 800-38D
+ * Base64url of what `Sealed.ts` makes.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Effect, Option, Schema } from "effect"
 import { InvalidRequest } from "../../schemas/Errors.ts"
-
-const nonceBytes = 12
-const tagBytes = 16
+import { seal, unseal } from "../store/Sealed.ts"
 
 export interface CursorBinding {
   readonly kind: "read" | "list"
@@ -20,31 +15,14 @@ export interface CursorBinding {
   readonly path: string
 }
 
-const additionalData = ({ kind, accountId, sandboxId, path }: CursorBinding): Buffer =>
-  Buffer.from(JSON.stringify([kind, accountId, sandboxId, path]))
-
-const seal = (key: Uint8Array, binding: CursorBinding, content: string): string => {
-  const nonce = randomBytes(nonceBytes)
-  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(additionalData(binding))
-  return Buffer.concat([nonce, cipher.update(content, "utf8"), cipher.final(), cipher.getAuthTag()]).toString(
-    "base64url"
-  )
-}
+const textOf = ({ kind, accountId, sandboxId, path }: CursorBinding): string =>
+  JSON.stringify([kind, accountId, sandboxId, path])
 
 /** Null for what this server did not seal for exactly this. */
 const open = (key: Uint8Array, binding: CursorBinding, cursor: string): string | null => {
   const bytes = Buffer.from(cursor, "base64url")
   // Node skips characters that are no base64url: only the one spelling that was issued is accepted.
-  if (bytes.byteLength < nonceBytes + tagBytes || bytes.toString("base64url") !== cursor) return null
-  const tagAt = bytes.byteLength - tagBytes
-  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, nonceBytes), { authTagLength: tagBytes })
-    .setAAD(additionalData(binding))
-    .setAuthTag(bytes.subarray(tagAt))
-  try {
-    return decipher.update(bytes.subarray(nonceBytes, tagAt), undefined, "utf8") + decipher.final("utf8")
-  } catch {
-    return null
-  }
+  return bytes.toString("base64url") === cursor ? unseal(key, textOf(binding), bytes) : null
 }
 
 const ReadPosition = Schema.fromJsonString(Schema.Struct({ offset: Schema.Int, version: Schema.String }))
@@ -61,7 +39,8 @@ const cursorOf = <A>(schema: Schema.Codec<A, string>) => {
   const encode = Schema.encodeSync(schema)
   const decode = Schema.decodeOption(schema)
   return {
-    seal: (key: Uint8Array, binding: CursorBinding, position: A): string => seal(key, binding, encode(position)),
+    seal: (key: Uint8Array, binding: CursorBinding, position: A): string =>
+      seal(key, textOf(binding), encode(position)).toString("base64url"),
     open: (key: Uint8Array, binding: CursorBinding, cursor: string): Effect.Effect<A, InvalidRequest> => {
       const content = open(key, binding, cursor)
       const position = content === null ? Option.none<A>() : decode(content)

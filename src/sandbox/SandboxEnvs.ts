@@ -5,21 +5,19 @@
  * A version never changes, so whoever has its name may keep what is in it. A change stores a new one first and lets the machine name it
  * afterwards; the one before is removed then. One that no machine came to name (the service was killed between) goes with its Sandbox.
  *
- * AES-256-GCM under a key of the server; the Sandbox and the version are authenticated with it.
+ * Sealed under a key of the server, and bound to the Sandbox and the version.
  */
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { type KeptEnv, ofThisVersion, type SandboxContext } from "../../machines/sandbox.ts"
 import { newId } from "../identifier/newId.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
+import { seal, unseal } from "../store/Sealed.ts"
 import { serverKey } from "../store/ServerKeys.ts"
 
 export type Env = Readonly<Record<string, string>>
 
-const nonceBytes = 12
-const tagBytes = 16
 const remembered = 1000
 /** A version that is gone was replaced; so often in a row it is not. */
 const lookTimes = 5
@@ -29,20 +27,11 @@ const EnvJson = Schema.fromJsonString(Schema.Record(Schema.String, Schema.String
 const encode = Schema.encodeSync(EnvJson)
 const decode = Schema.decodeSync(EnvJson)
 
-const seal = (key: Uint8Array, bound: string, env: Env): Buffer => {
-  const nonce = randomBytes(nonceBytes)
-  const cipher = createCipheriv("aes-256-gcm", key, nonce).setAAD(Buffer.from(bound))
-  const sealed = Buffer.concat([cipher.update(encode(env), "utf8"), cipher.final()])
-  return Buffer.concat([nonce, cipher.getAuthTag(), sealed])
-}
-
 /** Throws for what was sealed for another Sandbox, or by another server. */
-const open = (key: Uint8Array, bound: string, sealed: Uint8Array): Env => {
-  const text = sealed.subarray(nonceBytes + tagBytes)
-  const decipher = createDecipheriv("aes-256-gcm", key, sealed.subarray(0, nonceBytes))
-    .setAAD(Buffer.from(bound))
-    .setAuthTag(sealed.subarray(nonceBytes, nonceBytes + tagBytes))
-  return decode(Buffer.concat([decipher.update(text), decipher.final()]).toString("utf8"))
+const open = (key: Uint8Array, boundTo: string, sealed: Uint8Array): Env => {
+  const text = unseal(key, boundTo, sealed)
+  if (text === null) throw new Error(`The variables of ${boundTo} were not sealed by this server.`)
+  return decode(text)
 }
 
 export class SandboxEnvs extends Context.Service<
@@ -103,7 +92,7 @@ export class SandboxEnvs extends Context.Service<
           return names.length === 0 ? null : { version: newId("env_"), names }
         },
         keep: (sandboxId, { version }, env) => {
-          const sealed = seal(key, `${sandboxId} ${version}`, env)
+          const sealed = seal(key, `${sandboxId} ${version}`, encode(env))
           return sql`insert into sandbox_envs (version, sandbox_id, sealed) values (${version}, ${sandboxId}, ${sealed})`.pipe(
             Effect.orDie,
             Effect.asVoid

@@ -1,0 +1,32 @@
+/**
+ * Text that only this server can read, bound to what it was sealed for: sealed for anything else it does not open.
+ *
+ * AES-256-GCM; nonce (12 bytes), ciphertext, tag (16 bytes). What it is bound to is the additional data.
+ *
+ * @source NIST SP 800-38D
+ */
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto"
+
+const algorithm = "aes-256-gcm"
+const nonceBytes = 12
+const tagBytes = 16
+
+export const seal = (key: Uint8Array, boundTo: string, text: string): Buffer => {
+  const nonce = randomBytes(nonceBytes)
+  const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(boundTo))
+  return Buffer.concat([nonce, cipher.update(text, "utf8"), cipher.final(), cipher.getAuthTag()])
+}
+
+/** Null for what was not sealed with this key for exactly this. */
+export const unseal = (key: Uint8Array, boundTo: string, sealed: Uint8Array): string | null => {
+  const tagAt = sealed.byteLength - tagBytes
+  if (tagAt < nonceBytes) return null
+  const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, nonceBytes), { authTagLength: tagBytes })
+    .setAAD(Buffer.from(boundTo))
+    .setAuthTag(sealed.subarray(tagAt))
+  try {
+    return decipher.update(sealed.subarray(nonceBytes, tagAt), undefined, "utf8") + decipher.final("utf8")
+  } catch {
+    return null
+  }
+}
