@@ -3,17 +3,17 @@
  * metrics, and not again for a while. Two statements, by indexes over Sandboxes and over what waits for something: what has ended is not
  * read. Every process shows the same.
  */
-import { Clock, Context, Effect, Layer, Metric, Schema } from "effect"
+import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
+import { refreshed } from "../metric/refreshed.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { aliveStates, removedStates } from "../sandbox/sandboxStates.ts"
 import { textColumn } from "../store/Columns.ts"
 
 const freshForMs = 15_000
-const patience = "1 second"
 
 const context = Context.empty()
 
@@ -91,11 +91,7 @@ export class StateGauges extends Context.Service<
       const seen = new Map(sandboxStates.map((status) => [`${status} ${kind}`, sandboxes(status, kind)]))
       const open = new Map(operationStates.map((status) => [status, operations(status)]))
 
-      let readAt = Number.NEGATIVE_INFINITY
       const read = Effect.gen(function* () {
-        const now = Number(yield* Clock.monotonicTimeNanos) / 1e6
-        if (now - readAt < freshForMs) return
-        readAt = now
         const found = new Map((yield* readSandboxes()).map((row) => [`${row.status} ${row.runtime}`, row]))
         for (const [key, { status, runtime }] of found) if (!seen.has(key)) seen.set(key, sandboxes(status, runtime))
         for (const [key, gauge] of seen) gauge.updateUnsafe(found.get(key)?.count ?? 0, context)
@@ -106,7 +102,7 @@ export class StateGauges extends Context.Service<
         const counts = new Map((yield* readOperations()).map(({ status, count }) => [status, count]))
         for (const [status, gauge] of open) gauge.updateUnsafe(counts.get(status) ?? 0, context)
       })
-      return { refresh: read.pipe(Effect.timeout(patience), Effect.ignore) }
+      return { refresh: refreshed(read, freshForMs) }
     })
   )
 }

@@ -4,10 +4,10 @@
  */
 import { Clock, Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { refreshed } from "../metric/refreshed.ts"
 import { Int8 } from "../store/Columns.ts"
 
 const freshForMs = 15_000
-const patience = "1 second"
 
 const context = Context.empty()
 
@@ -62,17 +62,13 @@ export class MoneyGauges extends Context.Service<
         Result: Row,
         execute: (now) => sql.unsafe(statement, [now])
       })
-      let readAt = Number.NEGATIVE_INFINITY
       const read = Effect.gen(function* () {
-        const now = yield* Clock.currentTimeMillis
-        if (now - readAt < freshForMs && now >= readAt) return
-        readAt = now
-        const found = yield* find(now)
+        const found = yield* find(yield* Clock.currentTimeMillis)
         for (const [billing, gauge] of burns) gauge.updateUnsafe(found.burns[billing] ?? 0, context)
         exhausted.updateUnsafe(found.exhausted, context)
         overdue.updateUnsafe(found.overdue ?? 0, context)
       })
-      return { refresh: read.pipe(Effect.timeout(patience), Effect.ignore) }
+      return { refresh: refreshed(read, freshForMs) }
     })
   )
 }
