@@ -13,6 +13,7 @@ const checks = [
   ["lock file", "node", "scripts/lock.mjs"],
   ["settings table", "node", "scripts/docs.ts", "--check"],
   ["types of the client", "tsc", "-p", "clients/typescript", "--noEmit"],
+  ["types of its command line", "tsc", "-p", "clients/typescript/src/cli", "--noEmit"],
   ["clients", "node", "scripts/clients.ts", "--check"],
   ["machines' diagrams", "node", "scripts/machines.ts", "--check"]
 ]

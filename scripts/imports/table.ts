@@ -139,6 +139,8 @@ export const importTable: ReadonlyArray<Place> = [
 
   /** What customers install: it knows the service only by its description. */
   { path: "clients/typescript/src/", places: [], packages: [], builtins: false },
+  /** Runs in Node; the library does not know it. */
+  { path: "clients/typescript/src/cli/", places: ["clients/typescript/src/"], packages: [] },
 
   { path: "test/", places: "all" },
   { path: "bench/", places: "all" },

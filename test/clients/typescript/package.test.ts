@@ -39,6 +39,11 @@ it.effect("is packed, installed and imported; its versions agree", () =>
       writeFileSync(join(at, "use.js"), program)
       const { stdout } = await run(process.execPath, ["use.js"], { cwd: at, env })
       assert.strictEqual(stdout, "true false function\n")
+      const atoll = await run(join(at, "node_modules/.bin/atoll"), ["--version"], { cwd: at, env })
+      assert.match(
+        atoll.stdout,
+        new RegExp(`^atoll ${libraryVersion} \\(API ${descriptionVersion}, Node v?[\\d.]+\\)\n$`)
+      )
       // And its types, as a strict compiler reads them.
       writeFileSync(
         join(at, "use.ts"),

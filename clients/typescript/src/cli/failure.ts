@@ -1,0 +1,105 @@
+/** How a command fails: its exit code, and a sentence that says what to do. */
+import { AtollError, ConnectionError, isRecord } from "../errors.ts"
+
+/**
+ * 0: done. `run`, `shell` and `ssh` end as the command in the Sandbox does, and with `notRun` where it is Atoll that failed.
+ */
+export const exitCodes = {
+  done: 0,
+  /** Understood and not done. */
+  refused: 1,
+  /** It makes no sense as it was written. */
+  wrongUsage: 2,
+  /** The command's own time limit ended it; as of timeout(1). */
+  timedOut: 124,
+  /** The command did not run to its end; as of env(1). */
+  notRun: 125,
+  interrupted: 130,
+  /** Whoever read the output has gone: 128 and SIGPIPE. */
+  readerGone: 141
+} as const
+
+/** It was understood and is not done. `message` says why and what to do. */
+export class Refused extends Error {
+  override readonly name = "Refused"
+  readonly exitCode: number
+
+  constructor(message: string, exitCode: number = exitCodes.refused) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** It makes no sense as it was written. `message` says how it would. */
+export class WrongUsage extends Error {
+  override readonly name = "WrongUsage"
+}
+
+const codeOf = (fault: unknown): string | null => {
+  for (let cause = fault; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as { readonly code?: unknown }
+    if (typeof code === "string" && /^[A-Z_]+$/.test(code)) return code
+  }
+  return null
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "there is no such host",
+  EAI_AGAIN: "its name cannot be looked up now",
+  ETIMEDOUT: "the connection timed out",
+  ECONNRESET: "it cut the connection",
+  EHOSTUNREACH: "there is no way to that host",
+  ENETUNREACH: "there is no network",
+  UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
+  DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed: name it in NODE_EXTRA_CA_CERTS",
+  SELF_SIGNED_CERT_IN_CHAIN:
+    "its certificate is of an authority that is not known here: name it in NODE_EXTRA_CA_CERTS",
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    "its certificate is of an authority that is not known here: name it in NODE_EXTRA_CA_CERTS",
+  CERT_HAS_EXPIRED: "its certificate has expired",
+  ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is another host's"
+}
+
+const unreached = (fault: ConnectionError, url: string): string => {
+  const code = codeOf(fault.cause)
+  const why = code === null ? fault.message : (reasons[code] ?? code)
+  const known =
+    fault.outcome === "unknown" && code !== "ECONNREFUSED" ? " It may have been done: look before you repeat it." : ""
+  return `The service at ${url} was not reached: ${why}.${known} Another address is told by --url, ATOLL_URL or \`atoll login\`.`
+}
+
+const sentencePart = (text: string): string => text.replace(/\s+$/, "")
+
+const refused = (fault: AtollError, url: string): string => {
+  const said = sentencePart(fault.message)
+  if (fault.is("UNAUTHENTICATED")) {
+    const mend = process.env["ATOLL_API_KEY"] ? "Mend ATOLL_API_KEY." : "Log in with another: `atoll login`."
+    return `The service at ${url} does not take this API key: it was revoked, has expired, or is another service's. ${mend}`
+  }
+  if (fault.is("SCOPE_REQUIRED")) {
+    return `This API key may not do that: it lacks the scope ${fault.details.scope}. Log in with one that has it (\`atoll login\`); keys are made in the service's console.`
+  }
+  if (fault.is("CREDIT_EXHAUSTED")) {
+    return `${said} \`atoll usage\` shows what there was. Whoever runs the service at ${url} gives more.`
+  }
+  if (fault.is("SANDBOX_LIMIT_REACHED")) return `${said} \`atoll sandbox list\` shows what there is; delete one.`
+  if (fault.is("SANDBOX_UNAVAILABLE") && fault.details.status === "stopped") {
+    return `${said} \`atoll sandbox start\` boots it again.`
+  }
+  if (fault.status < 500) return said
+  const unknown = fault.outcome === "unknown" ? " It may have been done: look before you repeat it." : ""
+  return `${said}${unknown}${fault.requestId === "" ? "" : ` (${fault.requestId})`}`
+}
+
+/** @param url Of the service that was asked. */
+export const sentenceOf = (fault: unknown, url: string): string => {
+  if (fault instanceof AtollError) return refused(fault, url)
+  if (fault instanceof ConnectionError) return unreached(fault, url)
+  return fault instanceof Error && fault.message !== ""
+    ? fault.message
+    : String(isRecord(fault) ? fault["code"] : fault)
+}
+
+export const exitCodeOf = (fault: unknown): number =>
+  fault instanceof WrongUsage ? exitCodes.wrongUsage : fault instanceof Refused ? fault.exitCode : exitCodes.refused

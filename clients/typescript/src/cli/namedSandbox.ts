@@ -1,0 +1,37 @@
+/** A Sandbox by what a person calls it: its id, or its name where only one that is not deleted has it. */
+import type { Atoll } from "../Atoll.ts"
+import type { SandboxStatus } from "../generated/schemas.ts"
+import type { Sandbox } from "../Sandbox.ts"
+import { Refused } from "./failure.ts"
+
+/** All but the deleted ones, and those that no limit allowed. */
+export const present: ReadonlyArray<SandboxStatus> = [
+  "pending",
+  "running",
+  "stopping",
+  "stopped",
+  "sleeping",
+  "deleting",
+  "failed"
+]
+
+const idForm = /^sbx_[0-9a-hjkmnp-tv-z]{26}$/
+
+export const namedSandbox = async (atoll: Atoll, nameOrId: string): Promise<Sandbox> => {
+  if (idForm.test(nameOrId)) return atoll.sandboxes.get(nameOrId)
+  const found: Array<Sandbox> = []
+  for await (const sandbox of atoll.sandboxes.list({ status: present.filter((status) => status !== "deleting") })) {
+    if (sandbox.record.name === nameOrId) found.push(sandbox)
+  }
+  const [one, ...others] = found
+  if (one === undefined) {
+    throw new Refused(`There is no Sandbox ${JSON.stringify(nameOrId)}. \`atoll sandbox list\` shows what there is.`)
+  }
+  if (others.length > 0) {
+    const ids = found.map(({ id }) => id).join(", ")
+    throw new Refused(
+      `${found.length} Sandboxes have the name ${JSON.stringify(nameOrId)}. Say which, by its id: ${ids}`
+    )
+  }
+  return one
+}

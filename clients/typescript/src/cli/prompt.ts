@@ -1,0 +1,63 @@
+/** What a person is asked for. Questions go to stderr: stdout is for answers. */
+import { createInterface } from "node:readline/promises"
+import { exitCodes, Refused } from "./failure.ts"
+
+export const isPerson = (): boolean => process.stdin.isTTY === true && process.stderr.isTTY === true
+
+export const ask = async (question: string, byDefault: string): Promise<string> => {
+  const lines = createInterface({ input: process.stdin, output: process.stderr })
+  const ended = new AbortController()
+  lines.once("close", () => ended.abort())
+  try {
+    const typed = await lines.question(`${question} [${byDefault}]: `, { signal: ended.signal })
+    return typed.trim() === "" ? byDefault : typed.trim()
+  } catch {
+    process.stderr.write("\n")
+    throw new Refused("Nothing was changed.", exitCodes.interrupted)
+  } finally {
+    lines.close()
+  }
+}
+
+const ctrlC = "\x03"
+const ctrlD = "\x04"
+const ctrlU = "\x15"
+
+/** What is typed or pasted is not shown. */
+export const askSecret = async (question: string): Promise<string> => {
+  process.stderr.write(`${question} (not shown): `)
+  process.stdin.setRawMode(true)
+  process.stdin.setEncoding("utf8")
+  let typed = ""
+  try {
+    for await (const piece of process.stdin.iterator({ destroyOnReturn: false })) {
+      for (const character of piece as string) {
+        if (character === "\r" || character === "\n") return typed
+        if (character === ctrlC || (character === ctrlD && typed === "")) {
+          throw new Refused("Nothing was changed.", exitCodes.interrupted)
+        }
+        if (character === ctrlU) typed = ""
+        else if (character === "\x7f" || character === "\b") typed = typed.slice(0, -1)
+        else if (character > "\x1f") typed += character
+      }
+    }
+    return typed
+  } finally {
+    process.stdin.setRawMode(false)
+    process.stdin.pause()
+    process.stderr.write("\n")
+  }
+}
+
+const pipedMaxCharacters = 4096
+
+/** The first line of what was piped in. */
+export const pipedLine = async (): Promise<string> => {
+  process.stdin.setEncoding("utf8")
+  let text = ""
+  for await (const piece of process.stdin) {
+    text += piece as string
+    if (text.includes("\n") || text.length > pipedMaxCharacters) break
+  }
+  return text.split("\n", 1)[0]!.trim()
+}

@@ -1,0 +1,81 @@
+/** `atoll sandbox list` */
+import type { Sandbox, SandboxStatus } from "../../generated/schemas.ts"
+import { command } from "../Command.ts"
+import { exitCodes, WrongUsage } from "../failure.ts"
+import { present } from "../namedSandbox.ts"
+import { answer } from "../output.ts"
+import { shownAge, table } from "../table.ts"
+
+const statuses: ReadonlyArray<SandboxStatus> = [...present, "deleted", "expired"]
+
+const columns = [
+  { name: "ID", isWhole: true },
+  { name: "NAME" },
+  { name: "STATUS", isWhole: true },
+  { name: "AGE", isWhole: true },
+  { name: "METADATA" }
+]
+
+export const list = command({
+  name: "list",
+  summary: "List Sandboxes, the newest first",
+  usage: "[--all] [--status STATUS] [--workspace ID]",
+  options: {
+    all: { type: "boolean", short: "a", description: "Deleted ones, too" },
+    status: {
+      type: "string",
+      multiple: true,
+      value: "STATUS",
+      description: "Only those that are so; may be repeated",
+      completes: statuses
+    },
+    workspace: { type: "string", value: "ID", description: "Only those in this workspace" },
+    metadata: {
+      type: "string",
+      multiple: true,
+      value: "KEY=VALUE",
+      description: "Only those that have this; may be repeated"
+    },
+    quiet: { type: "boolean", short: "q", description: "Only their ids" }
+  },
+  words: { least: 0, most: 0, completes: [] },
+  examples: [
+    ["sandbox list", "What there is"],
+    ["sandbox list --status running --metadata team=blue", "Those that run and are so marked"],
+    ["sandbox list --json | jq -r '.sandboxes[].id'", "For a program"]
+  ],
+  run: async (given) => {
+    const { all, status, workspace, metadata = [], quiet } = given.options
+    const unknown = status?.find((one) => !statuses.includes(one as SandboxStatus))
+    if (unknown !== undefined) {
+      throw new WrongUsage(`--status takes ${statuses.join(", ")}, and not ${JSON.stringify(unknown)}.`)
+    }
+    const pairs = metadata.map((pair) => {
+      const at = pair.indexOf("=")
+      if (at < 1) throw new WrongUsage(`--metadata takes KEY=VALUE, and not ${JSON.stringify(pair)}.`)
+      return [pair.slice(0, at), pair.slice(at + 1)] as const
+    })
+    const sandboxes: Array<Sandbox> = []
+    const wanted = (status as ReadonlyArray<SandboxStatus> | undefined) ?? (all === true ? undefined : present)
+    for await (const { record } of given.connect().sandboxes.list({ status: wanted, workspaceId: workspace })) {
+      if (pairs.every(([key, value]) => record.metadata[key] === value)) sandboxes.push(record)
+    }
+    const prose = () =>
+      quiet === true
+        ? sandboxes.map(({ id }) => id).join("\n")
+        : table(
+            columns,
+            sandboxes.map(({ id, name, status, createdAt, metadata }) => [
+              id,
+              name ?? "-",
+              status,
+              shownAge(createdAt),
+              Object.entries(metadata)
+                .map(([key, value]) => `${key}=${value}`)
+                .join(" ")
+            ])
+          )
+    await answer(given, prose, { sandboxes, nextCursor: null })
+    return exitCodes.done
+  }
+})
