@@ -1,10 +1,11 @@
 /** `atoll sandbox list` */
 import type { Sandbox, SandboxStatus } from "../../generated/schemas.ts"
 import { command } from "../Command.ts"
-import { exitCodes, WrongUsage } from "../failure.ts"
+import { exitCodes } from "../failure.ts"
 import { present } from "../namedSandbox.ts"
 import { answer } from "../output.ts"
 import { shownAge, table } from "../table.ts"
+import { oneOf, pairs } from "../values.ts"
 
 const statuses: ReadonlyArray<SandboxStatus> = [...present, "deleted", "expired"]
 
@@ -45,20 +46,12 @@ export const list = command({
     ["sandbox list --json | jq -r '.sandboxes[].id'", "For a program"]
   ],
   run: async (given) => {
-    const { all, status, workspace, metadata = [], quiet } = given.options
-    const unknown = status?.find((one) => !statuses.includes(one as SandboxStatus))
-    if (unknown !== undefined) {
-      throw new WrongUsage(`--status takes ${statuses.join(", ")}, and not ${JSON.stringify(unknown)}.`)
-    }
-    const pairs = metadata.map((pair) => {
-      const at = pair.indexOf("=")
-      if (at < 1) throw new WrongUsage(`--metadata takes KEY=VALUE, and not ${JSON.stringify(pair)}.`)
-      return [pair.slice(0, at), pair.slice(at + 1)] as const
-    })
+    const { all, status, workspace, metadata, quiet } = given.options
+    const wanted = status?.map((one) => oneOf("--status", one, statuses)) ?? (all === true ? undefined : present)
+    const marks = Object.entries(pairs("--metadata", metadata))
     const sandboxes: Array<Sandbox> = []
-    const wanted = (status as ReadonlyArray<SandboxStatus> | undefined) ?? (all === true ? undefined : present)
     for await (const { record } of given.connect().sandboxes.list({ status: wanted, workspaceId: workspace })) {
-      if (pairs.every(([key, value]) => record.metadata[key] === value)) sandboxes.push(record)
+      if (marks.every(([key, value]) => record.metadata[key] === value)) sandboxes.push(record)
     }
     const prose = () =>
       quiet === true

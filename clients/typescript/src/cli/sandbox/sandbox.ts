@@ -1,9 +1,14 @@
 /** `atoll sandbox` */
 import type { CommandGroup } from "../Command.ts"
+import { create } from "./create.ts"
 import { list } from "./list.ts"
+import { remove } from "./remove.ts"
+import { show } from "./show.ts"
+import { start } from "./start.ts"
+import { stop } from "./stop.ts"
 
 export const sandbox: CommandGroup = {
   name: "sandbox",
   summary: "Make, see, stop and delete Sandboxes",
-  commands: [list]
+  commands: [create, list, show, stop, start, remove]
 }

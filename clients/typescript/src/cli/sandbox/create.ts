@@ -1,0 +1,82 @@
+/** `atoll sandbox create` */
+import { command } from "../Command.ts"
+import { exitCodes } from "../failure.ts"
+import { namedWorkspace } from "../namedWorkspace.ts"
+import { answer, remark } from "../output.ts"
+import { duration, pairs, variableOptions, variables } from "../values.ts"
+
+const optionalDuration = (option: string, text: string | undefined): number | undefined =>
+  text === undefined ? undefined : duration(option, text)
+
+/** A Sandbox that is new may take as long to come up as its image to be fetched. */
+const patienceSeconds = 30
+
+export const create = command({
+  name: "create",
+  summary: "Make a Sandbox, and print its id once it runs",
+  usage: "[--name NAME] [OPTIONS]",
+  details: "Variables are secrets: they are stored sealed, and shown by their names only.",
+  options: {
+    name: { type: "string", value: "NAME", description: "For people; other commands take it, too" },
+    workspace: { type: "string", value: "WORKSPACE", description: "Name or id; the oldest by default" },
+    metadata: {
+      type: "string",
+      short: "m",
+      multiple: true,
+      value: "KEY=VALUE",
+      description: "A mark of your own; may be repeated"
+    },
+    ...variableOptions,
+    "stop-after": {
+      type: "string",
+      value: "TIME",
+      description: "Stop it when it has run for so long: 90s, 15m, 2h, 7d"
+    },
+    "stop-after-idle": { type: "string", value: "TIME", description: "Stop it when nobody has used it for so long" },
+    "delete-after-stopped": {
+      type: "string",
+      value: "TIME",
+      description: "Delete it when it has been stopped for so long; 0 for at once"
+    },
+    "no-network": { type: "boolean", description: "It reaches nothing, and has no previews" },
+    "no-wait": { type: "boolean", description: "Do not wait until it runs" },
+    "idempotency-key": {
+      type: "string",
+      value: "KEY",
+      description: "Names this creation: repeated with the same key, it is the same Sandbox"
+    }
+  },
+  words: { least: 0, most: 0, completes: [] },
+  examples: [
+    ["sandbox create --name dev --stop-after-idle 30m", "One that stops when nobody uses it"],
+    [
+      "sandbox create --env GITHUB_TOKEN --env CI=1 -m team=blue",
+      "With a variable as it is here, one of its own, and a mark"
+    ],
+    ['run --sandbox "$(atoll sandbox create)" -- uname -a', "The id is all that goes to stdout"]
+  ],
+  run: async (given) => {
+    const { options } = given
+    const atoll = given.connect(patienceSeconds)
+    const { workspace } = options
+    const sandbox = await atoll.sandboxes.create({
+      name: options.name,
+      workspaceId: workspace === undefined ? undefined : (await namedWorkspace(atoll, workspace)).id,
+      metadata: pairs("--metadata", options.metadata),
+      env: variables(options),
+      networkEnabled: options["no-network"] !== true,
+      lifetime: {
+        stopAfterSeconds: optionalDuration("--stop-after", options["stop-after"]),
+        stopAfterIdleSeconds: optionalDuration("--stop-after-idle", options["stop-after-idle"]),
+        deleteAfterStoppedSeconds: optionalDuration("--delete-after-stopped", options["delete-after-stopped"])
+      },
+      untilRunning: options["no-wait"] !== true,
+      idempotencyKey: options["idempotency-key"]
+    })
+    await answer(given, sandbox.id, { sandbox: sandbox.record })
+    if (!given.isJson && process.stdout.isTTY) {
+      remark(`It is ${sandbox.status}. A shell in it: \`atoll shell ${sandbox.id}\``)
+    }
+    return exitCodes.done
+  }
+})

@@ -1,0 +1,42 @@
+/** One thing done to each of several Sandboxes: what fails for one is said, and the others are done all the same. */
+import type { Sandbox } from "../../Sandbox.ts"
+import type { Given } from "../Command.ts"
+import { exitCodes, sentenceOf } from "../failure.ts"
+import { namedSandbox } from "../namedSandbox.ts"
+import { answer, remark } from "../output.ts"
+
+/** For the service to do it in. */
+const patienceSeconds = 30
+
+/** @param past `stopped`: what was done, as it is said of each. */
+export const each = async (
+  given: Given,
+  past: string,
+  act: (sandbox: Sandbox) => Promise<unknown>
+): Promise<number> => {
+  const atoll = given.connect(patienceSeconds)
+  let exitCode: number = exitCodes.done
+  const done = await Promise.all(
+    given.words.map(async (nameOrId) => {
+      try {
+        const sandbox = await namedSandbox(atoll, nameOrId)
+        await act(sandbox)
+        return [sandbox]
+      } catch (thrown) {
+        const said = sentenceOf(thrown, atoll.api.url.origin)
+        remark(given.words.length === 1 ? said : `${nameOrId}: ${said}`)
+        exitCode = exitCodes.refused
+        return []
+      }
+    })
+  )
+  const sandboxes = done.flat().map(({ record }) => record)
+  await answer(
+    given,
+    () => sandboxes.map(({ id, name }) => `${id}${name === null ? "" : ` (${name})`} ${past}.`).join("\n"),
+    {
+      sandboxes
+    }
+  )
+  return exitCode
+}

@@ -1,0 +1,87 @@
+/** What stands behind options, exactly as it is written or not at all. Each fails with WrongUsage. */
+import { readFileSync } from "node:fs"
+import { Refused, WrongUsage } from "./failure.ts"
+
+const secondsOf: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86_400 }
+
+/** Seconds of `90`, `90s`, `15m`, `2h` or `7d`. */
+export const duration = (option: string, text: string): number => {
+  const [, count, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? []
+  if (count !== undefined) return Number(count) * secondsOf[unit!]!
+  throw new WrongUsage(`${option} takes a time such as 90s, 15m, 2h or 7d, and not ${JSON.stringify(text)}.`)
+}
+
+export const oneOf = <const A extends string>(option: string, text: string, known: ReadonlyArray<A>): A => {
+  const found = known.find((one) => one === text)
+  if (found !== undefined) return found
+  throw new WrongUsage(`${option} takes ${known.join(", ")}, and not ${JSON.stringify(text)}.`)
+}
+
+const pairOf = (text: string): readonly [name: string, value: string] | null => {
+  const at = text.indexOf("=")
+  return at < 1 ? null : [text.slice(0, at), text.slice(at + 1)]
+}
+
+export const pairs = (option: string, texts: ReadonlyArray<string> = []): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    texts.map((text) => {
+      const pair = pairOf(text)
+      if (pair === null) throw new WrongUsage(`${option} takes KEY=VALUE, and not ${JSON.stringify(text)}.`)
+      return pair
+    })
+  )
+
+const fileLines = (path: string): ReadonlyArray<string> => {
+  try {
+    return readFileSync(path, "utf8").split(/\r?\n/)
+  } catch (thrown) {
+    throw new Refused(`${path} cannot be read: ${(thrown as Error).message}`)
+  }
+}
+
+/**
+ * Variables: those of files first, then the single ones. `NAME` alone takes the value from this process's own environment, so that it stands
+ * in no history and in no list of processes.
+ */
+export const variables = ({
+  env = [],
+  "env-file": files = []
+}: {
+  readonly env?: ReadonlyArray<string> | undefined
+  readonly "env-file"?: ReadonlyArray<string> | undefined
+}): Readonly<Record<string, string>> => {
+  const all: Record<string, string> = {}
+  for (const path of files) {
+    for (const [at, line] of fileLines(path).entries()) {
+      if (line.trim() === "" || line.startsWith("#")) continue
+      const pair = pairOf(line)
+      // What stands there may be secret: its place is told.
+      if (pair === null) throw new Refused(`Line ${at + 1} of ${path} is not NAME=VALUE.`)
+      all[pair[0]] = pair[1]
+    }
+  }
+  for (const text of env) {
+    const pair = pairOf(text)
+    const value = pair === null ? process.env[text] : pair[1]
+    if (value === undefined) throw new WrongUsage(`--env ${text}: there is no such variable here. Give ${text}=VALUE.`)
+    all[pair === null ? text : pair[0]] = value
+  }
+  return all
+}
+
+export const variableOptions = {
+  env: {
+    type: "string",
+    short: "e",
+    multiple: true,
+    value: "NAME[=VALUE]",
+    description: "A variable; without a value, as it is here. May be repeated"
+  },
+  "env-file": {
+    type: "string",
+    multiple: true,
+    value: "FILE",
+    description: "Variables, one NAME=VALUE a line; # begins a comment",
+    completes: "file"
+  }
+} as const
