@@ -4,40 +4,77 @@ import type { Box, Description, Drawing, Point } from "./Statechart.ts"
 
 type Corner = readonly [x: number, y: number, width: number, height: number]
 
-export interface Places extends Pick<Drawing, "width" | "height" | "anyState" | "initial"> {
-  /** By state. */
-  readonly states: Readonly<Record<string, Corner>>
-  /** By edge: x and y of each of its points, and its label. */
-  readonly edges: Readonly<Record<string, readonly [points: ReadonlyArray<number>, label: Corner]>>
+/** States and edges are in their description's order, for which a machine knows their names. */
+export interface Places extends Pick<Drawing, "width" | "height" | "anyState"> {
+  readonly initial: ReadonlyArray<number>
+  readonly states: ReadonlyArray<Corner>
+  /** The way, and the label as seen from where that begins. */
+  readonly edges: ReadonlyArray<readonly [way: ReadonlyArray<number>, label: Corner]>
 }
 
-const corner = ({ x, y, width, height }: Box): Corner => [x, y, width, height]
+const corner = ({ x, y, width, height }: Box, from: Point = { x: 0, y: 0 }): Corner => [
+  x - from.x,
+  y - from.y,
+  width,
+  height
+]
 
-const box = ([x, y, width, height]: Corner): Box => ({ x, y, width, height })
+const box = ([x, y, width, height]: Corner, from: Point = { x: 0, y: 0 }): Box => ({
+  x: from.x + x,
+  y: from.y + y,
+  width,
+  height
+})
 
-const pointsOf = (flat: ReadonlyArray<number>): ReadonlyArray<Point> =>
-  flat.flatMap((x, index) => (index % 2 === 0 ? [{ x, y: flat[index + 1]! }] : []))
+/** Where it begins, and how far it goes on from there: down, to the right, down, and so on. Throws where it has other angles. */
+const wayOf = (points: ReadonlyArray<Point>): ReadonlyArray<number> =>
+  points.flatMap((point, index) => {
+    const before = points[index - 1]
+    if (before === undefined) return [point.x, point.y]
+    const [right, down] = [point.x - before.x, point.y - before.y]
+    if ((index % 2 === 0 ? down : right) !== 0)
+      throw new Error("A line of a drawing goes neither down nor to the right")
+    return [right + down]
+  })
 
-export const placesOf = ({ states, edges, ...rest }: Drawing): Places => ({
-  ...rest,
-  states: Object.fromEntries(states.map((state) => [state.name, corner(state)])),
-  edges: Object.fromEntries(
-    edges.map(({ id, points, label }) => [id, [points.flatMap(({ x, y }) => [x, y]), corner(label)]])
-  )
+const pointsOf = ([x, y, ...lengths]: ReadonlyArray<number>): ReadonlyArray<Point> => {
+  const points = [{ x: x!, y: y! }]
+  for (const [index, length] of lengths.entries()) {
+    const last = points[index]!
+    points.push(index % 2 === 0 ? { x: last.x, y: last.y + length } : { x: last.x + length, y: last.y })
+  }
+  return points
+}
+
+export const placesOf = ({ width, height, anyState, initial, states, edges }: Drawing): Places => ({
+  width,
+  height,
+  anyState,
+  initial: wayOf(initial),
+  states: states.map((state) => corner(state)),
+  edges: edges.map(({ points, label }) => [wayOf(points), corner(label, points[0])])
 })
 
 /** The drawing that `placesOf` was made of. */
 export const drawingOf = (
   description: Pick<Description, "states" | "transitions">,
-  { states, edges, ...rest }: Places
+  { width, height, anyState, initial, states, edges }: Places
 ): Drawing => {
   const inner = innerOf(description)
   return {
-    ...rest,
-    states: Object.entries(states).map(([name, at]) => ({ name, ...box(at), inner: inner.get(name) ?? [] })),
-    edges: edgesOf(description).map((edge) => {
-      const [points, label] = edges[edge.id]!
-      return { ...edge, points: pointsOf(points), label: box(label) }
+    width,
+    height,
+    anyState,
+    initial: pointsOf(initial),
+    states: description.states.map(({ name }, index) => ({
+      name,
+      ...box(states[index]!),
+      inner: inner.get(name) ?? []
+    })),
+    edges: edgesOf(description).map((edge, index) => {
+      const [way, label] = edges[index]!
+      const points = pointsOf(way)
+      return { ...edge, points, label: box(label, points[0]) }
     })
   }
 }

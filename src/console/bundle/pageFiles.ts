@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { bundle } from "../../bundle/bundle.ts"
+import { leftOut } from "./leftOut.ts"
 import { adoptedStyles, bareSetup, drawings, sharing } from "./plugins.ts"
 
 export interface PageFile {
@@ -93,7 +94,7 @@ export const pageFiles = async (): Promise<PageFiles> => {
     legalComments: "none",
     // Without what makes every component look at signals: `useValue` does.
     alias: { "@preact/signals": "@preact/signals-core" },
-    plugins: [sharing(`${pages}shared.ts`), adoptedStyles, bareSetup, drawings]
+    plugins: [sharing(`${pages}shared.ts`), adoptedStyles, bareSetup, leftOut, drawings]
   })
   const named = made.map(({ path, contents }) => [basename(path), contents] as const)
   const nameOf = (start: string): string => {

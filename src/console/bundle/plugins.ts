@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises"
 import { dirname, resolve } from "node:path"
 import type { Plugin } from "esbuild"
-import { placesOf } from "../../statechart/places.ts"
+import { drawnOf } from "../../statechart/drawn.ts"
 import type { Statechart } from "../../statechart/Statechart.ts"
 
 /** Each page's own file begins with what most pages have in common, so that this is one file, and not many of a few lines. */
@@ -82,8 +82,8 @@ export const drawings: Plugin = {
   name: "drawings",
   setup: ({ onLoad }) => {
     onLoad({ filter: /[/\\]docs[/\\]machines[/\\][^/\\]+\.json$/ }, async ({ path }) => {
-      const { events, guards, commands, drawing }: Statechart = JSON.parse(await readFile(path, "utf8"))
-      return { contents: JSON.stringify({ events, guards, commands, places: placesOf(drawing) }), loader: "json" }
+      const chart: Statechart = JSON.parse(await readFile(path, "utf8"))
+      return { contents: JSON.stringify(drawnOf(chart)), loader: "json" }
     })
   }
 }

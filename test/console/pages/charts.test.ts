@@ -4,13 +4,12 @@ import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { chartOf } from "../../../src/console/pages/machine/Kind.ts"
 import { kinds } from "../../../src/console/pages/machine/kinds.ts"
-import { placesOf } from "../../../src/statechart/places.ts"
+import { drawnOf } from "../../../src/statechart/drawn.ts"
 
 it("is all that stands in the machine's file", () => {
   for (const { kind, machine, chart } of kinds) {
     const file = JSON.parse(readFileSync(join(import.meta.dirname, `../../../docs/machines/${kind}.json`), "utf8"))
     assert.deepStrictEqual(chart, file)
-    const { events, guards, commands, drawing } = file
-    assert.deepStrictEqual(chartOf(machine, { events, guards, commands, places: placesOf(drawing) }), file)
+    assert.deepStrictEqual(chartOf(machine, JSON.parse(JSON.stringify(drawnOf(file)))), file)
   }
 })

@@ -1,11 +1,5 @@
-/** A machine's life in the browser: the real machine, by XState's pure functions, with nothing done about what it asks for. */
-import {
-  type AnyMachineSnapshot,
-  type AnyStateMachine,
-  getNextTransitions,
-  initialTransition,
-  transition
-} from "xstate"
+/** A machine's life in the browser: the real machine, by XState's pure functions, and nothing is done about what it asks for. */
+import type { AnyActorScope, AnyMachineSnapshot, AnyStateMachine } from "xstate"
 import type { StateMeta } from "../../../../machines/meta.ts"
 
 export interface AnyEvent {
@@ -28,14 +22,25 @@ export type Verdict =
   | { readonly type: "unchanged" }
   | { readonly type: "refused"; readonly code: string }
 
-const plain = (actions: ReadonlyArray<{ readonly type: string; readonly params?: unknown }>): ReadonlyArray<Asked> =>
-  actions.map(({ type, params }) => ({ type, params: params ?? null }))
-
-export const begin = (machine: AnyStateMachine, input: unknown) => {
-  const [snapshot, actions] = initialTransition(machine, input as never)
+/**
+ * What XState makes an actor for in its own `transition`: a machine without children tells it its actions, and nothing else. That actor is
+ * half of XState (`bundle/leftOut.ts`).
+ */
+const step = (take: (scope: AnyActorScope) => unknown) => {
+  const commands: Array<Asked> = []
+  const scope = {
+    actionExecutor: ({ type, params }: Pick<Asked, "type"> & Partial<Asked>) => {
+      commands.push({ type, params: params ?? null })
+    },
+    system: { _sendInspectionEvent: () => {} }
+  }
+  const snapshot = take(scope as unknown as AnyActorScope) as AnyMachineSnapshot
   if (snapshot.status === "error") throw snapshot.error
-  return { snapshot: snapshot as AnyMachineSnapshot, commands: plain(actions) }
+  return { snapshot: snapshot as AnyMachineSnapshot, commands }
 }
+
+export const begin = (machine: AnyStateMachine, input: unknown) =>
+  step((scope) => machine.getInitialSnapshot(scope, input as never))
 
 export const decide = (machine: AnyStateMachine, snapshot: AnyMachineSnapshot, event: AnyEvent): Verdict => {
   if (!snapshot.can(event as never)) {
@@ -44,14 +49,12 @@ export const decide = (machine: AnyStateMachine, snapshot: AnyMachineSnapshot, e
       ? { type: "unchanged" }
       : { type: "refused", code: meta?.refuses[event.type] ?? "UNEXPECTED_EVENT" }
   }
-  const [next, actions] = transition(machine, snapshot, event as never)
-  if (next.status === "error") throw next.error
-  return { type: "accepted", snapshot: next, commands: plain(actions) }
+  return { type: "accepted", ...step((scope) => machine.transition(snapshot, event as never, scope)) }
 }
 
-/** Those that the guards let through. `eventOf` gives the event that would come. */
+/** Those that the guards let through, of the state's own: no machine of ours has others. `eventOf` gives the event that would come. */
 export const nextEvents = (snapshot: AnyMachineSnapshot, eventOf: (type: string) => AnyEvent): ReadonlyArray<string> =>
-  [...new Set(getNextTransitions(snapshot).map(({ eventType }) => eventType))].filter((type) =>
+  Object.keys(snapshot.machine.states[snapshot.value as string]!.config.on ?? {}).filter((type) =>
     snapshot.can(eventOf(type) as never)
   )
 

@@ -2,10 +2,8 @@
 import { Life as LifeOf } from "../machine/Life.tsx"
 import { sandboxKind } from "../machine/sandboxKind.ts"
 import { useLife } from "../machine/useLife.ts"
-import { lazy } from "../ui/Lazy.tsx"
 import type { TabProps } from "./TabProps.ts"
-
-const Timeline = lazy("timeline", async () => (await import("./timeline/Timeline.tsx")).Timeline)
+import { Timeline } from "./timeline/Timeline.tsx"
 
 export const Life = ({ sandbox: { id } }: TabProps) => {
   const path = `/api/v2/sandboxes/${id}`

@@ -1,0 +1,159 @@
+/**
+ * What two libraries bring that the pages never run: it is half of XState, and a fourth of uPlot, and nothing could leave it out that looks at
+ * their own code, for it hangs on what a machine or a chart asks for.
+ *
+ * A declaration that is left out throws when it is called. `machines.test.ts` sends every event in every state to the machines as they are in
+ * the bundle, and to the whole XState.
+ *
+ * @source XState 5.33.3 and uPlot 1.6.32, as they are distributed; another version that lacks a declaration fails the bundle
+ */
+import { readFile } from "node:fs/promises"
+import type { Plugin } from "esbuild"
+
+/**
+ * By the beginning of its first line, up to the parameters that are needed; its last line has the same indentation. What it does in the one
+ * case that occurs; null: none does.
+ */
+type Declarations = Readonly<Record<string, string | null>>
+
+const never = (...declarations: ReadonlyArray<string>): Declarations =>
+  Object.fromEntries(declarations.map((declaration) => [declaration, null]))
+
+/** Children, delays, raised events, states in states, histories, and what stores and shows a machine: no machine of ours has or needs them. */
+const machines: Declarations = {
+  ...never(
+    "class Mailbox",
+    "class Actor",
+    "function createActor(",
+    "function createSystem(",
+    "function resolveReferencedActor(",
+    "function spawnChild(",
+    "function stopChild(",
+    "function raise(",
+    "function cancel(",
+    "function and(",
+    "function getPersistedSnapshot(",
+    "function resolveStateValue(",
+    "function resolveHistoryDefaultTransition(",
+    "function transitionCompoundNode(",
+    "function transitionParallelNode(",
+    "const machineSnapshotMatches = function matches(",
+    "const machineSnapshotHasTag = function hasTag(",
+    "const machineSnapshotToJSON = function toJSON(",
+    "const machineSnapshotGetMeta = function getMeta("
+  ),
+  "function removeConflictingTransitions(enabledTransitions":
+    "if (enabledTransitions.length < 2) return enabledTransitions",
+  "function selectEventlessTransitions(nextState":
+    "if (nextState._nodes.every(({ always }) => always === undefined)) return []",
+  "function formatRouteTransitions(rootStateNode":
+    "if (Object.values(rootStateNode.states).every(({ config }) => config.route === undefined)) return",
+  "function stopChildren(nextState": "if (Object.keys(nextState.children).length === 0) return nextState",
+  "function getDelayedTransitions(stateNode": "if (stateNode.config.after === undefined) return []",
+  "function matchesEventDescriptor(eventType, descriptor":
+    "if (!descriptor.endsWith('*')) return descriptor === eventType"
+}
+
+const stateMachine: Declarations = {
+  ...never(
+    "  get definition(",
+    "  get on(",
+    "  get ownEvents(",
+    "  toJSON(",
+    "  provide(",
+    "  resolveState(",
+    "  microstep(",
+    "  start(",
+    "  getStateNodeById(",
+    "  getPersistedSnapshot(",
+    "  restoreSnapshot("
+  ),
+  "  get invoke(": "if (this.config.invoke === undefined) return []",
+  // Of the whole machine, which is asked for them when it is made.
+  "  get events(": "if (this.parent === undefined) return []"
+}
+
+/** A machine that would make actors in its context finds no `spawn`. */
+const assign: Declarations = { "function createSpawner(": "return" }
+
+/** Legends, zooming, bands, several charts that move together, scales and curves of other kinds, and dates in words: ours are told apart by Chart.tsx. */
+const plots: Declarations = {
+  ...never(
+    "function rangeLog(",
+    "function rangeAsinh(",
+    "function rangeNum(",
+    "function join(",
+    "function fmtDate(",
+    "function tzDate(",
+    "function legendStroke(",
+    "function legendFill(",
+    "function logAxisSplits(",
+    "function asinhAxisSplits(",
+    "function log10AxisValsFilt(",
+    "function log2AxisValsFilt(",
+    "function clipBandLine(",
+    "function stepped(",
+    "function bars(",
+    "function monotoneCubic(",
+    "function setDefaults2(",
+    "\tfunction initLegendRow(",
+    "\tfunction addSeries(",
+    "\tfunction delSeries(",
+    "\tfunction toggleDOM(",
+    "\tfunction setSeries(",
+    "\tfunction setBand(",
+    "\tfunction addBand(",
+    "\tfunction delBand(",
+    "\tfunction setAlpha(",
+    "\tfunction setFocus(",
+    "\tfunction setSelH(",
+    "\tfunction setSelV(",
+    "\tfunction syncLegend(",
+    "\tfunction setLegendValues(",
+    "\tfunction pub("
+  ),
+  // Defaults that each axis of ours replaces, and that a legend would ask for.
+  "function timeAxisStamps(": "return",
+  "function timeAxisVals(": "return",
+  "function timeSeriesStamp(": "return",
+  "function timeSeriesVal(": "return",
+  // Nothing can be selected, so nothing is zoomed, and a chart has no others to tell.
+  "\tfunction setSelect(": "return",
+  "\tfunction mouseDown(": "return",
+  "\tfunction mouseUp(": "return",
+  "\tfunction dblClick(": "return",
+  "\tfunction pubSync(": "return"
+}
+
+const libraries: ReadonlyArray<readonly [file: RegExp, declarations: Declarations]> = [
+  [/[/\\]xstate[/\\]dist[/\\]raise-[^/\\]+\.esm\.js$/, machines],
+  [/[/\\]xstate[/\\]dist[/\\]StateMachine-[^/\\]+\.esm\.js$/, stateMachine],
+  [/[/\\]xstate[/\\]dist[/\\]assign-[^/\\]+\.esm\.js$/, assign],
+  [/[/\\]uplot[/\\]dist[/\\]uPlot\.esm\.js$/, plots]
+]
+
+const escaped = (text: string): string => text.replaceAll("(", "\\(")
+
+const without = (path: string, source: string, declarations: Declarations): string =>
+  Object.entries(declarations).reduce((text, [head, does]) => {
+    const [indent] = /^\s*/.exec(head)!
+    const whole = new RegExp(`^${escaped(head)}[^]*?^${indent}\\}(?=;?$)`, "gm")
+    const instead = head.startsWith("class ")
+      ? `${head} {}`
+      : `${head}) {\n${does ?? ""}\nthrow new Error("left out: ${head.trim()}")\n${indent}}`
+    const left = text.replace(whole, instead)
+    if (left === text) throw new Error(`${path} has no ${head.trim()}`)
+    return left
+  }, source)
+
+export const leftOut: Plugin = {
+  name: "left out",
+  setup: ({ onLoad }) => {
+    for (const [filter, declarations] of libraries) {
+      onLoad({ filter }, async ({ path }) => ({
+        contents: without(path, await readFile(path, "utf8"), declarations),
+        loader: "js"
+      }))
+    }
+  }
+}

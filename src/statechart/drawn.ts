@@ -1,0 +1,33 @@
+/** A machine's file without what the machine says itself, in few bytes: what a browser needs besides the machine to have the whole again. */
+import type { AnyStateMachine } from "xstate"
+import { describe } from "./describe.ts"
+import { drawingOf, type Places, placesOf } from "./places.ts"
+import type { Named, Statechart } from "./Statechart.ts"
+
+/** By name. */
+type Descriptions = Readonly<Record<string, string>>
+
+export interface Drawn {
+  readonly events: Descriptions
+  /** Of guards and commands. */
+  readonly implementations: Descriptions
+  readonly places: Places
+}
+
+const descriptionsOf = (named: ReadonlyArray<Named>): Descriptions =>
+  Object.fromEntries(named.map(({ name, description }) => [name, description]))
+
+export const drawnOf = ({ events, guards, commands, drawing }: Statechart): Drawn => ({
+  events: descriptionsOf(events),
+  implementations: descriptionsOf([...guards, ...commands]),
+  places: placesOf(drawing)
+})
+
+/** The file that `drawnOf` was given. */
+export const statechartOf = (machine: AnyStateMachine, { events, implementations, places }: Drawn): Statechart => {
+  const description = describe(machine, {
+    events: Object.entries(events).map(([name, description]) => ({ name, description })),
+    implementations: new Map(Object.entries(implementations))
+  })
+  return { ...description, drawing: drawingOf(description, places) }
+}
