@@ -1,22 +1,8 @@
 /** The generated layer of `clients/typescript`: the shapes of the description as types, and its operations as data. */
 import type { Description, Field, Operation, Shape } from "./Description.ts"
+import { wrapped } from "./wrapped.ts"
 
 const lineWidth = 120
-
-const wrapped = (text: string, width: number): ReadonlyArray<string> => {
-  const lines: Array<string> = []
-  for (const paragraph of text.split("\n")) {
-    let line = ""
-    for (const word of paragraph.split(" ")) {
-      if (line !== "" && line.length + 1 + word.length > width) {
-        lines.push(line)
-        line = word
-      } else line = line === "" ? word : `${line} ${word}`
-    }
-    lines.push(line)
-  }
-  return lines
-}
 
 const doc = (text: string | null, indent: string): string => {
   if (text === null || text === "") return ""

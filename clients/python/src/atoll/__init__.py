@@ -1,0 +1,72 @@
+"""Sandboxes of an Atoll service.
+
+    import atoll
+
+    with atoll.Atoll() as client:
+        with client.sandboxes.create() as sandbox:
+            print(sandbox.run(["python3", "-c", "print(6 * 7)"]).stdout)
+
+AsyncAtoll is the same for asyncio. What the service answers has its classes in `atoll.schemas`.
+"""
+
+from . import schemas
+from ._async.client import AsyncAtoll
+from ._async.files import AsyncFiles
+from ._async.operation import AsyncOperation
+from ._async.previews import AsyncPreview, AsyncPreviews
+from ._async.sandbox import AsyncSandbox
+from ._async.sandboxes import AsyncSandboxes
+from ._async.usage import AsyncUsage
+from ._async.workspaces import AsyncWorkspaces
+from ._given import UNSET
+from ._sync.client import Atoll
+from ._sync.files import Files
+from ._sync.operation import Operation
+from ._sync.previews import Preview, Previews
+from ._sync.sandbox import Sandbox
+from ._sync.sandboxes import Sandboxes
+from ._sync.usage import Usage
+from ._sync.workspaces import Workspaces
+from ._version import __version__
+from .errors import AtollError, ConnectionError, Error, Outcome, UnreadableAnswer, WaitTimeout
+from .output_chunk import OutputChunk
+from .run_result import RunResult
+from .schemas import Lifetime
+from .service_errors import *
+from .service_errors import __all__ as _service_errors
+from .transition_event import TransitionEvent
+
+__all__ = [
+    "AsyncAtoll",
+    "AsyncFiles",
+    "AsyncOperation",
+    "AsyncPreview",
+    "AsyncPreviews",
+    "AsyncSandbox",
+    "AsyncSandboxes",
+    "AsyncUsage",
+    "AsyncWorkspaces",
+    "Atoll",
+    "AtollError",
+    "ConnectionError",
+    "Error",
+    "Files",
+    "Lifetime",
+    "Operation",
+    "Outcome",
+    "OutputChunk",
+    "Preview",
+    "Previews",
+    "RunResult",
+    "Sandbox",
+    "Sandboxes",
+    "TransitionEvent",
+    "UNSET",
+    "UnreadableAnswer",
+    "Usage",
+    "WaitTimeout",
+    "Workspaces",
+    "__version__",
+    "schemas",
+]
+__all__ += _service_errors

@@ -1,0 +1,57 @@
+"""What an answer says: its JSON as one of the classes, or the error that it is."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Callable, Mapping, Optional, TypeVar
+
+import httpx
+
+from .errors import AtollError, UnreadableAnswer
+from .service_errors import BY_CODE
+
+T = TypeVar("T")
+
+
+def decoded(answer: httpx.Response, decode: Callable[[Any], T]) -> T:
+    """Of an answer that was read."""
+    try:
+        return decode(json.loads(answer.content))
+    except (ValueError, LookupError, TypeError, AttributeError) as thrown:
+        message = f"{answer.request.method} {answer.request.url.path}: the answer is not what it should be ({thrown!r})."
+        raise UnreadableAnswer(message) from thrown
+
+
+def error_of(answer: httpx.Response) -> AtollError:
+    """The error that an answer says, which was read."""
+    retry_after_seconds = _seconds(answer.headers.get("Retry-After"))
+    try:
+        body = json.loads(answer.content)
+    except ValueError:
+        body = None
+    if not (isinstance(body, Mapping) and isinstance(body.get("code"), str) and isinstance(body.get("message"), str)):
+        body = _foreign(answer)
+    details = body.get("details")
+    made, decode = BY_CODE.get(body["code"], (AtollError, lambda told: told))
+    try:
+        details = decode(details)
+    except (LookupError, TypeError, AttributeError):
+        made = AtollError
+    return made(body, answer.status_code, details=details, retry_after_seconds=retry_after_seconds)
+
+
+def _seconds(text: Optional[str]) -> Optional[float]:
+    # The other form of Retry-After, a date, the service does not use.
+    return float(text) if text is not None and text.isascii() and text.isdigit() else None
+
+
+def _foreign(answer: httpx.Response) -> Mapping[str, Any]:
+    """Of an answer that is no error of the service's shape: a proxy's, for one."""
+    status = answer.status_code
+    return {
+        "code": "SERVICE_UNAVAILABLE" if status in (502, 503, 504) else "INTERNAL",
+        "message": f"The answer {status} did not come from Atoll: {answer.text[:200]}",
+        "requestId": "",
+        # Whoever answered does not know what became of it.
+        "details": {"outcome": "unknown"} if status >= 500 else None,
+    }

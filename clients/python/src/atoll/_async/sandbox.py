@@ -1,0 +1,218 @@
+"""An isolated machine."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import TracebackType
+from typing import AsyncGenerator, AsyncIterator, Callable, List, Mapping, Optional, Sequence, Type, Union
+
+from .._given import UNSET, Given
+from .._listens import listens_command
+from .._random_key import random_key
+from ..errors import ConnectionError, WaitTimeout
+from ..run_result import KEEP_BYTES, Gathered, RunResult, stdin_fields
+from ..schemas import Lifetime, LogEntry, Process, SandboxStatus, Transition
+from ..schemas import Sandbox as SandboxRecord
+from ..transition_event import TransitionEvent
+from .api import AsyncApi
+from .events import follow_events
+from .files import AsyncFiles
+from .operation import AsyncOperation
+from .paged import paged
+from .previews import AsyncPreviews
+
+_LOOK_EVERY_SECONDS = 0.2
+
+
+class AsyncSandbox:
+    id: str
+    workspace_id: str
+    files: AsyncFiles
+    previews: AsyncPreviews
+    record: SandboxRecord
+    """As the service last told it."""
+
+    def __init__(self, api: AsyncApi, record: SandboxRecord) -> None:
+        self._api = api
+        self.record = record
+        self.id = record.id
+        self.workspace_id = record.workspace_id
+        self.files = AsyncFiles(api, record.id)
+        self.previews = AsyncPreviews(api, record.id, self._listens)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.id} {self.status}>"
+
+    @property
+    def status(self) -> SandboxStatus:
+        """As the service last told it."""
+        return self.record.status
+
+    async def refresh(self) -> AsyncSandbox:
+        self.record = (await self._api.get_sandbox(self.id)).sandbox
+        return self
+
+    async def until_running(self, *, within_seconds: float = 120) -> AsyncSandbox:
+        """Waits while it is pending. Fails with WaitTimeout, and with the status that it has instead, when it will not run by itself."""
+        await self._while("pending", within_seconds)
+        if self.status not in ("running", "sleeping"):
+            reason = self.record.status_reason
+            why = "" if reason is None else f" ({reason.code}: {reason.message})"
+            raise WaitTimeout(f"The Sandbox {self.id} is {self.status}{why}, and will not run by itself.")
+        return self
+
+    async def start(self, *, within_seconds: float = 120, idempotency_key: Optional[str] = None) -> AsyncSandbox:
+        """Starts it again with the volume that it has, and waits until it runs."""
+        key = idempotency_key or random_key()
+        answer = await self._api.start_sandbox(self.id, idempotency_key=key, wait="running", attempt_seconds=45)
+        self.record = answer.sandbox
+        return await self.until_running(within_seconds=within_seconds)
+
+    async def stop(self, *, within_seconds: float = 120) -> AsyncSandbox:
+        """Ends all that runs in it; its volume stays."""
+        self.record = (await self._api.stop_sandbox(self.id, attempt_seconds=45)).sandbox
+        await self._while("stopping", within_seconds)
+        return self
+
+    async def update(
+        self,
+        *,
+        name: Given[Optional[str]] = UNSET,
+        metadata: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
+        env: Given[Optional[Mapping[str, Optional[str]]]] = UNSET,
+        lifetime: Given[Optional[Lifetime]] = UNSET,
+    ) -> AsyncSandbox:
+        """Changes what is given. None removes: all of it, or in a mapping what has that name; a name that is not there stays.
+
+        env: commands that begin afterwards get the new ones.
+        lifetime: time counts from the boot and from the stop, not from this change.
+        """
+        answer = await self._api.update_sandbox(
+            self.id,
+            name=name,
+            metadata=dict(metadata) if isinstance(metadata, Mapping) else metadata,
+            env=dict(env) if isinstance(env, Mapping) else env,
+            lifetime=lifetime,
+        )
+        self.record = answer.sandbox
+        return self
+
+    async def delete(self) -> None:
+        """For good, with its volume."""
+        await self._api.delete_sandbox(self.id, attempt_seconds=45)
+
+    async def __aenter__(self) -> AsyncSandbox:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        thrown: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        await self.delete()
+
+    async def start_command(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        stdin: Union[str, bytes, None] = None,
+        timeout_seconds: Optional[float] = None,
+        idempotency_key: Optional[str] = None,
+    ) -> AsyncOperation:
+        """Starts a command; it runs on whatever becomes of the caller.
+
+        argv: a program and its arguments; no shell is involved.
+        cwd: a directory in /workspace that exists.
+        stdin: all of its input, after which that ends.
+        timeout_seconds: after so long the service kills the command, which has failed then. 1 to 86,400; by default never.
+        idempotency_key: names this start: the same key gives the same operation again, also from another process. By default a new one.
+        """
+        answer = await self._api.start_operation(
+            self.id,
+            idempotency_key=idempotency_key or random_key(),
+            argv=[*argv],
+            cwd=UNSET if cwd is None else cwd,
+            env=UNSET if env is None else dict(env),
+            timeout_seconds=UNSET if timeout_seconds is None else timeout_seconds,
+            **stdin_fields(stdin),
+        )
+        return AsyncOperation(self._api, answer.operation)
+
+    async def run(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: Optional[str] = None,
+        env: Optional[Mapping[str, str]] = None,
+        stdin: Union[str, bytes, None] = None,
+        timeout_seconds: Optional[float] = None,
+        on_stdout: Optional[Callable[[str], object]] = None,
+        on_stderr: Optional[Callable[[str], object]] = None,
+        keep_bytes: int = KEEP_BYTES,
+        idempotency_key: Optional[str] = None,
+    ) -> RunResult:
+        """Runs a command to its end. A non-zero exit is a result, not an error. Who gives up waiting does not end the command.
+
+        on_stdout, on_stderr: told the text as it is written, cut anywhere but within a character.
+        keep_bytes: of each stream: what is beyond is passed on, but only the end is kept for the result.
+        The others are those of start_command.
+        """
+        operation = await self.start_command(
+            argv, cwd=cwd, env=env, stdin=stdin, timeout_seconds=timeout_seconds, idempotency_key=idempotency_key
+        )
+        gathered = Gathered(keep_bytes, on_stdout, on_stderr)
+        output = operation.output()
+        try:
+            async for chunk in output:
+                gathered.add(chunk)
+        finally:
+            await output.aclose()
+        return gathered.result(operation.record)
+
+    async def operation(self, id: str) -> AsyncOperation:
+        """One that was started earlier, here or elsewhere."""
+        return AsyncOperation(self._api, (await self._api.get_operation(self.id, id)).operation)
+
+    async def operations(self) -> AsyncIterator[AsyncOperation]:
+        """Newest first; asks for the next page by itself."""
+        ask = self._api.list_operations
+        async for page in paged(lambda cursor: ask(self.id, cursor=cursor)):
+            for record in page.operations:
+                yield AsyncOperation(self._api, record)
+
+    async def processes(self) -> List[Process]:
+        return (await self._api.list_processes(self.id)).processes
+
+    async def logs(self, *, since: Optional[str] = None, limit: Optional[int] = None) -> List[LogEntry]:
+        """What its commands wrote last, oldest first: 5,000 entries at most."""
+        return (await self._api.read_logs(self.id, since=since, limit=limit)).logs.entries
+
+    async def transitions(self) -> AsyncIterator[Transition]:
+        """What happened to it, oldest first; asks for the next page by itself."""
+        ask = self._api.list_sandbox_transitions
+        async for page in paged(lambda cursor: ask(self.id, cursor=cursor)):
+            for transition in page.transitions:
+                yield transition
+
+    def events(self, *, after: Optional[str] = None) -> AsyncGenerator[TransitionEvent, None]:
+        """What happens to it and to all that is in it, from now on or after a position. Each transition once, over lost connections."""
+        return follow_events(self._api, self.id, after)
+
+    async def _while(self, status: SandboxStatus, within_seconds: float) -> None:
+        until = time.monotonic() + within_seconds
+        while self.status == status:
+            if time.monotonic() > until:
+                raise WaitTimeout(f"The Sandbox {self.id} is {status} after {within_seconds:g} s.")
+            await asyncio.sleep(_LOOK_EVERY_SECONDS)
+            await self.refresh()
+
+    async def _listens(self, port: int) -> bool:
+        try:
+            answer = await self._api.execute(self.id, argv=listens_command(port), timeout_seconds=10)
+        except ConnectionError:
+            return False
+        return answer.result.exit_code == 0

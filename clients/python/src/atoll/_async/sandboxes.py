@@ -1,0 +1,90 @@
+"""The Sandboxes of an account."""
+
+from __future__ import annotations
+
+from typing import AsyncIterator, Dict, Mapping, Optional, Sequence
+
+from .._given import unless_none
+from .._random_key import random_key
+from ..schemas import Lifetime, SandboxStatus
+from .api import AsyncApi
+from .opening import opening
+from .paged import paged
+from .sandbox import AsyncSandbox
+from .workspaces import AsyncWorkspaces
+
+
+class AsyncSandboxes:
+    def __init__(self, api: AsyncApi, workspaces: AsyncWorkspaces) -> None:
+        self._api = api
+        self._workspaces = workspaces
+
+    @opening
+    async def create(
+        self,
+        *,
+        name: Optional[str] = None,
+        workspace_id: Optional[str] = None,
+        network_enabled: Optional[bool] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+        env: Optional[Mapping[str, str]] = None,
+        lifetime: Optional[Lifetime] = None,
+        until_running: bool = True,
+        within_seconds: float = 120,
+        idempotency_key: Optional[str] = None,
+    ) -> AsyncSandbox:
+        """Makes one and waits until it runs; at the end of a block it is deleted:
+
+            async with atoll.sandboxes.create() as sandbox:
+
+        workspace_id: by default the account's first one, which is made if there is none.
+        network_enabled: whether it reaches the internet and can have previews; by default it may.
+        env: variables of every command in it. They are secrets, and answered by name only.
+        lifetime: what stops and deletes it by itself.
+        until_running: False answers with a pending Sandbox.
+        within_seconds: how long to wait until it runs; then it fails with WaitTimeout.
+        idempotency_key: names this creation: the same key gives the same Sandbox again, also from another process. By default a new one.
+        """
+        answer = await self._api.create_sandbox(
+            idempotency_key=idempotency_key or random_key(),
+            wait="running" if until_running else None,
+            workspace_id=workspace_id or (await self._workspaces.first()).id,
+            name=unless_none(name),
+            network_enabled=unless_none(network_enabled),
+            metadata=unless_none(_copied(metadata)),
+            env=unless_none(_copied(env)),
+            lifetime=unless_none(lifetime),
+            attempt_seconds=45,
+        )
+        sandbox = AsyncSandbox(self._api, answer.sandbox)
+        if until_running:
+            await sandbox.until_running(within_seconds=within_seconds)
+        return sandbox
+
+    async def get(self, id: str) -> AsyncSandbox:
+        return AsyncSandbox(self._api, (await self._api.get_sandbox(id)).sandbox)
+
+    async def list(
+        self,
+        *,
+        status: Optional[Sequence[SandboxStatus]] = None,
+        workspace_id: Optional[str] = None,
+        metadata: Optional[Mapping[str, str]] = None,
+    ) -> AsyncIterator[AsyncSandbox]:
+        """Newest first, deleted ones included unless `status` says otherwise; asks for the next page by itself.
+
+        metadata: only those that have all of these pairs.
+        """
+        states = None if status is None else [*status]
+        pairs = {f"metadata.{name}": value for name, value in (metadata or {}).items()}
+        ask = self._api.list_sandboxes
+        pages = paged(
+            lambda cursor: ask(status=states, workspace_id=workspace_id, metadata=pairs, limit=100, cursor=cursor)
+        )
+        async for page in pages:
+            for record in page.sandboxes:
+                yield AsyncSandbox(self._api, record)
+
+
+def _copied(pairs: Optional[Mapping[str, str]]) -> Optional[Dict[str, str]]:
+    return None if pairs is None else dict(pairs)

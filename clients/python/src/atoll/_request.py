@@ -1,0 +1,93 @@
+"""A request for one operation of the description, before it is sent anywhere."""
+
+from __future__ import annotations
+
+import json as _json
+from dataclasses import dataclass, field
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+from urllib.parse import quote
+
+from ._given import given
+
+_REPEATABLE = frozenset(
+    {
+        "deleteSandbox",
+        "stopSandbox",
+        "waitOperation",
+        "cancelOperation",
+        "closePreview",
+        "closePreviews",
+        "lookUpServiceAccess",
+        "revokeServiceAccess",
+    }
+)
+"""Said by the contract to be the same when repeated."""
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(_text(one) for one in value)
+    return str(value)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is None among its parameters is not sent."""
+
+    operation: str
+    """As the description names it."""
+    method: str
+    template: str
+    """The path, with `{names}`."""
+    path: Mapping[str, str] = field(default_factory=dict)
+    query: Mapping[str, Any] = field(default_factory=dict)
+    """A mapping among them stands for its own pairs."""
+    headers: Mapping[str, Optional[str]] = field(default_factory=dict)
+    json: Optional[Mapping[str, Any]] = None
+    content: Optional[bytes] = None
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether it does nothing twice, however often it is sent."""
+        has_key = self.headers.get("Idempotency-Key") is not None
+        return self.method == "GET" or has_key or self.operation in _REPEATABLE
+
+    @property
+    def filled_path(self) -> str:
+        return self.template.format(**{name: quote(value, safe="") for name, value in self.path.items()})
+
+    @property
+    def parameters(self) -> Tuple[Tuple[str, str], ...]:
+        pairs: List[Tuple[str, str]] = []
+        for name, value in self.query.items():
+            if isinstance(value, Mapping):
+                pairs.extend((key, _text(one)) for key, one in value.items())
+            elif value is not None:
+                pairs.append((name, _text(value)))
+        return tuple(pairs)
+
+    @property
+    def body(self) -> Optional[bytes]:
+        if self.json is not None:
+            return _json.dumps(given(self.json), ensure_ascii=False, allow_nan=False).encode()
+        return self.content
+
+    @property
+    def sent_headers(self) -> Dict[str, str]:
+        sent = {name: value for name, value in self.headers.items() if value is not None}
+        if self.json is not None:
+            sent["Content-Type"] = "application/json"
+        elif self.content is not None:
+            sent["Content-Type"] = "application/octet-stream"
+        return sent
+
+
+@dataclass(frozen=True)
+class Content:
+    """The bytes of an answer."""
+
+    data: bytes
+    headers: Mapping[str, str]
+    """In lower case."""

@@ -1,0 +1,36 @@
+# Made by `npm run clients` from _async/events.py. Not to be edited.
+"""Transitions as they are committed: each once, those of one actor in order, over lost connections."""
+
+from __future__ import annotations
+
+import json
+from typing import Generator, Optional
+
+import httpx
+
+from ..schemas import InnerTransition
+from ..transition_event import TransitionEvent
+from .api import Api
+from .resumed import resumed
+
+
+def follow_events(
+    api: Api, sandbox_id: Optional[str], after: Optional[str]
+) -> Generator[TransitionEvent, None, None]:
+    """sandbox_id None: the whole account's. Fails with CursorStaleError after a position that is older than what is kept."""
+    position = after
+
+    def open_stream() -> httpx.Response:
+        if sandbox_id is None:
+            return api.stream_events(after=position)
+        return api.stream_sandbox_events(sandbox_id, after=position)
+
+    events = resumed(open_stream)
+    try:
+        for event in events:
+            position = event.id or position
+            if event.event == "transition":
+                told = InnerTransition.from_json(json.loads(event.data))
+                yield TransitionEvent(**vars(told), position=event.id)
+    finally:
+        events.close()

@@ -1,0 +1,39 @@
+# Made by `npm run clients` from _async/output.py. Not to be edited.
+"""What an operation writes, followed by absolute offsets over lost connections: nothing is missing, nothing comes twice."""
+
+from __future__ import annotations
+
+import json
+from typing import Dict, Generator, Mapping, Optional, Union
+
+import httpx
+
+from ..output_chunk import OutputChunk
+from ..schemas import Operation, OutputStream
+from .api import Api
+from .resumed import resumed
+
+
+def follow_output(
+    api: Api, sandbox_id: str, operation_id: str, from_: Optional[Mapping[OutputStream, int]]
+) -> Generator[Union[OutputChunk, Operation], None, None]:
+    """At last the operation as it ended, once all of its output has come."""
+    at: Dict[OutputStream, int] = {"stdout": 0, "stderr": 0, **(from_ or {})}
+
+    def open_stream() -> httpx.Response:
+        return api.stream_operation_output(
+            sandbox_id, operation_id, stdout_offset=at["stdout"], stderr_offset=at["stderr"]
+        )
+
+    events = resumed(open_stream)
+    try:
+        for event in events:
+            if event.event == "output":
+                chunk = OutputChunk.from_event(event.data)
+                at[chunk.stream] = chunk.next_offset
+                yield chunk
+            elif event.event == "operation":
+                yield Operation.from_json(json.loads(event.data)["operation"])
+                return
+    finally:
+        events.close()

@@ -1,0 +1,97 @@
+# Made by `npm run clients` from _async/transport.py. Not to be edited.
+"""The requests of one client over httpx, sent again where that cannot do anything twice."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Callable, Optional, TypeVar
+
+import httpx
+
+from .._answers import decoded, error_of
+from .._patience import Patience
+from .._request import Content, Request
+from ..errors import AtollError, ConnectionError
+
+T = TypeVar("T")
+
+_SILENT_MAX_SECONDS = 45.0
+"""A heartbeat comes every 15 s: after three of them a stream is dead, whatever it looks like."""
+
+_NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
+
+
+class Transport:
+    """Fails with AtollError, ConnectionError or UnreadableAnswer."""
+
+    def __init__(
+        self, http: httpx.Client, *, url: str, api_key: str, attempt_seconds: float, patience_seconds: float, user_agent: str
+    ) -> None:
+        self._http = http
+        self._url = url.rstrip("/")
+        self._headers = {"Accept": "*/*", "Authorization": f"Bearer {api_key}", "User-Agent": user_agent}
+        self._attempt_seconds = attempt_seconds
+        self._patience_seconds = patience_seconds
+
+    def json(self, request: Request, decode: Callable[[Any], T], attempt_seconds: Optional[float] = None) -> T:
+        return decoded(self._answer(request, attempt_seconds), decode)
+
+    def nothing(self, request: Request, attempt_seconds: Optional[float] = None) -> None:
+        self._answer(request, attempt_seconds)
+
+    def content(self, request: Request, attempt_seconds: Optional[float] = None) -> Content:
+        answer = self._answer(request, attempt_seconds)
+        return Content(answer.content, answer.headers)
+
+    def open(self, request: Request) -> httpx.Response:
+        """A stream that was not read; whoever reads it closes it, and sees to a connection that is lost meanwhile."""
+        return self._answer(request, _SILENT_MAX_SECONDS, is_stream=True)
+
+    def _answer(
+        self, request: Request, attempt_seconds: Optional[float], *, is_stream: bool = False
+    ) -> httpx.Response:
+        """Of status 2xx."""
+        patience = Patience(self._patience_seconds)
+        while True:
+            try:
+                return self._attempt(request, attempt_seconds or self._attempt_seconds, is_stream)
+            except (AtollError, ConnectionError) as fault:
+                pause = patience.pause_after(fault, request.is_repeatable)
+                if pause is None:
+                    raise
+            time.sleep(pause)
+
+    def _attempt(self, request: Request, seconds: float, is_stream: bool) -> httpx.Response:
+        sent = self._http.build_request(
+            request.method,
+            self._url + request.filled_path,
+            params=request.parameters,
+            headers={**self._headers, **request.sent_headers},
+            content=request.body,
+            timeout=seconds,
+        )
+        try:
+            answer = self._http.send(sent, stream=is_stream, follow_redirects=False)
+            if answer.is_success:
+                return answer
+            if is_stream:
+                _read_to_end(answer)
+        except httpx.UnsupportedProtocol:
+            raise
+        except httpx.RequestError as thrown:
+            raise _lost(request, seconds, thrown) from thrown
+        raise error_of(answer)
+
+
+def _read_to_end(answer: httpx.Response) -> None:
+    try:
+        answer.read()
+    finally:
+        answer.close()
+
+
+def _lost(request: Request, seconds: float, thrown: httpx.RequestError) -> ConnectionError:
+    is_late = isinstance(thrown, httpx.TimeoutException)
+    why = f"no answer within {seconds:g} s" if is_late else "the service was not reached, or cut the connection"
+    message = f"{request.method} {request.filled_path}: {why} ({type(thrown).__name__}: {thrown})."
+    return ConnectionError(message, "notApplied" if isinstance(thrown, _NEVER_SENT) else "unknown")

@@ -1,0 +1,81 @@
+"""What can go wrong. All of it is an Error; what the service says is an AtollError, of the class of its code."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Literal, Mapping, Optional
+
+Outcome = Literal["notApplied", "unknown"]
+"""notApplied: nothing was changed. unknown: it may have been done; look before you repeat it."""
+
+
+class Error(Exception):
+    """Of this library."""
+
+
+class AtollError(Error):
+    """The service refused, or could not do what it was asked. Each code has a class of its own:
+
+    try:
+        workspaces.delete(id)
+    except atoll.WorkspaceNotEmptyError as error:
+        print(error.details.sandbox_count)
+    """
+
+    code: str
+    """Later versions of the service may have more than there are classes: take one that you do not know by its status."""
+    status: int
+    """Of HTTP."""
+    request_id: str
+    """What the service's log calls the request."""
+    details: Any
+    """What a program needs beside the code."""
+    outcome: Outcome
+    retry_after_seconds: Optional[float]
+    """When the service can be asked again, if it said so."""
+
+    def __init__(
+        self, body: Mapping[str, Any], status: int, *, details: Any = None, retry_after_seconds: Optional[float] = None
+    ) -> None:
+        told = body.get("details")
+        super().__init__(str(body["message"]) + _issues(told))
+        self.code = body["code"]
+        self.status = status
+        self.request_id = str(body.get("requestId", ""))
+        self.details = details
+        self.retry_after_seconds = retry_after_seconds
+        says_unknown = status >= 500 and isinstance(told, Mapping) and told.get("outcome") == "unknown"
+        self.outcome = "unknown" if status == 408 or says_unknown else "notApplied"
+
+    def __str__(self) -> str:
+        return f"{self.code}: {super().__str__()}"
+
+
+class ConnectionError(Error, builtins.ConnectionError):
+    """No whole answer came: the service was not reached, or the connection ended before it."""
+
+    outcome: Outcome
+
+    def __init__(self, message: str, outcome: Outcome) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+
+
+class UnreadableAnswer(Error):
+    """What came is not what the description says: another service, or a version that this library does not know."""
+
+
+class WaitTimeout(Error, TimeoutError):
+    """Waiting ended before what was waited for; nothing was ended by that in the Sandbox."""
+
+
+def _issues(details: Any) -> str:
+    """What is wrong with a request, at which place in it."""
+    issues = details.get("issues") if isinstance(details, Mapping) else None
+    if not isinstance(issues, list):
+        return ""
+    return "".join(
+        f"\n  {'.'.join(str(key) for key in issue.get('path', []))}: {issue.get('message')}"
+        for issue in issues
+        if isinstance(issue, Mapping)
+    )

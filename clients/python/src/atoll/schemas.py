@@ -1,0 +1,2300 @@
+# Made by `npm run clients` from version 2.0.0 of the service's OpenAPI description. Not to be edited.
+"""What the service answers, as it names it. Later versions may have more: fields that are not here are ignored, and a
+word that no Literal has is taken as it is. Times are RFC 3339 in UTC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Dict, List, Literal, Optional, Union
+
+from ._given import UNSET, Given, given
+
+DESCRIPTION_VERSION = "2.0.0"
+"""Of the description that these were made from."""
+
+AccountId = str
+"""The id of an account."""
+
+ApiKeyId = str
+"""The id of an API key, which is not its secret."""
+
+Encoding = Literal["utf8", "base64"]
+"""How bytes are written as text. utf8: what is no UTF-8 shows as U+FFFD. base64: exactly."""
+
+EndpointId = str
+"""The id of a grant of SSH connections."""
+
+FilePath = str
+"""/workspace, or a path below it without empty, . or .. segments. A byte of a name that is not UTF-8 is written as the
+character U+10FE00 + byte, here and in answers.
+"""
+
+LogSource = Literal["workload", "execute", "process"]
+"""workload: the Sandbox's own console and init; execute: synchronous commands; process: operations."""
+
+MachineFormat = Literal["json", "mermaid"]
+"""How the machines are told; json by default."""
+
+Metadata = Dict[str, str]
+"""The caller's own pairs of text, by which lists can be filtered."""
+
+OperationId = str
+"""The id of an operation."""
+
+OutputStream = Literal["stdout", "stderr"]
+"""Which of a command's two streams."""
+
+PreviewId = str
+"""A capability: shown when the preview is created, and never again."""
+
+ProcessId = str
+"""The id of a process; opaque."""
+
+SandboxId = str
+"""The id of a Sandbox; ids sort by age."""
+
+SandboxStatus = Literal["pending", "running", "stopping", "stopped", "sleeping", "deleting", "deleted", "expired", "failed"]
+"""What it does now. deleted, expired (a limit refused it) and failed are final; stopped and sleeping ones can be
+started.
+"""
+
+Scope = Literal["workspace:create", "sandbox:read", "sandbox:create", "sandbox:execute", "sandbox:delete", "usage:read"]
+"""What a key may do; each operation names the one that it needs."""
+
+ServiceAccessId = str
+"""The caller's own UUID version 4, which was the Idempotency-Key."""
+
+StartedBy = Literal["operation", "execute", "terminal", "ssh"]
+"""The kind of call or connection whose command a process descends from."""
+
+VolumeId = str
+"""The id of a volume."""
+
+WorkspaceId = str
+"""The id of a workspace."""
+
+WorkspacePath = str
+"""/workspace, or a path below it without empty, . or .. segments."""
+
+
+@dataclass(frozen=True)
+class AnalyticsResponse:
+    analytics: SandboxAnalytics
+
+    @classmethod
+    def from_json(cls, data: Any) -> "AnalyticsResponse":
+        return cls(
+            analytics=SandboxAnalytics.from_json(data["analytics"]),
+        )
+
+
+@dataclass(frozen=True)
+class AuditEvent:
+    id: str
+    """The event's own id."""
+    at: str
+    """When it was answered."""
+    source: Literal["api", "console", "mcp", "operator"]
+    """By which way the call came."""
+    action: str
+    """The endpoint's operationId; openTunnel or openSshSession for a way into a Sandbox; what a person did in the
+    console: register, signIn, signInByLink, signOut, changePassphrase, endSession, createKey, revokeKey, rotateKey;
+    what the operator did: createAccount, suspendAccount, resumeAccount, setAccountLimits, recoverAccount, createKey,
+    revokeKey, grantCredit.
+    """
+    api_key_id: Optional[ApiKeyId]
+    """null where no API key was used."""
+    key_hint: Optional[str]
+    """The last 4 characters of the key's secret."""
+    key_name: Optional[str]
+    """The key's name; null where no key was used."""
+    method: str
+    """The HTTP method; SSH for an SSH session, CLI for the operator's command line."""
+    path: str
+    """Without the query. What is a capability (a preview id), or no id of its place, is shown as the OpenAPI writes it:
+    {previewId}. Of a command line: the command without its arguments.
+    """
+    target_type: Optional[Literal["account", "apiKey", "workspace", "sandbox", "operation", "process", "preview", "serviceAccess", "connectionGrant", "grant", "session"]]
+    """What the call was about."""
+    target_id: Optional[str]
+    """Its id, also of what was made; null where there is none (refused), or where it is a capability."""
+    status: int
+    """The answer's. 499: the caller went away before it. 101: a tunnel or a terminal was opened. An operation's own
+    outcome is not in it.
+    """
+    error_code: Optional[str]
+    """`code` of the Error body."""
+    request_id: str
+    """As in the X-Request-Id of the answer."""
+    source_ip: str
+    """The address that the connection came from, or that the operator's proxy says; of the operator's command line, the
+    loopback.
+    """
+    user_agent: Optional[str]
+    """The first 256 characters that the client says of itself; ? for what is not printable ASCII."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "AuditEvent":
+        return cls(
+            id=data["id"],
+            at=data["at"],
+            source=data["source"],
+            action=data["action"],
+            api_key_id=data.get("apiKeyId"),
+            key_hint=data.get("keyHint"),
+            key_name=data.get("keyName"),
+            method=data["method"],
+            path=data["path"],
+            target_type=data.get("targetType"),
+            target_id=data.get("targetId"),
+            status=data["status"],
+            error_code=data.get("errorCode"),
+            request_id=data["requestId"],
+            source_ip=data["sourceIp"],
+            user_agent=data.get("userAgent"),
+        )
+
+
+@dataclass(frozen=True)
+class AuditLog:
+    """Newest first."""
+
+    events: List[AuditEvent]
+    """One page."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "AuditLog":
+        return cls(
+            events=[AuditEvent.from_json(item) for item in data["events"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
+class Balance:
+    """What is left of the account's credit."""
+
+    currency: Literal["USD"]
+    """Of all amounts."""
+    micro_usd: int
+    """What is left as of asOf: granted, less what was used and what has expired. Below 0: what an unlimited account has
+    used, or what was used in the grace time.
+    """
+    status: Literal["unlimited", "funded", "low", "exhausted"]
+    """unlimited: nothing is refused. low: less than a day of the present burn, or a tenth of the granted credit, is
+    left. exhausted: nothing is left; see 402.
+    """
+    as_of: str
+    """The instant of all of this."""
+    burn_micro_usd_per_hour: int
+    """What an hour costs as things are."""
+    exhausts_at: Optional[str]
+    """From when on nothing is left, as things are; null: never, or unlimited."""
+    grants: List[CreditGrant]
+    """Oldest first."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Balance":
+        return cls(
+            currency=data["currency"],
+            micro_usd=data["microUsd"],
+            status=data["status"],
+            as_of=data["asOf"],
+            burn_micro_usd_per_hour=data["burnMicroUsdPerHour"],
+            exhausts_at=data.get("exhaustsAt"),
+            grants=[CreditGrant.from_json(item) for item in data["grants"]],
+        )
+
+
+@dataclass(frozen=True)
+class BalanceResponse:
+    balance: Balance
+
+    @classmethod
+    def from_json(cls, data: Any) -> "BalanceResponse":
+        return cls(
+            balance=Balance.from_json(data["balance"]),
+        )
+
+
+@dataclass(frozen=True)
+class CooperativeEnvelope:
+    endpoint_id: EndpointId
+    host: str
+    """Where to connect to."""
+    port: int
+    """The SSH port there."""
+    username: str
+    """Whom to sign in as."""
+    host_key: str
+    """The server's host key: one OpenSSH public-key line."""
+    expires_at: str
+    """Until then a connection may be opened; one that is open goes on."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "CooperativeEnvelope":
+        return cls(
+            endpoint_id=data["endpointId"],
+            host=data["host"],
+            port=data["port"],
+            username=data["username"],
+            host_key=data["hostKey"],
+            expires_at=data["expiresAt"],
+        )
+
+
+@dataclass(frozen=True)
+class CooperativeRevoke:
+    endpoint_id: EndpointId
+    status: Literal["unconfirmed"]
+    """Whether what it opened is gone: never confirmed."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "CooperativeRevoke":
+        return cls(
+            endpoint_id=data["endpointId"],
+            status=data["status"],
+        )
+
+
+@dataclass(frozen=True)
+class CostComponents:
+    """What it is made of."""
+
+    vcpu_micro_usd: int
+    """vCPUs, while running."""
+    memory_micro_usd: int
+    """Memory, while running."""
+    volume_micro_usd: int
+    """Volumes, from the first boot to deletion."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "CostComponents":
+        return cls(
+            vcpu_micro_usd=data["vcpuMicroUsd"],
+            memory_micro_usd=data["memoryMicroUsd"],
+            volume_micro_usd=data["volumeMicroUsd"],
+        )
+
+
+@dataclass(frozen=True)
+class Cost:
+    key: str
+    """The Sandbox's id, the workspace's id, or the UTC day."""
+    name: Optional[str]
+    """Of the Sandbox or the workspace; null where it has none, and for days."""
+    micro_usd: int
+    """The sum of its components."""
+    sandbox_seconds: float
+    """Time in status running."""
+    components: CostComponents
+    """What it is made of."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Cost":
+        return cls(
+            key=data["key"],
+            name=data.get("name"),
+            micro_usd=data["microUsd"],
+            sandbox_seconds=data["sandboxSeconds"],
+            components=CostComponents.from_json(data["components"]),
+        )
+
+
+@dataclass(frozen=True)
+class CostReport:
+    costs: List[Cost]
+    """The most expensive first; days in their order."""
+    total_micro_usd: int
+    """The sum of all costs."""
+    burn_micro_usd_per_hour: int
+    """What an hour of it all costs as things are, whatever the window."""
+    as_of: str
+    """What happened up to here is in it: the end of the window, or now if that is earlier."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "CostReport":
+        return cls(
+            costs=[Cost.from_json(item) for item in data["costs"]],
+            total_micro_usd=data["totalMicroUsd"],
+            burn_micro_usd_per_hour=data["burnMicroUsdPerHour"],
+            as_of=data["asOf"],
+        )
+
+
+@dataclass(frozen=True)
+class CreditGrant:
+    id: str
+    """The id of a grant."""
+    kind: Literal["promotional", "purchase", "adjustment"]
+    """promotional: a gift, which is spent first. purchase: paid for. adjustment: made good by the operator."""
+    granted_micro_usd: int
+    """How much was given."""
+    remaining_micro_usd: int
+    """What is left of it after the last posting; what was used since then is not taken from it yet."""
+    expired_micro_usd: int
+    """What nobody spent in time."""
+    effective_at: str
+    """From then on it can be spent."""
+    expires_at: Optional[str]
+    """From then on it cannot be spent; null: never."""
+    status: Literal["active", "used", "expired"]
+    """active: something is left, now or from effectiveAt on. used: all of it was spent. expired: what was not spent in
+    time is gone.
+    """
+
+    @classmethod
+    def from_json(cls, data: Any) -> "CreditGrant":
+        return cls(
+            id=data["id"],
+            kind=data["kind"],
+            granted_micro_usd=data["grantedMicroUsd"],
+            remaining_micro_usd=data["remainingMicroUsd"],
+            expired_micro_usd=data["expiredMicroUsd"],
+            effective_at=data["effectiveAt"],
+            expires_at=data.get("expiresAt"),
+            status=data["status"],
+        )
+
+
+@dataclass(frozen=True)
+class DeclinedEvent:
+    """An event that came and changed nothing."""
+
+    revision: int
+    """Of the state that did not take it: after this transition, and before the next."""
+    at: str
+    """When it came."""
+    state: str
+    """The status that it met."""
+    event: LoggedEvent
+    code: Optional[str]
+    """Why the machine refused it; null: the state answered with itself, as a repeated or late cancel is answered."""
+    cause: str
+    """Who or what sent the event."""
+    request_id: Optional[str]
+    """Of the request that sent it; null where none did."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "DeclinedEvent":
+        return cls(
+            revision=data["revision"],
+            at=data["at"],
+            state=data["state"],
+            event=LoggedEvent.from_json(data["event"]),
+            code=data.get("code"),
+            cause=data["cause"],
+            request_id=data.get("requestId"),
+        )
+
+
+@dataclass(frozen=True)
+class DeclinedEventList:
+    """In the order in which they came."""
+
+    declined: List[DeclinedEvent]
+    """Those that are kept."""
+    truncated: bool
+    """There were more: the first 100 are kept."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "DeclinedEventList":
+        return cls(
+            declined=[DeclinedEvent.from_json(item) for item in data["declined"]],
+            truncated=data["truncated"],
+        )
+
+
+@dataclass(frozen=True)
+class EditFileResponse:
+    path: str
+    """The file."""
+    size_bytes: int
+    """Its size now."""
+    sha256: str
+    """SHA-256 of the file now: the expectedSha256 of a next edit."""
+    replacements: int
+    """How many occurrences were replaced."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "EditFileResponse":
+        return cls(
+            path=data["path"],
+            size_bytes=data["sizeBytes"],
+            sha256=data["sha256"],
+            replacements=data["replacements"],
+        )
+
+
+@dataclass(frozen=True)
+class ExecuteResponse:
+    result: ExecutionResult
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ExecuteResponse":
+        return cls(
+            result=ExecutionResult.from_json(data["result"]),
+        )
+
+
+@dataclass(frozen=True)
+class ExecutionResult:
+    """How a synchronous command ended, and what it wrote."""
+
+    exit_code: Optional[int]
+    """Null when a signal ended it. 127: there is no such program; 126: it cannot run."""
+    signal: Optional[str]
+    """The signal that ended it, by POSIX's name: `SIGTERM`. Real-time signals count from the first: `SIGRTMIN`,
+    `SIGRTMIN+3`. Null when it ended by itself.
+    """
+    reason: Optional[Reason]
+    """Why it was killed, where that is known: `OUT_OF_MEMORY`. Null for every other end."""
+    stdout: str
+    """What it wrote to its output, in `encoding`."""
+    stderr: str
+    """What it wrote to its error output, in `encoding`."""
+    stdout_truncated: bool
+    """It wrote more: each stream keeps its first 1 MiB."""
+    stderr_truncated: bool
+    """It wrote more: each stream keeps its first 1 MiB."""
+    encoding: Encoding
+    started_at: str
+    """When it was started."""
+    finished_at: str
+    """When it had ended."""
+    duration_ms: int
+    """How long it ran, in milliseconds."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ExecutionResult":
+        return cls(
+            exit_code=data.get("exitCode"),
+            signal=data.get("signal"),
+            reason=None if data.get("reason") is None else Reason.from_json(data.get("reason")),
+            stdout=data["stdout"],
+            stderr=data["stderr"],
+            stdout_truncated=data["stdoutTruncated"],
+            stderr_truncated=data["stderrTruncated"],
+            encoding=data["encoding"],
+            started_at=data["startedAt"],
+            finished_at=data["finishedAt"],
+            duration_ms=data["durationMs"],
+        )
+
+
+@dataclass(frozen=True)
+class FileList:
+    """One page, in the file system's own order."""
+
+    path: str
+    """The directory."""
+    entries: List[FileStat]
+    """What is in it, without . and .."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "FileList":
+        return cls(
+            path=data["path"],
+            entries=[FileStat.from_json(item) for item in data["entries"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
+class FileStat:
+    """An entry of a directory."""
+
+    name: str
+    """The last segment; workspace for /workspace itself."""
+    type: Literal["file", "directory", "symlink", "other"]
+    """Of the entry itself: a symbolic link is not followed. other: a fifo, socket or device."""
+    size_bytes: int
+    """Of its content; what the file system says of a directory."""
+    mode: str
+    """Permissions as four octal digits, such as 0644."""
+    modified_at: str
+    """When its content last changed."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "FileStat":
+        return cls(
+            name=data["name"],
+            type=data["type"],
+            size_bytes=data["sizeBytes"],
+            mode=data["mode"],
+            modified_at=data["modifiedAt"],
+        )
+
+
+@dataclass(frozen=True)
+class FileStatResponse:
+    path: str
+    """The path that was asked for."""
+    name: str
+    """The last segment; workspace for /workspace itself."""
+    type: Literal["file", "directory", "symlink", "other"]
+    """Of the entry itself: a symbolic link is not followed. other: a fifo, socket or device."""
+    size_bytes: int
+    """Of its content; what the file system says of a directory."""
+    mode: str
+    """Permissions as four octal digits, such as 0644."""
+    modified_at: str
+    """When its content last changed."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "FileStatResponse":
+        return cls(
+            path=data["path"],
+            name=data["name"],
+            type=data["type"],
+            size_bytes=data["sizeBytes"],
+            mode=data["mode"],
+            modified_at=data["modifiedAt"],
+        )
+
+
+@dataclass(frozen=True)
+class InnerTransitionCommand:
+    """What the step asked the service to do."""
+
+    type: str
+    """The command's name in the machine."""
+    params: Any
+    """Its parameters; null where it has none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "InnerTransitionCommand":
+        return cls(
+            type=data["type"],
+            params=data.get("params"),
+        )
+
+
+@dataclass(frozen=True)
+class InnerTransitionStillPending:
+    """What earlier steps asked for that was not done yet when this one was taken; its own commands are pending besides.
+    Null: not known, of a step that an older version of the service took.
+    """
+
+    revision: int
+    """The step that asked for it."""
+    index: int
+    """Its place among that step's commands, from 0."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "InnerTransitionStillPending":
+        return cls(
+            revision=data["revision"],
+            index=data["index"],
+        )
+
+
+@dataclass(frozen=True)
+class InnerTransition:
+    """A Transition and whose it is, as the event streams tell it."""
+
+    kind: Literal["operation", "preview", "serviceAccess", "connectionGrant"]
+    """What took it."""
+    actor_id: str
+    """Whose step it is: an operation's id; a preview's is not its id."""
+    sandbox_id: str
+    """The Sandbox that it lived in."""
+    revision: int
+    """1 for the first, without gaps."""
+    at: str
+    """When it was taken."""
+    event: LoggedEvent
+    from_: Optional[str]
+    """The status before; null for the first."""
+    to: str
+    """The status after."""
+    commands: List[InnerTransitionCommand]
+    """What the step asked the service to do."""
+    still_pending: Optional[List[InnerTransitionStillPending]]
+    """What earlier steps asked for that was not done yet when this one was taken; its own commands are pending besides.
+    Null: not known, of a step that an older version of the service took.
+    """
+    cause: str
+    """Who or what sent the event."""
+    request_id: Optional[str]
+    """Of the request that sent it; null where none did."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "InnerTransition":
+        return cls(
+            kind=data["kind"],
+            actor_id=data["actorId"],
+            sandbox_id=data["sandboxId"],
+            revision=data["revision"],
+            at=data["at"],
+            event=LoggedEvent.from_json(data["event"]),
+            from_=data.get("from"),
+            to=data["to"],
+            commands=[InnerTransitionCommand.from_json(item) for item in data["commands"]],
+            still_pending=None if data.get("stillPending") is None else [InnerTransitionStillPending.from_json(item) for item in data.get("stillPending")],
+            cause=data["cause"],
+            request_id=data.get("requestId"),
+        )
+
+
+@dataclass(frozen=True)
+class Issue:
+    """One thing that is wrong with a request."""
+
+    path: List[Union[str, int]]
+    """Where it is: from the body's root, or the name of a header or parameter. Empty: the whole body."""
+    message: str
+    """What is wrong, for people."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Issue":
+        return cls(
+            path=data["path"],
+            message=data["message"],
+        )
+
+
+@dataclass(frozen=True)
+class ListedPreview:
+    port: int
+    """The port inside the Sandbox."""
+    status: Literal["opening", "active", "closed", "expired"]
+    """opening: it is not served yet. closed: by a client, or with its Sandbox."""
+    created_at: str
+    """When it was asked for."""
+    expires_at: str
+    """When it ends by itself."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ListedPreview":
+        return cls(
+            port=data["port"],
+            status=data["status"],
+            created_at=data["createdAt"],
+            expires_at=data["expiresAt"],
+        )
+
+
+@dataclass(frozen=True)
+class LogEntry:
+    id: str
+    """Opaque; the same whenever and however this entry is read."""
+    at: str
+    """When it was stored."""
+    stream: OutputStream
+    source: LogSource
+    operation_id: Optional[str]
+    """The operation that wrote it; null for other sources."""
+    text: str
+    """One stored chunk, at most 64 KiB; bytes that are not UTF-8 show as U+FFFD."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "LogEntry":
+        return cls(
+            id=data["id"],
+            at=data["at"],
+            stream=data["stream"],
+            source=data["source"],
+            operation_id=data.get("operationId"),
+            text=data["text"],
+        )
+
+
+@dataclass(frozen=True)
+class LoggedEvent:
+    """What the machine was told, with the event's own fields."""
+
+    type: str
+    """The event's name in the machine."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "LoggedEvent":
+        return cls(
+            type=data["type"],
+        )
+
+
+@dataclass(frozen=True)
+class LogsResponse:
+    logs: SandboxLogs
+
+    @classmethod
+    def from_json(cls, data: Any) -> "LogsResponse":
+        return cls(
+            logs=SandboxLogs.from_json(data["logs"]),
+        )
+
+
+@dataclass(frozen=True)
+class Machine:
+    kind: str
+    """What it is the life of: sandbox, operation, …"""
+    version: int
+    """Grows when what is stored of it changes."""
+    description: str
+    """What it means, in a sentence."""
+    initial: str
+    """The name of the state in which it begins."""
+    states: List[MachineState]
+    """All states."""
+    events: List[MachinePart]
+    """All that it can be told."""
+    transitions: List[MachineTransition]
+    """In the order in which they are tried."""
+    guards: List[MachinePart]
+    """The conditions of transitions."""
+    commands: List[MachinePart]
+    """What it can ask the service to do."""
+    drawing: Dict[str, Any]
+    """Where each state, edge and label stands, in SVG user units from the upper left corner."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Machine":
+        return cls(
+            kind=data["kind"],
+            version=data["version"],
+            description=data["description"],
+            initial=data["initial"],
+            states=[MachineState.from_json(item) for item in data["states"]],
+            events=[MachinePart.from_json(item) for item in data["events"]],
+            transitions=[MachineTransition.from_json(item) for item in data["transitions"]],
+            guards=[MachinePart.from_json(item) for item in data["guards"]],
+            commands=[MachinePart.from_json(item) for item in data["commands"]],
+            drawing=data["drawing"],
+        )
+
+
+@dataclass(frozen=True)
+class MachineCommand:
+    name: str
+    """The name of the command."""
+    deadline: Optional[str]
+    """The named deadline that `schedule` sets and `unschedule` forgets; null of other commands."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MachineCommand":
+        return cls(
+            name=data["name"],
+            deadline=data.get("deadline"),
+        )
+
+
+@dataclass(frozen=True)
+class MachineList:
+    machines: Any
+    """All of the service's machines, in the format that was asked for."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MachineList":
+        return cls(
+            machines=data["machines"],
+        )
+
+
+@dataclass(frozen=True)
+class MachinePart:
+    name: str
+    """The name of the event, guard or command."""
+    description: str
+    """What it means, in a sentence."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MachinePart":
+        return cls(
+            name=data["name"],
+            description=data["description"],
+        )
+
+
+@dataclass(frozen=True)
+class MachineState:
+    name: str
+    """The name of the state."""
+    description: str
+    """What it means, in a sentence."""
+    is_final: bool
+    """Nothing leads out of it."""
+    tags: List[str]
+    """By which the service asks for several states at once."""
+    entry: List[MachineCommand]
+    """What is done when it is entered."""
+    exit: List[MachineCommand]
+    """What is done when it is left."""
+    unchanged: List[str]
+    """Events that it answers with itself."""
+    refuses: Dict[str, str]
+    """Events that it refuses, also those whose guards all say no, with the reason's code."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MachineState":
+        return cls(
+            name=data["name"],
+            description=data["description"],
+            is_final=data["isFinal"],
+            tags=data["tags"],
+            entry=[MachineCommand.from_json(item) for item in data["entry"]],
+            exit=[MachineCommand.from_json(item) for item in data["exit"]],
+            unchanged=data["unchanged"],
+            refuses=data["refuses"],
+        )
+
+
+@dataclass(frozen=True)
+class MachineTransition:
+    id: str
+    """`from.EVENT.index`; those of one event are tried in order."""
+    from_: str
+    """The name of the state in which it is tried."""
+    event: str
+    """The name of the event."""
+    guard: Optional[str]
+    """Which must say yes; null: none is asked."""
+    to: Optional[str]
+    """Null: it stays in the state, and does not enter it anew."""
+    commands: List[MachineCommand]
+    """What is done on the way."""
+    notes: List[str]
+    """Actions that only note something in the context."""
+    description: str
+    """What it means, in a sentence."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MachineTransition":
+        return cls(
+            id=data["id"],
+            from_=data["from"],
+            event=data["event"],
+            guard=data.get("guard"),
+            to=data.get("to"),
+            commands=[MachineCommand.from_json(item) for item in data["commands"]],
+            notes=data["notes"],
+            description=data["description"],
+        )
+
+
+@dataclass(frozen=True)
+class MeAccount:
+    """Whose key this is."""
+
+    id: AccountId
+    name: str
+    """As the operator or who registered named it."""
+    email: Optional[str]
+    """Whom it belongs to; null where nobody registered it."""
+    created_at: str
+    """When it was made."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MeAccount":
+        return cls(
+            id=data["id"],
+            name=data["name"],
+            email=data.get("email"),
+            created_at=data["createdAt"],
+        )
+
+
+@dataclass(frozen=True)
+class MeApiKey:
+    """null where a session of the console asks."""
+
+    id: ApiKeyId
+    name: str
+    """As it was named when it was made."""
+    hint: str
+    """The last 4 characters of the secret."""
+    scopes: List[Scope]
+    """What it may do."""
+    created_at: str
+    """When it was made."""
+    last_used_at: Optional[str]
+    """The key's last use, of which this request is one."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MeApiKey":
+        return cls(
+            id=data["id"],
+            name=data["name"],
+            hint=data["hint"],
+            scopes=data["scopes"],
+            created_at=data["createdAt"],
+            last_used_at=data.get("lastUsedAt"),
+        )
+
+
+@dataclass(frozen=True)
+class MeLimits:
+    """How much the account may have."""
+
+    workspaces: int
+    """Most workspaces of the account."""
+    sandboxes: int
+    """Most Sandboxes of the account, stopped ones included."""
+    workspace_storage_bytes: int
+    """Most that the volumes of one workspace are together."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MeLimits":
+        return cls(
+            workspaces=data["workspaces"],
+            sandboxes=data["sandboxes"],
+            workspace_storage_bytes=data["workspaceStorageBytes"],
+        )
+
+
+@dataclass(frozen=True)
+class Me:
+    account: MeAccount
+    """Whose key this is."""
+    api_key: Optional[MeApiKey]
+    """null where a session of the console asks."""
+    limits: MeLimits
+    """How much the account may have."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Me":
+        return cls(
+            account=MeAccount.from_json(data["account"]),
+            api_key=None if data.get("apiKey") is None else MeApiKey.from_json(data.get("apiKey")),
+            limits=MeLimits.from_json(data["limits"]),
+        )
+
+
+@dataclass(frozen=True)
+class MermaidMachine:
+    kind: str
+    """What it is the life of: sandbox, operation, …"""
+    version: int
+    """Grows when what is stored of it changes."""
+    mermaid: str
+    """A Mermaid state diagram."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MermaidMachine":
+        return cls(
+            kind=data["kind"],
+            version=data["version"],
+            mermaid=data["mermaid"],
+        )
+
+
+@dataclass(frozen=True)
+class OperationOutput:
+    """Bytes ever stored of each stream."""
+
+    stdout_bytes: int
+    """Of stdout."""
+    stderr_bytes: int
+    """Of stderr."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "OperationOutput":
+        return cls(
+            stdout_bytes=data["stdoutBytes"],
+            stderr_bytes=data["stderrBytes"],
+        )
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A command that runs on its own, whoever started it, and its result."""
+
+    id: OperationId
+    sandbox_id: SandboxId
+    status: Literal["queued", "running", "completed", "cancelled", "failed"]
+    """completed, cancelled and failed are terminal and immutable. A non-zero exit is completed. failed: the outcome is
+    unknown, it never ran, or its time-out passed; reason says which.
+    """
+    argv: List[str]
+    """The program and its arguments."""
+    cwd: str
+    """Where it runs."""
+    exit_code: Optional[int]
+    """Only of a completed operation, and null where a signal ended it. Always null of a cancelled or failed one, also
+    when its program handled the signal and ended by itself afterwards: its result was final before that.
+    """
+    signal: Optional[str]
+    """The signal that ended it, by POSIX's name: `SIGTERM`. Real-time signals count from the first: `SIGRTMIN`,
+    `SIGRTMIN+3`. Null when it ended by itself.
+    """
+    reason: Optional[Reason]
+    """Of every failed operation; of a completed one only `OUT_OF_MEMORY`: the command was killed because the Sandbox's
+    memory was used up.
+    """
+    created_at: str
+    """When it was accepted."""
+    started_at: Optional[str]
+    """When its command was started; null: not yet, or never."""
+    finished_at: Optional[str]
+    """When its status became terminal; null: not yet."""
+    output: OperationOutput
+    """Bytes ever stored of each stream."""
+    process_tree: Literal["running", "gone", "unconfirmed"]
+    """What is left of the command's processes; may settle after the terminal status."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Operation":
+        return cls(
+            id=data["id"],
+            sandbox_id=data["sandboxId"],
+            status=data["status"],
+            argv=data["argv"],
+            cwd=data["cwd"],
+            exit_code=data.get("exitCode"),
+            signal=data.get("signal"),
+            reason=None if data.get("reason") is None else Reason.from_json(data.get("reason")),
+            created_at=data["createdAt"],
+            started_at=data.get("startedAt"),
+            finished_at=data.get("finishedAt"),
+            output=OperationOutput.from_json(data["output"]),
+            process_tree=data["processTree"],
+        )
+
+
+@dataclass(frozen=True)
+class OperationList:
+    """Newest first."""
+
+    operations: List[Operation]
+    """One page."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "OperationList":
+        return cls(
+            operations=[Operation.from_json(item) for item in data["operations"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
+class OperationOutputChunk:
+    stream: OutputStream
+    offset: int
+    """Absolute offset of the first byte of data."""
+    next_offset: int
+    """Ask for this offset next."""
+    data: str
+    """The bytes, in base64."""
+    encoding: Literal["base64"]
+    """Of data."""
+    truncated: bool
+    """Earlier bytes that were asked for are no longer retained."""
+    eof: bool
+    """The operation is terminal and all of this stream was read."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "OperationOutputChunk":
+        return cls(
+            stream=data["stream"],
+            offset=data["offset"],
+            next_offset=data["nextOffset"],
+            data=data["data"],
+            encoding=data["encoding"],
+            truncated=data["truncated"],
+            eof=data["eof"],
+        )
+
+
+@dataclass(frozen=True)
+class OperationResponse:
+    operation: Operation
+
+    @classmethod
+    def from_json(cls, data: Any) -> "OperationResponse":
+        return cls(
+            operation=Operation.from_json(data["operation"]),
+        )
+
+
+@dataclass(frozen=True)
+class Preview:
+    """A port of a Sandbox under a host name of its own."""
+
+    id: PreviewId
+    sandbox_id: SandboxId
+    port: int
+    """The port inside the Sandbox."""
+    url: str
+    """What to open in a browser. Whoever knows it may use it."""
+    hostname: str
+    """The URL's host name."""
+    status: Literal["active", "closed", "expired"]
+    """active: it is served. closed: by a client, or with its Sandbox. expired: its hour is over."""
+    created_at: str
+    """When it was asked for."""
+    expires_at: str
+    """When it ends by itself."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Preview":
+        return cls(
+            id=data["id"],
+            sandbox_id=data["sandboxId"],
+            port=data["port"],
+            url=data["url"],
+            hostname=data["hostname"],
+            status=data["status"],
+            created_at=data["createdAt"],
+            expires_at=data["expiresAt"],
+        )
+
+
+@dataclass(frozen=True)
+class PreviewList:
+    previews: List[ListedPreview]
+    """Newest first, at most 100. Ids and URLs are not in it: they are what lets one in."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "PreviewList":
+        return cls(
+            previews=[ListedPreview.from_json(item) for item in data["previews"]],
+        )
+
+
+@dataclass(frozen=True)
+class PreviewResponse:
+    preview: Preview
+
+    @classmethod
+    def from_json(cls, data: Any) -> "PreviewResponse":
+        return cls(
+            preview=Preview.from_json(data["preview"]),
+        )
+
+
+@dataclass(frozen=True)
+class Process:
+    id: ProcessId
+    pid: int
+    """As the Sandbox's programs see it."""
+    parent_pid: int
+    """1 or 0 when what started it has ended."""
+    argv: List[str]
+    """The first 512 bytes of its command line; its name in brackets where it has none."""
+    user: Optional[str]
+    """Whose it is, as the Sandbox names users; null where its agent is of an earlier version."""
+    started_by: Optional[StartedBy]
+    """What it descends from, also when that has ended: what an execute left in the background is still of `execute`.
+    Null: not known. Programs that a preview or a tunnel reaches are of whatever started them.
+    """
+    operation_id: Optional[OperationId]
+    """The operation, where `startedBy` is one."""
+    state: Literal["running", "sleeping", "stopped", "zombie"]
+    """zombie: it has ended, and its parent has not asked for its outcome."""
+    started_at: str
+    """When it was started."""
+    cpu_seconds: float
+    """Processor time that it has used."""
+    memory_bytes: int
+    """Resident memory."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Process":
+        return cls(
+            id=data["id"],
+            pid=data["pid"],
+            parent_pid=data["parentPid"],
+            argv=data["argv"],
+            user=data.get("user"),
+            started_by=data.get("startedBy"),
+            operation_id=data.get("operationId"),
+            state=data["state"],
+            started_at=data["startedAt"],
+            cpu_seconds=data["cpuSeconds"],
+            memory_bytes=data["memoryBytes"],
+        )
+
+
+@dataclass(frozen=True)
+class ProcessList:
+    processes: List[Process]
+    """By pid."""
+    truncated: bool
+    """There are more than the 2,048 that are shown."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ProcessList":
+        return cls(
+            processes=[Process.from_json(item) for item in data["processes"]],
+            truncated=data["truncated"],
+        )
+
+
+@dataclass(frozen=True)
+class Reason:
+    """Why something is as it is: a code for programs, a sentence for people."""
+
+    code: str
+    """For programs."""
+    message: str
+    """For people; it may change."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Reason":
+        return cls(
+            code=data["code"],
+            message=data["message"],
+        )
+
+
+@dataclass(frozen=True)
+class ResourceSample:
+    at: str
+    """The begin of the bucket."""
+    cpu_seconds: Optional[float]
+    """CPU time used within the bucket. Null: not measured."""
+    memory_bytes: Optional[int]
+    """Mean memory in use. Null: not measured."""
+    volume_bytes: Optional[int]
+    """Volume in use at the bucket's last sample. Null: not measured."""
+    network_rx_bytes: Optional[int]
+    """Bytes received within the bucket. Null: not measured."""
+    network_tx_bytes: Optional[int]
+    """Bytes sent within the bucket. Null: not measured."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ResourceSample":
+        return cls(
+            at=data["at"],
+            cpu_seconds=data.get("cpuSeconds"),
+            memory_bytes=data.get("memoryBytes"),
+            volume_bytes=data.get("volumeBytes"),
+            network_rx_bytes=data.get("networkRxBytes"),
+            network_tx_bytes=data.get("networkTxBytes"),
+        )
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """An isolated compute environment: a volume that stays, and a runtime that boots, stops and boots again."""
+
+    id: SandboxId
+    workspace_id: WorkspaceId
+    name: Optional[str]
+    """As it was given; null: none was."""
+    runtime: Literal["vm", "namespace"]
+    """vm: a virtual machine. namespace: Linux namespaces on the host's kernel. Always what it really is."""
+    profile: SandboxProfile
+    status: SandboxStatus
+    status_reason: Optional[Reason]
+    """Why it has that status; null where nothing is to be said."""
+    network_enabled: bool
+    """Whether it reaches the internet and can have previews."""
+    volume: SandboxVolume
+    generation: int
+    """1 for the first boot, +1 for each later boot."""
+    metadata: Metadata
+    env_names: List[str]
+    """The names of the variables that every command is given, sorted. Their values are never told."""
+    lifetime: SandboxLifetime
+    created_at: str
+    """When it was accepted."""
+    updated_at: str
+    """When its status last changed."""
+    started_at: Optional[str]
+    """When it last came to run; null: never yet."""
+    stopped_at: Optional[str]
+    """When it last stopped; null: never yet."""
+    deleted_at: Optional[str]
+    """When it was deleted; null: it is not."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Sandbox":
+        return cls(
+            id=data["id"],
+            workspace_id=data["workspaceId"],
+            name=data.get("name"),
+            runtime=data["runtime"],
+            profile=SandboxProfile.from_json(data["profile"]),
+            status=data["status"],
+            status_reason=None if data.get("statusReason") is None else Reason.from_json(data.get("statusReason")),
+            network_enabled=data["networkEnabled"],
+            volume=SandboxVolume.from_json(data["volume"]),
+            generation=data["generation"],
+            metadata=data["metadata"],
+            env_names=data["envNames"],
+            lifetime=SandboxLifetime.from_json(data["lifetime"]),
+            created_at=data["createdAt"],
+            updated_at=data["updatedAt"],
+            started_at=data.get("startedAt"),
+            stopped_at=data.get("stoppedAt"),
+            deleted_at=data.get("deletedAt"),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxAnalyticsLifecycleTransition:
+    """Status changes within the window; the newest 10,000."""
+
+    at: str
+    """When it changed."""
+    from_: Optional[str]
+    """The status before; null for the first."""
+    to: str
+    """The status after."""
+    reason: Optional[str]
+    """The code of the reason; null where there is none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxAnalyticsLifecycleTransition":
+        return cls(
+            at=data["at"],
+            from_=data.get("from"),
+            to=data["to"],
+            reason=data.get("reason"),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxAnalyticsLifecycle:
+    """What became of the Sandbox."""
+
+    created_at: str
+    """When the Sandbox was accepted."""
+    deleted_at: Optional[str]
+    """When it was deleted; null: it is not."""
+    boots: int
+    """Generations that came up within the window."""
+    running_seconds: float
+    """Time in status running within the window."""
+    transitions: List[SandboxAnalyticsLifecycleTransition]
+    """Status changes within the window; the newest 10,000."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxAnalyticsLifecycle":
+        return cls(
+            created_at=data["createdAt"],
+            deleted_at=data.get("deletedAt"),
+            boots=data["boots"],
+            running_seconds=data["runningSeconds"],
+            transitions=[SandboxAnalyticsLifecycleTransition.from_json(item) for item in data["transitions"]],
+        )
+
+
+@dataclass(frozen=True)
+class SandboxAnalyticsOperations:
+    """What was run in it."""
+
+    started: int
+    """Operations that were started within the window."""
+    completed: int
+    """Of these, completed by now."""
+    cancelled: int
+    """Of these, cancelled."""
+    failed: int
+    """Of these, failed."""
+    execute_count: int
+    """Synchronous commands within the window."""
+    median_duration_ms: Optional[float]
+    """Of completed operations and executes."""
+    p99_duration_ms: Optional[float]
+    """Of them, too: 99 of 100 took no longer."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxAnalyticsOperations":
+        return cls(
+            started=data["started"],
+            completed=data["completed"],
+            cancelled=data["cancelled"],
+            failed=data["failed"],
+            execute_count=data["executeCount"],
+            median_duration_ms=data.get("medianDurationMs"),
+            p99_duration_ms=data.get("p99DurationMs"),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxAnalyticsResources:
+    """What it used."""
+
+    samples: List[ResourceSample]
+    """Every bucket of the window, oldest first."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxAnalyticsResources":
+        return cls(
+            samples=[ResourceSample.from_json(item) for item in data["samples"]],
+        )
+
+
+@dataclass(frozen=True)
+class SandboxAnalytics:
+    """What one Sandbox did and used within a window."""
+
+    sandbox_id: str
+    """The Sandbox."""
+    from_: str
+    """The begin of the window."""
+    to: str
+    """The end of the window, exclusive."""
+    resolution_seconds: int
+    """Length of one bucket."""
+    generation: Optional[int]
+    """The one boot that it is of; null: all."""
+    lifecycle: SandboxAnalyticsLifecycle
+    """What became of the Sandbox."""
+    operations: SandboxAnalyticsOperations
+    """What was run in it."""
+    resources: SandboxAnalyticsResources
+    """What it used."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxAnalytics":
+        return cls(
+            sandbox_id=data["sandboxId"],
+            from_=data["from"],
+            to=data["to"],
+            resolution_seconds=data["resolutionSeconds"],
+            generation=data.get("generation"),
+            lifecycle=SandboxAnalyticsLifecycle.from_json(data["lifecycle"]),
+            operations=SandboxAnalyticsOperations.from_json(data["operations"]),
+            resources=SandboxAnalyticsResources.from_json(data["resources"]),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxHistory:
+    """Thing by thing, the newest first, and each with its log from its beginning."""
+
+    transitions: List[InnerTransition]
+    """One page."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxHistory":
+        return cls(
+            transitions=[InnerTransition.from_json(item) for item in data["transitions"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxLifetime:
+    """What ends it by itself, and when. The deadlines are durable: a restart of the service moves none but idleStopAt.
+    A Sandbox that was stopped so says it in statusReason: `LIFETIME_ENDED`, `IDLE_TOO_LONG`.
+    """
+
+    stop_after_seconds: Optional[int]
+    """It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
+    boot begins anew. null: never.
+    """
+    stop_after_idle_seconds: Optional[int]
+    """It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+    connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
+    restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
+    to 15 s, where the service is several processes. null: never.
+    """
+    delete_after_stopped_seconds: Optional[int]
+    """It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
+    client, the end of the account's credit), or failed for so long. 0: at once. null: never.
+    """
+    stop_at: Optional[str]
+    """When stopAfterSeconds stops it; null while it does not run or sleep, or where nothing is set."""
+    idle_stop_at: Optional[str]
+    """When stopAfterIdleSeconds stops it at the earliest: it is then looked at, and where it was used since, this moves
+    on. null while it does not run or sleep, or where nothing is set.
+    """
+    delete_at: Optional[str]
+    """When deleteAfterStoppedSeconds deletes it; null while it is neither stopped nor failed, or where nothing is set.
+    """
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxLifetime":
+        return cls(
+            stop_after_seconds=data.get("stopAfterSeconds"),
+            stop_after_idle_seconds=data.get("stopAfterIdleSeconds"),
+            delete_after_stopped_seconds=data.get("deleteAfterStoppedSeconds"),
+            stop_at=data.get("stopAt"),
+            idle_stop_at=data.get("idleStopAt"),
+            delete_at=data.get("deleteAt"),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxList:
+    """Newest first, deleted ones included."""
+
+    sandboxes: List[Sandbox]
+    """One page, or all where no page was asked for."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxList":
+        return cls(
+            sandboxes=[Sandbox.from_json(item) for item in data["sandboxes"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxLogs:
+    """Oldest first."""
+
+    entries: List[LogEntry]
+    """Those that match."""
+    truncated: bool
+    """There are older matches than those that are answered."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxLogs":
+        return cls(
+            entries=[LogEntry.from_json(item) for item in data["entries"]],
+            truncated=data["truncated"],
+        )
+
+
+@dataclass(frozen=True)
+class SandboxProfile:
+    """What it is allotted."""
+
+    vcpus: int
+    """Virtual CPUs."""
+    memory_bytes: int
+    """Memory."""
+    disk_bytes: int
+    """The size of its volume."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxProfile":
+        return cls(
+            vcpus=data["vcpus"],
+            memory_bytes=data["memoryBytes"],
+            disk_bytes=data["diskBytes"],
+        )
+
+
+@dataclass(frozen=True)
+class SandboxResponse:
+    sandbox: Sandbox
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxResponse":
+        return cls(
+            sandbox=Sandbox.from_json(data["sandbox"]),
+        )
+
+
+@dataclass(frozen=True)
+class SandboxVolume:
+    """What holds /workspace; it stays when the Sandbox stops."""
+
+    id: VolumeId
+    size_bytes: int
+    """Its size, whatever is in it."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxVolume":
+        return cls(
+            id=data["id"],
+            size_bytes=data["sizeBytes"],
+        )
+
+
+@dataclass(frozen=True)
+class ServiceAccessEnvelope:
+    capability: str
+    """Sealed: opaque to the caller; bound to the Sandbox, its generation, the ports and the expiry."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ServiceAccessEnvelope":
+        return cls(
+            capability=data["capability"],
+        )
+
+
+@dataclass(frozen=True)
+class ServiceAccessRevoke:
+    generation_id: ServiceAccessId
+    cleanup: Literal["confirmed", "unconfirmed"]
+    """Every connection is cut here in either case. confirmed: and the runtime has said so too."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ServiceAccessRevoke":
+        return cls(
+            generation_id=data["generationId"],
+            cleanup=data["cleanup"],
+        )
+
+
+@dataclass(frozen=True)
+class TransitionCommand:
+    """What the step asked the service to do."""
+
+    type: str
+    """The command's name in the machine."""
+    params: Any
+    """Its parameters; null where it has none."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "TransitionCommand":
+        return cls(
+            type=data["type"],
+            params=data.get("params"),
+        )
+
+
+@dataclass(frozen=True)
+class TransitionStillPending:
+    """What earlier steps asked for that was not done yet when this one was taken; its own commands are pending besides.
+    Null: not known, of a step that an older version of the service took.
+    """
+
+    revision: int
+    """The step that asked for it."""
+    index: int
+    """Its place among that step's commands, from 0."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "TransitionStillPending":
+        return cls(
+            revision=data["revision"],
+            index=data["index"],
+        )
+
+
+@dataclass(frozen=True)
+class Transition:
+    revision: int
+    """1 for the first, without gaps."""
+    at: str
+    """When it was taken."""
+    event: LoggedEvent
+    from_: Optional[str]
+    """The status before; null for the first."""
+    to: str
+    """The status after."""
+    commands: List[TransitionCommand]
+    """What the step asked the service to do."""
+    still_pending: Optional[List[TransitionStillPending]]
+    """What earlier steps asked for that was not done yet when this one was taken; its own commands are pending besides.
+    Null: not known, of a step that an older version of the service took.
+    """
+    cause: str
+    """Who or what sent the event."""
+    request_id: Optional[str]
+    """Of the request that sent it; null where none did."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Transition":
+        return cls(
+            revision=data["revision"],
+            at=data["at"],
+            event=LoggedEvent.from_json(data["event"]),
+            from_=data.get("from"),
+            to=data["to"],
+            commands=[TransitionCommand.from_json(item) for item in data["commands"]],
+            still_pending=None if data.get("stillPending") is None else [TransitionStillPending.from_json(item) for item in data.get("stillPending")],
+            cause=data["cause"],
+            request_id=data.get("requestId"),
+        )
+
+
+@dataclass(frozen=True)
+class TransitionListStored:
+    """What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision
+    through the machine gets the same. Read before the log, which may be ahead.
+    """
+
+    revision: int
+    """How many transitions made it so."""
+    status: str
+    """The machine's state."""
+    context: Dict[str, Any]
+    """What the machine remembers."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "TransitionListStored":
+        return cls(
+            revision=data["revision"],
+            status=data["status"],
+            context=data["context"],
+        )
+
+
+@dataclass(frozen=True)
+class TransitionList:
+    """Oldest first."""
+
+    transitions: List[Transition]
+    """One page."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+    next_events: List[str]
+    """The events that the present state accepts."""
+    stored: TransitionListStored
+    """What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision
+    through the machine gets the same. Read before the log, which may be ahead.
+    """
+
+    @classmethod
+    def from_json(cls, data: Any) -> "TransitionList":
+        return cls(
+            transitions=[Transition.from_json(item) for item in data["transitions"]],
+            next_cursor=data.get("nextCursor"),
+            next_events=data["nextEvents"],
+            stored=TransitionListStored.from_json(data["stored"]),
+        )
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What was used within a window."""
+
+    from_: str
+    """The begin of the window."""
+    to: str
+    """The end of the window, exclusive."""
+    as_of: str
+    """What happened up to here is in it: the end of the window, or now if that is earlier."""
+    sandbox_seconds: float
+    """Time in status running, of all Sandboxes together."""
+    vcpu_seconds: float
+    """That time, times the vCPUs of each."""
+    memory_mib_seconds: float
+    """That time, times the MiB of memory of each."""
+    volume_mib_seconds: float
+    """From a Sandbox's first boot to its deletion, times the MiB of its volume."""
+    cpu_seconds: Optional[float]
+    """CPU time that was really used, as measured. Null: not measured."""
+    operations: int
+    """Operations that were started, whatever became of them."""
+    executes: int
+    """Synchronous commands that were started and have ended."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Usage":
+        return cls(
+            from_=data["from"],
+            to=data["to"],
+            as_of=data["asOf"],
+            sandbox_seconds=data["sandboxSeconds"],
+            vcpu_seconds=data["vcpuSeconds"],
+            memory_mib_seconds=data["memoryMibSeconds"],
+            volume_mib_seconds=data["volumeMibSeconds"],
+            cpu_seconds=data.get("cpuSeconds"),
+            operations=data["operations"],
+            executes=data["executes"],
+        )
+
+
+@dataclass(frozen=True)
+class UsageResponse:
+    usage: Usage
+
+    @classmethod
+    def from_json(cls, data: Any) -> "UsageResponse":
+        return cls(
+            usage=Usage.from_json(data["usage"]),
+        )
+
+
+@dataclass(frozen=True)
+class WalletTransactionPeriod:
+    """Of usage and its reversal: when it was; within one UTC day."""
+
+    from_: str
+    """Inclusive."""
+    to: str
+    """Exclusive."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WalletTransactionPeriod":
+        return cls(
+            from_=data["from"],
+            to=data["to"],
+        )
+
+
+@dataclass(frozen=True)
+class WalletTransactionGrant:
+    """How it changed grants. What microUsd has beyond them was owed, or paid what had been owed."""
+
+    grant_id: str
+    """The id of a grant."""
+    micro_usd: int
+    """What it adds to what is left of the grant; negative: takes."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WalletTransactionGrant":
+        return cls(
+            grant_id=data["grantId"],
+            micro_usd=data["microUsd"],
+        )
+
+
+@dataclass(frozen=True)
+class WalletTransaction:
+    id: str
+    """The id of a transaction."""
+    at: str
+    """When what it is about happened; of usage, the end of its period."""
+    posted_at: str
+    """When it was entered."""
+    kind: Literal["grant", "usage", "expiry", "adjustment", "reversal"]
+    """adjustment: a grant of that kind. expiry: what was left of a grant that expired. reversal: gives back usage that
+    was posted although its Sandbox had ended before.
+    """
+    micro_usd: int
+    """What it adds to the balance; usage and expiry are negative."""
+    balance_micro_usd: int
+    """The balance after it."""
+    sandbox_id: Optional[SandboxId]
+    """Of usage and its reversal: whose."""
+    period: Optional[WalletTransactionPeriod]
+    """Of usage and its reversal: when it was; within one UTC day."""
+    description: str
+    """For people: whose usage, which grant."""
+    grants: List[WalletTransactionGrant]
+    """How it changed grants. What microUsd has beyond them was owed, or paid what had been owed."""
+    reverses_id: Optional[str]
+    """Of a reversal: the transaction of which it gives back."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WalletTransaction":
+        return cls(
+            id=data["id"],
+            at=data["at"],
+            posted_at=data["postedAt"],
+            kind=data["kind"],
+            micro_usd=data["microUsd"],
+            balance_micro_usd=data["balanceMicroUsd"],
+            sandbox_id=data.get("sandboxId"),
+            period=None if data.get("period") is None else WalletTransactionPeriod.from_json(data.get("period")),
+            description=data["description"],
+            grants=[WalletTransactionGrant.from_json(item) for item in data["grants"]],
+            reverses_id=data.get("reversesId"),
+        )
+
+
+@dataclass(frozen=True)
+class WalletTransactionList:
+    """Newest first."""
+
+    transactions: List[WalletTransaction]
+    """One page."""
+    next_cursor: Optional[str]
+    """Pass it as cursor to get the next page; null at the end."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WalletTransactionList":
+        return cls(
+            transactions=[WalletTransaction.from_json(item) for item in data["transactions"]],
+            next_cursor=data.get("nextCursor"),
+        )
+
+
+@dataclass(frozen=True)
+class Workspace:
+    """A persistent container of Sandboxes."""
+
+    id: WorkspaceId
+    name: str
+    """For people; names need not be unique."""
+    created_at: str
+    """When it was made."""
+    sandbox_count: int
+    """Sandboxes that count toward the limits: all but deleted and expired ones."""
+    storage_bytes: int
+    """The sizes of their volumes, together."""
+    storage_limit_bytes: int
+    """What they may be together; beyond it a create is 429."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "Workspace":
+        return cls(
+            id=data["id"],
+            name=data["name"],
+            created_at=data["createdAt"],
+            sandbox_count=data["sandboxCount"],
+            storage_bytes=data["storageBytes"],
+            storage_limit_bytes=data["storageLimitBytes"],
+        )
+
+
+@dataclass(frozen=True)
+class WorkspaceList:
+    """Newest first."""
+
+    workspaces: List[Workspace]
+    """All of the account."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WorkspaceList":
+        return cls(
+            workspaces=[Workspace.from_json(item) for item in data["workspaces"]],
+        )
+
+
+@dataclass(frozen=True)
+class WorkspaceResponse:
+    workspace: Workspace
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WorkspaceResponse":
+        return cls(
+            workspace=Workspace.from_json(data["workspace"]),
+        )
+
+
+@dataclass(frozen=True)
+class InvalidRequestErrorDetails:
+    """What a program needs beside the code."""
+
+    issues: List[Issue]
+    """All that is wrong, up to 20."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "InvalidRequestErrorDetails":
+        return cls(
+            issues=[Issue.from_json(item) for item in data["issues"]],
+        )
+
+
+@dataclass(frozen=True)
+class ScopeRequiredErrorDetails:
+    """What a program needs beside the code."""
+
+    scope: Scope
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ScopeRequiredErrorDetails":
+        return cls(
+            scope=data["scope"],
+        )
+
+
+@dataclass(frozen=True)
+class MethodNotAllowedErrorDetails:
+    """What a program needs beside the code."""
+
+    allow: List[str]
+    """The methods that the path has."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "MethodNotAllowedErrorDetails":
+        return cls(
+            allow=data["allow"],
+        )
+
+
+@dataclass(frozen=True)
+class WorkspaceQuotaExceededErrorDetails:
+    """What a program needs beside the code."""
+
+    limit: int
+    """How many it may have."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WorkspaceQuotaExceededErrorDetails":
+        return cls(
+            limit=data["limit"],
+        )
+
+
+@dataclass(frozen=True)
+class WorkspaceNotEmptyErrorDetails:
+    """What a program needs beside the code."""
+
+    sandbox_count: int
+    """How many it has."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "WorkspaceNotEmptyErrorDetails":
+        return cls(
+            sandbox_count=data["sandboxCount"],
+        )
+
+
+@dataclass(frozen=True)
+class TextAmbiguousErrorDetails:
+    """What a program needs beside the code."""
+
+    occurrences: int
+    """How often it occurs."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "TextAmbiguousErrorDetails":
+        return cls(
+            occurrences=data["occurrences"],
+        )
+
+
+@dataclass(frozen=True)
+class PreconditionFailedErrorDetails:
+    """What a program needs beside the code."""
+
+    actual_sha256: str
+    """SHA-256 of the file as it is."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "PreconditionFailedErrorDetails":
+        return cls(
+            actual_sha256=data["actualSha256"],
+        )
+
+
+@dataclass(frozen=True)
+class PayloadTooLargeErrorDetails:
+    """What a program needs beside the code."""
+
+    limit_bytes: int
+    """How large it may be."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "PayloadTooLargeErrorDetails":
+        return cls(
+            limit_bytes=data["limitBytes"],
+        )
+
+
+@dataclass(frozen=True)
+class UnsupportedMediaTypeErrorDetails:
+    """What a program needs beside the code."""
+
+    expected: str
+    """The media type that is read here."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "UnsupportedMediaTypeErrorDetails":
+        return cls(
+            expected=data["expected"],
+        )
+
+
+@dataclass(frozen=True)
+class SandboxLimitReachedErrorDetails:
+    """What a program needs beside the code."""
+
+    limit: Optional[int]
+    """How many it may have; null: it is not known any more."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxLimitReachedErrorDetails":
+        return cls(
+            limit=data.get("limit"),
+        )
+
+
+@dataclass(frozen=True)
+class StorageLimitReachedErrorDetails:
+    """What a program needs beside the code."""
+
+    limit_bytes: Optional[int]
+    """The limit; null: it is not known any more."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "StorageLimitReachedErrorDetails":
+        return cls(
+            limit_bytes=data.get("limitBytes"),
+        )
+
+
+@dataclass(frozen=True)
+class RateLimitedErrorDetails:
+    """What a program needs beside the code."""
+
+    retry_after_seconds: float
+    """How long to wait."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "RateLimitedErrorDetails":
+        return cls(
+            retry_after_seconds=data["retryAfterSeconds"],
+        )
+
+
+@dataclass(frozen=True)
+class InternalErrorDetails:
+    """What a program needs beside the code."""
+
+    outcome: Literal["unknown"]
+    """It may have been done: look before you repeat it."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "InternalErrorDetails":
+        return cls(
+            outcome=data["outcome"],
+        )
+
+
+@dataclass(frozen=True)
+class SandboxUnavailableErrorDetails:
+    """What a program needs beside the code."""
+
+    status: Optional[str]
+    """The Sandbox's status; null when its host does not answer."""
+    outcome: Optional[Literal["unknown"]] = None
+    """What was asked for may have been done. Absent: nothing was."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "SandboxUnavailableErrorDetails":
+        return cls(
+            status=data.get("status"),
+            outcome=data.get("outcome"),
+        )
+
+
+@dataclass(frozen=True)
+class ServiceUnavailableErrorDetails:
+    """What a program needs beside the code."""
+
+    outcome: Literal["unknown"]
+    """It may have been done: look before you repeat it."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ServiceUnavailableErrorDetails":
+        return cls(
+            outcome=data["outcome"],
+        )
+
+
+@dataclass(frozen=True)
+class Lifetime:
+    stop_after_seconds: Given[Optional[int]] = UNSET
+    """It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
+    boot begins anew.
+    """
+    stop_after_idle_seconds: Given[Optional[int]] = UNSET
+    """It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+    connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
+    restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
+    to 15 s, where the service is several processes.
+    """
+    delete_after_stopped_seconds: Given[Optional[int]] = UNSET
+    """It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
+    client, the end of the account's credit), or failed for so long. 0: at once.
+    """
+
+    def to_json(self) -> Dict[str, Any]:
+        return given({
+            "stopAfterSeconds": self.stop_after_seconds,
+            "stopAfterIdleSeconds": self.stop_after_idle_seconds,
+            "deleteAfterStoppedSeconds": self.delete_after_stopped_seconds,
+        })
+
+
+__all__ = [
+    "AccountId",
+    "AnalyticsResponse",
+    "ApiKeyId",
+    "AuditEvent",
+    "AuditLog",
+    "Balance",
+    "BalanceResponse",
+    "CooperativeEnvelope",
+    "CooperativeRevoke",
+    "Cost",
+    "CostComponents",
+    "CostReport",
+    "CreditGrant",
+    "DeclinedEvent",
+    "DeclinedEventList",
+    "EditFileResponse",
+    "Encoding",
+    "EndpointId",
+    "ExecuteResponse",
+    "ExecutionResult",
+    "FileList",
+    "FilePath",
+    "FileStat",
+    "FileStatResponse",
+    "InnerTransition",
+    "InnerTransitionCommand",
+    "InnerTransitionStillPending",
+    "InternalErrorDetails",
+    "InvalidRequestErrorDetails",
+    "Issue",
+    "Lifetime",
+    "ListedPreview",
+    "LogEntry",
+    "LogSource",
+    "LoggedEvent",
+    "LogsResponse",
+    "Machine",
+    "MachineCommand",
+    "MachineFormat",
+    "MachineList",
+    "MachinePart",
+    "MachineState",
+    "MachineTransition",
+    "Me",
+    "MeAccount",
+    "MeApiKey",
+    "MeLimits",
+    "MermaidMachine",
+    "Metadata",
+    "MethodNotAllowedErrorDetails",
+    "Operation",
+    "OperationId",
+    "OperationList",
+    "OperationOutput",
+    "OperationOutputChunk",
+    "OperationResponse",
+    "OutputStream",
+    "PayloadTooLargeErrorDetails",
+    "PreconditionFailedErrorDetails",
+    "Preview",
+    "PreviewId",
+    "PreviewList",
+    "PreviewResponse",
+    "Process",
+    "ProcessId",
+    "ProcessList",
+    "RateLimitedErrorDetails",
+    "Reason",
+    "ResourceSample",
+    "Sandbox",
+    "SandboxAnalytics",
+    "SandboxAnalyticsLifecycle",
+    "SandboxAnalyticsLifecycleTransition",
+    "SandboxAnalyticsOperations",
+    "SandboxAnalyticsResources",
+    "SandboxHistory",
+    "SandboxId",
+    "SandboxLifetime",
+    "SandboxLimitReachedErrorDetails",
+    "SandboxList",
+    "SandboxLogs",
+    "SandboxProfile",
+    "SandboxResponse",
+    "SandboxStatus",
+    "SandboxUnavailableErrorDetails",
+    "SandboxVolume",
+    "Scope",
+    "ScopeRequiredErrorDetails",
+    "ServiceAccessEnvelope",
+    "ServiceAccessId",
+    "ServiceAccessRevoke",
+    "ServiceUnavailableErrorDetails",
+    "StartedBy",
+    "StorageLimitReachedErrorDetails",
+    "TextAmbiguousErrorDetails",
+    "Transition",
+    "TransitionCommand",
+    "TransitionList",
+    "TransitionListStored",
+    "TransitionStillPending",
+    "UnsupportedMediaTypeErrorDetails",
+    "Usage",
+    "UsageResponse",
+    "VolumeId",
+    "WalletTransaction",
+    "WalletTransactionGrant",
+    "WalletTransactionList",
+    "WalletTransactionPeriod",
+    "Workspace",
+    "WorkspaceId",
+    "WorkspaceList",
+    "WorkspaceNotEmptyErrorDetails",
+    "WorkspacePath",
+    "WorkspaceQuotaExceededErrorDetails",
+    "WorkspaceResponse",
+]

@@ -1,0 +1,286 @@
+"""Every public method against a real service; in its synchronous form, too."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import hashlib
+import inspect
+import json
+import os
+import time
+import uuid
+from typing import Any, AsyncIterator, Awaitable, Callable, List, Type, TypeVar
+
+import atoll
+from atoll import AsyncAtoll, AsyncSandbox
+from atoll._async import api as api_module
+from support import AsyncBackground, Called
+
+MANNER = os.environ["MANNER"]
+
+T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
+
+CLASSES = [one for one in vars(atoll).values() if inspect.isclass(one) and one.__module__.startswith("atoll._async.")]
+
+
+async def gathered(things: AsyncIterator[T]) -> List[T]:
+    return [thing async for thing in things]
+
+
+async def failed(kind: Type[E], call: Callable[[], Awaitable[Any]]) -> E:
+    try:
+        await call()
+    except kind as thrown:
+        return thrown
+    raise AssertionError(f"It did not fail with {kind.__name__}.")
+
+
+async def commands(sandbox: AsyncSandbox) -> None:
+    told: List[str] = []
+    script = 'echo "grüße $WHO $GIVEN"; cat; echo oops >&2; pwd; exit 3'
+    result = await sandbox.run(
+        ["sh", "-c", script], stdin="from stdin\n", env={"WHO": "Ada"}, cwd="/workspace", on_stdout=told.append
+    )
+    assert (result.exit_code, result.signal, result.truncated) == (3, None, False), result
+    assert result.stdout == "grüße Ada all\nfrom stdin\n/workspace\n" == "".join(told), result
+    assert result.stderr == "oops\n", result
+    assert (await sandbox.run(["od", "-An", "-tx1"], stdin=b"\x00\xff\n")).stdout.strip() == "00 ff 0a"
+    tail = await sandbox.run(["sh", "-c", "seq 1 100000; sleep 0.1; echo end"], keep_bytes=1000)
+    assert tail.truncated and tail.stdout.endswith("100000\nend\n"), tail.stdout[-100:]
+    assert (await sandbox.run(["sh", "-c", "kill -9 $$"])).signal == "SIGKILL"
+    late = await sandbox.run(["sleep", "60"], timeout_seconds=1)
+    assert late.operation.reason is not None and late.operation.reason.code == "TIMED_OUT"
+
+    sleeper = await sandbox.start_command(["sh", "-c", "echo up; sleep 600"], idempotency_key=f"sleeper-{MANNER}")
+    again = await sandbox.start_command(["sh", "-c", "echo up; sleep 600"], idempotency_key=f"sleeper-{MANNER}")
+    assert again.id == sleeper.id
+    await failed(atoll.WaitTimeout, lambda: sleeper.wait(within_seconds=0.1))
+    async for chunk in sleeper.output():
+        assert (chunk.stream, chunk.offset, chunk.data) == ("stdout", 0, b"up\n"), chunk
+        break
+    async for chunk in sleeper.output(from_={"stdout": 1}):
+        assert (chunk.offset, chunk.data, chunk.next_offset) == (1, b"p\n", 3), chunk
+        break
+    assert (await sleeper.read("stdout", 1)).next_offset == 3
+    assert (await sleeper.refresh()).status == "running"
+    assert (await sleeper.cancel()).status == "cancelled"
+    found = await sandbox.operation(sleeper.id)
+    assert (await found.wait()).status == "cancelled"
+    assert [step.to async for step in found.transitions()][-1] == "cancelled"
+    names = [operation.record.argv[0] for operation in await gathered(sandbox.operations())]
+    assert names == ["sh", "sleep", "sh", "sh", "od", "sh"], names
+
+    # It writes for ever, and is looked at for a while.
+    endless = await sandbox.start_command(["yes"])
+    seen = 0
+    async for chunk in endless.output():
+        seen += len(chunk.data)
+        if seen > 500_000:
+            break
+    await endless.cancel()
+
+
+async def files(sandbox: AsyncSandbox) -> None:
+    files = sandbox.files
+    await files.mkdir("deep/er", recursive=True)
+    await files.write("deep/er/note.txt", "one two two")
+    assert await files.read("/workspace/deep/er/note.txt") == "one two two"
+    ambiguous = await failed(
+        atoll.TextAmbiguousError, lambda: files.edit("deep/er/note.txt", old_text="two", new_text="three")
+    )
+    assert ambiguous.details.occurrences == 2 and ambiguous.status == 409
+    edited = await files.edit("deep/er/note.txt", old_text="two", new_text="three", replace_all=True)
+    assert edited.sha256 == await files.sha256("deep/er/note.txt") and edited.replacements == 2
+    assert await files.read("deep/er/note.txt") == "one three three"
+    await files.rename("deep/er/note.txt", "a b/ü.txt".replace("a b/", ""))
+    assert not await files.exists("deep/er/note.txt")
+    assert await files.exists("ü.txt")
+    assert (await files.stat("ü.txt")).size_bytes == 15
+    await sandbox.run(["sh", "-c", "mkdir many && cd many && seq 1 1200 | xargs touch"])
+    assert len(await gathered(files.list("many"))) == 1200
+    await sandbox.run(["sh", "-c", "head -c 20000000 /dev/urandom > large"])
+    expected = (await sandbox.run(["sha256sum", "large"])).stdout[:64]
+    assert hashlib.sha256(await files.read_bytes("large")).hexdigest() == expected
+    sizes = [len(chunk) async for chunk in files.chunks("large")]
+    assert len(sizes) > 1 and sum(sizes) == 20_000_000, sizes
+    await files.remove("many", recursive=True)
+    assert not await files.exists("many")
+
+
+async def previews(sandbox: AsyncSandbox) -> None:
+    script = "setTimeout(() => require('http').createServer((_, r) => r.end('hello')).listen(3000), 300)"
+    server = await sandbox.start_command(["node", "-e", script])
+    async with sandbox.previews.open(3000) as preview:
+        assert preview.url.startswith("http://") and preview.port == 3000
+        assert any(process.argv[0] == "node" for process in await sandbox.processes())
+        exists = await failed(atoll.PreviewExistsError, lambda: sandbox.previews.open(3001))
+        assert exists.outcome == "notApplied"
+        assert [one.port for one in await sandbox.previews.list() if one.status == "active"] == [3000]
+    await failed(atoll.WaitTimeout, lambda: sandbox.previews.open(9, within_seconds=0.3))
+    assert all(one.status != "active" for one in await sandbox.previews.list())
+    opened = await sandbox.previews.open(3000, within_seconds=0)
+    await sandbox.previews.close()
+    await opened.close()
+    await server.cancel()
+
+
+async def life(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
+    await sandbox.update(name="second", metadata={"team": None, "tier": MANNER}, env={"GIVEN": None})
+    await sandbox.update(lifetime=atoll.Lifetime(stop_after_seconds=86_000))
+    assert sandbox.record.name == "second" and sandbox.record.metadata == {"tier": MANNER}, sandbox.record
+    assert sandbox.record.env_names == [] and sandbox.record.lifetime.stop_after_seconds == 86_000
+    await sandbox.update(lifetime=None)
+    assert sandbox.record.lifetime.stop_at is None
+    listed = await gathered(client.sandboxes.list(status=["running"], metadata={"tier": MANNER}))
+    assert [one.id for one in listed] == [sandbox.id]
+    await sandbox.stop()
+    assert sandbox.status == "stopped"
+    stopped = await failed(atoll.SandboxUnavailableError, lambda: sandbox.run(["true"]))
+    assert stopped.details.status == "stopped"
+    await sandbox.start()
+    await sandbox.until_running()
+    assert await sandbox.files.read("ü.txt") == "one three three"
+    steps = [step.to for step in await gathered(sandbox.transitions())]
+    assert steps[:2] == ["pending", "running"], steps
+    assert "grüße Ada" in "".join(entry.text for entry in await sandbox.logs())
+
+
+async def events(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
+    async def first() -> atoll.TransitionEvent:
+        async for event in sandbox.events():
+            return event
+        raise AssertionError("The stream ended.")
+
+    watching = AsyncBackground(first)
+    done = False
+    while not done:
+        # Until the watcher is there.
+        await sandbox.run(["true"])
+        done = watching.done
+    event = await watching.result()
+    assert event.sandbox_id == sandbox.id, event
+    last = await sandbox.run(["true"])
+    stored = [step.revision async for step in (await sandbox.operation(last.operation.id)).transitions()]
+    for stream in [sandbox.events(after=event.position), client.events(after=event.position)]:
+        seen = [event]
+        async for later in stream:
+            seen.append(later)
+            if later.actor_id == last.operation.id and later.to == "completed":
+                break
+        for actor in {one.actor_id for one in seen}:
+            revisions = [one.revision for one in seen if one.actor_id == actor]
+            assert revisions == list(range(revisions[0], revisions[-1] + 1)), revisions
+        assert [one.revision for one in seen if one.actor_id == last.operation.id] == stored
+
+
+async def account(client: AsyncAtoll) -> None:
+    assert (await client.me()).account.name == "default"
+    assert (await client.usage.balance()).currency == "USD"
+    assert (await client.usage.read()).operations > 0
+    assert (await client.usage.costs(group_by="day")).total_micro_usd >= 0
+    await gathered(client.usage.transactions())
+    workspace = await client.workspaces.create("mine", idempotency_key=f"mine-{MANNER}")
+    assert (await client.workspaces.create("mine", idempotency_key=f"mine-{MANNER}")).id == workspace.id
+    assert (await client.workspaces.first()).id != workspace.id
+    assert (await client.workspaces.rename(workspace.id, "yours")).name == "yours"
+    await client.workspaces.delete(workspace.id)
+    assert workspace.id not in [one.id for one in await client.workspaces.list()]
+
+
+async def errors(client: AsyncAtoll) -> None:
+    missing = await failed(atoll.NotFoundError, lambda: client.sandboxes.get("sbx_01234567890123456789abcdef"))
+    assert missing.status == 404 and missing.request_id.startswith("req_") and missing.code == "NOT_FOUND"
+    invalid = await failed(atoll.InvalidRequestError, lambda: client.workspaces.create(""))
+    assert "name" in str(invalid) and invalid.details.issues[0].path == ["name"], invalid
+    narrow = AsyncAtoll(api_key=os.environ["NARROW_KEY"])
+    async with narrow:
+        refused = await failed(atoll.ScopeRequiredError, lambda: narrow.workspaces.list())
+        assert refused.details.scope == "sandbox:read", refused
+        assert isinstance(refused, atoll.AtollError) and isinstance(refused, atoll.Error)
+    async with AsyncAtoll(url="http://127.0.0.1:" + os.environ["NOBODYS_PORT"], patience_seconds=0) as nobodys:
+        away = await failed(atoll.ConnectionError, lambda: nobodys.workspaces.create("x"))
+        assert away.outcome == "notApplied", away
+        assert isinstance(away, OSError)
+    try:
+        AsyncAtoll(api_key="with\nline")
+        raise AssertionError("It took a key with a line end.")
+    except ValueError:
+        pass
+
+
+async def every_operation(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
+    """What the rest of this program did not ask for."""
+    api = client.api
+    assert (await api.get_open_api())["info"]["version"] == atoll.schemas.DESCRIPTION_VERSION
+    assert len((await api.list_machines()).machines) > 3
+    workspace = (await api.get_workspace(sandbox.workspace_id)).workspace
+    assert workspace.sandbox_count >= 1
+    assert len((await api.list_sandbox_history(sandbox.id, limit=10)).transitions) == 10
+    operation = await sandbox.start_command(["sleep", "600"])
+    process = None
+    while process is None:
+        # It is queued, perhaps.
+        found = [one for one in await sandbox.processes() if one.operation_id == operation.id and one.argv[0] == "sleep"]
+        process = found[0] if found else None
+    await api.end_process(sandbox.id, process.id, grace_seconds=0)
+    assert (await operation.wait()).signal == "SIGKILL"
+    await operation.cancel()
+    assert len((await api.list_declined_events(sandbox.id, operation.id)).declined) >= 1
+    analytics = (await api.read_analytics(sandbox.id)).analytics
+    assert analytics.lifecycle.boots == 2 and analytics.operations.started > 5, analytics
+    # Streams are answered unread.
+    for opened in [
+        await api.stream_logs(sandbox.id, limit=1),
+        await api.stream_operation_output(sandbox.id, operation.id),
+    ]:
+        assert opened.headers["Content-Type"].startswith("text/event-stream")
+        await opened.aclose()
+    now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    access = str(uuid.uuid4())
+    made = await api.create_service_access(sandbox.id, idempotency_key=access, requested_at=now, ports=[3000])
+    same = await api.look_up_service_access(sandbox.id, idempotency_key=access, requested_at=now, ports=[3000])
+    assert made.capability == same.capability
+    assert (await api.revoke_service_access(sandbox.id, access)).generation_id == access
+    keys = ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIKLLhGdZpVCYAPYwFAcnbQJdr4VQ3Wz5n0yOoRdKnmzA"]
+    grant = await api.grant_connection(sandbox.id, public_keys=keys)
+    assert (await api.regrant_connection(sandbox.id, grant.endpoint_id, public_keys=keys)).port == grant.port
+    assert (await api.revoke_connection(sandbox.id, grant.endpoint_id)).status == "unconfirmed"
+    assert len((await api.list_audit_events(limit=5, sandbox_id=sandbox.id)).events) == 5
+    async with AsyncAtoll(api_key=os.environ["SPARE_KEY"]) as spare:
+        await spare.api.revoke_key()
+        await failed(atoll.UnauthenticatedError, lambda: spare.me())
+
+
+async def main() -> None:
+    called = Called([*CLASSES, api_module.AsyncApi])
+    began = time.monotonic()
+    client = AsyncAtoll(patience_seconds=120)
+    async with client.sandboxes.create(
+        name="first",
+        metadata={"team": "blue"},
+        env={"GIVEN": "all"},
+        lifetime=atoll.Lifetime(stop_after_seconds=80_000),
+        network_enabled=True,
+    ) as sandbox:
+        assert sandbox.status == "running"
+        assert (await client.sandboxes.get(sandbox.id)).record.metadata == {"team": "blue"}
+        await commands(sandbox)
+        await files(sandbox)
+        await previews(sandbox)
+        await life(client, sandbox)
+        await events(client, sandbox)
+        await account(client)
+        await errors(client)
+        await every_operation(client, sandbox)
+    await sandbox.refresh()
+    assert sandbox.status in ("deleting", "deleted"), sandbox
+    unwaited = await client.sandboxes.create(until_running=False)
+    await unwaited.delete()
+    await client.aclose()
+    assert called.missing == [], f"No case for {called.missing}"
+    print(json.dumps({"seconds": round(time.monotonic() - began, 1)}))
+
+
+asyncio.run(main())
