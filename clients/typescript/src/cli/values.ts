@@ -2,6 +2,14 @@
 import { readFileSync } from "node:fs"
 import { Refused, WrongUsage } from "./failure.ts"
 
+export const whole = (option: string, text: string, least: number, most: number): number => {
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN
+  if (value >= least && value <= most) return value
+  throw new WrongUsage(`${option} takes a whole number from ${least} to ${most}, and not ${JSON.stringify(text)}.`)
+}
+
+export const port = (text: string): number => whole("PORT", text, 1, 65_535)
+
 const secondsOf: Readonly<Record<string, number>> = { "": 1, s: 1, m: 60, h: 3600, d: 86_400 }
 
 /** Seconds of `90`, `90s`, `15m`, `2h` or `7d`. */
@@ -9,6 +17,16 @@ export const duration = (option: string, text: string): number => {
   const [, count, unit] = /^(\d{1,9})([smhd]?)$/.exec(text) ?? []
   if (count !== undefined) return Number(count) * secondsOf[unit!]!
   throw new WrongUsage(`${option} takes a time such as 90s, 15m, 2h or 7d, and not ${JSON.stringify(text)}.`)
+}
+
+/** RFC 3339 of an instant, or of how long ago it was: `2026-01-31T12:00:00Z`, `15m`. */
+export const instant = (option: string, text: string): string => {
+  if (/^\d{1,9}[smhd]$/.test(text)) return new Date(Date.now() - duration(option, text) * 1000).toISOString()
+  const at = /^\d{4}-\d\d-\d\d(?:T.*(?:Z|[+-]\d\d:?\d\d))?$/.test(text) ? Date.parse(text) : Number.NaN
+  if (!Number.isNaN(at)) return new Date(at).toISOString()
+  throw new WrongUsage(
+    `${option} takes an instant such as 2026-01-31T12:00:00Z, or a time ago such as 15m, and not ${JSON.stringify(text)}.`
+  )
 }
 
 export const oneOf = <const A extends string>(option: string, text: string, known: ReadonlyArray<A>): A => {

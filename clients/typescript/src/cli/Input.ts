@@ -1,0 +1,68 @@
+/** This process's stdin, read as fast as it is taken. */
+import type { Readable } from "node:stream"
+import { sleep } from "../http/sleep.ts"
+
+/** What is read ahead. */
+const aheadBytes = 1024 * 1024
+
+export class Input {
+  readonly #stream: Readable
+  #chunks: Array<Uint8Array> = []
+  #bytes = 0
+  #isOver = false
+  #told = () => {}
+
+  constructor(stream: Readable) {
+    this.#stream = stream
+    const over = () => {
+      this.#isOver = true
+      this.#told()
+    }
+    stream.on("data", (chunk: Uint8Array) => {
+      this.#chunks.push(chunk)
+      this.#bytes += chunk.length
+      if (this.#bytes >= aheadBytes) stream.pause()
+      this.#told()
+    })
+    // One that cannot be read (a directory, a terminal that is gone) is over.
+    for (const end of ["end", "close", "error"]) stream.once(end, over)
+  }
+
+  get hasCome(): boolean {
+    return this.#bytes > 0
+  }
+
+  /** All of it, where it ends within the time and is no longer; else null, and it can still be taken. */
+  async whole(mostBytes: number, withinMs: number): Promise<Uint8Array | null> {
+    const until = Date.now() + withinMs
+    while (!this.#isOver && this.#bytes <= mostBytes && Date.now() < until) await this.#more(until - Date.now())
+    return this.#isOver && this.#bytes <= mostBytes ? this.#gathered() : null
+  }
+
+  /** What has come since the last time, as soon as that is anything; null: it is over. */
+  async take(): Promise<Uint8Array | null> {
+    while (this.#bytes === 0 && !this.#isOver) await this.#more()
+    if (this.#bytes === 0) return null
+    const taken = this.#gathered()
+    this.#stream.resume()
+    return taken
+  }
+
+  stop(): void {
+    this.#stream.destroy()
+  }
+
+  #gathered(): Uint8Array {
+    const all = Buffer.concat(this.#chunks)
+    this.#chunks = []
+    this.#bytes = 0
+    return all
+  }
+
+  async #more(withinMs?: number): Promise<void> {
+    const told = new Promise<void>((resolve) => {
+      this.#told = resolve
+    })
+    await (withinMs === undefined ? told : Promise.race([told, sleep(withinMs, undefined)]))
+  }
+}
