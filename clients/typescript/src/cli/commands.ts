@@ -1,8 +1,25 @@
 /** All commands, in the order in which the help shows them. */
 import type { Command, CommandGroup } from "./Command.ts"
+import { events } from "./events.ts"
 import { login } from "./login.ts"
 import { logout } from "./logout.ts"
+import { logs } from "./logs.ts"
+import { open } from "./open.ts"
+import { operation } from "./operation/operation.ts"
 import { run } from "./run/run.ts"
 import { sandbox } from "./sandbox/sandbox.ts"
+import { ssh } from "./ssh.ts"
+import { usage } from "./usage.ts"
 
-export const commands: ReadonlyArray<Command | CommandGroup> = [login, logout, sandbox, run]
+export const commands: ReadonlyArray<Command | CommandGroup> = [
+  login,
+  logout,
+  sandbox,
+  run,
+  open,
+  ssh,
+  logs,
+  events,
+  operation,
+  usage
+]

@@ -13,6 +13,16 @@ const pictureOf = (character: string): string => {
 /** With its line breaks and tabs. */
 export const plainLines = (text: string): string => text.replace(specials, pictureOf)
 
+/** Sequences that only colour text (SGR), and the carriage return of a line's end. */
+const harmless = /(\x1b\[[\d;:]*m|\r(?=\n))/
+
+/** What programs wrote, line by line: its colours, and nothing else that a terminal would obey. */
+export const plainColoured = (text: string): string => {
+  if (!text.includes("\x1b") && !text.includes("\r")) return plainLines(text)
+  const parts = text.split(harmless).map((part, at) => (at % 2 === 1 ? part : plainLines(part)))
+  return `${parts.join("")}\x1b[0m`
+}
+
 /** In one line. */
 export const plain = (text: string): string => plainLines(text).replace(/\n/g, "⏎").replace(/\t/g, " ")
 
