@@ -1,5 +1,6 @@
 /** All commands, in the order in which the help shows them. */
 import type { Command, CommandGroup } from "./Command.ts"
+import { completion } from "./completion/completion.ts"
 import { events } from "./events.ts"
 import { login } from "./login.ts"
 import { logout } from "./logout.ts"
@@ -21,5 +22,6 @@ export const commands: ReadonlyArray<Command | CommandGroup> = [
   logs,
   events,
   operation,
-  usage
+  usage,
+  completion
 ]

@@ -4,6 +4,8 @@ import { descriptionVersion } from "../generated/schemas.ts"
 import { libraryVersion } from "../version.ts"
 import { type Command, type CommandGroup, isGroup } from "./Command.ts"
 import { commands } from "./commands.ts"
+import { completionsOf } from "./completion/candidates.ts"
+import { known } from "./completion/known.ts"
 import { connect, credentialsInUse, urlInUse } from "./connection.ts"
 import { exitCodeOf, exitCodes, sentenceOf, WrongUsage } from "./failure.ts"
 import { helpOf, overview } from "./help.ts"
@@ -54,6 +56,15 @@ const help = async (path: ReadonlyArray<string>): Promise<number> => {
   return exitCodes.done
 }
 
+/** For the scripts of `atoll completion`: a word, a tab and what it is, a line each. */
+const complete = async (line: ReadonlyArray<string>): Promise<number> => {
+  const { candidates, isFile } = await completionsOf(commands, line, known)
+  const typed = line.at(-1) ?? ""
+  const fitting = candidates.filter(({ word }) => word.startsWith(typed)).map(({ word, about }) => `${word}\t${about}`)
+  for (const found of isFile ? [...fitting, ":file"] : fitting) await writeLine(found)
+  return exitCodes.done
+}
+
 const perform = async (command: Command, path: ReadonlyArray<string>, given: ReadonlyArray<string>) => {
   let url: string | null = null
   let named: string | undefined
@@ -90,6 +101,7 @@ const dispatch = async (words: ReadonlyArray<string>): Promise<number> => {
     return exitCodes.done
   }
   if (isHelp(words[0])) return help([])
+  if (words[0] === "__complete") return complete(words.slice(1))
   if (words[0] === "help") return help(words.slice(1).filter((word) => !isHelp(word)))
   const [first = "", ...rest] = inOrder(words)
   const outer = found(first, commands)

@@ -63,10 +63,10 @@ const fileLines = (path: string): ReadonlyArray<string> => {
  */
 export const variables = ({
   env = [],
-  "env-file": files = []
+  "env-from": files = []
 }: {
   readonly env?: ReadonlyArray<string> | undefined
-  readonly "env-file"?: ReadonlyArray<string> | undefined
+  readonly "env-from"?: ReadonlyArray<string> | undefined
 }): Readonly<Record<string, string>> => {
   const all: Record<string, string> = {}
   for (const path of files) {
@@ -87,6 +87,7 @@ export const variables = ({
   return all
 }
 
+/** Node takes an `--env-file` for itself, wherever it stands. */
 export const variableOptions = {
   env: {
     type: "string",
@@ -95,7 +96,7 @@ export const variableOptions = {
     value: "NAME[=VALUE]",
     description: "A variable; without a value, as it is here. May be repeated"
   },
-  "env-file": {
+  "env-from": {
     type: "string",
     multiple: true,
     value: "FILE",

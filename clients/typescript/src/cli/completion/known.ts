@@ -1,0 +1,49 @@
+/** What the service knows of what can be completed: asked for briefly, and nothing is said where it does not answer. */
+import type { Atoll } from "../../Atoll.ts"
+import { connect, credentialsInUse } from "../connection.ts"
+import { namedSandbox, present } from "../namedSandbox.ts"
+import type { Candidate, Known } from "./candidates.ts"
+
+const withinMs = 2_000
+
+/** A name that a shell takes as one plain word. */
+const plainWord = /^[\w.-]+$/
+const plainPath = /^[\w./@+,-]+$/
+
+const briefly = async (
+  ask: (atoll: Atoll, signal: AbortSignal) => Promise<ReadonlyArray<Candidate>>
+): Promise<ReadonlyArray<Candidate>> => {
+  try {
+    return await ask(connect(credentialsInUse(undefined), 0), AbortSignal.timeout(withinMs))
+  } catch {
+    return []
+  }
+}
+
+export const known: Known = {
+  sandboxes: () =>
+    briefly(async (atoll, signal) => {
+      const found: Array<Candidate> = []
+      for await (const { record } of atoll.sandboxes.list({ status: present, signal })) {
+        const { id, name, status } = record
+        if (name !== null && plainWord.test(name)) found.push({ word: name, about: status })
+        else found.push({ word: id, about: status })
+      }
+      return found
+    }),
+  remotePaths: (typed) =>
+    briefly(async (atoll, signal) => {
+      const [nameOrId = "", path = ""] = typed.split(":", 2)
+      const folder = path.slice(0, path.lastIndexOf("/") + 1)
+      const sandbox = await namedSandbox(atoll, nameOrId)
+      const found: Array<Candidate> = []
+      for await (const { name, type } of sandbox.files.list(folder === "/" ? folder : folder.replace(/\/$/, ""), {
+        signal
+      })) {
+        if (plainPath.test(name)) {
+          found.push({ word: `${nameOrId}:${folder}${name}${type === "directory" ? "/" : ""}`, about: type })
+        }
+      }
+      return found
+    })
+}
