@@ -138,9 +138,15 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/main.ts", places: "all" },
 
   /** What customers install: it knows the service only by its description. */
-  { path: "clients/typescript/src/", places: [], packages: [], builtins: false },
+  { path: "clients/typescript/src/", places: ["clients/typescript/src/node/"], packages: [], builtins: false },
+  /** What of it needs node:…; the rest asks for it only when somebody uses it. */
+  { path: "clients/typescript/src/node/", places: ["clients/typescript/src/"], packages: [] },
   /** Runs in Node; the library does not know it. */
-  { path: "clients/typescript/src/cli/", places: ["clients/typescript/src/"], packages: [] },
+  {
+    path: "clients/typescript/src/cli/",
+    places: ["clients/typescript/src/", "clients/typescript/src/node/"],
+    packages: []
+  },
 
   { path: "test/", places: "all" },
   { path: "bench/", places: "all" },

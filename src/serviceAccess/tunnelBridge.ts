@@ -26,7 +26,8 @@ export const bridge = (socket: WebSocket, stream: Duplex): void => {
     if (sentEnd && gotEnd) socket.close(1000)
   }
   const pings = setInterval(() => {
-    if (!isAlive) return socket.terminate()
+    // Of one whose bytes the other side does not take, nothing is read, so no answer either.
+    if (!isAlive && !socket.isPaused) return socket.terminate()
     isAlive = false
     socket.ping()
   }, pingEveryMs)

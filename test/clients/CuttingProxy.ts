@@ -44,8 +44,10 @@ export const cuttingProxy = Effect.fnUntraced(function* (seed: number) {
       open.add(from)
       from.on("error", end)
       from.on("close", end)
+      to.on("drain", () => from.resume())
       from.on("data", (bytes) => {
-        to.write(bytes.subarray(0, left))
+        // A slow side holds back the other, as without a proxy.
+        if (!to.write(bytes.subarray(0, left))) from.pause()
         left -= bytes.length
         if (left > 0) return
         cuts++

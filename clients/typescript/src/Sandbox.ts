@@ -7,9 +7,13 @@ import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
 import { sleep } from "./http/sleep.ts"
 import type { Transport } from "./http/Transport.ts"
+import type { Forward, ForwardOptions } from "./node/Forward.ts"
+import type { TunnelStream } from "./node/TunnelStream.ts"
 import { Operation } from "./Operation.ts"
 import { Previews } from "./Previews.ts"
 import { type RunOptions, type RunResult, resultOf, type StartOptions, startBody } from "./run.ts"
+import { Terminal, type TerminalOptions } from "./Terminal.ts"
+import { Tunnels } from "./Tunnels.ts"
 import type { Waiting } from "./Waiting.ts"
 
 export interface UntilRunning extends Waiting {
@@ -27,6 +31,7 @@ export class Sandbox implements AsyncDisposable {
   readonly files: Files
   readonly previews: Previews
   readonly #transport: Transport
+  readonly #tunnels: Tunnels
   #record: SandboxRecord
 
   constructor(transport: Transport, record: SandboxRecord) {
@@ -35,6 +40,7 @@ export class Sandbox implements AsyncDisposable {
     this.id = record.id
     this.workspaceId = record.workspaceId
     this.files = new Files(transport, record.id)
+    this.#tunnels = new Tunnels(transport, record.id)
     this.previews = new Previews(transport, record.id, (port, options) => this.#listens(port, options))
   }
 
@@ -136,6 +142,25 @@ export class Sandbox implements AsyncDisposable {
       })
     )
     for await (const page of pages) for (const record of page.operations) yield new Operation(this.#transport, record)
+  }
+
+  /** Opens a login shell on a terminal. It ends with its connection. Node, Deno, Bun. */
+  terminal(options: TerminalOptions = {}): Promise<Terminal> {
+    return Terminal.open(this.#transport, this.id, options)
+  }
+
+  /**
+   * A TCP connection to whatever listens on a port in the Sandbox, as a Duplex of Node; where nothing does it fails with
+   * `SANDBOX_UNAVAILABLE`. It lasts for an hour at most. The service must offer TCP access (else `UNSUPPORTED_BY_RUNTIME`). Node, Deno, Bun.
+   */
+  tunnel(port: number, options: Waiting = {}): Promise<TunnelStream> {
+    return this.#tunnels.open(port, options)
+  }
+
+  /** Listens here, and carries each connection to a port in the Sandbox, until it is closed. Node, Deno, Bun. */
+  async forward(port: number, options: ForwardOptions = {}): Promise<Forward> {
+    const { Forward } = await import("./node/Forward.ts")
+    return Forward.listen(new Tunnels(this.#transport, this.id), port, options)
   }
 
   async processes(options: Waiting = {}): Promise<ReadonlyArray<Process>> {

@@ -43,12 +43,24 @@ export class AtollError<Code extends ErrorCode = ErrorCode> extends Error {
 
 /** No whole answer came: the service was not reached, or the connection ended before it. */
 export class ConnectionError extends Error {
-  override readonly name = "ConnectionError"
+  override readonly name: string = "ConnectionError"
   readonly outcome: Outcome
 
   constructor(message: string, outcome: Outcome, cause: unknown) {
     super(message, { cause })
     this.outcome = outcome
+  }
+}
+
+/** The connection that a terminal or a tunnel is broke, and it has ended with it: open another one. What it had sent may have arrived. */
+export class ConnectionLost extends ConnectionError {
+  override readonly name = "ConnectionLost"
+  /** Of the WebSocket (RFC 6455 section 7.4), if the service closed it: 1001 when it stops, 1011 when the Sandbox does. */
+  readonly closeCode: number | null
+
+  constructor(what: string, { code, reason }: { readonly code: number | null; readonly reason: string }) {
+    super(`${what}${reason === "" ? "." : `: ${reason}`}`, "unknown", null)
+    this.closeCode = code
   }
 }
 

@@ -1,14 +1,25 @@
 export { Atoll, type AtollOptions } from "./Atoll.ts"
-export { AtollError, ConnectionError, type ErrorCode, type Outcome, UnreadableAnswer, WaitTimeout } from "./errors.ts"
+export {
+  AtollError,
+  ConnectionError,
+  ConnectionLost,
+  type ErrorCode,
+  type Outcome,
+  UnreadableAnswer,
+  WaitTimeout
+} from "./errors.ts"
 export type { FollowEventsOptions, TransitionEvent } from "./events.ts"
 export type { Files } from "./Files.ts"
 export type * from "./generated/schemas.ts"
+export type { Forward, ForwardOptions } from "./node/Forward.ts"
+export type { TunnelStream } from "./node/TunnelStream.ts"
 export type { FollowOptions, Operation as RunningOperation, WaitOptions } from "./Operation.ts"
 export type { OutputChunk, OutputFrom } from "./Output.ts"
 export type { OpenPreviewOptions, Preview as OpenPreview, Previews } from "./Previews.ts"
 export type { RunOptions, RunResult, StartOptions } from "./run.ts"
 export type { Sandbox as SandboxHandle, UntilRunning } from "./Sandbox.ts"
 export type { CreateSandboxOptions, ListSandboxesOptions, Sandboxes } from "./Sandboxes.ts"
+export type { Terminal, TerminalExit, TerminalOptions, TerminalSize } from "./Terminal.ts"
 export type { Usage as UsageReports, Window } from "./Usage.ts"
 export type { Waiting } from "./Waiting.ts"
 export type { Workspaces } from "./Workspaces.ts"

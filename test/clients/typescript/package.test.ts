@@ -1,10 +1,11 @@
 /** The TypeScript library as it is published: packed, installed in an empty folder, and used from there. */
 import { execFile } from "node:child_process"
-import { readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { delimiter, dirname, join } from "node:path"
 import { promisify } from "node:util"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { build } from "esbuild"
 import { descriptionVersion } from "../../../clients/typescript/src/generated/schemas.ts"
 import { libraryVersion } from "../../../clients/typescript/src/version.ts"
 import { testFolder } from "../../support/testFolder.ts"
@@ -54,6 +55,10 @@ it.effect("is packed, installed and imported; its versions agree", () =>
          }
          export const many = (thrown: unknown) =>
            thrown instanceof AtollError && thrown.is("TEXT_AMBIGUOUS") ? thrown.details.occurrences : use
+         export const tunnel = async (atoll: Atoll) => {
+           const { name }: { name: string } = (await (await atoll.sandboxes.get("sbx_1")).terminal()).constructor
+           return [name, (await atoll.sandboxes.get("sbx_1")).tunnel(80)]
+         }
          // @ts-expect-error There is no such code.
          export const wrong = (thrown: AtollError) => thrown.is("NO_SUCH_CODE")
         `
@@ -69,6 +74,31 @@ it.effect("is packed, installed and imported; its versions agree", () =>
         "es2022,esnext.disposable,dom"
       ]
       await run("tsc", [...flags, "use.ts"], { cwd: at, env }).catch(({ stdout }) => assert.fail(String(stdout)))
+      // With types of Node, a tunnel is a stream of it.
+      mkdirSync(join(at, "node_modules/@types"))
+      for (const types of ["@types/node", "undici-types"])
+        symlinkSync(join(root, "node_modules", types), join(at, "node_modules", types))
+      writeFileSync(
+        join(at, "stream.ts"),
+        `import type { Duplex } from "node:stream"
+         import type { TunnelStream } from "@atoll/client"
+         export const stream = (tunnel: TunnelStream): Duplex => tunnel
+         // @ts-expect-error It is none.
+         export const wrong = (tunnel: TunnelStream): Map<string, string> => tunnel
+        `
+      )
+      const withNode = [...flags, "--types", "node", "--skipLibCheck", "stream.ts"]
+      await run("tsc", withNode, { cwd: at, env }).catch(({ stdout }) => assert.fail(String(stdout)))
+      // A page's bundler finds nothing of Node.
+      const page = await build({
+        stdin: { contents: 'import { Atoll } from "@atoll/client"; globalThis.Atoll = Atoll', resolveDir: at },
+        bundle: true,
+        platform: "browser",
+        format: "iife",
+        write: false,
+        logLevel: "silent"
+      })
+      assert.notInclude(page.outputFiles[0]!.text, "node:")
     })
   })
 )

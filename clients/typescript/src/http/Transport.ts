@@ -4,8 +4,10 @@
  * Asked again is what only reads, what carries an Idempotency-Key, what the contract says is the same when repeated, and what certainly was
  * not done: refused by a rate limit, or by a service that was not reached or said that nothing was changed.
  */
-import { AtollError, ConnectionError, errorOf, type Outcome } from "../errors.ts"
+import { AtollError, ConnectionError, errorOf, type Outcome, UnreadableAnswer } from "../errors.ts"
 import { type Operations, operations } from "../generated/operations.ts"
+import { HandshakeRefused, type MessageSocket, type SocketListener } from "../socket/MessageSocket.ts"
+import { canOpenSockets, openSocket } from "../socket/openSocket.ts"
 import { sleep } from "./sleep.ts"
 
 export type Answered<Id extends keyof Operations> = Operations[Id] extends { readonly answer: infer Answer }
@@ -42,6 +44,21 @@ export interface TransportOptions {
   readonly userAgent: string
 }
 
+export interface WebSocketHandshake {
+  /** Below the service's URL. */
+  readonly path: string
+  readonly query: Readonly<Record<string, string | number | undefined>>
+  readonly protocol: string
+  /** By default the API key. */
+  readonly secret?: string | undefined
+  /** Ends the handshake. */
+  readonly signal?: AbortSignal | undefined
+}
+
+type Attempted<A> =
+  | { readonly value: A; readonly fault: null }
+  | { readonly value: null; readonly fault: AtollError | ConnectionError }
+
 /** Said by the contract to be the same when repeated. */
 const repeatable: ReadonlySet<keyof Operations> = new Set([
   "deleteSandbox",
@@ -54,6 +71,7 @@ const repeatable: ReadonlySet<keyof Operations> = new Set([
   "revokeServiceAccess"
 ])
 
+const clockToleranceMs = 5_000
 const firstPauseMs = 100
 const pauseMaxMs = 5_000
 
@@ -72,6 +90,8 @@ const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(",
 
 export class Transport {
   readonly #options: TransportOptions
+  /** The service's clock before ours. */
+  #aheadMs = 0
 
   constructor(options: TransportOptions) {
     this.#options = options
@@ -106,47 +126,107 @@ export class Transport {
     call: Call<Id>,
     read: (answer: Response) => Promise<A>
   ): Promise<A> {
-    const request = this.#request(id, call)
+    const { url, ...request } = this.#request(id, call)
     const isRepeatable = request.method === "GET" || request.headers.has("idempotency-key") || repeatable.has(id)
+    return this.#persist(isRepeatable, call.signal, () =>
+      this.#attempt(`${request.method} ${url.pathname}`, call, async (signal, begun) => {
+        const answer = await this.#options.fetch(url, { ...request, signal, redirect: "error" })
+        begun()
+        this.#noteClock(answer)
+        if (!answer.ok) throw await errorOf(answer)
+        return read(answer)
+      })
+    )
+  }
+
+  /**
+   * A WebSocket, of which nothing is read before `resume`. Fails as `read` does. A handshake is repeated: what one that was lost had begun
+   * ends with its connection.
+   */
+  async connect(handshake: WebSocketHandshake, listener: SocketListener): Promise<MessageSocket> {
+    const { path, query, protocol, secret = this.apiKey, signal } = handshake
+    const url = this.#address(path)
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, String(value))
+    const { userAgent } = this.#options
+    if (!canOpenSockets()) throw new TypeError("Terminals and tunnels need Node, Deno or Bun.")
+    return this.#persist(true, signal, () =>
+      this.#attempt(`WebSocket ${url.pathname}`, handshake, async (signal) => {
+        try {
+          return await openSocket({ url, protocol, secret, userAgent, signal }, listener)
+        } catch (thrown) {
+          if (!(thrown instanceof HandshakeRefused)) throw thrown
+          this.#noteClock(thrown.answer)
+          throw await errorOf(thrown.answer)
+        }
+      })
+    )
+  }
+
+  /** The service's time of day, as its last answer told it to the second. Milliseconds. */
+  now(): number {
+    return Date.now() + this.#aheadMs
+  }
+
+  #noteClock(answer: Response): void {
+    const told = Date.parse(answer.headers.get("date") ?? "")
+    // Told in whole seconds: less than that is no difference.
+    if (!Number.isNaN(told)) this.#aheadMs = Math.abs(told - Date.now()) < clockToleranceMs ? 0 : told - Date.now()
+  }
+
+  /** Until it succeeds, or fails for good. */
+  async #persist<A>(
+    isRepeatable: boolean,
+    signal: AbortSignal | undefined,
+    attempt: () => Promise<Attempted<A>>
+  ): Promise<A> {
     const giveUpAt = Date.now() + this.#options.patienceSeconds * 1000
-    for (let attempt = 0; ; attempt++) {
-      const { value, fault } = await this.#attempt(request, call, read)
+    for (let attempts = 0; ; attempts++) {
+      const { value, fault } = await attempt()
       if (fault === null) return value
       const again = isPassing(fault) && (isRepeatable || fault.outcome === "notApplied")
       const told = fault instanceof AtollError ? fault.retryAfterSeconds : null
-      const backOffMs = Math.min(pauseMaxMs, firstPauseMs * 2 ** attempt)
+      const backOffMs = Math.min(pauseMaxMs, firstPauseMs * 2 ** attempts)
       // Not all at once.
       const pauseMs =
         told === null ? backOffMs * (0.5 + Math.random() / 2) : Math.max(told * 1000, 10) + Math.random() * 50
       if (!again || Date.now() + pauseMs > giveUpAt) throw fault
-      await sleep(pauseMs, call.signal)
+      await sleep(pauseMs, signal)
     }
+  }
+
+  #address(path: string): URL {
+    const url = new URL(this.#options.url)
+    url.pathname = url.pathname.replace(/\/$/, "") + path
+    return url
   }
 
   #request<Id extends keyof Operations>(id: Id, { parameters, body }: Call<Id>) {
     const { method, path } = operations[id]
-    const url = new URL(this.#options.url)
     const headers = new Headers({ accept: "*/*", "user-agent": this.#options.userAgent })
     if (this.#options.apiKey !== "") headers.set("authorization", `Bearer ${this.#options.apiKey}`)
     let pathname: string = path
+    const query = new URLSearchParams()
     for (const [name, value] of Object.entries(parameters ?? {})) {
       if (value === undefined || value === null) continue
       if (pathname.includes(`{${name}}`)) pathname = pathname.replace(`{${name}}`, encodeURIComponent(textOf(value)))
       else if (name === "Idempotency-Key" || name === "Last-Event-Id") headers.set(name, textOf(value))
-      else url.searchParams.set(name, textOf(value))
+      else query.set(name, textOf(value))
     }
-    url.pathname = url.pathname.replace(/\/$/, "") + pathname
+    const url = this.#address(pathname)
+    url.search = query.toString()
     const isBytes = body instanceof Uint8Array
     if (body !== undefined) headers.set("content-type", isBytes ? "application/octet-stream" : "application/json")
     const sent = body === undefined ? null : isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body)
     return { method, url, headers, body: sent }
   }
 
+  /** `begun`: there is an answer; from then on it may take as long as it takes. */
   async #attempt<A>(
-    { url, ...request }: { url: URL; method: string; headers: Headers; body: Uint8Array<ArrayBuffer> | string | null },
+    what: string,
     { signal, attemptSeconds = this.#options.attemptSeconds }: Pick<Call<never>, "signal" | "attemptSeconds">,
-    read: (answer: Response) => Promise<A>
-  ): Promise<{ value: A; fault: null } | { value: null; fault: AtollError | ConnectionError }> {
+    ask: (signal: AbortSignal, begun: () => void) => Promise<A>
+  ): Promise<Attempted<A>> {
     signal?.throwIfAborted()
     const late = new AbortController()
     const within = attemptSeconds ?? Number.POSITIVE_INFINITY
@@ -155,16 +235,15 @@ export class Transport {
       : undefined
     const signals = signal === undefined ? late.signal : AbortSignal.any([signal, late.signal])
     try {
-      const answer = await this.#options.fetch(url, { ...request, signal: signals, redirect: "error" })
-      clearTimeout(timer)
-      return answer.ok ? { value: await read(answer), fault: null } : { value: null, fault: await errorOf(answer) }
+      return { value: await ask(signals, () => clearTimeout(timer)), fault: null }
     } catch (thrown) {
       if (signal?.aborted) throw signal.reason
+      if (thrown instanceof AtollError) return { value: null, fault: thrown }
+      if (thrown instanceof UnreadableAnswer) throw thrown
       const why = late.signal.aborted
         ? (late.signal.reason as Error).message
         : "The service was not reached, or cut the connection."
-      const message = `${request.method} ${url.pathname}: ${why}`
-      return { value: null, fault: new ConnectionError(message, outcomeOf(thrown), thrown) }
+      return { value: null, fault: new ConnectionError(`${what}: ${why}`, outcomeOf(thrown), thrown) }
     } finally {
       clearTimeout(timer)
     }

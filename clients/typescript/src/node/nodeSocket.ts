@@ -1,0 +1,183 @@
+/// <reference types="node" />
+/**
+ * A WebSocket over node:http, for Node, Deno and Bun: with headers, and with back-pressure both ways, of which the global one has neither.
+ *
+ * @source RFC 6455
+ */
+import { createHash, randomBytes } from "node:crypto"
+import { type IncomingMessage, request as requestInClear } from "node:http"
+import { request as requestOverTls } from "node:https"
+import type { Duplex } from "node:stream"
+import { UnreadableAnswer } from "../errors.ts"
+import { clientFrame, closeFrame, FrameReader, MalformedFrame, opcodes } from "../socket/frames.ts"
+import {
+  type Handshake,
+  HandshakeRefused,
+  type MessageSocket,
+  type SocketEnd,
+  type SocketListener
+} from "../socket/MessageSocket.ts"
+
+/** The service pings every 30 s. */
+const silentMaxMs = 90_000
+/** While nothing is read no ping is answered either: so it is said without being asked that somebody is there. */
+const aliveEveryMs = 15_000
+/** For the other side to answer a close. */
+const lingerMs = 2000
+const refusalMaxBytes = 64 * 1024
+
+const acceptOf = (key: string): string =>
+  createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64")
+
+const answerOf = async (refusal: IncomingMessage): Promise<Response> => {
+  const chunks: Array<Uint8Array> = []
+  let length = 0
+  for await (const chunk of refusal as AsyncIterable<Uint8Array>) {
+    chunks.push(chunk)
+    length += chunk.length
+    if (length > refusalMaxBytes) break
+  }
+  const headers = new Headers()
+  for (const [name, value] of Object.entries(refusal.headers)) if (typeof value === "string") headers.set(name, value)
+  return new Response(new TextDecoder().decode(Buffer.concat(chunks)), { status: refusal.statusCode ?? 502, headers })
+}
+
+/** Nothing is read of it before `resume`. Fails with HandshakeRefused, UnreadableAnswer, what node:http fails with, or the signal's reason. */
+export const nodeSocket = (
+  { url, protocol, secret, userAgent, signal }: Handshake,
+  listener: SocketListener
+): Promise<MessageSocket> =>
+  new Promise((resolve, reject) => {
+    const key = randomBytes(16).toString("base64")
+    const asked = (url.protocol === "https:" ? requestOverTls : requestInClear)(url, {
+      agent: false,
+      signal,
+      headers: {
+        authorization: `Bearer ${secret}`,
+        connection: "Upgrade",
+        upgrade: "websocket",
+        "sec-websocket-key": key,
+        "sec-websocket-protocol": protocol,
+        "sec-websocket-version": "13",
+        "user-agent": userAgent
+      }
+    })
+    asked.on("error", (error) => reject(signal.aborted ? signal.reason : error))
+    asked.on("response", (refusal) => {
+      answerOf(refusal).then((answer) => reject(new HandshakeRefused(answer)), reject)
+    })
+    asked.on("upgrade", ({ headers }: IncomingMessage, stream: Duplex, head: Buffer) => {
+      if (headers["sec-websocket-accept"] !== acceptOf(key) || headers["sec-websocket-protocol"] !== protocol) {
+        stream.destroy()
+        reject(new UnreadableAnswer("Whoever answered the handshake is no Atoll service."))
+        return
+      }
+      resolve(new NodeSocket(stream, head, listener))
+    })
+    asked.end()
+  })
+
+class NodeSocket implements MessageSocket {
+  readonly #stream: Duplex
+  readonly #listener: SocketListener
+  readonly #frames = new FrameReader()
+  readonly #alive: ReturnType<typeof setInterval>
+  #heardAt = performance.now()
+  #isReading = false
+  #isClosing = false
+  #end: SocketEnd | null = null
+  #isOver = false
+
+  constructor(stream: Duplex, head: Buffer, listener: SocketListener) {
+    this.#stream = stream
+    this.#listener = listener
+    stream.pause()
+    if (head.length > 0) stream.unshift(head)
+    ;(stream as { setNoDelay?: () => void }).setNoDelay?.()
+    stream.on("data", (chunk: Buffer) => this.#came(chunk))
+    stream.on("error", () => this.#over())
+    stream.on("end", () => this.destroy())
+    stream.on("close", () => this.#over())
+    // A listener for data makes a stream flow.
+    stream.pause()
+    this.#alive = setInterval(() => this.#look(), aliveEveryMs)
+    this.#alive.unref()
+  }
+
+  send(data: Uint8Array | string, taken: () => void = () => {}): void {
+    if (this.#isClosing || this.#stream.destroyed) return
+    const isText = typeof data === "string"
+    const frame = clientFrame(isText ? opcodes.text : opcodes.binary, isText ? new TextEncoder().encode(data) : data)
+    this.#stream.write(frame, (error) => {
+      if (error === null || error === undefined) taken()
+    })
+  }
+
+  pause(): void {
+    this.#isReading = false
+    this.#stream.pause()
+  }
+
+  resume(): void {
+    this.#isReading = true
+    this.#heardAt = performance.now()
+    this.#stream.resume()
+  }
+
+  close(): void {
+    this.#closeWith(1000)
+    // Whatever comes before the answer is nobody's.
+    this.resume()
+  }
+
+  destroy(): void {
+    this.#stream.destroy()
+    this.#over()
+  }
+
+  #closeWith(code: number): void {
+    if (this.#isClosing || this.#stream.destroyed) return
+    this.#isClosing = true
+    this.#stream.end(closeFrame(code))
+    const timer = setTimeout(() => this.destroy(), lingerMs)
+    timer.unref()
+    this.#stream.once("close", () => clearTimeout(timer))
+  }
+
+  #came(chunk: Buffer): void {
+    this.#heardAt = performance.now()
+    try {
+      for (const frame of this.#frames.read(chunk)) {
+        if (this.#end !== null) return
+        if (frame.type === "close") {
+          this.#end = { code: frame.code, reason: frame.reason }
+          this.#closeWith(frame.code ?? 1000)
+        } else if (frame.type === "ping") {
+          if (!this.#isClosing) this.#stream.write(clientFrame(opcodes.pong, frame.bytes))
+        } else if (this.#isClosing) continue
+        else if (frame.type === "bytes") this.#listener.bytes(frame.bytes)
+        else if (frame.type === "text") this.#listener.text(frame.text)
+      }
+    } catch (thrown) {
+      if (!(thrown instanceof MalformedFrame)) throw thrown
+      this.#end = { code: null, reason: thrown.message }
+      this.#closeWith(1002)
+    }
+  }
+
+  #look(): void {
+    if (this.#isClosing) return
+    if (!this.#isReading) this.#stream.write(clientFrame(opcodes.pong, new Uint8Array(0)))
+    else if (performance.now() - this.#heardAt > silentMaxMs) {
+      this.#end = { code: null, reason: `Nothing was heard for ${silentMaxMs / 1000} s.` }
+      this.destroy()
+    }
+  }
+
+  #over(): void {
+    clearInterval(this.#alive)
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#listener.closed(this.#end ?? { code: null, reason: "" })
+  }
+}
