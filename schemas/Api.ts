@@ -51,6 +51,7 @@ export class Api extends HttpApi.make("atoll")
         "- JSON bodies are UTF-8, at most 128 KiB and 32 levels deep. Text contains no lone surrogates; where it names something, no NUL.",
         "- What is no well-formed HTTP is 400, a URL with headers over 64 KiB 431, a request that does not arrive within 5 minutes 408, and one that the service cuts because it stops 502: on every path, and with the body Error too.",
         "- A query parameter given twice is refused, unless it takes several values. An absent field and null mean the same.",
+        "- Models are served by the Model Context Protocol at POST /mcp, with the same keys, scopes and errors; its tools describe themselves (tools/list).",
         "- Every answer carries X-Request-Id; an incoming one (1 to 128 printable ASCII characters) is kept.",
         "- Times are RFC 3339 UTC with milliseconds, sizes are bytes, names are counted in Unicode code points."
       ].join("\n")

@@ -74,7 +74,7 @@ export const AuditEvent = Schema.Struct({
   }),
   status: Schema.Int.annotate({
     description:
-      "The answer's. 499: the caller went away before it. 101: a tunnel or a terminal was opened. An operation's own outcome is not in it."
+      "The answer's; of a tool call over MCP, what the endpoint would have answered. 499: the caller went away before it. 101: a tunnel or a terminal was opened. An operation's own outcome is not in it."
   }),
   errorCode: Schema.NullOr(Schema.String).annotate({ description: "`code` of the Error body." }),
   requestId: Schema.String.annotate({ description: "As in the X-Request-Id of the answer." }),
@@ -123,6 +123,7 @@ export class AuditGroup extends HttpApiGroup.make("audit")
             "",
             "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, readOperationOutput, streamOperationOutput, readLogs, and openTerminal, without what went through it. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
             "- Each tunnel (openTunnel) and each SSH connection (openSshSession) that a capability or a grant opened, or that was refused after it was recognised. What goes through them, and visits of previews, leave none.",
+            "- Each call of a tool over MCP (source mcp, path /mcp), as the endpoint that does the same.",
             "- What a person did in the console (source console): the same calls, signing in, wrong passphrases of the account included, and its sessions and keys.",
             "- What the operator did to the account on the command line.",
             "- Not what cannot be told whose it is: 401, and paths and methods that do not exist.",

@@ -54,6 +54,9 @@ const metric = "src/metric/"
 /** Spans that are handed over where no fiber goes; knows nothing of what they are about. */
 const trace = "src/trace/"
 
+/** The Model Context Protocol; knows nothing of who carries its messages. */
+const mcp = "src/mcp/"
+
 const belowResources = [
   "schemas/",
   "machines/",
@@ -118,7 +121,13 @@ export const importTable: ReadonlyArray<Place> = [
 
   ...resources.map((path) => ({ path, places: [...belowResources, ...resources] })),
 
-  { path: "src/http/", places: [...belowResources, ...resources, "src/console/bundle/"] },
+  /** Tools for models, by the services of the resources. */
+  {
+    path: mcp,
+    places: [...belowResources, ...resources],
+    packages: ["effect", "@modelcontextprotocol/server"]
+  },
+  { path: "src/http/", places: [...belowResources, ...resources, mcp, "src/console/bundle/"] },
   { path: "src/cli/", places: [...belowResources, ...resources, "src/Down.ts", "src/doctor/", "src/backup/"] },
   /** What this host has of what Atoll needs. */
   {

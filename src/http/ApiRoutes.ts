@@ -18,6 +18,7 @@ import { EndpointGuard } from "./EndpointGuard.ts"
 import { EventsHandlers } from "./EventsHandlers.ts"
 import { FilesHandlers } from "./FilesHandlers.ts"
 import { LogsHandlers } from "./LogsHandlers.ts"
+import { McpRoute } from "./McpRoute.ts"
 import { OperationsHandlers } from "./OperationsHandlers.ts"
 import { OperatorRoutes } from "./OperatorRoutes.ts"
 import { PreviewsHandlers } from "./PreviewsHandlers.ts"
@@ -70,6 +71,7 @@ export const ApiRoutes = {
     ConsolePages.layer,
     BrowserEntrance.layer,
     OperatorRoutes.layer,
+    McpRoute.layer,
     Edge.layer
   ).pipe(Layer.provide(EndpointGuard.layer), Layer.provide(SessionCookie.layer))
 }

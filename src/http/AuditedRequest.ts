@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage } from "node:http"
 import type { HttpServerRequest } from "effect/http"
+import type { AuditSource } from "../../schemas/Audit.ts"
 import type { Audit } from "../account/Audit.ts"
 import type { Credential } from "../account/Authentication.ts"
 import { clientAddress } from "../gateway/Clients.ts"
@@ -11,7 +12,9 @@ import type { AuditedEndpoint, AuditedPath } from "./AuditedEndpoint.ts"
 import { requestIdOf } from "./RequestId.ts"
 import { pathOf } from "./RequestTarget.ts"
 
-type Whose = Pick<Credential, "source" | "accountId" | "apiKeyId" | "sessionId" | "hint" | "name">
+interface Whose extends Pick<Credential, "accountId" | "apiKeyId" | "sessionId" | "hint" | "name"> {
+  readonly source: AuditSource
+}
 
 interface Noted {
   /** Null: nobody's, as far as is known. */

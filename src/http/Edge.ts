@@ -1,24 +1,30 @@
 /**
  * Around every request, whatever route it takes: its id, its measure, its log line, and an Error body for what no handler answered.
  *
- * A defect is told as an error, with its cause. Neither line has headers or bodies, so no key is ever written.
+ * A line has no headers and no bodies, so no key is ever written.
  */
 import type { IncomingMessage } from "node:http"
 import { Cause, Context, Effect, Layer, Tracer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../../schemas/Api.ts"
 import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
-import { Internal, MethodNotAllowed, NotFound, ServiceUnavailable } from "../../schemas/Errors.ts"
+import {
+  type ErrorCode,
+  errorStatus,
+  MethodNotAllowed,
+  NotFound,
+  type ServiceUnavailable
+} from "../../schemas/Errors.ts"
 import { Audit } from "../account/Audit.ts"
-import { OwnerAway, StateUnusable } from "../actor/ActorError.ts"
 import { Settings } from "../Config.ts"
 import { discardRest } from "../gateway/discardRest.ts"
-import { isDatabaseFault } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { auditCall, knownCall } from "./AuditedRequest.ts"
-import { mayHaveChanged, outcomeUnknown, ownerAway } from "./BegunRequest.ts"
-import { errorCodeOf, errorResponse, invalidRequest, isContractError } from "./ErrorResponse.ts"
+import { mayHaveChanged } from "./BegunRequest.ts"
+import { errorCodeOf, errorResponse, invalidRequest } from "./ErrorResponse.ts"
+import { faultError } from "./faultError.ts"
 import { knownRoutes, methodsOf } from "./KnownRoutes.ts"
+import { mcpPath } from "./McpRoute.ts"
 import { operatorPaths } from "./OperatorRoutes.ts"
 import { identify } from "./RequestId.ts"
 import { type LogRequest, requestLog } from "./RequestLog.ts"
@@ -33,7 +39,11 @@ const unmatched = "unmatched"
 const isRouteNotFound = (fault: unknown): boolean =>
   HttpServerError.isHttpServerError(fault) && fault.reason._tag === "RouteNotFound"
 
-const routes = [...knownRoutes(Api, operatorPaths), ...knownRoutes(ConsoleApi, [])]
+const routes = [
+  ...knownRoutes(Api, operatorPaths),
+  ...knownRoutes(ConsoleApi, []),
+  { method: "POST", path: new RegExp(`^${mcpPath}$`) }
+]
 
 /** No route: 404, or 405 with what the path has, or the answer to OPTIONS. */
 const answerUnmatched = (request: HttpServerRequest.HttpServerRequest, requestId: string) => {
@@ -57,15 +67,6 @@ const abandonedStatus = 499
 /** The caller is gone, and nobody reads an answer. */
 const isAbandoned = (cause: Cause.Cause<unknown>): boolean =>
   cause.reasons.some((reason) => reason.annotations.has(HttpServerError.ClientAbort.key))
-
-const databaseAway = (wasBegun: boolean) =>
-  new ServiceUnavailable(wasBegun ? outcomeUnknown("The service lost its database") : {})
-
-/** The log has said which, and why. */
-const unusable = () =>
-  new Internal({
-    message: "What is stored of this cannot be used by this version of the service. Report it with the requestId."
-  })
 
 const routeOf = (context: Context.Context<never>): string =>
   Context.getOrUndefined(context as Context.Context<HttpRouter.RouteContext>, HttpRouter.RouteContext)?.route.path ??
@@ -103,12 +104,14 @@ const edge =
       const began = performance.now()
 
       /** Measured, and in both logs; the lines are written by the effect, if there are any. */
-      const note = (status: number, errorCode: string | null): Effect.Effect<void> | null => {
+      const note = (status: number, errorCode: ErrorCode | null): Effect.Effect<void> | null => {
         const durationMs = performance.now() - began
         const route = routeOf(fiber.context)
         const traceId = nameSpan(fiber.context, `${request.method} ${route}`, requestId)
         const call = knownCall(source)
-        if (call !== null) auditCall(audit, source, call, status, errorCode)
+        // A tool call that failed is a successful exchange.
+        if (call !== null)
+          auditCall(audit, source, call, errorCode === null ? status : errorStatus[errorCode], errorCode)
         if (status !== abandonedStatus) {
           observeRequest(fiber.context, { method: request.method, route, status, durationMs })
         }
@@ -139,26 +142,9 @@ const edge =
             }
             return Effect.andThen(note(abandonedStatus, null) ?? Effect.void, Effect.failCause(cause))
           }
-          const fault = Cause.squash(cause)
-          const wasBegun = mayHaveChanged(source)
-          if (isRouteNotFound(fault)) return finish(answerUnmatched(request, requestId))
-          if (isContractError(fault)) return finish(errorResponse(fault, requestId))
-          if (isDatabaseFault(fault)) {
-            return Effect.andThen(database.fault(fault), unavailable(databaseAway(wasBegun)))
-          }
-          if (fault instanceof OwnerAway) return unavailable(ownerAway(wasBegun))
-          if (fault instanceof StateUnusable) return finish(errorResponse(unusable(), requestId))
-          return Effect.flatMap(
-            Effect.logError("A request met a defect", cause).pipe(
-              Effect.annotateLogs({ requestId, method: request.method, route: routeOf(fiber.context) })
-            ),
-            () =>
-              finish(
-                errorResponse(
-                  new Internal(wasBegun ? outcomeUnknown("Something went wrong on our side") : {}),
-                  requestId
-                )
-              )
+          if (isRouteNotFound(Cause.squash(cause))) return finish(answerUnmatched(request, requestId))
+          return Effect.flatMap(faultError(cause, source, routeOf(fiber.context), database), (error) =>
+            finish(errorResponse(error, requestId))
           )
         }
       })

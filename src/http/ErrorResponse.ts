@@ -52,7 +52,11 @@ export const errorResponse = (error: ContractError, requestId: string): HttpServ
   return response
 }
 
-/** Null for what `errorResponse` did not make. */
+/** For an answer that tells an error in a body of its own. */
+export const tellsError = (response: HttpServerResponse.HttpServerResponse, code: ErrorCode): void =>
+  void codes.set(response, code)
+
+/** Null for what tells no error. */
 export const errorCodeOf = (response: HttpServerResponse.HttpServerResponse): ErrorCode | null =>
   codes.get(response) ?? null
 
@@ -84,23 +88,26 @@ const issuePath = (path: ReadonlyArray<unknown>, kind: HttpApiError.HttpApiSchem
     typeof key === "number" ? key : kind === "Headers" && at === 0 ? headerName(String(key)) : String(key)
   )
 
-/** What the decoder said, as INVALID_REQUEST; an id in the path that is no id is NOT_FOUND. */
-export const fromSchemaError = (error: HttpApiError.HttpApiSchemaError): InvalidRequest | NotFound => {
-  if (error.kind === "Params") return new NotFound()
-  const { issues } = formatted(error.cause.issue)
+/** What a decoder said. */
+export const fromIssue = (issue: SchemaIssue.Issue, kind: HttpApiError.HttpApiSchemaError["kind"]): InvalidRequest => {
+  const { issues } = formatted(issue)
   return invalidRequest(
-    issues.slice(0, issuesMax).map((issue) => {
+    issues.slice(0, issuesMax).map(({ path: found = [], message }) => {
       const path = issuePath(
-        (issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part)),
-        error.kind
+        found.map((part) => (typeof part === "object" ? part.key : part)),
+        kind
       )
       return {
         path: path.map((key) => (typeof key === "string" ? key.slice(0, shownMaxCharacters) : key)),
-        message: messageOf(issue.message, path)
+        message: messageOf(message, path)
       }
     })
   )
 }
+
+/** The same; an id in the path that is no id is NOT_FOUND. */
+export const fromSchemaError = (error: HttpApiError.HttpApiSchemaError): InvalidRequest | NotFound =>
+  error.kind === "Params" ? new NotFound() : fromIssue(error.cause.issue, error.kind)
 
 export const invalidRequest = (issues: ReadonlyArray<Issue>): InvalidRequest =>
   new InvalidRequest({ details: { issues } })

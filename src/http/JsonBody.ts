@@ -108,7 +108,8 @@ const asText = (bytes: Buffer): Effect.Effect<string, InvalidRequest> => {
  */
 export const readJsonText = (
   request: IncomingMessage,
-  optional: boolean
+  optional: boolean,
+  limitBytes = jsonBodyMaxBytes
 ): Effect.Effect<string, UnsupportedMediaType | PayloadTooLarge | InvalidRequest> => {
   const sent = hasBody(request)
   if (!sent && optional) return Effect.succeed("{}")
@@ -116,9 +117,9 @@ export const readJsonText = (
     return Effect.fail(new UnsupportedMediaType({ details: { expected: "application/json" } }))
   }
   if (!sent) return Effect.fail(invalidRequest([{ path: [], message: "Expected a JSON body" }]))
-  const refused = refuseLength(request, jsonBodyMaxBytes)
+  const refused = refuseLength(request, limitBytes)
   if (refused !== null) return Effect.fail(refused)
-  return Effect.flatMap(readBytes(request, jsonBodyMaxBytes), (bytes) =>
+  return Effect.flatMap(readBytes(request, limitBytes), (bytes) =>
     bytes.length === 0 && optional ? Effect.succeed("{}") : asText(bytes)
   )
 }

@@ -4,15 +4,12 @@ import { performance } from "node:perf_hooks"
 import { Effect, Layer, Metric } from "effect"
 import { measuredCounter, measuredGauge } from "../metric/measured.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-
-const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
-  readonly version: string
-}
+import { serviceVersion } from "./serviceVersion.ts"
 
 const build = (runtime: string) =>
   Metric.gauge("atoll_build_info", {
     description: "Always 1: the version of Atoll and of Node, and the runtime driver.",
-    attributes: { version, node: process.versions.node, runtime }
+    attributes: { version: serviceVersion, node: process.versions.node, runtime }
   })
 
 const cpu = Metric.counter("process_cpu_seconds_total", {

@@ -22,7 +22,15 @@ const patienceMs = 900_000
 describe("the README's commands", () => {
   it("are in blocks of sh, in tables and in sentences; every other block is a file or what is printed", () => {
     const languages = Array.from(readme.matchAll(/^```(.+)$/gm), ([, language]) => language!)
-    assert.deepStrictEqual([...new Set(languages)].toSorted(), ["caddy", "haproxy", "ini", "nginx", "sh", "text"])
+    assert.deepStrictEqual([...new Set(languages)].toSorted(), [
+      "caddy",
+      "haproxy",
+      "ini",
+      "json",
+      "nginx",
+      "sh",
+      "text"
+    ])
     assert.notMatch(readme.replace(/^```[\s\S]*?^```$/gm, ""), /^ {4}/m)
     assert.isAbove(shown.length, 100)
   })

@@ -20,6 +20,7 @@ const expected: ReadonlyArray<readonly [command: RegExp, said: RegExp]> = [
   [/^curl -sS -H "\$A" "\$U\/.*path=\/workspace\/index\.html"$/, page],
   [/usage verify/, /Everything agrees/],
   [/ doctor$/, /Atoll works here/],
+  [/tools\/call/, /"exitCode":3/],
   [/healthz$/, /"workers"/],
   [/metrics$/, /^atoll_/m]
 ]

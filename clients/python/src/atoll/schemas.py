@@ -119,8 +119,8 @@ class AuditEvent:
     target_id: Optional[str]
     """Its id, also of what was made; null where there is none (refused), or where it is a capability."""
     status: int
-    """The answer's. 499: the caller went away before it. 101: a tunnel or a terminal was opened. An operation's own
-    outcome is not in it.
+    """The answer's; of a tool call over MCP, what the endpoint would have answered. 499: the caller went away before
+    it. 101: a tunnel or a terminal was opened. An operation's own outcome is not in it.
     """
     error_code: Optional[str]
     """`code` of the Error body."""

@@ -67,8 +67,8 @@ export interface AuditEvent {
   /** Its id, also of what was made; null where there is none (refused), or where it is a capability. */
   readonly targetId: string | null
   /**
-   * The answer's. 499: the caller went away before it. 101: a tunnel or a terminal was opened. An operation's own
-   * outcome is not in it.
+   * The answer's; of a tool call over MCP, what the endpoint would have answered. 499: the caller went away before it.
+   * 101: a tunnel or a terminal was opened. An operation's own outcome is not in it.
    */
   readonly status: number
   /** `code` of the Error body. */

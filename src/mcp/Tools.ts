@@ -1,0 +1,15 @@
+/** All tools, in the order in which they are listed. */
+import { Context, Effect, Layer } from "effect"
+import { commandTools } from "./commandTools.ts"
+import { fileTools } from "./fileTools.ts"
+import { previewTools } from "./previewTools.ts"
+import { sandboxTools } from "./sandboxTools.ts"
+import type { Tool } from "./Tool.ts"
+
+export class Tools extends Context.Service<Tools, ReadonlyArray<Tool>>()("atoll/mcp/Tools") {
+  /** Needs Sandboxes, Workspaces, Operations, Files and Previews. */
+  static readonly layer = Layer.effect(
+    Tools,
+    Effect.map(Effect.all([sandboxTools, commandTools, fileTools, previewTools]), (groups) => groups.flat())
+  )
+}

@@ -1,0 +1,331 @@
+/** Tools that run commands. What takes longer than a call may goes on as an operation, whose id and offsets are all that a later call needs. */
+import { randomUUID } from "node:crypto"
+import { Clock, Effect, Schema } from "effect"
+import { operationMachine } from "../../machines/operation.ts"
+import { NotFound } from "../../schemas/Errors.ts"
+import { OperationId, SandboxId } from "../../schemas/Identifiers.ts"
+import { offsetMax, operationWaitMaxSeconds } from "../../schemas/Limits.ts"
+import { Operation, type OutputStream, StartOperationRequest } from "../../schemas/Operation.ts"
+import { isWellFormedText } from "../../schemas/Text.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
+import { fingerprint } from "../idempotency/Fingerprint.ts"
+import { Operations } from "../operation/Operations.ts"
+import { openCharacter } from "../operation/OutputSplit.ts"
+import { headOfNone, textOf } from "./guestText.ts"
+import { defineTool, type Tool, type ToolCaller } from "./Tool.ts"
+import { idempotencyKey } from "./toolFields.ts"
+
+const waitDefaultSeconds = 20
+const outputDefaultBytes = 16 * 1024
+const outputMaxBytes = 64 * 1024
+/** No character is longer. */
+const outputMinBytes = 4
+
+const terminalStates = taggedStates(operationMachine, "terminal")
+const isOver = ({ status }: Operation): boolean => terminalStates.includes(status)
+
+const Text = (stream: OutputStream) =>
+  Schema.Struct({
+    text: Schema.String.annotate({ description: "What is no UTF-8 shows as U+FFFD." }),
+    offset: Schema.Int.annotate({ description: "Absolute byte offset of the begin of text." }),
+    nextOffset: Schema.Int.annotate({ description: `Give it to output as ${stream}Offset to go on behind text.` }),
+    totalBytes: Schema.Int.annotate({ description: "Written so far." }),
+    truncated: Schema.Boolean.annotate({
+      description: "Bytes before offset are not in text: see note for how to read them, if they are kept."
+    }),
+    eof: Schema.Boolean.annotate({ description: "Nothing comes behind text." })
+  }).annotate({ description: `Of its ${stream}.` })
+
+const outcomeFields = {
+  operationId: OperationId.annotate({ description: "The handle of the command, for output and cancel." }),
+  sandboxId: SandboxId,
+  status: Operation.fields.status,
+  exitCode: Operation.fields.exitCode,
+  signal: Operation.fields.signal,
+  reason: Operation.fields.reason
+}
+
+const note = Schema.NullOr(Schema.String).annotate({ description: "What to do next, where something is left to do." })
+
+const Outcome = Schema.Struct({ ...outcomeFields, note })
+const Written = Schema.Struct({ ...outcomeFields, stdout: Text("stdout"), stderr: Text("stderr"), note })
+
+const outcomeOf = (operation: Operation) => ({
+  operationId: operation.id,
+  sandboxId: operation.sandboxId,
+  status: operation.status,
+  exitCode: operation.exitCode,
+  signal: operation.signal,
+  reason: operation.reason
+})
+
+const waitSeconds = (whatFor: string) =>
+  Schema.optionalKey(
+    Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: operationWaitMaxSeconds })).annotate({
+      description: `How long to wait at most ${whatFor}; the command goes on in any case. By default ${waitDefaultSeconds}.`
+    })
+  )
+
+const maxOutputBytes = Schema.optionalKey(
+  Schema.Int.check(Schema.isBetween({ minimum: outputMinBytes, maximum: outputMaxBytes })).annotate({
+    description: `Most bytes of each stream in the answer. By default ${outputDefaultBytes}.`
+  })
+)
+
+const offset = (stream: OutputStream) =>
+  Schema.optionalKey(
+    Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: offsetMax })).annotate({
+      description: `Where to go on in ${stream}: the nextOffset of the answer before. By default 0, its begin.`
+    })
+  )
+
+const { argv, cwd, env, timeoutSeconds } = StartOperationRequest.fields
+
+const runInput = Schema.Struct({
+  sandboxId: SandboxId,
+  command: Schema.optionalKey(
+    Schema.String.check(Schema.isMinLength(1)).annotate({
+      description: "A command line for bash -c. Give either this or argv."
+    })
+  ),
+  argv: Schema.optionalKey(argv),
+  cwd,
+  env,
+  stdin: Schema.optionalKey(
+    Schema.String.check(isWellFormedText).annotate({
+      description: "All of its input, as text, after which the input ends. By default it is empty."
+    })
+  ),
+  timeoutSeconds,
+  waitSeconds: waitSeconds("for its end"),
+  maxOutputBytes,
+  idempotencyKey: idempotencyKey("the same operation")
+}).check(
+  Schema.makeFilter<{ readonly command?: string; readonly argv?: ReadonlyArray<string> }>(
+    (given) =>
+      (given.command === undefined) !== (given.argv === undefined) || {
+        path: ["command"],
+        issue: "Expected either command or argv, and not both"
+      },
+    { expected: "either command or argv", toJsonSchema: () => ({}) }
+  )
+)
+
+const elapsedSeconds = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n) / 1000)
+
+interface Offsets {
+  readonly stdout: number
+  readonly stderr: number
+}
+
+interface Read extends Schema.Schema.Type<ReturnType<typeof Text>> {
+  /** What is not in it can be read. */
+  readonly isKept: boolean
+}
+
+interface Range {
+  readonly offset: number
+  readonly limit: number
+  /** The caller did not ask to begin there. */
+  readonly isTail: boolean
+}
+
+const tailOf = (totalBytes: number, limit: number): Range => ({
+  offset: Math.max(0, totalBytes - limit),
+  limit,
+  isTail: true
+})
+
+const told = ({ isKept: _, ...piece }: Read) => piece
+
+const before = (stream: OutputStream, { offset, isKept }: Read): string =>
+  isKept
+    ? `The first ${offset} bytes of ${stream} are left out: call output with ${stream}Offset 0 to read them.`
+    : `Bytes of ${stream} before ${offset} are not kept any more.`
+
+const noteOf = (operation: Operation, read: Readonly<Record<OutputStream, Read>>): string | null => {
+  const { stdout, stderr } = read
+  const parts = (["stdout", "stderr"] as const).flatMap((stream) => {
+    const { truncated, nextOffset, eof } = read[stream]
+    return [
+      ...(truncated ? [before(stream, read[stream])] : []),
+      ...(isOver(operation) && !eof
+        ? [`There may be more of ${stream}: call output with ${stream}Offset ${nextOffset}.`]
+        : [])
+    ]
+  })
+  if (!isOver(operation)) {
+    parts.push(
+      `The command has not ended: call output with stdoutOffset ${stdout.nextOffset} and stderrOffset ${stderr.nextOffset} to wait for more, or cancel.`
+    )
+  }
+  return parts.length === 0 ? null : parts.join(" ")
+}
+
+export const commandTools = Effect.gen(function* () {
+  const operations = yield* Operations
+
+  /** Waits until it is over, or has written beyond the offsets, for at most so long. A service that stops does not wait. */
+  const waited = Effect.fnUntraced(function* (
+    { accountId }: ToolCaller,
+    first: Operation,
+    seconds: number,
+    beyond: Offsets | null
+  ) {
+    const until = (yield* elapsedSeconds) + seconds
+    let operation = first
+    while (!isOver(operation)) {
+      const hasMore =
+        beyond !== null &&
+        (operation.output.stdoutBytes > beyond.stdout || operation.output.stderrBytes > beyond.stderr)
+      const left = until - (yield* elapsedSeconds)
+      if (hasMore || left <= 0) break
+      const { status } = operation
+      operation = yield* operations.wait(accountId, operation.sandboxId, operation.id, {
+        timeoutSeconds: left,
+        stdoutOffset: beyond?.stdout ?? null,
+        stderrOffset: beyond?.stderr ?? null
+      })
+      if (operation.status === status) break
+    }
+    return operation
+  })
+
+  const read = Effect.fnUntraced(function* (
+    { accountId }: ToolCaller,
+    { id, sandboxId, output }: Operation,
+    stream: OutputStream,
+    { offset, limit, isTail }: Range
+  ) {
+    const chunk = yield* operations.output(accountId, sandboxId, id, { stream, offset, limit })
+    const bytes = Buffer.from(chunk.data, "base64")
+    const head = isTail && chunk.offset > 0 ? headOfNone(bytes) : 0
+    const held = chunk.eof ? 0 : openCharacter(bytes)
+    // A piece that is nothing but unfinished is told as it is, or nobody would get beyond it.
+    const end = bytes.length - held > head ? bytes.length - held : bytes.length
+    return {
+      text: textOf(bytes.subarray(head, end)),
+      offset: chunk.offset + head,
+      nextOffset: chunk.offset + end,
+      totalBytes: Math.max(output[`${stream}Bytes`], chunk.nextOffset),
+      truncated: chunk.truncated || (isTail && chunk.offset + head > 0),
+      eof: chunk.eof,
+      isKept: isTail && !chunk.truncated
+    } satisfies Read
+  })
+
+  const written = Effect.fnUntraced(function* (
+    caller: ToolCaller,
+    operation: Operation,
+    ranges: Readonly<Record<OutputStream, Range>>
+  ) {
+    const stdout = yield* read(caller, operation, "stdout", ranges.stdout)
+    const stderr = yield* read(caller, operation, "stderr", ranges.stderr)
+    const hasEndedSince = !isOver(operation) && (stdout.eof || stderr.eof)
+    const latest = hasEndedSince
+      ? yield* operations.get(caller.accountId, operation.sandboxId, operation.id)
+      : operation
+    return {
+      ...outcomeOf(latest),
+      stdout: told(stdout),
+      stderr: told(stderr),
+      note: noteOf(latest, { stdout, stderr })
+    }
+  })
+
+  const named = Effect.fnUntraced(function* (
+    { accountId }: ToolCaller,
+    sandboxId: string,
+    operationId: string | undefined
+  ) {
+    if (operationId !== undefined) return yield* operations.get(accountId, sandboxId, operationId)
+    const [newest] = (yield* operations.list(accountId, sandboxId, { limit: 1, cursor: null })).operations
+    return newest ?? (yield* new NotFound({ message: "No command was run in this Sandbox yet." }))
+  })
+
+  const tools: ReadonlyArray<Tool> = [
+    defineTool({
+      name: "run",
+      title: "Run a command",
+      description:
+        "Runs a command in a running Sandbox, and waits for its end. One that takes longer than waitSeconds goes on as an operation: status is running, and output goes on from the given offsets. The answer has the end of its output. A non-zero exitCode is a result like any other, and no error of this call.",
+      action: "startOperation",
+      hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
+      input: runInput,
+      output: Written,
+      made: ({ operationId }) => operationId,
+      call: Effect.fnUntraced(function* (given, caller: ToolCaller) {
+        const request: StartOperationRequest = {
+          argv: given.argv ?? ["bash", "-c", given.command!],
+          cwd: given.cwd,
+          env: given.env,
+          stdin: given.stdin ?? null,
+          encoding: "utf8",
+          timeoutSeconds: given.timeoutSeconds
+        }
+        const started = yield* operations
+          .start(caller.accountId, given.sandboxId, {
+            requestId: caller.requestId,
+            exhaustedAt: caller.exhaustedAt,
+            idempotencyKey: given.idempotencyKey ?? randomUUID(),
+            fingerprint: fingerprint("POST", `/mcp ${given.sandboxId}`, JSON.stringify(request)),
+            request
+          })
+          .pipe(Effect.uninterruptible)
+        const operation = yield* waited(caller, started, given.waitSeconds ?? waitDefaultSeconds, null)
+        const limit = given.maxOutputBytes ?? outputDefaultBytes
+        return yield* written(caller, operation, {
+          stdout: tailOf(operation.output.stdoutBytes, limit),
+          stderr: tailOf(operation.output.stderrBytes, limit)
+        })
+      })
+    }),
+
+    defineTool({
+      name: "output",
+      title: "Read the output of a command",
+      description:
+        "Reads what a command has written from the given offsets on; where there is nothing yet, it waits for more of it, or for the command's end. The output of a command that has ended is kept, too.",
+      action: "readOperationOutput",
+      hints: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
+      input: Schema.Struct({
+        sandboxId: SandboxId,
+        operationId: Schema.optionalKey(
+          OperationId.annotate({ description: "Which command. By default the one that was started last." })
+        ),
+        stdoutOffset: offset("stdout"),
+        stderrOffset: offset("stderr"),
+        waitSeconds: waitSeconds("where nothing new was written"),
+        maxOutputBytes
+      }),
+      output: Written,
+      call: Effect.fnUntraced(function* (given, caller: ToolCaller) {
+        const from = { stdout: given.stdoutOffset ?? 0, stderr: given.stderrOffset ?? 0 }
+        const first = yield* named(caller, given.sandboxId, given.operationId)
+        const operation = yield* waited(caller, first, given.waitSeconds ?? waitDefaultSeconds, from)
+        const limit = given.maxOutputBytes ?? outputDefaultBytes
+        return yield* written(caller, operation, {
+          stdout: { offset: from.stdout, limit, isTail: false },
+          stderr: { offset: from.stderr, limit, isTail: false }
+        })
+      })
+    }),
+
+    defineTool({
+      name: "cancel",
+      title: "Cancel a command",
+      description:
+        "Ends a command with all of its processes: TERM, then KILL after 2 s. One that has ended already keeps its result.",
+      action: "cancelOperation",
+      hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
+      input: Schema.Struct({ sandboxId: SandboxId, operationId: OperationId }),
+      output: Outcome,
+      call: ({ sandboxId, operationId }, { accountId, requestId }) =>
+        Effect.map(operations.cancel(accountId, sandboxId, operationId, { requestId }), (operation) => ({
+          ...outcomeOf(operation),
+          note: operation.status === "cancelled" ? "What it wrote until then can be read with output." : null
+        })).pipe(Effect.uninterruptible)
+    })
+  ]
+  return tools
+})
