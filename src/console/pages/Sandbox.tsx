@@ -39,7 +39,7 @@ export const Sandbox = ({ id, tab }: { id: string; tab: string | null }) => {
       <Fault fault={loaded.fault} retry={reload} />
       {sandbox === null ? null : (
         <>
-          <Facts sandbox={sandbox} />
+          <Facts sandbox={sandbox} changed={reload} />
           {tabs.length > 1 ? (
             <nav aria-label="Parts of the Sandbox" class="tabs">
               {tabs.map(({ name, title }, index) => (

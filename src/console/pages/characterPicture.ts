@@ -9,3 +9,6 @@ export const characterPicture = (character: string): string => {
   if (point < 0x20) return String.fromCodePoint(0x2400 + point)
   return point === 0x7f ? "␡" : `‹U+${point.toString(16).toUpperCase().padStart(4, "0")}›`
 }
+
+/** A text from elsewhere in one line: its line breaks are shown, too. */
+export const oneLine = (text: string): string => text.replace(specials, characterPicture).replace(/\n/g, "⏎")

@@ -225,7 +225,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
 
         await page.getByLabel("Environment").fill("nonsense")
         await page.getByRole("button", { name: "Run" }).click()
-        await page.getByText("“nonsense” is not of the form NAME=value").waitFor()
+        await page.getByText("“nonsense” has no value: write nonsense=value.").waitFor()
         await page.getByLabel("Environment").fill("")
         await page.getByLabel("Folder").fill("/etc")
         await page.getByRole("button", { name: "Run" }).click()

@@ -1,6 +1,7 @@
 /** What programs write, as the console shows it: every word, nothing obeyed, and no more of it than a page bears. */
 import { assert, describe, it } from "@effect/vitest"
-import { InertText, oneLine, type Run } from "../../../src/console/pages/operation/inertText.ts"
+import { oneLine } from "../../../src/console/pages/characterPicture.ts"
+import { InertText, type Run } from "../../../src/console/pages/operation/inertText.ts"
 import { keptBytes, StreamTail } from "../../../src/console/pages/operation/StreamTail.ts"
 
 const readAll = (pieces: ReadonlyArray<string>): ReadonlyArray<Run> => {

@@ -305,6 +305,94 @@ layer(TestApi.layer(), { excludeTestServices: true })("the parts of a Sandbox's 
     })
   )
 
+  it.effect.skipIf(noChromium !== null)(
+    "one is made with variables and a lifetime, and changed where it is shown; no variable's value is",
+    () =>
+      asOwner(async ({ page }, api) => {
+        const workspaceId = await api.newWorkspace()
+        await page.goto(`/console/workspaces/${workspaceId}`)
+        const dialog = page.getByRole("dialog")
+        const alert = dialog.getByRole("alert")
+        const idle = dialog.getByLabel("Stop when nobody used it for")
+        const save = dialog.getByRole("button", { name: "Save" })
+        await page.getByRole("button", { name: "Create" }).click()
+        await dialog.getByLabel("Name", { exact: true }).fill("before")
+        await dialog.getByLabel("Metadata").fill("team=blue\nstage=test")
+        await dialog.getByLabel("Variables").fill("API_TOKEN=s3cret=1\nOLD=s3cret")
+        await idle.fill("soon")
+        await assertAccessible(page, "the form of a new Sandbox")
+        await dialog.getByRole("button", { name: "Create" }).click()
+        await alert.getByText("“soon” is not a time such as 30 min, 8 h or 7 d.").waitFor()
+        await idle.fill("8 h 30 min")
+        await dialog.getByRole("button", { name: "Create" }).click()
+        await dialog.waitFor({ state: "detached" })
+        await page.getByRole("link", { name: "before" }).click()
+
+        const facts = page.getByRole("region", { name: "Facts" })
+        await facts.getByText("stops after 8 h 30 min without use").waitFor()
+        const { pathname } = new URL(page.url())
+        const path = pathname.replace("/console", "/api/v2")
+        const stored = async () => (await api.send("GET", path)).json.sandbox
+        await until(async () => (await stored()).status === "running")
+        const first = await stored()
+        assert.deepInclude(first, {
+          name: "before",
+          metadata: { team: "blue", stage: "test" },
+          envNames: ["API_TOKEN", "OLD"]
+        })
+        assert.strictEqual(first.lifetime.stopAfterIdleSeconds, 30_600)
+        await facts.getByText("Stops if idle until").waitFor()
+        await facts.getByText(/\(in 8 h \d+ min\)/).waitFor()
+        await facts.getByText("API_TOKEN, OLD").waitFor()
+
+        const change = facts.getByRole("button", { name: "Change this Sandbox" })
+        await change.focus()
+        await page.keyboard.press("Enter")
+        await dialog.getByRole("heading", { name: "Change this Sandbox" }).waitFor()
+        assert.strictEqual(await dialog.getByLabel("Variables").inputValue(), "API_TOKEN\nOLD")
+        assert.strictEqual(await idle.inputValue(), "8 h 30 min")
+        await assertAccessible(page, "the form that changes a Sandbox")
+        // Somebody else changes something else meanwhile.
+        await api.send("PATCH", path, { body: { metadata: { other: "kept" } } })
+        await dialog.getByLabel("Name", { exact: true }).fill("<i>after</i>")
+        await dialog.getByLabel("Metadata").fill("stage=test\nowner=me")
+        await dialog.getByLabel("Variables").fill("API_TOKEN\n1ST=s3cret")
+        await idle.fill("")
+        await dialog.getByLabel("Delete, with its volume, when stopped for").fill("1 d")
+        await save.click()
+        await alert.getByText(/a name of letters, digits and _.*request req_/s).waitFor()
+        await dialog.getByLabel("Variables").fill("API_TOKEN\nNEW=s3cret")
+        await page.keyboard.press("Control+Enter")
+        await dialog.waitFor({ state: "detached" })
+        await page.getByRole("heading", { name: "<i>after</i>", level: 1 }).waitFor()
+        await facts.getByText("is deleted after 1 d stopped").waitFor()
+        await facts.getByText("API_TOKEN, NEW").waitFor()
+        await until(
+          async () => (await page.evaluate("document.activeElement.textContent")) === (await change.textContent())
+        )
+        const after = await stored()
+        assert.deepInclude(after, {
+          name: "<i>after</i>",
+          metadata: { stage: "test", owner: "me", other: "kept" },
+          envNames: ["API_TOKEN", "NEW"]
+        })
+        assert.deepInclude(after.lifetime, {
+          stopAfterIdleSeconds: null,
+          deleteAfterStoppedSeconds: 86_400,
+          idleStopAt: null
+        })
+        assert.notInclude(await page.content(), "s3cret")
+
+        await change.click()
+        await dialog.getByLabel("Name", { exact: true }).fill("never")
+        await page.keyboard.press("Escape")
+        await dialog.waitFor({ state: "detached" })
+        assert.strictEqual((await stored()).name, "<i>after</i>")
+        await api.send("DELETE", path)
+        await change.waitFor({ state: "detached" })
+      })
+  )
+
   it.effect.skipIf(noChromium !== null)("workspaces are made, renamed, and deleted once they are empty", () =>
     asOwner(async ({ page }, api) => {
       await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Workspaces" }).click()

@@ -1,9 +1,9 @@
 /** All that the service says of an operation. */
 import type { Operation } from "../../../../schemas/Operation.ts"
+import { oneLine } from "../characterPicture.ts"
 import { duration, size } from "../format.ts"
 import type { FollowedLife } from "../machine/useLife.ts"
 import { Instant } from "../ui/Instant.tsx"
-import { oneLine } from "./inertText.ts"
 
 const argumentMaxCharacters = 2000
 

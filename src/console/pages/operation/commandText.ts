@@ -1,5 +1,5 @@
 /** A command in one line, as one would type it into a shell; nothing in it is obeyed. */
-import { oneLine } from "./inertText.ts"
+import { oneLine } from "../characterPicture.ts"
 
 const plain = /^[\w@%+=:,./-]+$/
 

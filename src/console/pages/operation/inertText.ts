@@ -4,7 +4,7 @@
  *
  * @source ECMA-48 sections 5.4 (control sequences), 5.6 (control strings), 8.3.117 (SGR)
  */
-import { characterPicture, specials } from "../characterPicture.ts"
+import { characterPicture, oneLine, specials } from "../characterPicture.ts"
 
 export interface Run {
   readonly text: string
@@ -13,9 +13,6 @@ export interface Run {
 }
 
 const esc = "\x1b"
-
-/** A text from elsewhere in one line: its line breaks are shown, too. */
-export const oneLine = (text: string): string => text.replace(specials, characterPicture).replace(/\n/g, "⏎")
 
 /** What is longer is no sequence but an attempt to hide something. */
 const sequenceMaxCharacters = 4096

@@ -1,15 +1,19 @@
 /** What a Sandbox is: all that the service tells of it. */
 import type { ComponentChildren } from "preact"
+import { useState } from "preact/hooks"
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import type { Workspace } from "../../../../schemas/Workspace.ts"
 import { get } from "../api.ts"
+import { oneLine } from "../characterPicture.ts"
 import { duration, size } from "../format.ts"
 import { useLoad } from "../load.ts"
-import { oneLine } from "../operation/inertText.ts"
+import { isGone } from "../sandboxes/SandboxActions.tsx"
 import { CopyShort } from "../ui/CopyShort.tsx"
 import { Instant } from "../ui/Instant.tsx"
+import { lazy } from "../ui/Lazy.tsx"
 import { Link } from "../ui/Link.tsx"
 import { useNarrow } from "../ui/useNarrow.ts"
+import { useEvery } from "../useEvery.ts"
 
 const runtimes: Readonly<Record<Sandbox["runtime"], string>> = {
   vm: "virtual machine",
@@ -29,6 +33,14 @@ const WorkspaceFact = ({ id }: { id: string }) => {
     get<{ readonly workspace: Workspace }>(`/api/v2/workspaces/${id}`, signal)
   )
   return <Link to={`/workspaces/${id}`}>{value === null ? id : oneLine(value.workspace.name)}</Link>
+}
+
+/** How long it is until then, by this browser's clock. */
+const Until = ({ at }: { at: string }) => {
+  const [now, setNow] = useState(Date.now)
+  useEvery(1000, () => setNow(Date.now()))
+  const seconds = (Date.parse(at) - now) / 1000
+  return <span class="soft">({seconds > 0 ? `in ${duration(seconds)}` : "now"})</span>
 }
 
 const ends = {
@@ -54,7 +66,7 @@ const Lifetime = ({ lifetime }: Pick<Sandbox, "lifetime">) => {
       {(["stopAt", "idleStopAt", "deleteAt"] as const).map((end) =>
         lifetime[end] === null ? null : (
           <Fact key={end} name={ends[end]}>
-            <Instant at={lifetime[end]} />
+            <Instant at={lifetime[end]} /> <Until at={lifetime[end]} />
           </Fact>
         )
       )}
@@ -142,7 +154,15 @@ const All = ({ sandbox }: { sandbox: Sandbox }) => {
   )
 }
 
-export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
+const ChangeSandbox = lazy("change", async () => (await import("../sandboxes/ChangeSandbox.tsx")).ChangeSandbox)
+
+interface Asked {
+  readonly sandbox: Sandbox
+  readonly changed: () => void
+}
+
+export const Facts = ({ sandbox, changed }: Asked) => {
+  const [changes, setChanges] = useState(false)
   const { statusReason } = sandbox
   return (
     <section class="pane" aria-label="Facts">
@@ -159,6 +179,14 @@ export const Facts = ({ sandbox }: { sandbox: Sandbox }) => {
       ) : (
         <All sandbox={sandbox} />
       )}
+      {isGone(sandbox) ? null : (
+        <div class="buttons">
+          <button type="button" class="button small" onClick={() => setChanges(true)}>
+            Change this Sandbox
+          </button>
+        </div>
+      )}
+      {changes ? <ChangeSandbox sandbox={sandbox} close={() => setChanges(false)} changed={changed} /> : null}
     </section>
   )
 }

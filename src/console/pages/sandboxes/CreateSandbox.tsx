@@ -6,20 +6,8 @@ import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Check, Field, Select } from "../ui/Field.tsx"
 import { useKeys } from "../useKeys.ts"
-
-/** `key=value`, one a line. */
-const pairsOf = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    text
-      .split("\n")
-      .map((line) => line.trim())
-      .filter(Boolean)
-      .map((line) => {
-        const equals = line.indexOf("=")
-        if (equals < 1) throw new Error(`Metadata: “${line}” is not of the form key=value.`)
-        return [line.slice(0, equals).trim(), line.slice(equals + 1).trim()]
-      })
-  )
+import { givenOf, newOf } from "./changes.ts"
+import { SandboxFields } from "./SandboxFields.tsx"
 
 const anotherWorkspace = ""
 
@@ -39,8 +27,7 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
     ask<A>("POST", path, { body, headers: { "idempotency-key": keyOf(path, body) } })
 
   const create = async (data: FormData) => {
-    const metadata = pairsOf(String(data.get("metadata")))
-    const name = String(data.get("name")).trim()
+    const asked = newOf(givenOf(data))
     const into =
       workspaceId === anotherWorkspace
         ? (
@@ -49,14 +36,7 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
             })
           ).workspace.id
         : workspaceId
-    const body: CreateSandboxRequest = {
-      workspaceId: into,
-      name: name === "" ? null : name,
-      networkEnabled: data.has("networkEnabled"),
-      metadata,
-      env: {},
-      lifetime: null
-    }
+    const body: CreateSandboxRequest = { workspaceId: into, networkEnabled: data.has("networkEnabled"), ...asked }
     const { sandbox } = await post<SandboxResponse>("/api/v2/sandboxes", body)
     made(sandbox)
   }
@@ -79,14 +59,7 @@ export const CreateSandbox = ({ workspaces, within, close, made }: Asked) => {
         {workspaceId === anotherWorkspace ? (
           <Field label="New workspace's name" name="workspaceName" maxLength={128} required />
         ) : null}
-        <Field label="Name" name="name" maxLength={128} hint="Optional; need not be unique." autocomplete="off" />
-        <div class="field">
-          <label for="metadata">Metadata</label>
-          <textarea id="metadata" name="metadata" rows={3} spellcheck={false} aria-describedby="metadata-hint" />
-          <p class="hint" id="metadata-hint">
-            Optional: key=value, one a line.
-          </p>
-        </div>
+        <SandboxFields sandbox={null} />
         <Check
           label="Network"
           name="networkEnabled"

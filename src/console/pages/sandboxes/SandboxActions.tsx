@@ -12,6 +12,9 @@ const startable: ReadonlySet<string> = new Set(["stopped", "sleeping"])
 const stoppable: ReadonlySet<string> = new Set(["pending", "running", "sleeping"])
 const gone: ReadonlySet<string> = new Set(["deleting", "deleted", "expired"])
 
+/** Nothing can be done with it any more. */
+export const isGone = ({ status }: Pick<Sandbox, "status">): boolean => gone.has(status)
+
 interface Asked {
   readonly sandbox: Sandbox
   readonly tell: (sandbox: Sandbox) => void
@@ -50,7 +53,7 @@ export const SandboxActions = ({ sandbox, tell, look }: Asked) => {
           {isBusy ? "Stopping …" : "Stop"}
         </button>
       ) : null}
-      {gone.has(status) ? null : (
+      {isGone(sandbox) ? null : (
         <button type="button" class="button small" onClick={() => setAsks(true)} aria-label={`Delete ${title}`}>
           Delete
         </button>

@@ -7,6 +7,7 @@ interface Lines {
   readonly rows: number
   readonly hint?: ComponentChildren
   readonly placeholder?: string
+  readonly defaultValue?: string
   readonly required?: boolean
 }
 

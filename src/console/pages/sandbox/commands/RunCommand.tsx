@@ -2,6 +2,7 @@
 import { useRef, useState } from "preact/hooks"
 import type { Operation, OperationResponse, StartOperationRequest } from "../../../../../schemas/Operation.ts"
 import { ask, idempotencyKey } from "../../api.ts"
+import { pairsOf } from "../../sandboxes/pairs.ts"
 import { Form } from "../../ui/Action.tsx"
 import { Area } from "../../ui/Area.tsx"
 import { Field, Select } from "../../ui/Field.tsx"
@@ -14,18 +15,6 @@ const linesOf = (text: string): ReadonlyArray<string> => text.replace(/\n$/, "")
 
 const argvOf = (manner: Manner, text: string): ReadonlyArray<string> =>
   manner === "shell" ? ["sh", "-c", text] : linesOf(text)
-
-/** `NAME=value`, one a line. */
-const environmentOf = (text: string): Record<string, string> =>
-  Object.fromEntries(
-    linesOf(text)
-      .filter((line) => line.trim() !== "")
-      .map((line) => {
-        const equals = line.indexOf("=")
-        if (equals < 1) throw new Error(`Environment: “${line}” is not of the form NAME=value.`)
-        return [line.slice(0, equals), line.slice(equals + 1)]
-      })
-  )
 
 /** Seconds; null: none is given. */
 const secondsOf = (text: string): number | null => {
@@ -41,7 +30,7 @@ const requestOf = (manner: Manner, data: FormData): StartOperationRequest => {
   return {
     argv: argvOf(manner, text("command")),
     cwd: text("cwd").trim() || workspace,
-    env: environmentOf(text("env")),
+    env: Object.fromEntries(pairsOf("Environment", text("env"))),
     stdin: text("stdin") === "" ? null : text("stdin"),
     encoding: "utf8",
     timeoutSeconds: secondsOf(text("timeoutSeconds").trim())

@@ -1,0 +1,14 @@
+/** What may end a Sandbox by itself, as forms ask for it. */
+import type { Sandbox } from "../../../../schemas/Sandbox.ts"
+
+export const lifetimeParts = {
+  stopAfterSeconds: "Stop after running for",
+  stopAfterIdleSeconds: "Stop when nobody used it for",
+  deleteAfterStoppedSeconds: "Delete, with its volume, when stopped for"
+} as const
+
+export type LifetimePart = keyof typeof lifetimeParts
+
+export const partsOfLifetime = Object.keys(lifetimeParts) as ReadonlyArray<LifetimePart>
+
+export type LifetimeSeconds = Pick<Sandbox["lifetime"], LifetimePart>
