@@ -80,7 +80,7 @@ const answersOf = (description: Description, types: Types): ReadonlySet<string> 
       return shape.type === "object" ? shape.fields.map((field) => field.shape) : []
     }),
     // Told by event streams, which the description does not take apart.
-    ...["InnerTransition", "Operation", "LogEntry"].map((name) => ({ type: "reference", name }) as const)
+    ...["Transition", "Operation", "LogEntry"].map((name) => ({ type: "reference", name }) as const)
   ])
 
 export const detailsName = (schema: string): string => `${schema}Details`

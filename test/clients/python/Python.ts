@@ -61,7 +61,7 @@ export const runProgram = (
   environment: Readonly<Record<string, string>>,
   library = join(libraryFolder, "src")
 ): Running => {
-  const child = spawn(python, ["-X", "dev", "-W", "error::ResourceWarning", path], {
+  const child = spawn(python, ["-W", "default", path], {
     env: { ...plainEnvironment, PYTHONPATH: library, ...environment },
     stdio: ["ignore", "pipe", "pipe"]
   })
@@ -72,8 +72,7 @@ export const runProgram = (
     })
   const ended = once(child, "close").then(([code, signal]) => {
     // A connection that nobody closed is told at the end only.
-    if (code !== 0 || said.includes("ResourceWarning"))
-      throw new Error(`${path} ended with ${code ?? signal}:\n${said}`)
+    if (code !== 0 || said.includes("Warning")) throw new Error(`${path} ended with ${code ?? signal}:\n${said}`)
   })
   return { child, said: () => said, ended }
 }

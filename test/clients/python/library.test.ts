@@ -1,11 +1,12 @@
 /** The Python library against the real service, with real programs inside: each method in both manners. */
-import { describe, layer } from "@effect/vitest"
+import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { freshDriver, skipped, unusable } from "../../host/namespace/TestHost.ts"
 import { freePort } from "../../support/freePort.ts"
 import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testFolder } from "../../support/testFolder.ts"
+import { cuttingProxy } from "../CuttingProxy.ts"
 import { pythonObstacle, runProgram, writeProgram } from "./Python.ts"
 
 const settings = {
@@ -33,6 +34,21 @@ describe.skipIf(skipped(unusable ?? pythonObstacle))("the Python library", () =>
             MANNER: manner
           }).ended
         yield* Effect.promise(() => Promise.all(Object.entries(writeProgram(folder, "whole")).map(whole)))
+      })
+    )
+
+    it.effect("does nothing twice and misses nothing over connections that are cut at random bytes", () =>
+      Effect.gen(function* () {
+        const served = yield* ServedAtoll
+        const folder = yield* testFolder
+        const proxy = yield* cuttingProxy(20261122)
+        proxy.to = served.port
+        // An event of an output stream has at most 64 KiB, in base64; a turn writes 280 kB of it, and is cut at least once.
+        proxy.cutWithin = 150_000
+        const environment = { ATOLL_URL: `http://127.0.0.1:${proxy.port}`, ATOLL_API_KEY: served.key }
+        const programs = Object.values(writeProgram(folder, "cut")).map((path) => runProgram(path, environment).ended)
+        yield* Effect.promise(() => Promise.all(programs))
+        assert.isAtLeast(proxy.cuts(), 8)
       })
     )
   })

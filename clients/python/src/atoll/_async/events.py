@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import AsyncGenerator, Optional
 
 import httpx
 
-from ..schemas import InnerTransition
 from ..transition_event import TransitionEvent
 from .api import AsyncApi
 from .resumed import resumed
@@ -29,7 +27,6 @@ async def follow_events(
         async for event in events:
             position = event.id or position
             if event.event == "transition":
-                told = InnerTransition.from_json(json.loads(event.data))
-                yield TransitionEvent(**vars(told), position=event.id)
+                yield TransitionEvent.from_event(event.data, event.id)
     finally:
         await events.aclose()

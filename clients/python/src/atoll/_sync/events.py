@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Generator, Optional
 
 import httpx
 
-from ..schemas import InnerTransition
 from ..transition_event import TransitionEvent
 from .api import Api
 from .resumed import resumed
@@ -30,7 +28,6 @@ def follow_events(
         for event in events:
             position = event.id or position
             if event.event == "transition":
-                told = InnerTransition.from_json(json.loads(event.data))
-                yield TransitionEvent(**vars(told), position=event.id)
+                yield TransitionEvent.from_event(event.data, event.id)
     finally:
         events.close()
