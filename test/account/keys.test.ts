@@ -1,7 +1,7 @@
 /** API keys: what they may, what is kept of them, and that a revoked one is refused at once by every process. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Schema } from "effect"
+import { Context, Effect, Schedule, Schema } from "effect"
 import { HttpApi, type HttpApiEndpoint } from "effect/http-api"
 import { SqlClient } from "effect/sql"
 import { Authorized, RequiredScope, scopes } from "../../schemas/Access.ts"
@@ -131,7 +131,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("API keys", (it) => {
         const reading = sql<{ count: number }>`
           select count(*)::int4 as count from pg_stat_activity
           where datname = current_database() and wait_event = 'PgSleep'`
-        yield* Effect.repeat(reading, { until: ([row]) => row!.count > 0 })
+        yield* Effect.repeat(reading, { schedule: Schedule.spaced(5), until: ([row]) => row!.count > 0 })
         yield* sql`update api_keys_stored set revoked_at = 1 where id = ${id}`
         yield* awaitLeases
         const during = ask()

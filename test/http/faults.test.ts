@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { PgClient } from "@effect/sql-pg"
 import { assert, it, layer } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Redacted, References, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Logger, Redacted, References, Schedule, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -143,7 +143,9 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
       const admin = (statement: string) => Context.get(postgres, PgClient.PgClient).unsafe(statement)
       const health = () => Effect.promise(() => send("GET", "/healthz", { key: null }))
       const until = (status: number) =>
-        Effect.repeat(health(), { until: (answer) => answer.status === status }).pipe(Effect.timeout("60 seconds"))
+        Effect.repeat(health(), { schedule: Schedule.spaced(5), until: (answer) => answer.status === status }).pipe(
+          Effect.timeout("60 seconds")
+        )
       assert.strictEqual((yield* health()).status, 200)
       yield* admin(`alter database ${name} with allow_connections false`)
       yield* admin(`select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`)

@@ -1,7 +1,7 @@
 /** The database fails in every way that it has, under load: nobody is told that it was our fault, and what was acknowledged is kept. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Logger } from "effect"
+import { Effect, Layer, Logger, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { isTransient } from "../../src/store/DatabaseFault.ts"
 import { OwnPostgres } from "../support/OwnPostgres.ts"
@@ -137,7 +137,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
       yield* answered(200, 50)
       const before = yield* pid
       process.kill(before, "SIGKILL")
-      yield* Effect.repeat(pid, { until: (now) => now !== before })
+      yield* Effect.repeat(pid, { schedule: Schedule.spaced(5), until: (now) => now !== before })
       yield* answered(202, 20)
       yield* end
     })

@@ -1,7 +1,7 @@
 /** PATCH of a Sandbox over HTTP, and the variables of its commands: who gets them, and who never sees them. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schema } from "effect"
+import { Effect, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { inputOf, sandboxMachine } from "../../machines/sandbox.ts"
 import { type Scope, scopes } from "../../schemas/Access.ts"
@@ -241,7 +241,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
             const kept = sql`select 1 from sandbox_envs where sandbox_id = ${id}`
             assert.lengthOf(yield* kept, 1, "what was replaced is gone")
             yield* Effect.promise(remove)
-            yield* Effect.repeat(kept, { until: (rows) => rows.length === 0 })
+            yield* Effect.repeat(kept, { schedule: Schedule.spaced(5), until: (rows) => rows.length === 0 })
           })
         )
       )

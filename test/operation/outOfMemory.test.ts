@@ -1,6 +1,6 @@
 /** What a client is told of a command that ran out of memory, with a real one. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { describe } from "vitest"
 import { Operations } from "../../src/operation/Operations.ts"
 import { isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
@@ -38,6 +38,7 @@ describe.skipIf(skipped(unusable) || !isRoot)("running out of memory", () => {
           request: { ...command, timeoutSeconds: null }
         })
         const ended = yield* Effect.repeat(operations.get(accountId, sandboxId, started.id), {
+          schedule: Schedule.spaced(5),
           until: ({ status }) => status === "completed"
         })
         assert.deepInclude(ended, { exitCode: null, signal: "SIGKILL" })

@@ -1,6 +1,6 @@
 /** `processTree: "gone"` is a statement about processes: somebody looked. */
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, Schedule } from "effect"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
 import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
@@ -22,7 +22,10 @@ const aHangingOperation = Effect.gen(function* () {
     request: { ...command, argv: ["hang"], timeoutSeconds: null }
   })
   const get = operations.get(accountId, id, operationId)
-  yield* Effect.repeat(get, { until: ({ output, status }) => output.stdoutBytes > 0 && status === "running" })
+  yield* Effect.repeat(get, {
+    schedule: Schedule.spaced(5),
+    until: ({ output, status }) => output.stdoutBytes > 0 && status === "running"
+  })
   return { accountId, id, operationId, get }
 })
 
@@ -40,6 +43,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
         for (const watcher of [...process.watchers]) watcher()
         machine.state = "running"
         const settled = yield* Effect.repeat(get, {
+          schedule: Schedule.spaced(5),
           until: ({ status, processTree }) => status === "failed" && processTree !== "running"
         })
         assert.deepStrictEqual([settled.reason?.code, settled.processTree], ["OUTCOME_UNKNOWN", "unconfirmed"])
@@ -60,13 +64,19 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
       yield* Effect.gen(function* () {
         const { accountId, id, operationId, get } = yield* aHangingOperation
         const stopping = yield* Effect.forkChild((yield* Sandboxes).stop(accountId, id, request))
-        const failed = yield* Effect.repeat(get, { until: ({ status }) => status === "failed" })
+        const failed = yield* Effect.repeat(get, {
+          schedule: Schedule.spaced(5),
+          until: ({ status }) => status === "failed"
+        })
         const { processes } = world.machines.get(id)!
         assert.isFalse(processes.get(operationId)!.exited)
         assert.strictEqual(failed.processTree, "running")
         yield* Deferred.succeed(mayStop, undefined)
         yield* Fiber.join(stopping)
-        const settled = yield* Effect.repeat(get, { until: ({ processTree }) => processTree !== "running" })
+        const settled = yield* Effect.repeat(get, {
+          schedule: Schedule.spaced(5),
+          until: ({ processTree }) => processTree !== "running"
+        })
         assert.strictEqual(settled.processTree, "gone")
       }).pipe(Effect.ensuring(Deferred.succeed(mayStop, undefined)), Effect.provide(testAtoll(world)))
     })

@@ -7,7 +7,7 @@ import { join } from "node:path"
 import { createInterface } from "node:readline"
 import { PgClient } from "@effect/sql-pg"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { EmbeddedPostgres } from "../../src/postgres/EmbeddedPostgres.ts"
 import { runs } from "../../src/postgres/Postmaster.ts"
 import { testFolder } from "../support/testFolder.ts"
@@ -129,7 +129,7 @@ describe("the embedded Postgres", () => {
       process.kill(killed, "SIGKILL")
       yield* Effect.sleep(20).pipe(
         Effect.andThen(postgres.pid),
-        Effect.repeat({ until: (pid) => pid !== killed }),
+        Effect.repeat({ schedule: Schedule.spaced(5), until: (pid) => pid !== killed }),
         Effect.timeout("15 seconds")
       )
       assert.deepStrictEqual(yield* query(postgres, "select count(*)::int4 as kept from kept"), [{ kept: 3 }])

@@ -1,7 +1,7 @@
 /** The instants at which the ways into a Sandbox end, to the millisecond, and across a restart. */
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect, Layer } from "effect"
+import { Clock, Effect, Layer, Schedule } from "effect"
 import { ConnectionGrants } from "../../src/cooperative/ConnectionGrants.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Previews } from "../../src/preview/Previews.ts"
@@ -21,7 +21,7 @@ const life = (world: SimulatedWorld, clock: ShiftedClock) =>
 
 const statusIs = Effect.fnUntraced(function* (id: string, status: string) {
   const actors = yield* Actors
-  yield* Effect.repeat(actors.read(id), { until: (actor) => actor?.status === status })
+  yield* Effect.repeat(actors.read(id), { schedule: Schedule.spaced(5), until: (actor) => actor?.status === status })
 })
 
 const isThere = <A, E, R>(effect: Effect.Effect<A, E, R>) =>

@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { createServer, type IncomingMessage, type RequestOptions, request, type Server } from "node:http"
 import { connect } from "node:net"
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { WebSocket, WebSocketServer } from "ws"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
@@ -326,7 +326,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
         const waiting = Effect.runPromise(send(port, host))
         yield* Effect.repeat(
           Effect.sync(() => connections.count()),
-          { until: (count) => count === 2 }
+          { schedule: Schedule.spaced(5), until: (count) => count === 2 }
         )
         const previews = yield* Previews
         yield* previews.close(accountId, sandboxId, id, requestIdentity)
@@ -420,7 +420,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
         yield* sandboxes.stop(accountId, sandboxId, requestIdentity)
         yield* Effect.promise(() => gone)
         // The preview hears of the end at the same time as the client of the stop; until then its Sandbox does not answer.
-        const { status } = yield* Effect.repeat(send(port, next.hostname), { until: ({ status }) => status !== 502 })
+        const { status } = yield* Effect.repeat(send(port, next.hostname), {
+          schedule: Schedule.spaced(5),
+          until: ({ status }) => status !== 502
+        })
         assert.strictEqual(status, 404)
       })
     )
@@ -437,14 +440,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the preview gateway", 
           for (const one of waiting) one.on("error", () => {})
           yield* Effect.repeat(
             Effect.sync(() => connections.count()),
-            { until: (count) => count === 4 }
+            { schedule: Schedule.spaced(5), until: (count) => count === 4 }
           )
           const refused = yield* send(port, host)
           assert.strictEqual(refused.status, 503)
           for (const one of waiting) one.destroy()
           yield* Effect.repeat(
             Effect.sync(() => connections.count()),
-            { until: (count) => count === 1 }
+            { schedule: Schedule.spaced(5), until: (count) => count === 1 }
           )
         }),
       { ATOLL_CONNECTIONS_PER_SANDBOX: "4" }

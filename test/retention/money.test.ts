@@ -1,6 +1,6 @@
 /** Everything that there was is forgotten as soon as it may be, in the running service: what it cost, and how much it was, stays. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { insertSamples } from "../../src/analytics/TelemetrySamples.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
@@ -64,6 +64,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("retention at its short
               request: { ...command, argv: ["echo", "b"], timeoutSeconds: null }
             })
             yield* Effect.repeat(operations.get(accountId, id, operation.id), {
+              schedule: Schedule.spaced(5),
               until: ({ status }) => status === "completed"
             })
             // What is simulated is not measured.

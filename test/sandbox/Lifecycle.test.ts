@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -41,7 +41,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox"
         })
         const done = yield* operations
           .wait(accountId, id, started.id, { timeoutSeconds: 5, stdoutOffset: null, stderrOffset: null })
-          .pipe(Effect.repeat({ until: (operation) => operation.status === "completed" }))
+          .pipe(Effect.repeat({ schedule: Schedule.spaced(5), until: (operation) => operation.status === "completed" }))
         assert.deepStrictEqual([done.exitCode, done.output.stdoutBytes], [0, 7])
         const output = yield* operations.output(accountId, id, started.id, { stream: "stdout", offset: 1, limit: 100 })
         assert.deepStrictEqual([Buffer.from(output.data, "base64").toString(), output.eof], ["tored\n", true])
@@ -87,6 +87,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox"
           request: { ...command, argv: ["hang"], timeoutSeconds: null }
         })
         yield* Effect.repeat(operations.get(accountId, id, operationId), {
+          schedule: Schedule.spaced(5),
           until: ({ output }) => output.stdoutBytes > 0
         })
         return { id, operationId }
@@ -95,11 +96,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the life of a Sandbox"
       yield* Effect.gen(function* () {
         const operations = yield* Operations
         yield* Effect.repeat(operations.get(accountId, id, operationId), {
+          schedule: Schedule.spaced(5),
           until: ({ output }) => output.stdoutBytes === 27
         })
         const cancelled = yield* operations.cancel(accountId, id, operationId, request)
         assert.strictEqual(cancelled.status, "cancelled")
         const settled = yield* Effect.repeat(operations.get(accountId, id, operationId), {
+          schedule: Schedule.spaced(5),
           until: ({ processTree }) => processTree !== "running"
         })
         assert.deepStrictEqual([settled.status, settled.processTree], ["cancelled", "gone"])

@@ -1,6 +1,6 @@
 /** The host's machines and the Sandboxes agree in the end, and what is under way is not meddled with. */
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect } from "effect"
+import { Deferred, Effect, Schedule } from "effect"
 import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
@@ -28,13 +28,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the host and the Sandb
       yield* Effect.gen(function* () {
         yield* Effect.repeat(
           Effect.sync(() => world.machines.size + world.volumes.size),
-          { until: (left) => left === 0 }
+          { schedule: Schedule.spaced(5), until: (left) => left === 0 }
         )
         // One that comes later goes too.
         yield* simulatedRuntime(world).provision(specOf("sbx_late"))
         yield* Effect.repeat(
           Effect.sync(() => world.machines.size + world.volumes.size),
-          { until: (left) => left === 0 }
+          { schedule: Schedule.spaced(5), until: (left) => left === 0 }
         )
       }).pipe(Effect.provide(testAtoll(world, often)))
     })
@@ -80,7 +80,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the host and the Sandb
         yield* Deferred.succeed(mayStop, undefined)
         yield* Effect.repeat(
           Effect.sync(() => world.machines.has(id)),
-          { until: (has) => !has }
+          { schedule: Schedule.spaced(5), until: (has) => !has }
         )
       }).pipe(Effect.ensuring(Deferred.succeed(mayStop, undefined)), Effect.provide(testAtoll(world, often)))
     })

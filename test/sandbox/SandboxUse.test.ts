@@ -1,6 +1,6 @@
 /** Several processes on one database know of each other's uses of a Sandbox. */
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Layer } from "effect"
+import { Context, Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { layerWorld } from "../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
@@ -27,7 +27,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("uses of a Sandbox", (i
         Effect.gen(function* () {
           const first = yield* there.latest("sbx_shared")
           assert.isAbove(first, 0)
-          yield* Effect.repeat(there.latest("sbx_shared"), { until: (at) => at > first })
+          yield* Effect.repeat(there.latest("sbx_shared"), { schedule: Schedule.spaced(5), until: (at) => at > first })
         })
       )
       yield* here.forget("sbx_shared")
@@ -78,7 +78,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("uses of a Sandbox", (i
       const there = yield* knowledge(quick)
       yield* here.during("sbx_over")(Effect.void)
       const ended = yield* here.latest("sbx_over")
-      yield* Effect.repeat(there.latest("sbx_over"), { until: (at) => at >= ended })
+      yield* Effect.repeat(there.latest("sbx_over"), { schedule: Schedule.spaced(5), until: (at) => at >= ended })
       assert.strictEqual(yield* there.latest("sbx_over"), ended)
     }).pipe(Effect.scoped)
   )

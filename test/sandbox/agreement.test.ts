@@ -1,6 +1,6 @@
 /** The Sandboxes' states and what is on the host, brought into agreement. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, PubSub } from "effect"
+import { Effect, PubSub, Schedule } from "effect"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -20,7 +20,7 @@ const running = (count: number) =>
           request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
         })
         const get = sandboxes.get(accountId, sandbox.id)
-        yield* Effect.repeat(get, { until: ({ status }) => status === "running" })
+        yield* Effect.repeat(get, { schedule: Schedule.spaced(5), until: ({ status }) => status === "running" })
         return { id: sandbox.id, get }
       })
     )
@@ -39,7 +39,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("states and hosts in ag
         const reason = { code: "CRASHED" as const, message: "The Sandbox ended without being asked to." }
         yield* PubSub.publish(world.downs, { type: "down", sandboxId: ended[0]!.id, generation: 1, reason })
         const told = yield* Effect.forEach(ended, ({ get }) =>
-          Effect.repeat(get, { until: ({ status }) => status === "stopped" })
+          Effect.repeat(get, { schedule: Schedule.spaced(5), until: ({ status }) => status === "stopped" })
         )
         for (const { statusReason } of told) assert.deepStrictEqual(statusReason, reason)
       }).pipe(Effect.provide(testAtoll(world, often)))
@@ -53,7 +53,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("states and hosts in ag
         const [lost] = yield* running(1)
         world.machines.clear()
         world.volumes.clear()
-        const told = yield* Effect.repeat(lost!.get, { until: ({ status }) => status !== "running" })
+        const told = yield* Effect.repeat(lost!.get, {
+          schedule: Schedule.spaced(5),
+          until: ({ status }) => status !== "running"
+        })
         assert.strictEqual(told.statusReason?.code, "LOST")
       }).pipe(Effect.provide(testAtoll(world, often)))
     })

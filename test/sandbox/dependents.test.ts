@@ -1,6 +1,6 @@
 /** What lives in a Sandbox, and hears of the end of a generation that is over. */
 import { assert, layer } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
 import { Dependents } from "../../src/sandbox/Dependents.ts"
@@ -20,7 +20,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what lives in a Sandbo
           request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
         })
         const becomes = (wanted: string) =>
-          Effect.repeat(sandboxes.get(accountId, sandbox.id), { until: ({ status }) => status === wanted })
+          Effect.repeat(sandboxes.get(accountId, sandbox.id), {
+            schedule: Schedule.spaced(5),
+            until: ({ status }) => status === wanted
+          })
         const begin = (key: string) =>
           operations.start(accountId, sandbox.id, {
             ...{ requestId: "req_test", idempotencyKey: key, fingerprint: "f", exhaustedAt: null },

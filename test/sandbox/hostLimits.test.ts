@@ -1,5 +1,5 @@
 import { assert, layer } from "@effect/vitest"
-import { Effect, PubSub } from "effect"
+import { Effect, PubSub, Schedule } from "effect"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeRefused } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -17,7 +17,7 @@ const running = Effect.gen(function* () {
     request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
   })
   const get = sandboxes.get(accountId, sandbox.id)
-  yield* Effect.repeat(get, { until: ({ status }) => status === "running" })
+  yield* Effect.repeat(get, { schedule: Schedule.spaced(5), until: ({ status }) => status === "running" })
   return { accountId, id: sandbox.id, get }
 })
 
@@ -53,14 +53,20 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host that cannot", (
         const { accountId, id, get } = yield* running
         const reason = { code: "HOST_FULL" as const, message: "It waits." }
         yield* PubSub.publish(world.stalls, { type: "stalled", sandboxId: id, generation: 1, reason })
-        const held = yield* Effect.repeat(get, { until: ({ statusReason }) => statusReason !== null })
+        const held = yield* Effect.repeat(get, {
+          schedule: Schedule.spaced(5),
+          until: ({ statusReason }) => statusReason !== null
+        })
         assert.deepStrictEqual([held.status, held.statusReason], ["running", reason])
         const started = yield* sandboxes.start(accountId, id, { ...request, idempotencyKey: null })
         assert.deepStrictEqual([started.status, started.generation, started.statusReason], ["running", 1, reason])
         // Of another generation: no news.
         yield* PubSub.publish(world.stalls, { type: "resumed", sandboxId: id, generation: 2 })
         yield* PubSub.publish(world.stalls, { type: "resumed", sandboxId: id, generation: 1 })
-        const resumed = yield* Effect.repeat(get, { until: ({ statusReason }) => statusReason === null })
+        const resumed = yield* Effect.repeat(get, {
+          schedule: Schedule.spaced(5),
+          until: ({ statusReason }) => statusReason === null
+        })
         assert.strictEqual(resumed.status, "running")
         const { transitions } = yield* sandboxes.transitions(accountId, id, { limit: 100, cursor: null })
         assert.deepStrictEqual(transitions.map(({ event }) => event.type).slice(-2), [

@@ -1,6 +1,6 @@
 /** What ends a Sandbox by itself: durable deadlines, exact to the millisecond of the service's clock. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Lifetime } from "../../machines/sandbox.ts"
 import type { UpdateSandboxRequest } from "../../schemas/Sandbox.ts"
@@ -60,7 +60,10 @@ const stage = (environment: Readonly<Record<string, string>> = {}) =>
     const untilLookedAt = (id: string) =>
       Effect.gen(function* () {
         const before = (yield* get(id)).lifetime.idleStopAt
-        const { lifetime } = yield* Effect.repeat(get(id), { until: ({ lifetime }) => lifetime.idleStopAt !== before })
+        const { lifetime } = yield* Effect.repeat(get(id), {
+          schedule: Schedule.spaced(5),
+          until: ({ lifetime }) => lifetime.idleStopAt !== before
+        })
         return lifetime.idleStopAt === null ? null : Date.parse(lifetime.idleStopAt)
       })
     return { world, clock, accountId, create, life, get, until, update, execute, log, untilLookedAt }
@@ -143,6 +146,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
           yield* operations.cancel(accountId, id, operationId, request)
           // It is a use as long as something of it is left to be done.
           yield* Effect.repeat(sql`select 1 from actors where id = ${operationId} and pending <> '[]'::jsonb`, {
+            schedule: Schedule.spaced(5),
             until: (rows) => rows.length === 0
           })
           clock.frozenAt = begin + 1_500_000
@@ -183,7 +187,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a lifetime", (it) => {
             until(id, "sleeping"),
             Effect.repeat(
               Effect.sync(() => world.machines.get(id)?.state),
-              { until: (state) => state === "suspended" }
+              { schedule: Schedule.spaced(5), until: (state) => state === "suspended" }
             )
           )
           clock.frozenAt = begin + 60_000

@@ -1,6 +1,6 @@
 /** Sandboxes that nobody uses are frozen to disk with their processes, and woken by whoever needs them. */
 import { assert, layer } from "@effect/vitest"
-import { Deferred, Effect, Fiber } from "effect"
+import { Deferred, Effect, Fiber, Schedule } from "effect"
 import { CreditExhausted } from "../../schemas/Errors.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { Files } from "../../src/files/Files.ts"
@@ -40,7 +40,7 @@ const runningSandbox = Effect.gen(function* () {
   const lookedAt = Effect.gen(function* () {
     const count = Effect.map(events, (seen) => seen.filter((type) => type === "IN_USE").length)
     const before = yield* count
-    yield* Effect.repeat(count, { until: (now) => now > before })
+    yield* Effect.repeat(count, { schedule: Schedule.spaced(5), until: (now) => now > before })
   })
   return { accountId, id, execute, start, events, lookedAt, get: sandboxes.get(accountId, id) }
 })
@@ -55,7 +55,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
         yield* untilStatus(accountId, id, "sleeping")
         yield* Effect.repeat(
           Effect.sync(() => machine.state),
-          { until: (state) => state === "suspended" }
+          { schedule: Schedule.spaced(5), until: (state) => state === "suspended" }
         )
         const { stdout } = yield* execute("echo", "awake")
         assert.strictEqual(stdout, "awake\n")
@@ -87,7 +87,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
         // Before that it would not sleep on if it were used.
         yield* Effect.repeat(
           Effect.sync(() => world.machines.get(id)?.state),
-          { until: (state) => state === "suspended" }
+          { schedule: Schedule.spaced(5), until: (state) => state === "suspended" }
         )
         const broke = { requestId: "req_test", exhaustedAt: Date.now() }
         const operations = yield* Operations
@@ -157,7 +157,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
         const executing = yield* Effect.forkChild(execute("sleep", "1"))
         yield* Effect.repeat(
           Effect.sync(() => world.machines.get(id)!.processes.size),
-          { until: (processes) => processes > 0 }
+          { schedule: Schedule.spaced(5), until: (processes) => processes > 0 }
         )
         const host = yield* ActorHost
         yield* host.send("sandbox", id, { type: "SLEEP" }, { cause: "test" })
@@ -176,7 +176,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
         const host = yield* ActorHost
         const state = yield* host.send("sandbox", id, { type: "IDLE_DUE" }, { cause: "test" })
         assert.strictEqual(state.value, "running")
-        yield* Effect.repeat(host.isQuiet, { until: (isQuiet) => isQuiet })
+        yield* Effect.repeat(host.isQuiet, { schedule: Schedule.spaced(5), until: (isQuiet) => isQuiet })
         assert.strictEqual(host.peek(id)?.value, "running")
       }).pipe(Effect.provide(testAtoll(world)))
     })
@@ -195,6 +195,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           yield* Effect.repeat(
             Effect.sync(() => world.machines.get(id)!.state),
             {
+              schedule: Schedule.spaced(5),
               until: (state) => state === "suspended"
             }
           )
@@ -206,6 +207,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           const stopped = yield* untilStatus(accountId, id, "stopped")
           assert.strictEqual(stopped.statusReason?.code, "HOST_FULL")
           const failed = yield* Effect.repeat((yield* Operations).get(accountId, id, operation.id), {
+            schedule: Schedule.spaced(5),
             until: ({ status, processTree }) => status !== "running" && processTree !== "running"
           })
           assert.deepStrictEqual([failed.status, failed.processTree], ["failed", "gone"])

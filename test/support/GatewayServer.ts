@@ -1,7 +1,7 @@
 /** A service with its gateways on a real port, a running simulated Sandbox, and a program that listens inside it. */
 import { createServer, type Server } from "node:http"
 import type { AddressInfo } from "node:net"
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import { PublicPort } from "../../src/gateway/PublicPort.ts"
 import { placeGateways, type RawGateway } from "../../src/gateway/RawGateway.ts"
 import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
@@ -51,7 +51,10 @@ export const runningSandboxOf = Effect.fnUntraced(function* (options: { readonly
       lifetime: null
     }
   })
-  yield* Effect.repeat(sandboxes.get(accountId, sandbox.id), { until: ({ status }) => status === "running" })
+  yield* Effect.repeat(sandboxes.get(accountId, sandbox.id), {
+    schedule: Schedule.spaced(5),
+    until: ({ status }) => status === "running"
+  })
   return { accountId, sandboxId: sandbox.id }
 })
 

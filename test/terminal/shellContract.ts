@@ -1,4 +1,5 @@
 /** What a terminal does whatever its Sandbox runs on. */
+import { setTimeout as sleep } from "node:timers/promises"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
@@ -57,10 +58,10 @@ export const endsWithItsConnection: Use = async (open, atoll, id) => {
   first.type("setsid sleep 98762 & sleep 98763 & sleep 98764\r")
   second.type("sleep 98765\r")
   const runs = async (seconds: number) => (await commandLines(atoll, id)).includes(`sleep ${seconds}`)
-  for (const seconds of [98762, 98763, 98764, 98765]) while (!(await runs(seconds)));
+  for (const seconds of [98762, 98763, 98764, 98765]) while (!(await runs(seconds))) await sleep(20)
   first.socket.terminate()
-  for (const seconds of [98762, 98763, 98764]) while (await runs(seconds));
+  for (const seconds of [98762, 98763, 98764]) while (await runs(seconds)) await sleep(20)
   assert.isTrue(await runs(98765))
   second.socket.close()
-  while ((await commandLines(atoll, id)).length > 0);
+  while ((await commandLines(atoll, id)).length > 0) await sleep(20)
 }

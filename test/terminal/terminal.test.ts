@@ -1,6 +1,7 @@
 /** Who is let into a terminal, what is refused and how, what ends one, and what neither a client nor an agent can do to the service. */
 import { randomUUID } from "node:crypto"
 import { connect, type Socket } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
@@ -257,14 +258,14 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
         const [used, idle] = [await newSandbox(), await newSandbox()]
         const status = async (id: string) => (await send("GET", `/api/v2/sandboxes/${id}`)).json.sandbox.status
         const client = await opened(port, pathOf(used), { key })
-        while ((await status(idle)) !== "sleeping");
+        while ((await status(idle)) !== "sleeping") await sleep(20)
         assert.strictEqual(await status(used), "running")
         const woken = await opened(port, pathOf(idle), { key })
         woken.type("awake")
         await woken.shows("awake")
         assert.strictEqual(await status(used), "running")
         await client.cut()
-        while ((await status(used)) !== "sleeping");
+        while ((await status(used)) !== "sleeping") await sleep(20)
         assert.strictEqual(await status(idle), "running")
         await woken.cut()
       })

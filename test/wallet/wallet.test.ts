@@ -1,6 +1,6 @@
 /** The wallet's actor in the running service: exhaustion at its instant, the grace, suspension, nudges, and what all of it leaves alone. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect } from "effect"
+import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import type { WalletContext } from "../../machines/wallet.ts"
 import { Accounts } from "../../src/account/Accounts.ts"
@@ -234,7 +234,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
         for (let times = 2; times <= 4; times++) {
           yield* start(accountId, id)
           const stopped = yield* untilStatus(accountId, id, "stopped").pipe(
-            Effect.repeat({ until: ({ generation }) => generation === times })
+            Effect.repeat({ schedule: Schedule.spaced(5), until: ({ generation }) => generation === times })
           )
           assert.strictEqual(stopped.statusReason?.code, "CREDIT_EXHAUSTED")
         }
@@ -289,15 +289,18 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a wallet", (it) => {
       assert.strictEqual(yield* nudges, 1)
       yield* Effect.gen(function* () {
         yield* untilWallet(accountId, (row) => row.status === "funded")
-        yield* Effect.repeat(nudges, { until: (left) => left === 0 })
+        yield* Effect.repeat(nudges, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
         const listeners = sql<{ readonly pid: number }>`
           select pid from pg_stat_activity where application_name = 'atoll-notices' and datname = current_database()`
         const [before] = yield* listeners
         yield* sql`select pg_terminate_backend(${before!.pid}::int4)`
         yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
         yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 2_000_000)
-        yield* Effect.repeat(nudges, { until: (left) => left === 0 })
-        yield* Effect.repeat(listeners, { until: ([now]) => now !== undefined && now.pid !== before!.pid })
+        yield* Effect.repeat(nudges, { schedule: Schedule.spaced(5), until: (left) => left === 0 })
+        yield* Effect.repeat(listeners, {
+          schedule: Schedule.spaced(5),
+          until: ([now]) => now !== undefined && now.pid !== before!.pid
+        })
         yield* grant(accountId, 1_000_000).pipe(Effect.provide(Ledger.layer))
         yield* untilWallet(accountId, (row) => row.context.grantedMicroUsd === 3_000_000)
       }).pipe(Effect.provide(testAtoll(world)))

@@ -1,6 +1,6 @@
 /** The whole service with a Sandbox whose agent was taken over, and another tenant's beside it: what reaches the database, and what does not. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../../src/Atoll.ts"
 import { ActorCluster } from "../../../src/actor/ActorCluster.ts"
@@ -55,7 +55,10 @@ const running = Effect.gen(function* () {
     fingerprint: "f",
     request: { workspaceId, name: null, networkEnabled: false, metadata: {}, env: {}, lifetime: null }
   })
-  yield* Effect.repeat(sandboxes.get(accountId, sandbox.id), { until: ({ status }) => status === "running" })
+  yield* Effect.repeat(sandboxes.get(accountId, sandbox.id), {
+    schedule: Schedule.spaced(5),
+    until: ({ status }) => status === "running"
+  })
   return { accountId, sandboxId: sandbox.id }
 })
 
@@ -120,9 +123,12 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a service with a hosti
             request: { ...command, argv: ["echo", "stored"], timeoutSeconds: null }
           })
         const ended = ({ accountId, sandboxId }: typeof bad, id: string) =>
-          operations
-            .wait(accountId, sandboxId, id, { timeoutSeconds: 1, stdoutOffset: null, stderrOffset: null })
-            .pipe(Effect.repeat({ until: ({ status }) => status !== "queued" && status !== "running" }))
+          operations.wait(accountId, sandboxId, id, { timeoutSeconds: 1, stdoutOffset: null, stderrOffset: null }).pipe(
+            Effect.repeat({
+              schedule: Schedule.spaced(5),
+              until: ({ status }) => status !== "queued" && status !== "running"
+            })
+          )
         const lie = (name: string, script: Script) =>
           Effect.gen(function* () {
             // It answers everything else like an honest one.

@@ -4,7 +4,7 @@ import { once } from "node:events"
 import { copyFileSync, existsSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
-import { Context, Effect, Exit, Fiber, Layer, Scope } from "effect"
+import { Context, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import { connectUnix } from "../../../src/host/linux/unixSocket.ts"
 import { holdMachineVolume } from "../../../src/host/qemu/machineHold.ts"
 import { Qmp } from "../../../src/host/qemu/Qmp.ts"
@@ -83,7 +83,7 @@ describe.skipIf(unusable !== null)("a virtual machine whose volume is held", () 
         assert.isTrue(yield* Effect.promise(still.isStill))
         yield* Effect.promise(still.letGo)
         const before = yield* counted(guest)
-        yield* Effect.repeat(counted(guest), { until: (now) => now > before })
+        yield* Effect.repeat(counted(guest), { schedule: Schedule.spaced(5), until: (now) => now > before })
 
         const child = holder(root, "held")
         yield* Effect.promise(() => Promise.race([once(child.stdout, "data"), once(child, "exit")]))
