@@ -42,7 +42,7 @@ const fileLock = "src/fileLock/"
 /** Makes identifiers; knows nothing else. */
 const identifier = "src/identifier/"
 
-/** esbuild, for what is bundled at the service's start; knows nothing of what it is. */
+/** esbuild, for what is bundled at the service's start, and what it made; knows nothing of what it is. */
 const bundle = "src/bundle/"
 
 /** Keeps background work going; knows nothing of what it does. */
@@ -80,7 +80,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: config, places: [] },
   { path: identifier, places: ["schemas/"] },
   { path: fileLock, places: [], packages: [] },
-  { path: bundle, places: [], packages: ["esbuild"], builtins: false },
+  { path: bundle, places: [], packages: ["esbuild"] },
   { path: worker, places: [], packages: ["effect"], builtins: false },
   { path: metric, places: [], packages: ["effect"], builtins: false },
   { path: trace, places: [], packages: ["effect"], builtins: false },

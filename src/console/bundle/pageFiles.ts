@@ -3,11 +3,13 @@
  * kept for ever. The one page that names them is made last.
  */
 import { createHash } from "node:crypto"
-import { basename, extname } from "node:path"
+import { readdirSync } from "node:fs"
+import { basename, extname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { promisify } from "node:util"
 import { brotliCompress, constants, gzip } from "node:zlib"
 import { bundle } from "../../bundle/bundle.ts"
+import { kept } from "../../bundle/kept.ts"
 import { leftOut } from "./leftOut.ts"
 import { adoptedStyles, bareSetup, drawings, sharing } from "./plugins.ts"
 
@@ -56,7 +58,7 @@ const pageFile = async (contentType: string, plain: Uint8Array): Promise<PageFil
 })
 
 /** Without a script or a style of its own: the policy allows none. */
-const page = ({ script, style, icon }: { script: string; style: string; icon: string }) => `<!doctype html>
+const pageOf = ({ script, style, icon }: { script: string; style: string; icon: string }) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -74,9 +76,8 @@ const page = ({ script, style, icon }: { script: string; style: string; icon: st
 </html>
 `
 
-/** Takes a few tenths of a second. */
-export const pageFiles = async (): Promise<PageFiles> => {
-  const made = await bundle({
+const make = async (): Promise<{ readonly value: PageFiles; readonly sources: ReadonlyArray<string> }> => {
+  const { files, sources } = await bundle({
     entryPoints: { main: `${pages}main.tsx`, style: `${pages}console.css`, icon: `${pages}icon.svg` },
     bundle: true,
     outdir: "assets",
@@ -96,15 +97,25 @@ export const pageFiles = async (): Promise<PageFiles> => {
     alias: { "@preact/signals": "@preact/signals-core" },
     plugins: [sharing(`${pages}shared.ts`), adoptedStyles, bareSetup, leftOut, drawings]
   })
-  const named = made.map(({ path, contents }) => [basename(path), contents] as const)
+  const named = files.map(({ path, contents }) => [basename(path), contents] as const)
   const nameOf = (start: string): string => {
     const found = named.find(([name]) => name.startsWith(`${start}-`))
     if (found === undefined) throw new Error(`The console's bundle has no ${start}`)
     return found[0]
   }
-  const html = page({ script: nameOf("main"), style: nameOf("style"), icon: nameOf("icon") })
+  const html = pageOf({ script: nameOf("main"), style: nameOf("style"), icon: nameOf("icon") })
   const assets = await Promise.all(
     named.map(async ([name, contents]) => [name, await pageFile(contentTypes[extname(name)]!, contents)] as const)
   )
-  return { assets: new Map(assets), page: await pageFile("text/html; charset=utf-8", Buffer.from(html)) }
+  const page = await pageFile("text/html; charset=utf-8", Buffer.from(html))
+  return { value: { assets: new Map(assets), page }, sources }
 }
+
+/** This folder's code, and what it imports. */
+const makers = [".", "../../bundle", "../../statechart"].flatMap((folder) => {
+  const path = join(import.meta.dirname, folder)
+  return readdirSync(path).map((name) => join(path, name))
+})
+
+/** Made anew it takes a few tenths of a second. */
+export const pageFiles = (): Promise<PageFiles> => kept("console", makers, make)

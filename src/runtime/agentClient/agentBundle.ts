@@ -7,14 +7,15 @@ import { mkdir, rename, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { bundle } from "../../bundle/bundle.ts"
+import { kept } from "../../bundle/kept.ts"
 
 const ENTRY = fileURLToPath(new URL("../../agent/main.ts", import.meta.url))
 
 /** Node's arguments for the agent: measured 9 MiB idle. */
 export const AGENT_NODE_ARGUMENTS = ["--max-old-space-size=64", "--v8-pool-size=0", "--no-warnings"] as const
 
-const bundled = async (): Promise<Uint8Array> => {
-  const [made] = await bundle({
+const make = async () => {
+  const { files, sources } = await bundle({
     entryPoints: [ENTRY],
     bundle: true,
     platform: "node",
@@ -24,12 +25,14 @@ const bundled = async (): Promise<Uint8Array> => {
     minify: true,
     legalComments: "none"
   })
-  return made!.contents
+  return { value: files[0]!.contents, sources }
 }
+
+const makers = [import.meta.filename, join(import.meta.dirname, "../../bundle/bundle.ts")]
 
 /** Path of `agent-<sha256 prefix>.cjs` in `folder`, which is made if it is missing. World-readable. */
 export const agentBundle = async (folder: string): Promise<string> => {
-  const code = await bundled()
+  const code = await kept("agent", makers, make)
   const path = join(folder, `agent-${createHash("sha256").update(code).digest("hex").slice(0, 16)}.cjs`)
   if (existsSync(path)) return path
   await mkdir(folder, { recursive: true, mode: 0o755 })

@@ -24,7 +24,7 @@ globalThis.draw = ({ isBytes, ...drawn }) => {
 }`
 
 const scriptOf = async (plugins: Array<Plugin>): Promise<string> => {
-  const [script] = await bundle({
+  const { files } = await bundle({
     stdin: { contents: entry, resolveDir: folder, loader: "ts" },
     bundle: true,
     format: "iife",
@@ -32,7 +32,7 @@ const scriptOf = async (plugins: Array<Plugin>): Promise<string> => {
     jsxImportSource: "preact",
     plugins
   })
-  return script!.text
+  return files[0]!.text
 }
 
 const times = (count: number, step: number) => Array.from({ length: count }, (_, index) => 1_764_000_000 + index * step)

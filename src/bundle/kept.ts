@@ -1,0 +1,80 @@
+/**
+ * What is made of sources, kept beside the packages for as long as none of these changes: each start of the service would make the same again.
+ * Where nothing can be written it is made each time.
+ */
+import { createHash, randomUUID } from "node:crypto"
+import { readFileSync, statSync } from "node:fs"
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises"
+import { join } from "node:path"
+import { deserialize, serialize } from "node:v8"
+
+const root = join(import.meta.dirname, "../..")
+
+/** Where it is kept. */
+export const keptFolder = join(root, "node_modules/.cache/atoll")
+
+/** A file system's clock ticks coarsely. */
+const tickMs = 100
+
+interface Kept<A> {
+  /** Path and digest of each source; null: there is none. */
+  readonly sources: ReadonlyArray<readonly [path: string, digest: string | null]>
+  readonly value: A
+}
+
+const digestOf = (path: string): string | null => {
+  try {
+    return createHash("sha256").update(readFileSync(path)).digest("base64url")
+  } catch {
+    return null
+  }
+}
+
+/** What changed while it was read may have gone in as it was before. */
+const isOlder = (path: string, instantMs: number): boolean => {
+  const found = statSync(path, { throwIfNoEntry: false })
+  // A name that a plugin made up is none.
+  return found === undefined || Math.max(found.ctimeMs, found.mtimeMs) < instantMs - tickMs
+}
+
+const read = async <A>(path: string): Promise<Kept<A> | null> => {
+  try {
+    const found = deserialize(await readFile(path)) as Kept<A>
+    return found.sources.every(([source, digest]) => digestOf(source) === digest) ? found : null
+  } catch {
+    return null
+  }
+}
+
+const write = async <A>(path: string, made: Kept<A>): Promise<void> => {
+  const temporary = `${path}.${randomUUID()}`
+  try {
+    await mkdir(keptFolder, { recursive: true })
+    await writeFile(temporary, serialize(made))
+    await rename(temporary, path)
+  } catch {
+    await rm(temporary, { force: true }).catch(() => {})
+  }
+}
+
+/**
+ * @param name Of a file, without an extension.
+ * @param makers Paths of the code that makes it, as far as `make` does not name it among its sources.
+ */
+export const kept = async <A>(
+  name: string,
+  makers: ReadonlyArray<string>,
+  make: () => Promise<{ readonly value: A; readonly sources: ReadonlyArray<string> }>
+): Promise<A> => {
+  // Several checkouts may have the packages of one.
+  const place = createHash("sha256").update(`${process.version} ${root}`).digest("hex").slice(0, 16)
+  const path = join(keptFolder, `${name}-${place}`)
+  const before = await read<A>(path)
+  if (before !== null) return before.value
+  const begun = Date.now()
+  const { value, sources } = await make()
+  const all = [...new Set([...sources, ...makers, import.meta.filename, join(root, "package-lock.json")])]
+  const digests = all.map((source) => [source, digestOf(source)] as const)
+  if (all.every((source) => isOlder(source, begun))) await write(path, { sources: digests, value })
+  return value
+}
