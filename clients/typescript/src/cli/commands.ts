@@ -2,6 +2,7 @@
 import type { Command, CommandGroup } from "./Command.ts"
 import { completion } from "./completion/completion.ts"
 import { events } from "./events.ts"
+import { forward } from "./forward.ts"
 import { login } from "./login.ts"
 import { logout } from "./logout.ts"
 import { logs } from "./logs.ts"
@@ -9,6 +10,7 @@ import { open } from "./open.ts"
 import { operation } from "./operation/operation.ts"
 import { run } from "./run/run.ts"
 import { sandbox } from "./sandbox/sandbox.ts"
+import { shell } from "./shell.ts"
 import { ssh } from "./ssh.ts"
 import { usage } from "./usage.ts"
 
@@ -17,7 +19,9 @@ export const commands: ReadonlyArray<Command | CommandGroup> = [
   logout,
   sandbox,
   run,
+  shell,
   open,
+  forward,
   ssh,
   logs,
   events,

@@ -1,5 +1,5 @@
 /** How a command fails: its exit code, and a sentence that says what to do. */
-import { AtollError, ConnectionError, isRecord } from "../errors.ts"
+import { AtollError, ConnectionError, ConnectionLost, isRecord } from "../errors.ts"
 
 /**
  * 0: done. `run`, `shell` and `ssh` end as the command in the Sandbox does, and with `notRun` where it is Atoll that failed.
@@ -89,12 +89,14 @@ const refused = (fault: AtollError, url: string): string => {
   }
   if (fault.status < 500) return said
   const unknown = fault.outcome === "unknown" ? " It may have been done: look before you repeat it." : ""
-  return `${said}${unknown}${fault.requestId === "" ? "" : ` (${fault.requestId})`}`
+  const named = (fault.status === 500 || unknown !== "") && fault.requestId !== ""
+  return `${said}${unknown}${named ? ` (${fault.requestId})` : ""}`
 }
 
 /** @param url Of the service that was asked. */
 export const sentenceOf = (fault: unknown, url: string): string => {
   if (fault instanceof AtollError) return refused(fault, url)
+  if (fault instanceof ConnectionLost) return fault.message
   if (fault instanceof ConnectionError) return unreached(fault, url)
   return fault instanceof Error && fault.message !== ""
     ? fault.message

@@ -39,5 +39,5 @@ export const answer = (
 ): Promise<void> => {
   if (isJson) return writeLine(jsonOf(document, 2))
   const text = typeof prose === "string" ? prose : prose()
-  return text === "" ? Promise.resolve() : writeLine(text)
+  return text === "" ? Promise.resolve() : writeLine(plainLines(text))
 }

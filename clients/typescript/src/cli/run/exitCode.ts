@@ -7,7 +7,7 @@ import { exitCodes } from "../failure.ts"
 const firstRealTime = 34
 
 /** @param name `SIGTERM`, `SIGRTMIN+3`. Null: it is none that is known. */
-const signalNumber = (name: string): number | null => {
+export const signalNumber = (name: string): number | null => {
   const realTime = /^SIGRTMIN(?:\+(\d+))?$/.exec(name)
   if (realTime !== null) return firstRealTime + Number(realTime[1] ?? 0)
   return (constants.signals as Readonly<Record<string, number>>)[name] ?? null

@@ -4,6 +4,7 @@ import type { Given } from "../Command.ts"
 import { exitCodes, sentenceOf } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { answer, remark } from "../output.ts"
+import { plain } from "../plainText.ts"
 
 /** For the service to do it in. */
 const patienceSeconds = 30
@@ -33,7 +34,7 @@ export const each = async (
   const sandboxes = done.flat().map(({ record }) => record)
   await answer(
     given,
-    () => sandboxes.map(({ id, name }) => `${id}${name === null ? "" : ` (${name})`} ${past}.`).join("\n"),
+    () => sandboxes.map(({ id, name }) => `${id}${name === null ? "" : ` (${plain(name)})`} ${past}.`).join("\n"),
     {
       sandboxes
     }

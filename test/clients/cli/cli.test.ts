@@ -1,0 +1,397 @@
+/** The customer's command line against the real service: every command as a process of its own. */
+import { createHash, randomBytes } from "node:crypto"
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { assert, describe, layer } from "@effect/vitest"
+import { Layer } from "effect"
+import { freshDriver, skipped, unusable } from "../../host/namespace/TestHost.ts"
+import { freePort } from "../../support/freePort.ts"
+import { ServedAtoll } from "../../support/ServedAtoll.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+import { asCustomer, Customer, until } from "./Customer.ts"
+
+const settings = {
+  ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
+  ATOLL_COOPERATIVE: "on",
+  ATOLL_SSH_PORT: "0",
+  ATOLL_SERVICE_ACCESS: "on"
+}
+
+const served = ServedAtoll.layer(freshDriver(settings), settings).pipe(Layer.provideMerge(TestDatabase.layer))
+
+const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
+
+/** What would do something on a terminal. */
+const doesSomething = (text: string): boolean =>
+  [...text].some(
+    (character) =>
+      (character < " " && character !== "\n") || (character > "~" && character < "\xa0") || character === "\u202e"
+  )
+
+describe.skipIf(skipped(unusable))("the customer's command line", () => {
+  layer(Customer.layer.pipe(Layer.provideMerge(served)), { excludeTestServices: true })((it) => {
+    it.effect("stores a key that the service takes where nobody else reads it, and sends it nowhere else", () =>
+      asCustomer(async ({ atoll, bare, folder, key, url }) => {
+        const env = { ...bare, XDG_CONFIG_HOME: join(folder, "config") }
+        const path = join(folder, "config/atoll/credentials.json")
+        const nobody = await atoll(["sandbox", "list"], { env })
+        assert.strictEqual(nobody.code, 1)
+        assert.match(nobody.stderr, /Nobody is logged in\. .*`atoll login`/)
+        const wrong = await atoll(["login", "--url", url], { env, input: `${key.slice(0, -4)}0000\n` })
+        assert.strictEqual(wrong.code, 1)
+        assert.match(wrong.stderr, /does not take this key/)
+        assert.isFalse(existsSync(path))
+        const right = await atoll(["login", "--url", url], { env, input: `${key}\n` })
+        assert.deepStrictEqual([right.code, right.stderr], [0, ""])
+        assert.notInclude(right.stdout, key)
+        assert.strictEqual(statSync(path).mode & 0o777, 0o600)
+        assert.deepStrictEqual(JSON.parse(readFileSync(path, "utf8")), { url, apiKey: key })
+        assert.strictEqual((await atoll(["sandbox", "list"], { env })).code, 0)
+        const elsewhere = `http://127.0.0.1:${await freePort()}`
+        const other = await atoll(["sandbox", "list"], { env: { ...env, ATOLL_URL: elsewhere } })
+        assert.strictEqual(other.code, 1)
+        assert.include(other.stderr, `is for ${url}, and is not sent to ${elsewhere}`)
+        const wins = await atoll(["sandbox", "list"], { env: { ...env, ATOLL_API_KEY: "atoll_live_wrong" } })
+        assert.strictEqual(wins.code, 1)
+        assert.match(wins.stderr, /does not take this API key.*ATOLL_API_KEY/)
+        assert.strictEqual((await atoll(["logout"], { env })).stdout, "Logged out.\n")
+        assert.isFalse(existsSync(path))
+      })
+    )
+
+    it.effect("says what is wrong and what to do, and how it ends", () =>
+      asCustomer(async ({ atoll, environment, bash }) => {
+        const [version, overview, help, none, typo, option, away, missing, full] = await Promise.all([
+          atoll(["--version"]),
+          atoll(["help"]),
+          atoll(["run", "--help"]),
+          atoll([]),
+          atoll(["sandbox", "craete"]),
+          atoll(["logs", "dev", "--folow"]),
+          atoll(["usage"], { env: { ...environment, ATOLL_URL: `http://127.0.0.1:${await freePort()}` } }),
+          atoll(["sandbox", "show", "nobody"]),
+          bash("atoll help > /dev/full")
+        ])
+        assert.match(version.stdout, /^atoll \d+\.\d+\.\d+ \(API 2\.\d+\.\d+, Node /)
+        for (const { stdout, code } of [overview, help]) assert.deepStrictEqual([code, stdout.slice(-1)], [0, "\n"])
+        assert.match(overview.stdout, /Exit codes\n {2}0 /)
+        assert.match(help.stdout, /Examples\n {2}# .*\n {2}atoll run /)
+        assert.deepStrictEqual([none.code, none.stdout], [2, ""])
+        assert.strictEqual(typo.code, 2)
+        assert.include(typo.stderr, "Did you mean `create`?")
+        assert.strictEqual(option.code, 2)
+        assert.include(option.stderr, "Did you mean --follow?")
+        assert.strictEqual(away.code, 1)
+        assert.match(away.stderr, /127\.0\.0\.1:\d+ was not reached: nothing listens there\./)
+        assert.strictEqual(missing.code, 1)
+        assert.match(missing.stderr, /no Sandbox "nobody"\. `atoll sandbox list`/)
+        assert.strictEqual(full.code, 1)
+      })
+    )
+
+    it.effect("makes, lists, shows, stops, starts and deletes Sandboxes, by id and by name", () =>
+      asCustomer(async ({ answer, atoll, bash, environment, folder, json }) => {
+        writeFileSync(join(folder, "vars"), "# of a file\nFROM_FILE=one two\n")
+        const words = ["sandbox", "create", "--name", "api", "-m", "team=blue", "-m", "stage=test", "--env", "GIVEN=1"]
+        const more = [
+          "--env",
+          "HERE",
+          "--env-from",
+          join(folder, "vars"),
+          "--stop-after",
+          "2h",
+          "--stop-after-idle",
+          "30m"
+        ]
+        const created = await atoll([...words, ...more, "--delete-after-stopped", "7d", "--no-network", "--json"], {
+          env: { ...environment, HERE: "secret" }
+        })
+        assert.deepStrictEqual([created.code, created.stderr], [0, ""])
+        const { sandbox } = JSON.parse(created.stdout)
+        assert.deepInclude(sandbox, { name: "api", status: "running", networkEnabled: false })
+        assert.deepStrictEqual(sandbox.metadata, { team: "blue", stage: "test" })
+        assert.deepStrictEqual(sandbox.envNames, ["FROM_FILE", "GIVEN", "HERE"])
+        assert.deepInclude(sandbox.lifetime, {
+          stopAfterSeconds: 7200,
+          stopAfterIdleSeconds: 1800,
+          deleteAfterStoppedSeconds: 604_800
+        })
+        const [told, listed, marked, shown] = await Promise.all([
+          answer("run", "-s", "api", "--", "sh", "-c", 'echo "$FROM_FILE $GIVEN $HERE"'),
+          answer("sandbox", "list"),
+          json("sandbox", "list", "--metadata", "team=blue", "--status", "running"),
+          answer("sandbox", "show", "api")
+        ])
+        assert.strictEqual(told, "one two 1 secret\n")
+        assert.match(listed, /^ID +NAME +STATUS +AGE +METADATA\n/)
+        assert.match(listed, new RegExp(`${sandbox.id} +api +running .*team=blue`))
+        assert.deepStrictEqual(
+          marked.sandboxes.map(({ id }: { readonly id: string }) => id),
+          [sandbox.id]
+        )
+        assert.match(shown, /variables +FROM_FILE GIVEN HERE/)
+        assert.notInclude(shown, "secret")
+        assert.strictEqual(await answer("sandbox", "stop", "api"), `${sandbox.id} (api) is stopped.\n`)
+        const stopped = await atoll(["run", "-s", "api", "--", "true"])
+        assert.strictEqual(stopped.code, 125)
+        assert.include(stopped.stderr, "`atoll sandbox start`")
+        assert.strictEqual(await answer("sandbox", "start", sandbox.id), `${sandbox.id} (api) runs.\n`)
+        const some = await atoll(["sandbox", "delete", "api", "nobody"])
+        assert.deepStrictEqual([some.code, some.stdout], [1, `${sandbox.id} (api) is deleted.\n`])
+        assert.match(some.stderr, /^atoll: nobody: There is no Sandbox/)
+        const left = await bash("atoll sandbox list -q")
+        assert.notInclude(left.stdout, sandbox.id)
+      })
+    )
+
+    it.effect("makes what names and programs say harmless on a terminal, and in JSON", () =>
+      asCustomer(async ({ answer, atoll, json, bash }) => {
+        const name = "evil\u009b31m\u202egnp.exe"
+        const { sandbox } = await json(
+          "sandbox",
+          "create",
+          "--no-wait",
+          "--name",
+          name,
+          "-m",
+          "k=a\x1b]0;title\x07b\nc"
+        )
+        assert.strictEqual(sandbox.name, name)
+        for (const words of [["list"], ["list", "--json"], ["show", sandbox.id], ["delete", sandbox.id]]) {
+          const { stdout } = await atoll(["sandbox", ...words])
+          assert.isFalse(doesSomething(stdout), JSON.stringify(stdout))
+        }
+        await answer("run", "-s", "dev", "--", "printf", "\\033]0;title\\007\\033[31mred\\033[0m\\n")
+        // On a terminal: only its colours.
+        const seen = await bash("script -qec 'atoll logs dev --limit 1' /dev/null")
+        assert.include(seen.stdout, "␛]0;title␇\x1b[31mred\x1b[0m")
+      })
+    )
+
+    it.effect("ends as the command does; passes its streams, and its input through", () =>
+      asCustomer(async ({ atoll, start, json, sandboxId }) => {
+        const inDev = (...words: ReadonlyArray<string>) => ["run", "-s", "dev", ...words]
+        const large = randomBytes(2_500_000)
+        const [streams, killed, late, absent, own, input, carried, early] = await Promise.all([
+          atoll(inDev("--cwd", "/tmp/..", "--", "true")),
+          atoll(inDev("sh", "-c", "kill -9 $$")),
+          atoll(inDev("--timeout", "1s", "--", "sleep", "60")),
+          atoll(inDev("--", "no-such-program")),
+          atoll(["run", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]),
+          atoll(inDev("--", "cat"), { input: "abc" }),
+          atoll(inDev("--", "sha256sum"), { input: large }),
+          atoll(inDev("--", "head", "-c", "3"), { input: large })
+        ])
+        assert.deepStrictEqual([streams.code, killed.code, late.code, absent.code], [125, 137, 124, 127])
+        assert.deepStrictEqual(own, { code: 7, stdout: "out\n", stderr: "err\n" })
+        assert.deepStrictEqual(input, { code: 0, stdout: "abc", stderr: "" })
+        assert.strictEqual(carried.stdout.slice(0, 64), digest(large))
+        assert.deepStrictEqual([early.code, early.stdout.length, early.stderr], [0, early.stdout.length, ""])
+
+        // One line after the other, while the input goes on.
+        const echoing = start(inDev("--", "sh", "-c", 'while read line; do echo "got $line"; done; exit 9'), {
+          input: null
+        })
+        for (const line of ["one", "two"]) {
+          echoing.child.stdin.write(`${line}\n`)
+          await echoing.hasSaid(`got ${line}`)
+        }
+        echoing.child.stdin.end()
+        assert.strictEqual((await echoing.ended).code, 9)
+        const { operation, stdout, stderr, truncated } = await json(
+          ...inDev("--", "sh", "-c", "echo héllo; echo oops >&2")
+        )
+        assert.deepInclude(operation, { sandboxId, status: "completed", exitCode: 0 })
+        assert.deepStrictEqual([stdout, stderr, truncated], ["héllo\n", "oops\n", false])
+        const files = await atoll(inDev("--", "ls", "-A", "/workspace"))
+        assert.strictEqual(files.stdout, "", "nothing of what carried the input is left")
+        const { sandboxes } = await json("sandbox", "list")
+        assert.isTrue(sandboxes.every((sandbox: { readonly name: string }) => sandbox.name !== "atoll run"))
+      })
+    )
+
+    it.effect("writes without end as fast as it is read, and ends the command when nobody reads on", () =>
+      asCustomer(async ({ bash, json }) => {
+        const { stdout, stderr } = await bash(
+          "set -o pipefail; atoll run -s dev -- yes | head -c 3000000 | wc -c; echo $?; atoll logs -f dev | head -c 10 > /dev/null; echo $?"
+        )
+        assert.deepStrictEqual(stdout.trim().split("\n"), ["3000000", "141", "141"])
+        assert.notInclude(stderr, "EPIPE")
+        const { operations } = await json("operation", "list", "dev", "--limit", "1")
+        assert.deepStrictEqual([operations[0].argv, operations[0].status], [["yes"], "cancelled"])
+      })
+    )
+
+    it.effect("cancels the command on Ctrl-C, and leaves at once on the second", () =>
+      asCustomer(async ({ json, start, sandboxId }) => {
+        const polite = start([
+          "run",
+          "-s",
+          "dev",
+          "--",
+          "sh",
+          "-c",
+          "trap 'echo bye; exit 3' TERM; echo up; while :; do sleep 0.05; done"
+        ])
+        await polite.hasSaid("up\n")
+        polite.child.kill("SIGINT")
+        const { code, stdout } = await polite.ended
+        assert.deepStrictEqual([code, stdout], [130, "up\nbye\n"])
+        const term = start(["run", "-s", "dev", "--", "sh", "-c", "echo up; sleep 600"])
+        await term.hasSaid("up\n")
+        term.child.kill("SIGTERM")
+        assert.strictEqual((await term.ended).code, 143)
+        const { operations } = await json("operation", "list", "dev", "--limit", "2")
+        assert.deepStrictEqual(
+          operations.map(({ status }: { readonly status: string }) => status),
+          ["cancelled", "cancelled"]
+        )
+
+        const own = start(["run", "--", "sh", "-c", "echo up; sleep 600"])
+        await own.hasSaid("up\n")
+        own.child.kill("SIGINT")
+        assert.strictEqual((await own.ended).code, 130)
+        await until(async () => {
+          const { sandboxes } = await json("sandbox", "list", "--status", "running")
+          return sandboxes.every(({ id }: { readonly id: string }) => id === sandboxId)
+        })
+
+        const stubborn = start([
+          "run",
+          "-s",
+          "dev",
+          "--",
+          "sh",
+          "-c",
+          "trap '' TERM; echo up; while :; do sleep 0.05; done"
+        ])
+        await stubborn.hasSaid("up\n")
+        const begun = Date.now()
+        stubborn.child.kill("SIGINT")
+        // The service has heard of the first.
+        await until(
+          async () => (await json("operation", "list", "dev", "--limit", "1")).operations[0].status === "cancelled"
+        )
+        stubborn.child.kill("SIGINT")
+        assert.strictEqual((await stubborn.ended).code, 130)
+        assert.isBelow(Date.now() - begun, 60_000)
+      })
+    )
+
+    it.effect("shows operations, logs, events and usage, and follows them", () =>
+      asCustomer(async ({ answer, atoll, json, start, sandboxId }) => {
+        const following = start(["events", "dev", "-f", "--json"], { input: null })
+        const reading = start(["logs", "dev", "-f", "--stream", "stderr"], { input: null })
+        const id = (
+          await answer("run", "-s", "dev", "-d", "--", "sh", "-c", "echo begun; echo oops-$((40 + 2)) >&2; sleep 600")
+        ).trim()
+        assert.match(id, /^op_[0-9a-f]{32}$/)
+        const output = start(["operation", "output", "dev", id])
+        await Promise.all([output.hasSaid("begun\n"), reading.hasSaid("oops-42\n")])
+        assert.match(await answer("operation", "list", "dev"), new RegExp(`${id} +running .*sh -c echo begun`))
+        assert.strictEqual(await answer("operation", "cancel", "dev", id), `${id} is cancelled.\n`)
+        const cancelled = await output.ended
+        assert.deepStrictEqual([cancelled.code, cancelled.stdout], [125, "begun\n"])
+        assert.match(cancelled.stderr, /oops-42\natoll: The command was cancelled\.\n$/)
+        const later = await atoll(["operation", "output", "dev", id, "--from-stdout", "3"])
+        assert.strictEqual(later.stdout, "un\n")
+        const { operation } = await json("operation", "show", "dev", id)
+        assert.strictEqual(operation.status, "cancelled")
+
+        // The watching may have begun after the first of them.
+        const past = await json("events", sandboxId)
+        const states = past.transitions.filter(({ actorId }: { readonly actorId: string }) => actorId === id)
+        assert.include(states.map(({ to }: { readonly to: string }) => to).join(), "queued,running,cancelled")
+        await following.hasSaid(/"to":"cancelled"/)
+        for (const watching of [following, reading]) watching.child.kill("SIGINT")
+        const events = (await following.ended).stdout
+          .trim()
+          .split("\n")
+          .map((line) => JSON.parse(line))
+        assert.isTrue(events.every(({ sandboxId: of, position }) => of === sandboxId && typeof position === "string"))
+        await reading.ended
+        const timed = await atoll(["logs", "dev", "--operation", id, "--timestamps", "--since", "1h"])
+        assert.match(timed.stdout, /^\d{4}-.*Z process stdout \| begun\n$/)
+        assert.match(timed.stderr, /^\d{4}-.*Z process stderr \| oops-42\n$/)
+        const { usage, balance, costs } = await json("usage", "--by", "day")
+        assert.isAbove(usage.operations, 0)
+        assert.deepStrictEqual([balance.currency, costs.costs.length], ["USD", 1])
+        assert.match(await answer("usage"), /credit +unlimited\n/)
+      })
+    )
+
+    it.effect("opens previews, forwards ports, and connects by ssh", () =>
+      asCustomer(async ({ answer, atoll, json, start }) => {
+        const server = "require('http').createServer((_, r) => r.end('hello')).listen(3000)"
+        const id = (await answer("run", "-s", "dev", "-d", "--", "node", "-e", server)).trim()
+        const url = (await answer("open", "dev", "3000")).trim()
+        assert.match(url, /^http:\/\/[0-9a-f]{32}\./)
+        const again = await atoll(["open", "dev", "3000"])
+        assert.strictEqual(again.code, 1)
+        assert.include(again.stderr, "--replace")
+        const { preview } = await json("open", "dev", "3000", "--replace")
+        assert.notStrictEqual(preview.url, url)
+        const silent = await atoll(["open", "dev", "3999", "--replace", "--wait", "0s"])
+        assert.strictEqual(silent.code, 0)
+
+        const forwarding = start(["forward", "dev", "3000:0", "3999:0", "--json"], { input: null })
+        const { forwards } = JSON.parse(await forwarding.hasSaid("\n"))
+        const answered = await fetch(`http://127.0.0.1:${forwards[0].localPort}/`)
+        assert.strictEqual(await answered.text(), "hello")
+        await fetch(`http://127.0.0.1:${forwards[1].localPort}/`).catch(() => {})
+        await forwarding.hasSaid("listens on port 3999")
+        const taken = await atoll(["forward", "dev", `3000:${forwards[0].localPort}`])
+        assert.strictEqual(taken.code, 1)
+        assert.include(taken.stderr, "Take another one")
+        forwarding.child.kill("SIGINT")
+        assert.strictEqual((await forwarding.ended).code, 0)
+        await answer("operation", "cancel", "dev", id)
+
+        const before = readdirSync(tmpdir()).filter((name) => name.startsWith("atoll-ssh-"))
+        const secure = await atoll(["ssh", "dev", "--", "cat; exit 4"], { input: "over ssh" })
+        assert.deepStrictEqual(secure, { code: 4, stdout: "over ssh", stderr: "" })
+        const after = readdirSync(tmpdir()).filter((name) => name.startsWith("atoll-ssh-"))
+        assert.deepStrictEqual(
+          after.filter((name) => !before.includes(name)),
+          [],
+          "the key is gone"
+        )
+      })
+    )
+
+    it.effect("completes words in bash: commands, options, their values, Sandboxes and files", () =>
+      asCustomer(async ({ bash, atoll, folder }) => {
+        for (const [shell, check] of [
+          ["bash", "bash -n"],
+          ["zsh", "zsh -n"],
+          ["fish", "fish --no-execute"]
+        ] as const) {
+          const { stdout, code } = await atoll(["completion", shell])
+          assert.strictEqual(code, 0)
+          writeFileSync(join(folder, `completion.${shell}`), stdout)
+          const checked = await bash(
+            `command -v ${shell} > /dev/null || exit 0; ${check} ${folder}/completion.${shell}`
+          )
+          assert.deepStrictEqual([checked.code, checked.stderr], [0, ""], shell)
+        }
+        // As readline asks, and what it is told.
+        const script = `source ${folder}/completion.bash
+          compopt() { :; }
+          for line in 'atoll sandb' 'atoll sandbox st' 'atoll run --sandbox=de' 'atoll logs ' 'atoll logs dev --stream ' 'atoll run --env-from ${folder}/at'; do
+            COMP_LINE=$line COMP_POINT=\${#line}; _atoll atoll; echo "\${COMPREPLY[*]}"
+          done`
+        const { stdout } = await bash(script)
+        assert.deepStrictEqual(stdout.split("\n"), [
+          "sandbox",
+          "stop start",
+          "dev",
+          "dev",
+          "stdout stderr",
+          `${folder}/atoll`,
+          ""
+        ])
+      })
+    )
+  })
+})
