@@ -9,6 +9,10 @@ export interface CuttingProxy {
   to: number | null
   /** A connection is cut after so many bytes at most, both directions counted. Null: none is cut. */
   cutWithin: number | null
+  /** No answer comes through: what is asked for is done, and nobody hears of it. */
+  isHolding: boolean
+  /** Connections over which something was asked since answers are held, and over which one was held. */
+  readonly held: () => { readonly asked: number; readonly answered: number }
   /** How many were cut. */
   readonly cuts: () => number
   readonly cutAll: () => void
@@ -29,6 +33,9 @@ export const cuttingProxy = Effect.fnUntraced(function* (seed: number) {
   const random = randomFrom(seed)
   const open = new Set<Socket>()
   let cuts = 0
+  let isHolding = false
+  let asked = new Set<Socket>()
+  let answered = new Set<Socket>()
   const server = createServer((client) => {
     if (proxy.to === null) return void client.destroy()
     const service = connect(proxy.to, "127.0.0.1")
@@ -46,6 +53,10 @@ export const cuttingProxy = Effect.fnUntraced(function* (seed: number) {
       from.on("close", end)
       to.on("drain", () => from.resume())
       from.on("data", (bytes) => {
+        if (proxy.isHolding) {
+          ;(to === client ? answered : asked).add(client)
+          if (to === client) return
+        }
         // A slow side holds back the other, as without a proxy.
         if (!to.write(bytes.subarray(0, left))) from.pause()
         left -= bytes.length
@@ -57,10 +68,19 @@ export const cuttingProxy = Effect.fnUntraced(function* (seed: number) {
       })
     }
   })
-  const proxy: CuttingProxy = {
+  const proxy = {
     port: 0,
-    to: null,
-    cutWithin: null,
+    to: null as number | null,
+    cutWithin: null as number | null,
+    get isHolding() {
+      return isHolding
+    },
+    set isHolding(holds) {
+      isHolding = holds
+      asked = new Set()
+      answered = new Set()
+    },
+    held: () => ({ asked: asked.size, answered: answered.size }),
     cuts: () => cuts,
     cutAll: () => {
       for (const socket of open) socket.destroy()
@@ -74,5 +94,6 @@ export const cuttingProxy = Effect.fnUntraced(function* (seed: number) {
       proxy.cutAll()
     })
   )
-  return Object.assign(proxy, { port: (server.address() as AddressInfo).port })
+  proxy.port = (server.address() as AddressInfo).port
+  return proxy as CuttingProxy
 })

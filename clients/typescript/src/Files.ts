@@ -16,6 +16,11 @@ const hexOf = (bytes: ArrayBuffer): string =>
 /** As it was begun to be read is no longer there, so often. */
 const changedTimesMax = 5
 
+export interface ReadOptions extends Waiting {
+  /** Absolute byte offset. By default 0. */
+  readonly from?: number | undefined
+}
+
 export class Files {
   readonly #transport: Transport
   readonly #id: string
@@ -29,13 +34,17 @@ export class Files {
     return { id: this.#id, path: absolute(path) }
   }
 
-  /** The bytes of a file in pieces of at most 8 MiB, all of one content: a file that changes meanwhile fails with `CURSOR_STALE`. */
-  async *chunks(path: string, options: Waiting = {}): AsyncGenerator<Uint8Array, void, undefined> {
+  /**
+   * The bytes of a file in pieces of at most 8 MiB, `from` an offset or the beginning, all of one content: a file that changes meanwhile fails
+   * with `CURSOR_STALE`. A piece whose connection is lost is asked for again.
+   */
+  async *chunks(path: string, { from, ...options }: ReadOptions = {}): AsyncGenerator<Uint8Array, void, undefined> {
     let cursor: string | undefined
     do {
+      const offset = cursor === undefined ? from : undefined
       const { bytes, next } = await this.#transport.read(
         "readFile",
-        { parameters: { ...this.#at(path), cursor }, ...options },
+        { parameters: { ...this.#at(path), offset, cursor }, ...options },
         async (answer) => ({
           bytes: new Uint8Array(await answer.arrayBuffer()),
           next: answer.headers.get("x-service-eof") === "true" ? null : answer.headers.get("x-service-next-cursor")
@@ -44,6 +53,24 @@ export class Files {
       cursor = next ?? undefined
       if (bytes.length > 0) yield bytes
     } while (cursor !== undefined)
+  }
+
+  /** The same as a stream, of which one piece at a time is in memory. Fails as `chunks` does. */
+  readStream(path: string, options: ReadOptions = {}): ReadableStream<Uint8Array> {
+    const ending = new AbortController()
+    const signal = options.signal === undefined ? ending.signal : AbortSignal.any([options.signal, ending.signal])
+    const chunks = this.chunks(path, { ...options, signal })
+    return new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const { done, value } = await chunks.next()
+          if (done === true) controller.close()
+          else controller.enqueue(value)
+        },
+        cancel: (reason) => ending.abort(reason)
+      },
+      { highWaterMark: 0 }
+    )
   }
 
   /** A whole file, however large. One that changes while it is read is read anew. */

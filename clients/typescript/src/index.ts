@@ -9,7 +9,7 @@ export {
   WaitTimeout
 } from "./errors.ts"
 export type { FollowEventsOptions, TransitionEvent } from "./events.ts"
-export type { Files } from "./Files.ts"
+export type { Files, ReadOptions } from "./Files.ts"
 export type * from "./generated/schemas.ts"
 export type { Forward, ForwardOptions } from "./node/Forward.ts"
 export type { TunnelStream } from "./node/TunnelStream.ts"
