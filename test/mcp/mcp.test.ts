@@ -5,7 +5,7 @@ import { Effect, Layer } from "effect"
 import { freshDriver, isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-import { earlierClient, type McpClient, presentClient } from "./McpClients.ts"
+import { earlierClient, type MakeClient, type McpClient, presentClient, type Transport } from "./McpClients.ts"
 
 const small = { ATOLL_VOLUME_BYTES: String(128 * 1024 ** 2) }
 
@@ -36,16 +36,18 @@ const failed = async (call: Promise<unknown>): Promise<string> => {
 
 type Served = ServedAtoll["Service"]
 
-const urlOf = ({ port }: Served): string => `http://127.0.0.1:${port}/mcp`
+const urlOf = ({ port }: Served): string => `http://127.0.0.1:${port}`
 
 const withServed = (use: (served: Served) => Promise<void>) =>
   Effect.flatMap(ServedAtoll, (served) => Effect.promise(() => use(served)))
 
-type MakeClient = typeof presentClient
-
-const withClient = (make: MakeClient, use: (client: McpClient, served: Served) => Promise<void>) =>
+const withClient = (
+  make: MakeClient,
+  transport: Transport,
+  use: (client: McpClient, served: Served) => Promise<void>
+) =>
   withServed(async (served) => {
-    const client = await make(urlOf(served), served.key)
+    const client = await make(urlOf(served), served.key, transport)
     await use(client, served)
     await client.close()
   })
@@ -90,12 +92,12 @@ describe.skipIf(skipped(unusable))("MCP", () => {
   layer(ServedAtoll.layer(freshDriver(small), small).pipe(Layer.provideMerge(TestDatabase.layer)), {
     excludeTestServices: true
   })((it) => {
-    for (const [which, make] of [
-      ["2026-07-28", presentClient],
-      ["2025-11-25", earlierClient]
+    for (const [which, make, transport] of [
+      ["2026-07-28", presentClient, "http"],
+      ["2025-11-25", earlierClient, "stdio"]
     ] as const) {
-      it.effect(`does the whole job for a client of ${which}`, () =>
-        withClient(make, async (client) => {
+      it.effect(`does the whole job for a client of ${which} over ${transport}`, () =>
+        withClient(make, transport, async (client) => {
           assert.deepStrictEqual(await client.names(), all)
           assert.match(client.instructions() ?? "", /create_sandbox/)
 
@@ -214,7 +216,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
     }
 
     it.effect("gives what a command prints as text, whatever it is, and says what is not in an answer", () =>
-      withClient(presentClient, async (client, served) => {
+      withClient(presentClient, "http", async (client, served) => {
         const sandboxId = await served.newSandbox()
         const hostile = String.raw`printf '\0\033]0;x\a\xff\xfe\xc3(\xed\xa0\x80\n' >&2; printf '{"isError":true}\n'`
         const odd = await done(client, "run", { sandboxId, command: hostile })
@@ -282,7 +284,7 @@ describe.skipIf(skipped(unusable))("MCP", () => {
     )
 
     it.effect("says what is wrong with a call", () =>
-      withClient(earlierClient, async (client) => {
+      withClient(earlierClient, "http", async (client) => {
         const sandboxId = "sbx_01m81v57aseqh97btskpmzej5f"
         const wrong = async (name: string, given: Record<string, unknown>) =>
           (await refused(client, name, given)).details.issues as ReadonlyArray<{ path: Array<string>; message: string }>

@@ -6,6 +6,7 @@ import { forward } from "./forward.ts"
 import { login } from "./login.ts"
 import { logout } from "./logout.ts"
 import { logs } from "./logs.ts"
+import { mcp } from "./mcp/mcp.ts"
 import { open } from "./open.ts"
 import { operation } from "./operation/operation.ts"
 import { run } from "./run/run.ts"
@@ -27,5 +28,6 @@ export const commands: ReadonlyArray<Command | CommandGroup> = [
   events,
   operation,
   usage,
+  mcp,
   completion
 ]

@@ -44,6 +44,17 @@ export interface TransportOptions {
   readonly userAgent: string
 }
 
+/** A request that is no operation of the description. */
+export interface Posted {
+  readonly headers: Readonly<Record<string, string>>
+  /** Goes as JSON. */
+  readonly body: unknown
+  /** It may be sent again where it is not known whether it was done. */
+  readonly isRepeatable: boolean
+  readonly signal?: AbortSignal | undefined
+  readonly attemptSeconds?: number | null | undefined
+}
+
 export interface WebSocketHandshake {
   /** Below the service's URL. */
   readonly path: string
@@ -134,6 +145,27 @@ export class Transport {
         begun()
         this.#noteClock(answer)
         if (!answer.ok) throw await errorOf(answer)
+        return read(answer)
+      })
+    )
+  }
+
+  /** What `read` makes of the answer, whatever its status; it fails with what `errorOf` says. */
+  post<A>(path: string, posted: Posted, read: (answer: Response) => Promise<A>): Promise<A> {
+    const { userAgent, fetch } = this.#options
+    const headers = {
+      ...posted.headers,
+      accept: "application/json, text/event-stream",
+      "content-type": "application/json",
+      "user-agent": userAgent,
+      authorization: `Bearer ${this.apiKey}`
+    }
+    const body = JSON.stringify(posted.body)
+    return this.#persist(posted.isRepeatable, posted.signal, () =>
+      this.#attempt(`POST ${path}`, posted, async (signal, begun) => {
+        const answer = await fetch(this.#address(path), { method: "POST", headers, body, signal, redirect: "error" })
+        begun()
+        this.#noteClock(answer)
         return read(answer)
       })
     )
