@@ -121,7 +121,7 @@ export class AuditGroup extends HttpApiGroup.make("audit")
           description: [
             "Every call that changes something, or that reads the content of a Sandbox or what opens it, whatever its outcome: refused ones (400, 402, 403, 404, 409, 429, …) and those whose outcome is unknown too.",
             "",
-            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, readOperationOutput, streamOperationOutput, readLogs, and openTerminal, without what went through it. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
+            "- Every endpoint whose method is not GET, but for waitOperation, which changes nothing and carries no output. Of those with GET: readFile, downloadArchive, readOperationOutput, streamOperationOutput, readLogs, and openTerminal, without what went through it. lookUpServiceAccess and regrantConnection change nothing either, and stand in it, since they hand out what opens a Sandbox. Lists, states and metadata leave no event.",
             "- Each tunnel (openTunnel) and each SSH connection (openSshSession) that a capability or a grant opened, or that was refused after it was recognised. What goes through them, and visits of previews, leave none.",
             "- Each call of a tool over MCP (source mcp, path /mcp), as the endpoint that does the same.",
             "- What a person did in the console (source console): the same calls, signing in, wrong passphrases of the account included, and its sessions and keys.",

@@ -219,6 +219,37 @@ export class StorageFull extends Schema.TaggedError<StorageFull>()(
   { httpApiStatus: 413 }
 ) {}
 
+/** Why an archive was unpacked no further. */
+export const archiveReasons = [
+  "malformed",
+  "truncated",
+  "unsafe_name",
+  "name_too_long",
+  "unsupported_entry",
+  "in_the_way",
+  "missing_target",
+  "too_large",
+  "storage_full",
+  "not_permitted"
+] as const
+
+export class ArchiveIncomplete extends Schema.TaggedError<ArchiveIncomplete>()(
+  "ARCHIVE_INCOMPLETE",
+  withDetails("The archive was not unpacked to its end; details say why, and how far it came.", {
+    reason: Schema.Literals(archiveReasons).annotate({
+      description:
+        "malformed: it is no tar archive, or not compressed as its Content-Encoding says. truncated: it ends before its end. unsafe_name: a name is absolute, has a .. in it, or leads out of the directory. name_too_long: a name of more than 255 bytes, or a path of more than 4095. unsupported_entry: a device, a fifo, a sparse file. in_the_way: something of another kind is there, such as a directory where the archive has a file, or a symbolic link where it has a directory. missing_target: a hard link to what is not there. too_large: too many entries, or a file that is too large. storage_full: the volume is full. not_permitted: the Sandbox's user has no permission."
+    }),
+    entries: Schema.Int.annotate({ description: "How many of its entries were done: these are as in the archive." }),
+    bytes: Schema.Int.annotate({ description: "Content of the files among them." }),
+    lastPath: Schema.NullOr(Schema.String).annotate({
+      description:
+        "The last entry that was done, as the archive names it, at most its first 1024 characters; null: none was. What stands behind it is as it was before."
+    })
+  }),
+  { httpApiStatus: 409 }
+) {}
+
 export class UnsupportedMediaType extends Schema.TaggedError<UnsupportedMediaType>()(
   "UNSUPPORTED_MEDIA_TYPE",
   withDetails("Send the body as the Content-Type in details.expected.", {
@@ -350,6 +381,7 @@ export const errors = {
   NOT_A_DIRECTORY: NotADirectory,
   IS_A_DIRECTORY: IsADirectory,
   ALREADY_EXISTS: AlreadyExists,
+  ARCHIVE_INCOMPLETE: ArchiveIncomplete,
   PRECONDITION_FAILED: PreconditionFailed,
   PAYLOAD_TOO_LARGE: PayloadTooLarge,
   STORAGE_FULL: StorageFull,

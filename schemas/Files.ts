@@ -4,6 +4,7 @@ import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/ht
 import { Authorized, OptionalBody, ReadsContent, RequiredScope } from "./Access.ts"
 import {
   AlreadyExists,
+  ArchiveIncomplete,
   CreditExhausted,
   CursorStale,
   DestinationExists,
@@ -110,6 +111,13 @@ export const CreateDirectoryRequest = Schema.Struct({
   )
 }).annotate({ identifier: "CreateDirectoryRequest", description: "An absent body means {}." })
 
+export const UnpackedArchive = Schema.Struct({
+  path: Schema.String.annotate({ description: "The directory." }),
+  entries: Schema.Int.annotate({ description: "How many files, directories and links are as in the archive now." }),
+  bytes: Schema.Int.annotate({ description: "Content of the files among them." })
+}).annotate({ identifier: "UnpackedArchive" })
+export interface UnpackedArchive extends Schema.Schema.Type<typeof UnpackedArchive> {}
+
 const count = (description: string) =>
   Schema.String.check(isMatching(/^\d+$/, { expected: "decimal digits" })).annotate({ description })
 
@@ -127,6 +135,18 @@ const contentHeaders = {
     description: "Pass it as cursor to continue at the next offset, provided that the file is unchanged."
   })
 }
+
+const archiveHeaders = {
+  "content-encoding": Schema.optionalKey(
+    Schema.Literal("gzip").annotate({ description: "Absent: the archive is not compressed." })
+  ),
+  vary: Schema.Literal("accept-encoding").annotate({ description: "What the answer depends on beside its URL." })
+}
+
+/** Of requests. Names in it are not told apart by their case. */
+const ContentEncoding = Schema.String.check(
+  isMatching(/^(?:gzip|x-gzip|identity)$/i, { expected: "gzip, or no Content-Encoding" })
+).annotate({ description: "gzip where the archive is compressed so (a .tar.gz).", examples: ["gzip"] })
 
 const params = { id: SandboxId }
 const pathQuery = { path: FilePath }
@@ -146,6 +166,9 @@ const reached = [
 /** What any call that writes may meet. */
 const written = [...reached, CreditExhausted] as const
 
+export const tarMediaType = "application/x-tar"
+
+const tar = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: tarMediaType }))
 const octetStream = Schema.Uint8Array.pipe(HttpApiSchema.asUint8Array({ contentType: "application/octet-stream" }))
 
 export class FilesGroup extends HttpApiGroup.make("files")
@@ -295,6 +318,48 @@ export class FilesGroup extends HttpApiGroup.make("files")
           identifier: "removeFile",
           summary: "Remove a file or directory",
           description: "A symbolic link is removed itself. /workspace cannot be removed."
+        })
+      ),
+    HttpApiEndpoint.post("uploadArchive", "/sandboxes/:id/files/archive", {
+      params,
+      query: pathQuery,
+      headers: { "content-encoding": Schema.optionalKey(ContentEncoding) },
+      payload: tar,
+      success: UnpackedArchive,
+      error: [...written, ArchiveIncomplete, StorageFull, UnsupportedMediaType]
+    })
+      .annotate(RequiredScope, "sandbox:execute")
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "uploadArchive",
+          summary: "Unpack a tar archive into a directory",
+          description: [
+            "Any tar archive (POSIX, GNU, V7), compressed by gzip where Content-Encoding says so, of any size. It is unpacked as it comes: `tar c -C src . | curl -T - -X POST -H 'Content-Type: application/x-tar' …`",
+            "",
+            "- The directory is made if it is missing, with its parents. What else is in it stays.",
+            "- Each file and link is put in its place whole and at once, and replaces a file or link that is there; nothing is written through a link. Permissions, times of change, symbolic links (wherever they point) and hard links are kept; owners, set-user-ID bits and extended attributes are not. Files get to the disk before the answer.",
+            "- Nothing leaves the directory: names that are absolute or have a .. in them are refused, and no entry goes through a symbolic link. Devices, fifos and sparse files are refused; at most 1000000 entries.",
+            "- Where it cannot go on, it is 409 ARCHIVE_INCOMPLETE, with why and how far it came. After a transport failure, too, every file is the old or the new one: send the archive again, which does the same once more."
+          ].join("\n")
+        })
+      ),
+    HttpApiEndpoint.get("downloadArchive", "/sandboxes/:id/files/archive", {
+      params,
+      query: pathQuery,
+      success: HttpApiSchema.WithHeaders(HttpApiSchema.StreamUint8Array({ contentType: tarMediaType }), archiveHeaders),
+      error: reached
+    })
+      .annotate(RequiredScope, "sandbox:read")
+      .annotate(ReadsContent, true)
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "downloadArchive",
+          summary: "A directory as a tar archive",
+          description: [
+            "Of any size, made as it is read: `curl … | tar x -C copy`. Names are relative to the directory, which is not in it itself. Compressed by gzip for who accepts that (Accept-Encoding: gzip; `curl --compressed` unpacks it again).",
+            "",
+            "Permissions, times of change in seconds, symbolic and hard links are kept; everything belongs to 0:0. Fifos, sockets, devices, what lies on another mount, and what the Sandbox's user may not read are left out. Each file is as it was when its turn came; the directory may change meanwhile. A connection that closes before the end of the (chunked) body means that the archive is not whole: a file was cut while it was read, or the Sandbox ended."
+          ].join("\n")
         })
       )
   )

@@ -5,6 +5,7 @@
  * test/http/openapiExamples.test.ts holds each to its schema and sends the requests to the service.
  */
 import { bodyName, type ErrorCode, errors } from "./Errors.ts"
+import { tarMediaType } from "./Files.ts"
 
 type Json = Record<string, unknown>
 
@@ -195,6 +196,7 @@ const written: Record<string, unknown> = {
   FileList: { path: "/workspace", entries: [entry], nextCursor: null },
   EditFileRequest: { expectedSha256: sha256, oldText: "6 * 7", newText: "6 * 9", replaceAll: false },
   EditFileResponse: { path: "/workspace/main.py", sizeBytes: 13, sha256, replacements: 1 },
+  UnpackedArchive: { path: "/workspace/src", entries: 214, bytes: 1_482_310 },
   RenameFileRequest: { destination: "/workspace/src/main.py", overwrite: false },
   CreateDirectoryRequest: { recursive: true },
   LogEntry: { id: "8123", at: ended, stream: "stdout", source: "process", operationId, text: "42\n" },
@@ -348,6 +350,7 @@ const streams: Record<string, string> = {
 }
 
 const fileContent = "print(6 * 7)\n"
+const archiveContent = "The bytes of a tar archive"
 
 /** Of the codes that carry something. */
 const details: Partial<Record<ErrorCode, unknown>> = {
@@ -362,6 +365,7 @@ const details: Partial<Record<ErrorCode, unknown>> = {
   TEXT_AMBIGUOUS: { occurrences: 3 },
   PRECONDITION_FAILED: { actualSha256: sha256 },
   PAYLOAD_TOO_LARGE: { limitBytes: 131_072 },
+  ARCHIVE_INCOMPLETE: { reason: "storage_full", entries: 211, bytes: 1_073_741_824, lastPath: "data/part-0211.bin" },
   UNSUPPORTED_MEDIA_TYPE: { expected: "application/json" },
   SANDBOX_LIMIT_REACHED: { limit: 20 },
   STORAGE_LIMIT_REACHED: { limitBytes: 50 * gibibyte },
@@ -428,9 +432,11 @@ export const withExample = (
             example:
               mediaType === "application/octet-stream"
                 ? fileContent
-                : mediaType === "text/event-stream"
-                  ? streams[operationId]
-                  : exampleOf(told.schema, schemas)
+                : mediaType === tarMediaType
+                  ? archiveContent
+                  : mediaType === "text/event-stream"
+                    ? streams[operationId]
+                    : exampleOf(told.schema, schemas)
           }
     ])
   )

@@ -104,7 +104,12 @@ const server = makeServer({
   }),
   ...processRoutes(table, { uid: runAs?.uid ?? process.getuid!(), trees }),
   "POST /v1/processes/channel": channelRoute(table),
-  ...makeFileRoutes({ workspace, owner: runAs })
+  ...makeFileRoutes({
+    workspace,
+    owner: runAs,
+    // Node has no syncfs(2).
+    flush: (directory) => runOwn(["sync", "-f", directory])
+  })
 })
 listen(server, env["ATOLL_AGENT_LISTEN"] ?? "fd:3").then(
   () => console.log(`atoll agent ready: generation ${generation ?? "unknown"}, process trees by ${trees.mechanism}`),

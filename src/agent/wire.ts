@@ -73,6 +73,8 @@ export const RUNNING_MAX = 256
 export const PAGE_ENTRIES_MAX = 10_000
 /** One entry in JSON: 255 bytes of name, each escaped as six, and the rest. */
 export const PAGE_ENTRY_MAX_BYTES = 2 * 1024
+/** Of the name of an archive's last entry that was unpacked: 1024 characters. */
+const LAST_PATH_MAX_UNITS = 2 * 1024
 /** Answers that say little, refusals among them. */
 export const SMALL_ANSWER_MAX_BYTES = 16 * 1024
 /** Pattern of the ids that the agent makes for itself: versions, positions, the boot's id. */
@@ -107,6 +109,10 @@ export const refusalShape = record({
     nullable(
       record({
         reason: optional(text(64, /^[a-z0-9_]*$/)),
+        /** Of ARCHIVE_INCOMPLETE: how far it came. */
+        entries: optional(count),
+        bytes: optional(count),
+        lastPath: optional(nullable(prose(LAST_PATH_MAX_UNITS))),
         limitBytes: optional(count),
         occurrences: optional(integer(0, INT4_MAX)),
         actualSha256: optional(text(64, /^[0-9a-f]{64}$/))
@@ -131,11 +137,11 @@ const page = record({
   next: nullable(record({ version: opaque, position: opaque }))
 })
 
-/** What comes with 200. `frames` are a process's; `bytes` are announced by their headers; `tunnel` is another program's. */
+/** What comes with 200. `frames` are a process's; `bytes` are announced by their headers; `content` ends with a mark; `tunnel` is another program's. */
 export type Answer =
   | { readonly kind: "json"; readonly maxBytes: number; readonly shape: Shape }
   | { readonly kind: "bytes"; readonly headers: Shape }
-  | { readonly kind: "frames" | "tunnel" }
+  | { readonly kind: "frames" | "content" | "tunnel" }
 
 const json = <const S extends Shape>(shape: S, maxBytes = SMALL_ANSWER_MAX_BYTES) =>
   ({ kind: "json", maxBytes, shape }) as const
@@ -242,6 +248,12 @@ export const routes = {
   createDirectory: { path: "/v1/files/directory", refusals: fileRefusals, answer: json(nothing) },
   renameFile: { path: "/v1/files/rename", refusals: fileRefusals, answer: json(nothing) },
   removeFile: { path: "/v1/files/remove", refusals: fileRefusals, answer: json(nothing) },
+  unpackArchive: {
+    path: "/v1/files/unpack",
+    refusals: [...fileRefusals, "ARCHIVE_INCOMPLETE"],
+    answer: json(record({ entries: count, bytes: count }))
+  },
+  packDirectory: { path: "/v1/files/pack", refusals: fileRefusals, answer: { kind: "content" } },
   dial: { path: null, refusals: ["PORT_CLOSED"], answer: { kind: "tunnel" } }
 } as const satisfies Readonly<
   Record<string, { readonly path: string | null; readonly refusals: ReadonlyArray<string>; readonly answer: Answer }>

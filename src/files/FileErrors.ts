@@ -5,6 +5,8 @@
 import { Effect, Predicate } from "effect"
 import {
   AlreadyExists,
+  ArchiveIncomplete,
+  archiveReasons,
   CursorStale,
   DestinationExists,
   DirectoryNotEmpty,
@@ -29,6 +31,11 @@ const numberIn = (details: FileRefused["details"], key: string): number | null =
   return Predicate.isNumber(value) && Number.isSafeInteger(value) ? value : null
 }
 
+const howFar = (entries: number): string =>
+  entries === 0
+    ? "Nothing was unpacked."
+    : "Its entries up to details.lastPath are unpacked; what comes after that is as it was."
+
 const errorOf = {
   INVALID_PATH: ({ message }: FileRefused) => new InvalidPath({ message }),
   INVALID_REQUEST: ({ message }: FileRefused) =>
@@ -50,7 +57,19 @@ const errorOf = {
   },
   PAYLOAD_TOO_LARGE: ({ message, details }: FileRefused) =>
     new PayloadTooLarge({ message, details: { limitBytes: numberIn(details, "limitBytes") ?? fileContentMaxBytes } }),
-  STORAGE_FULL: ({ message }: FileRefused) => new StorageFull({ message })
+  STORAGE_FULL: ({ message }: FileRefused) => new StorageFull({ message }),
+  ARCHIVE_INCOMPLETE: ({ message, details }: FileRefused) => {
+    const lastPath = details?.["lastPath"]
+    return new ArchiveIncomplete({
+      message: `${message} ${howFar(numberIn(details, "entries") ?? 0)}`,
+      details: {
+        reason: archiveReasons.find((reason) => reason === details?.["reason"]) ?? "malformed",
+        entries: numberIn(details, "entries") ?? 0,
+        bytes: numberIn(details, "bytes") ?? 0,
+        lastPath: Predicate.isString(lastPath) ? lastPath : null
+      }
+    })
+  }
 } satisfies Record<FileRefused["code"], (refused: FileRefused) => Error>
 
 type Code = keyof typeof errorOf

@@ -7,6 +7,7 @@ import type { Readable } from "node:stream"
 import { Context, Effect, Layer, Schema, type Scope } from "effect"
 import {
   type AlreadyExists,
+  type ArchiveIncomplete,
   type CreditExhausted,
   type CursorStale,
   type DestinationExists,
@@ -24,7 +25,14 @@ import {
   type TextAmbiguous,
   type TextNotFound
 } from "../../schemas/Errors.ts"
-import type { EditFileRequest, EditFileResponse, FileList, FileStat, FileStatResponse } from "../../schemas/Files.ts"
+import type {
+  EditFileRequest,
+  EditFileResponse,
+  FileList,
+  FileStat,
+  FileStatResponse,
+  UnpackedArchive
+} from "../../schemas/Files.ts"
 import { WorkspacePath } from "../../schemas/WorkspacePath.ts"
 import { requireCredit } from "../account/Credit.ts"
 import type { ActorHost } from "../actor/ActorHost.ts"
@@ -109,6 +117,16 @@ export class Files extends Context.Service<
       at: FileAddress,
       options: { readonly recursive: boolean }
     ) => Effect.Effect<void, Common | DirectoryNotEmpty>
+    readonly unpack: <E>(
+      at: FileAddress,
+      archive: Guest.FileUpload<E>,
+      encoding: Guest.ArchiveEncoding
+    ) => Effect.Effect<UnpackedArchive, E | Write | ArchiveIncomplete | StorageFull>
+    /** It fails where the Sandbox breaks off. */
+    readonly pack: (
+      at: FileAddress,
+      encoding: Guest.ArchiveEncoding
+    ) => Effect.Effect<Readable, Common | PayloadTooLarge, Scope.Scope>
   }
 >()("atoll/files/Files") {
   static readonly layer = Layer.effect(
@@ -248,6 +266,20 @@ const make = Effect.gen(function* () {
     remove: Effect.fn("Files.remove")(function* (at, options) {
       const files = yield* filesAt(at)
       yield* files.remove(at.path, options).pipe(guestChange, inContract("DIRECTORY_NOT_EMPTY"))
-    }, inUse)
+    }, inUse),
+
+    unpack: Effect.fn("Files.unpack")(function* (at, archive, encoding) {
+      const files = yield* writableAt(at)
+      const unpacked = yield* files
+        .unpack(at.path, archive, encoding)
+        .pipe(guestChange, inContract("ARCHIVE_INCOMPLETE", "STORAGE_FULL"))
+      return { path: at.path, ...unpacked }
+    }, inUse),
+
+    pack: Effect.fn("Files.pack")(function* (at, encoding) {
+      yield* uses.scoped(at.sandboxId)
+      const files = yield* filesAt(at)
+      return yield* files.pack(at.path, encoding).pipe(inContract("PAYLOAD_TOO_LARGE"))
+    })
   })
 })

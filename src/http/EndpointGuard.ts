@@ -29,6 +29,7 @@ import {
   Unauthenticated,
   UnsupportedMediaType
 } from "../../schemas/Errors.ts"
+import { tarMediaType } from "../../schemas/Files.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
 import { Sessions } from "../console/server/Sessions.ts"
@@ -81,21 +82,30 @@ const withText = (request: HttpServerRequest.HttpServerRequest, text: string): H
       : { headers: { value: Headers.set(request.headers, "content-type", json) } })
   })
 
-type BodyKind = "none" | "json" | "optional-json" | "octet-stream"
+type BodyKind = "none" | "json" | "optional-json" | "octet-stream" | "tar"
 
 const bodyKindOf = (endpoint: HttpApiEndpoint.Top): BodyKind => {
   if (endpoint.method === "GET" || endpoint.payload.size === 0) return "none"
   if (endpoint.payload.has("application/octet-stream")) return "octet-stream"
+  if (endpoint.payload.has(tarMediaType)) return "tar"
   return Context.get(endpoint.annotations, OptionalBody) ? "optional-json" : "json"
 }
 
-/** Media type and size; for JSON also the reading. Octet streams are counted by who reads them. */
+const notTar = new UnsupportedMediaType({
+  message: `Send the archive as ${tarMediaType}, as it is or with Content-Encoding: gzip.`,
+  details: { expected: tarMediaType }
+})
+
+/** Media type and size; for JSON also the reading. Octet streams are counted by who reads them; archives have no limit but the volume. */
 const admitBody = (
   request: HttpServerRequest.HttpServerRequest,
   kind: BodyKind
 ): Effect.Effect<HttpServerRequest.HttpServerRequest, ContractError> => {
   if (kind === "none") return Effect.succeed(request)
   const source = nodeRequest(request)
+  if (kind === "tar") {
+    return isMediaType(source, tarMediaType, ["gzip", "x-gzip"]) ? Effect.succeed(request) : Effect.fail(notTar)
+  }
   if (kind === "octet-stream") {
     if (!isMediaType(source, "application/octet-stream")) {
       return Effect.fail(new UnsupportedMediaType({ details: { expected: "application/octet-stream" } }))

@@ -4,12 +4,14 @@ import { type HttpServerRequest, HttpServerResponse } from "effect/http"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../schemas/Api.ts"
 import type { InvalidRequest } from "../../schemas/Errors.ts"
-import type { FileList, FileStatResponse } from "../../schemas/Files.ts"
+import { type FileList, type FileStatResponse, tarMediaType, type UnpackedArchive } from "../../schemas/Files.ts"
 import { Files } from "../files/Files.ts"
 import type { FileUpload } from "../runtime/Guest.ts"
+import { acceptsGzip } from "./acceptsGzip.ts"
 import { invalidRequest } from "./ErrorResponse.ts"
 import { fileAddress } from "./fileAddress.ts"
 import { jsonAnswer } from "./JsonAnswer.ts"
+import { longUpload } from "./LongUpload.ts"
 
 /** The body as it comes in; the guest counts it. One that breaks off fails, so that nothing is written. */
 const contentOf = (request: HttpServerRequest.HttpServerRequest): FileUpload<InvalidRequest> => ({
@@ -70,6 +72,31 @@ export const FilesHandlers = {
           "removeFile",
           (asked) => Effect.flatMap(fileAddress(asked), (at) => files.remove(at, { recursive: asked.query.recursive })),
           { uninterruptible: true }
+        )
+        .handleRaw("uploadArchive", (asked) =>
+          Effect.gen(function* () {
+            const at = yield* fileAddress(asked)
+            yield* longUpload(asked.request.source as IncomingMessage)
+            const encoding = asked.headers["content-encoding"]?.toLowerCase() ?? "identity"
+            const unpacked = yield* files.unpack(
+              at,
+              contentOf(asked.request),
+              encoding === "identity" ? "identity" : "gzip"
+            )
+            return jsonAnswer<UnpackedArchive>(unpacked)
+          }).pipe(Effect.scoped)
+        )
+        .handle(
+          "downloadArchive",
+          Effect.fnUntraced(function* (asked) {
+            const at = yield* fileAddress(asked)
+            const encoding = acceptsGzip(asked.request.headers["accept-encoding"]) ? "gzip" : "identity"
+            const archive = yield* files.pack(at, encoding)
+            return HttpServerResponse.raw(archive, {
+              contentType: tarMediaType,
+              headers: { vary: "accept-encoding", ...(encoding === "gzip" ? { "content-encoding": encoding } : {}) }
+            })
+          })
         )
     })
   )

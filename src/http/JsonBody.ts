@@ -21,9 +21,14 @@ const isJson = (contentType: string): boolean => {
   )
 }
 
-export const isMediaType = (request: IncomingMessage, expected: string): boolean => {
+/** @param encodings How the body may be compressed, beside not at all. */
+export const isMediaType = (
+  request: IncomingMessage,
+  expected: string,
+  encodings: ReadonlyArray<string> = []
+): boolean => {
   const { "content-type": contentType, "content-encoding": encoding } = request.headers
-  if (encoding !== undefined && encoding.toLowerCase() !== "identity") return false
+  if (encoding !== undefined && !["identity", ...encodings].includes(encoding.toLowerCase())) return false
   if (contentType === undefined) return false
   return expected === "application/json"
     ? isJson(contentType)

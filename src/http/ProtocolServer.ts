@@ -15,6 +15,7 @@ import { endSoon } from "../gateway/socketEnd.ts"
 import type { CertificateAndKey } from "./Certificate.ts"
 import { holdEarlyRequests } from "./EarlyRequests.ts"
 import { errorBody, invalidRequest } from "./ErrorResponse.ts"
+import { isUploading, mayBeLong } from "./LongUpload.ts"
 import { PatientResponse } from "./PatientResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { requestIdFrom } from "./RequestId.ts"
@@ -46,6 +47,8 @@ const answerable = (error: NodeJS.ErrnoException, socket: Duplex): Duplex => {
 
 /** Answers what is not HTTP, or too much of it, and closes the connection. */
 const refuse = (error: NodeJS.ErrnoException, broken: Duplex): void => {
+  // node:http tells it once for a request, and leaves the rest to who listens.
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT" && isUploading(broken)) return
   const socket = answerable(error, broken)
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy()
@@ -87,7 +90,8 @@ export const protocolServer = (certificate: CertificateAndKey | null = null): Se
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
   // Who asks before he sends is not told to go on with what no endpoint takes: his answer comes at once, without the body.
   server.on("checkContinue", (request, response) => {
-    if (Number(request.headers["content-length"] ?? 0) <= fileContentMaxBytes) response.writeContinue()
+    const isTaken = Number(request.headers["content-length"] ?? 0) <= fileContentMaxBytes || mayBeLong(request)
+    if (isTaken) response.writeContinue()
     else {
       noteUnasked(request)
       response.shouldKeepAlive = false

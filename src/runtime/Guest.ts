@@ -107,7 +107,8 @@ export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused"
     "ALREADY_EXISTS",
     "PRECONDITION_FAILED",
     "PAYLOAD_TOO_LARGE",
-    "STORAGE_FULL"
+    "STORAGE_FULL",
+    "ARCHIVE_INCOMPLETE"
   ]),
   message: Schema.String,
   details: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown))
@@ -138,6 +139,16 @@ export interface FilePage {
   readonly entries: ReadonlyArray<FileStat>
   /** Null at the end; else what `list` takes as `after` to go on. */
   readonly next: { readonly version: Version; readonly position: string } | null
+}
+
+/** How the bytes of an archive are compressed. */
+export type ArchiveEncoding = "identity" | "gzip"
+
+export interface Unpacked {
+  /** Files, directories and links that were made or replaced. */
+  readonly entries: number
+  /** Content of files. */
+  readonly bytes: number
 }
 
 export interface GuestFiles {
@@ -180,6 +191,17 @@ export interface GuestFiles {
     path: string,
     options: { readonly recursive: boolean }
   ) => Effect.Effect<void, FileRefused | GuestUnavailable>
+  /** Unpacks a tar archive into a directory, which is made if it is missing. Each file is replaced whole, whatever becomes of the rest. */
+  readonly unpack: <E>(
+    path: string,
+    archive: FileUpload<E>,
+    encoding: ArchiveEncoding
+  ) => Effect.Effect<Unpacked, E | FileRefused | GuestUnavailable>
+  /** A directory as a tar archive. The readable fails where the guest breaks off; it lives as long as the scope. */
+  readonly pack: (
+    path: string,
+    encoding: ArchiveEncoding
+  ) => Effect.Effect<Readable, FileRefused | GuestUnavailable, Scope.Scope>
 }
 
 export interface TerminalSize {

@@ -42,7 +42,9 @@ const tracedGuest = ({ processes, files, dial }: Guest, sandboxId: string): Gues
       list: (...asked) => part("list")(files.list(...asked)),
       createDirectory: (...asked) => part("createDirectory")(files.createDirectory(...asked)),
       rename: (...asked) => part("rename")(files.rename(...asked)),
-      remove: (...asked) => part("remove")(files.remove(...asked))
+      remove: (...asked) => part("remove")(files.remove(...asked)),
+      unpack: (...asked) => part("unpack")(files.unpack(...asked)),
+      pack: (...asked) => part("pack")(files.pack(...asked))
     },
     dial: (port) => part("dial")(dial(port))
   }

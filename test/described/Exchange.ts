@@ -30,7 +30,7 @@ export const headersOf = (raw: ReadonlyArray<string | Buffer>): Headers => {
 export const mediaTypeOf = (headers: Headers): string =>
   (headers["content-type"] ?? "").split(";")[0]!.trim().toLowerCase()
 
-const unkept = new Set(["application/octet-stream", "text/event-stream"])
+const unkept = new Set(["application/octet-stream", "application/x-tar", "text/event-stream"])
 
 /** Bytes of files are of no interest, and a stream of events may never end. */
 export const isKept = (headers: Headers): boolean => !unkept.has(mediaTypeOf(headers))

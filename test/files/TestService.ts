@@ -87,26 +87,32 @@ const temporaryFolder = Effect.acquireRelease(
 )
 
 /** Sandboxes that are simulated, but for their files: those are one real agent's, the same for every Sandbox. */
-export const agentRuntime = Layer.effect(
-  Runtime,
-  Effect.gen(function* () {
-    const base = yield* temporaryFolder
-    fs.mkdirSync(path.join(base, "workspace"))
-    const agent = yield* Effect.acquireRelease(
-      Effect.promise(() => TestAgent.start(base)),
-      (agent) => Effect.promise(() => agent.kill())
-    )
-    const simulated = simulatedRuntime(yield* SimulatedWorld.make)
-    return {
-      ...simulated,
-      guest: (sandboxId, generation) =>
-        Effect.map(simulated.guest(sandboxId, generation), (guest) => ({
-          ...guest,
-          files: makeAgentGuest(agent.session).files
-        }))
-    }
-  })
-)
+export const agentRuntime = runtimeOfAgent(() => {})
+
+/** @param started Is told of the agent. */
+export function runtimeOfAgent(started: (agent: TestAgent, base: string) => void) {
+  return Layer.effect(
+    Runtime,
+    Effect.gen(function* () {
+      const base = yield* temporaryFolder
+      fs.mkdirSync(path.join(base, "workspace"))
+      const agent = yield* Effect.acquireRelease(
+        Effect.promise(() => TestAgent.start(base)),
+        (agent) => Effect.promise(() => agent.kill())
+      )
+      started(agent, base)
+      const simulated = simulatedRuntime(yield* SimulatedWorld.make)
+      return {
+        ...simulated,
+        guest: (sandboxId, generation) =>
+          Effect.map(simulated.guest(sandboxId, generation), (guest) => ({
+            ...guest,
+            files: makeAgentGuest(agent.session).files
+          }))
+      }
+    })
+  )
+}
 
 /** Every Sandbox is deleted at the end: real ones outlive the service. */
 const connect = (server: HttpServer.HttpServer["Service"], key: string) =>

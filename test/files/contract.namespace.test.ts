@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { layer as runtime } from "../../src/host/namespace/NamespaceRuntime.ts"
 import { probe } from "../../src/host/namespace/probe.ts"
 import { fileContract } from "./fileContract.ts"
+import { entry, tape } from "./Tape.ts"
 import { type Answer, TestService } from "./TestService.ts"
 
 const { ok } = await Effect.runPromise(probe)
@@ -38,6 +39,8 @@ describe.skipIf(!ok)("namespaces", () => {
                 `end=$(( $(date +%s) + 8 )); while [ $(date +%s) -lt $end ]; do for i in 1 2 3 4 5 6 7 8 9 10; do
                  mv a real; mv l a; mv a l; mv m a; mv a m; mv real a; done; done 2>/dev/null`
               )
+              const tar = { "content-type": "application/x-tar" }
+              const planted = tape(entry({ name: "a/planted" }, "planted"))
               let over = false
               const fought = fight.finally(() => {
                 over = true
@@ -54,14 +57,20 @@ describe.skipIf(!ok)("namespaces", () => {
                       ? `${answer.json.entries.some(({ name }: { name: string }) => name === "shadow")}`
                       : code(answer)
                   ),
-                  files("DELETE", "", { path: `${W}/a/planted` }).then(code)
+                  files("DELETE", "", { path: `${W}/a/planted` }).then(code),
+                  files("POST", "/archive", { path: W }, { body: planted, headers: tar }).then((answer) =>
+                    answer.status === 200 ? "204" : answer.json.details.reason
+                  ),
+                  files("GET", "/archive", { path: `${W}/a` }).then((answer) =>
+                    answer.status === 200 ? `${answer.bytes.includes("shadow")}` : code(answer)
+                  )
                 ])
                 for (const outcome of outcomes) count(String(outcome))
               }
               expect((await fought).status).toBe(200)
-              const expected = ["inside\n", "INVALID_PATH", "NOT_FOUND", "204", "false"]
+              const expected = ["inside\n", "INVALID_PATH", "NOT_FOUND", "204", "false", "in_the_way"]
               expect([...seen.keys()].filter((outcome) => !expected.includes(outcome))).toEqual([])
-              for (const outcome of ["inside\n", "INVALID_PATH"])
+              for (const outcome of ["inside\n", "INVALID_PATH", "in_the_way"])
                 expect(seen.get(outcome) ?? 0, outcome).toBeGreaterThan(0)
             })
           ),
@@ -164,6 +173,15 @@ describe.skipIf(!ok)("namespaces", () => {
                   .filter((name: string) => name !== "lost+found")
                   .toSorted()
               ).toEqual(written)
+              const archive = tape(entry({ name: "f0" }, "new"), entry({ name: "f1" }, piece(66)))
+              const tar = { "content-type": "application/x-tar" }
+              const refused = await files("POST", "/archive", { path: "/workspace" }, { body: archive, headers: tar })
+              expect([refused.status, refused.json.code, refused.json.details]).toEqual([
+                409,
+                "ARCHIVE_INCOMPLETE",
+                { reason: "storage_full", entries: 1, bytes: 3, lastPath: "f0" }
+              ])
+              expect((await files("GET", "/content", { path: "/workspace/f1" })).bytes.equals(piece(65))).toBe(true)
               expect((await files("DELETE", "", { path: "/workspace/f1" })).status).toBe(204)
               expect((await put("f0", 66)).status).toBe(204)
             })

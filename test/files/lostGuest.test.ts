@@ -17,7 +17,9 @@ const files: GuestFiles = {
   list: () => fails,
   createDirectory: () => fails,
   rename: () => fails,
-  remove: () => fails
+  remove: () => fails,
+  unpack: () => fails,
+  pack: () => fails
 }
 
 /** Sandboxes that run and whose guests do not answer. */
@@ -46,6 +48,7 @@ layer(TestService.layer(silentGuests), { excludeTestServices: true, timeout: 240
         Effect.gen(function* () {
           const { files, send, sandboxId } = yield* TestService
           const path = "/workspace/f"
+          const tar = { "content-type": "application/x-tar" }
           const edit = { expectedSha256: "0".repeat(64), oldText: "a", newText: "b" }
           const changes = {
             write: () => files("PUT", "/content", { path }, { body: Buffer.from("x") }),
@@ -53,6 +56,7 @@ layer(TestService.layer(silentGuests), { excludeTestServices: true, timeout: 240
             directory: () => files("POST", "/directory", { path }, { body: {} }),
             rename: () => files("POST", "/rename", { path }, { body: { destination: "/workspace/g" } }),
             remove: () => files("DELETE", "", { path }),
+            unpack: () => files("POST", "/archive", { path }, { body: Buffer.from("x"), headers: tar }),
             endProcess: () => send("DELETE", `/sandboxes/${sandboxId}/processes/7-7`),
             execute: () => send("POST", `/sandboxes/${sandboxId}/execute`, { body: { argv: ["true"] } })
           }
@@ -60,6 +64,7 @@ layer(TestService.layer(silentGuests), { excludeTestServices: true, timeout: 240
             stat: () => files("GET", "/stat", { path }),
             read: () => files("GET", "/content", { path }),
             list: () => files("GET", "/list", { path }),
+            pack: () => files("GET", "/archive", { path }),
             processes: () => send("GET", `/sandboxes/${sandboxId}/processes`)
           }
           for (fault of ["lost", "protocol", "unreached"] as const) {

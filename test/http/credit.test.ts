@@ -9,6 +9,7 @@ import { type Ask, sendTo, TestApi } from "./TestApi.ts"
 
 const fileQuery = `?path=${encodeURIComponent("/workspace/a")}`
 const octets = { "content-type": "application/octet-stream" }
+const tar = { "content-type": "application/x-tar" }
 const edit = { expectedSha256: "0".repeat(64), oldText: "a", newText: "b" }
 const argv = { argv: ["echo", "hello"] }
 
@@ -20,7 +21,8 @@ const costing: ReadonlyArray<{ method: string; path: string; ask: () => Ask }> =
   { method: "PUT", path: `/files/content${fileQuery}`, ask: () => ({ body: "text", headers: octets }) },
   { method: "PATCH", path: `/files/content${fileQuery}`, ask: () => ({ body: edit }) },
   { method: "POST", path: `/files/directory${fileQuery}`, ask: () => ({ body: {} }) },
-  { method: "POST", path: `/files/rename${fileQuery}`, ask: () => ({ body: { destination: "/workspace/b" } }) }
+  { method: "POST", path: `/files/rename${fileQuery}`, ask: () => ({ body: { destination: "/workspace/b" } }) },
+  { method: "POST", path: `/files/archive${fileQuery}`, ask: () => ({ body: "tar", headers: tar }) }
 ]
 
 /** Whatever the account's wallet finds: these tests plan when its credit ends. */

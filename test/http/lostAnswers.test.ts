@@ -72,7 +72,16 @@ const committed: Readonly<Record<string, Change>> = {
 }
 
 /** What the guest changes: nothing is asked of the database between that and the answer, or it is waited for. */
-const inGuest = ["execute", "endProcess", "writeFile", "editFile", "createDirectory", "renameFile", "removeFile"]
+const inGuest = [
+  "execute",
+  "endProcess",
+  "writeFile",
+  "editFile",
+  "createDirectory",
+  "renameFile",
+  "removeFile",
+  "uploadArchive"
+]
 
 const service = TestApi.on({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0" }).pipe(
   Layer.provideMerge(CutDatabase.layer)

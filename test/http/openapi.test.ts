@@ -200,7 +200,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the OpenAPI description",
         "writeFile",
         "editFile",
         "createDirectory",
-        "renameFile"
+        "renameFile",
+        "uploadArchive"
       ])
       assert.sameMembers(
         having("403"),

@@ -18,6 +18,7 @@ export type RefusalCode =
   | "PRECONDITION_FAILED"
   | "PAYLOAD_TOO_LARGE"
   | "STORAGE_FULL"
+  | "ARCHIVE_INCOMPLETE"
 
 export class FileRefusal extends Error {
   readonly code: RefusalCode

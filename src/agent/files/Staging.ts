@@ -57,6 +57,35 @@ export class Staging {
     }
   }
 
+  /** A new symbolic link. */
+  symlink(target: string): StagedName {
+    const { name } = this.#claim((path) => fs.symlinkSync(Buffer.from(target, "latin1"), path))
+    try {
+      this.#workspace.ownLink(name.path)
+      return name
+    } catch (cause) {
+      name[Symbol.dispose]()
+      throw cause
+    }
+  }
+
+  /** A second name of a file or link. Throws ENOENT when there is none. */
+  secondName(entry: Buffer): StagedName {
+    return this.#claim((path) => fs.linkSync(entry, path)).name
+  }
+
+  /** Keeps the folder until it is disposed: many files in a row need not make it and remove it for each. */
+  keep(): Disposable {
+    const folder = this.#open()
+    this.#inUse += 1
+    return {
+      [Symbol.dispose]: () => {
+        folder[Symbol.dispose]()
+        this.#leave()
+      }
+    }
+  }
+
   /** Moves a file, link or special file out of sight in one rename. */
   moveAway(entry: Buffer): StagedName {
     return this.#claim((path) => fs.renameSync(entry, path)).name

@@ -120,6 +120,18 @@ export class Workspace implements Disposable {
     if (this.#owner !== null) fs.chownSync(held(descriptor), this.#owner.uid, this.#owner.gid)
   }
 
+  /** The same with a symbolic link, by its name: only the agent may look where it lies. */
+  ownLink(path: Buffer): void {
+    if (this.#owner !== null) fs.lchownSync(path, this.#owner.uid, this.#owner.gid)
+  }
+
+  /** Whether a directory is /workspace itself. */
+  isRoot(descriptor: number): boolean {
+    const root = fs.fstatSync(this.root, { bigint: true })
+    const stat = fs.fstatSync(descriptor, { bigint: true })
+    return stat.ino === root.ino && stat.dev === root.dev
+  }
+
   /** Makes one directory, and throws EEXIST if there is anything of that name. */
   makeDirectory(path: Buffer): void {
     fs.mkdirSync(path, modeOfDirectory)

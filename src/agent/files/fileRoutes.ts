@@ -9,6 +9,8 @@
  *     POST /v1/files/directory  {path, recursive} -> 200 {}
  *     POST /v1/files/rename     {path, destination, overwrite} -> 200 {}
  *     POST /v1/files/remove     {path, recursive} -> 200 {}
+ *     POST /v1/files/unpack     headers atoll-path and atoll-encoding (`identity`, `gzip`); framed bytes -> 200 {entries, bytes}
+ *     POST /v1/files/pack       {path, encoding} -> 200, framed bytes
  *
  * Paths travel in bodies and one header, never in a query: 4096 characters may be 16 KiB.
  */
@@ -16,10 +18,16 @@ import fs from "node:fs"
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
 import { promisify } from "node:util"
 import { answerJson, type Handler, Refusal, type Routes, readJson } from "../routes.ts"
+import { type Encoding, gunzipped, gzipped } from "./archive/gzip.ts"
+import { openToPack, pack } from "./archive/pack.ts"
+import { Turns } from "./archive/Turns.ts"
+import { unpack } from "./archive/unpack.ts"
 import { makeDirectory } from "./directory.ts"
 import { Editor } from "./edit.ts"
 import { FileRefusal } from "./FileRefusal.ts"
+import { drained, framedContent, sendFramed } from "./framedContent.ts"
 import { Listings } from "./Listings.ts"
+import { archivesAtATime } from "./limits.ts"
 import { openRange, type RangeToRead } from "./read.ts"
 import { removePath } from "./remove.ts"
 import { renamePath } from "./rename.ts"
@@ -35,6 +43,8 @@ export interface FileRoutesOptions {
   readonly workspace: string
   /** Whose the files are that the agent makes; null: the agent's own user. */
   readonly owner: Owner | null
+  /** Brings to the disk what was written to the file system of a directory. */
+  readonly flush: (directory: string) => Promise<void>
 }
 
 interface Files {
@@ -42,6 +52,7 @@ interface Files {
   readonly staging: Staging
   readonly editor: Editor
   readonly listings: Listings
+  readonly archives: Turns
 }
 
 export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
@@ -103,7 +114,28 @@ export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
     ),
     "POST /v1/files/remove": json(({ workspace }, body) =>
       removePath(workspace, text(body, "path"), { recursive: flag(body, "recursive") })
-    )
+    ),
+    "POST /v1/files/unpack": (stream, headers) =>
+      refusing(async () => {
+        const path = pathIn(headers)
+        const encoding = encodingIn(headers["atoll-encoding"])
+        const { workspace, staging, archives } = await files()
+        using _ = await archives.take()
+        const content = framedContent(stream)
+        const unpacked = await unpack(workspace, staging, path, encoding === "gzip" ? gunzipped(content) : content)
+        await options.flush(options.workspace)
+        answerJson(stream, 200, unpacked)
+      }),
+    "POST /v1/files/pack": (stream) =>
+      refusing(async () => {
+        const body = await readJson(stream)
+        const path = text(body, "path")
+        const encoding = encodingIn(body["encoding"])
+        const { workspace, archives } = await files()
+        using _ = await archives.take()
+        const archive = pack(workspace, openToPack(workspace, path))
+        await sendFramed(stream, encoding === "gzip" ? gzipped(archive) : archive)
+      })
   }
 }
 
@@ -111,7 +143,13 @@ const openFiles = async (options: FileRoutesOptions): Promise<Files> => {
   const workspace = new Workspace(options.workspace, options.owner)
   const staging = new Staging(workspace)
   await staging.sweep()
-  return { workspace, staging, editor: new Editor(workspace, staging), listings: new Listings(workspace) }
+  return {
+    workspace,
+    staging,
+    editor: new Editor(workspace, staging),
+    listings: new Listings(workspace),
+    archives: new Turns(archivesAtATime)
+  }
 }
 
 const refusing = async (act: () => Promise<void>): Promise<void> => {
@@ -146,47 +184,6 @@ const sendRange = async (stream: ServerHttp2Stream, range: RangeToRead): Promise
   stream.end()
 }
 
-const drained = (stream: ServerHttp2Stream): Promise<void> =>
-  new Promise((resolve) => {
-    const done = () => {
-      stream.off("drain", done).off("close", done)
-      resolve()
-    }
-    stream.on("drain", done).on("close", done)
-    if (stream.destroyed) done()
-  })
-
-/**
- * The content out of its frames: 4 bytes of length (big-endian), that many bytes, and so on; length 0 is the end. A request that is given up
- * may look ended to us (Node's `close` of a stream ends it before it resets it), so only that last frame says that everything has come.
- */
-async function* framedContent(stream: ServerHttp2Stream): AsyncGenerator<Uint8Array> {
-  const header = Buffer.alloc(4)
-  let headerBytes = 0
-  let frameBytes = 0
-  // A refusal ends the loop early; the stream must outlive it to carry the answer.
-  for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    let rest = piece
-    while (rest.byteLength > 0) {
-      if (frameBytes === 0) {
-        const taken = rest.copy(header, headerBytes)
-        rest = rest.subarray(taken)
-        headerBytes += taken
-        if (headerBytes < header.byteLength) break
-        headerBytes = 0
-        frameBytes = header.readUInt32BE()
-        if (frameBytes === 0) return
-      } else {
-        const content = rest.subarray(0, frameBytes)
-        rest = rest.subarray(content.byteLength)
-        frameBytes -= content.byteLength
-        yield content
-      }
-    }
-  }
-  throw new Refusal(400, "INVALID_REQUEST", "The body broke off")
-}
-
 const invalid = (key: string) => new Refusal(400, "INVALID_REQUEST", `${key} is not valid`)
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null
@@ -213,4 +210,9 @@ const pathIn = (headers: IncomingHttpHeaders): string => {
   const header = headers["atoll-path"]
   if (typeof header !== "string") throw invalid("atoll-path")
   return Buffer.from(header, "base64url").toString("utf8")
+}
+
+const encodingIn = (value: unknown): Encoding => {
+  if (value !== "identity" && value !== "gzip") throw invalid("encoding")
+  return value
 }

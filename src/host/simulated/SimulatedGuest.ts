@@ -114,7 +114,9 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
     list: () => noFiles,
     createDirectory: () => noFiles,
     rename: () => noFiles,
-    remove: () => noFiles
+    remove: () => noFiles,
+    unpack: () => noFiles,
+    pack: () => noFiles
   }
 
   /** `cat`, and whatever is on a terminal, answers with what it is sent; everything else takes no input. */

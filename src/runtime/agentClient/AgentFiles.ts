@@ -6,21 +6,34 @@
 import type { ClientHttp2Stream } from "node:http2"
 import { Effect, Schema, type Scope } from "effect"
 import { PAGE_ENTRY_MAX_BYTES, routes, SMALL_ANSWER_MAX_BYTES } from "../../agent/wire.ts"
-import { type FileRead, FileRefused, type FileUpload, type GuestFiles, GuestUnavailable } from "../Guest.ts"
+import {
+  type ArchiveEncoding,
+  type FileRead,
+  FileRefused,
+  type FileUpload,
+  type GuestFiles,
+  GuestUnavailable,
+  type Unpacked
+} from "../Guest.ts"
 import type { AgentSession } from "./AgentSession.ts"
 import { answerOf, held, protocolFault, type RouteRefused, refusalOf, unexpected } from "./answers.ts"
 import { ExactBytes } from "./ExactBytes.ts"
+import { FramedBytes } from "./FramedBytes.ts"
 import { heldTo, ProtocolBreach } from "./heldToShape.ts"
+import { isAnswering } from "./isAnswering.ts"
 
 /** Calls that touch one file or one page. */
 const CALL_TIMEOUT_MS = 30_000
 /** Removing a tree of a million entries takes a minute; the agent answers pings meanwhile. */
 const REMOVE_PATIENCE_MS = 600_000
+/** So long an archive may wait for its turn, and for the disk once all of it has come. */
+const ARCHIVE_PATIENCE_MS = 600_000
 
 const decodeStat = heldTo(routes.fileStat.answer.shape)
 const decodeEdited = heldTo(routes.fileEdit.answer.shape)
 const decodePage = heldTo(routes.fileList.answer.shape)
 const decodeReadHead = heldTo(routes.fileRead.answer.headers)
+const decodeUnpacked = heldTo(routes.unpackArchive.answer.shape)
 const decodeNothing = heldTo(routes.fileWrite.answer.shape)
 
 type JsonFileRoute = (typeof routes)[
@@ -113,9 +126,62 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
       })
     ).pipe(session.held)
 
+  /** The agent answered nothing within the time, nor a ping at its end, or not for all its patience. */
+  const given = (stream: ClientHttp2Stream): Effect.Effect<never, GuestUnavailable> =>
+    Effect.gen(function* () {
+      const waitMs = session.within(CALL_TIMEOUT_MS)
+      const until = performance.now() + session.within(ARCHIVE_PATIENCE_MS)
+      for (let answers = true; answers && performance.now() < until; ) {
+        yield* Effect.sleep(waitMs)
+        const { session: carrier } = stream
+        answers = carrier !== undefined && (yield* Effect.promise(() => isAnswering(carrier, waitMs)))
+      }
+      return yield* new GuestUnavailable({
+        message: "The Sandbox's agent did not say in time how an archive was unpacked",
+        fault: "lost"
+      })
+    })
+
+  const unpack = <E>(
+    path: string,
+    archive: FileUpload<E>,
+    encoding: ArchiveEncoding
+  ): Effect.Effect<Unpacked, E | FileRefused | GuestUnavailable> =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const { stream, head } = yield* session.open({
+          method: "POST",
+          path: routes.unpackArchive.path,
+          headers: { "atoll-path": Buffer.from(path).toString("base64url"), "atoll-encoding": encoding },
+          body: "open",
+          headTimeoutMs: null
+        })
+        const { status } = yield* Effect.raceFirst(head, Effect.andThen(upload(stream, archive), given(stream)))
+        return yield* Effect.catchTag(
+          answerOf(routes.unpackArchive, status, stream, decodeUnpacked),
+          "RouteRefused",
+          (it) => Effect.fail(refused(it))
+        )
+      })
+    ).pipe(session.held)
+
+  const pack = Effect.fnUntraced(function* (path: string, encoding: ArchiveEncoding) {
+    const { status, stream } = yield* session.request({
+      method: "POST",
+      path: routes.packDirectory.path,
+      body: Buffer.from(JSON.stringify({ path, encoding })),
+      headTimeoutMs: CALL_TIMEOUT_MS,
+      patienceMs: ARCHIVE_PATIENCE_MS
+    })
+    if (status !== 200) return yield* Effect.fail(refused(yield* refusalOf(routes.packDirectory, status, stream)))
+    return new FramedBytes(stream, broken)
+  }, session.held)
+
   return {
     read,
     write,
+    unpack,
+    pack,
     stat: (path) => call(routes.fileStat, { path }, decodeStat),
     edit: (path, edit) => call(routes.fileEdit, { path, ...edit }, decodeEdited),
     list: (path, { pageSize, after }) =>

@@ -72,6 +72,18 @@ const calls: Readonly<Record<RouteName, (agent: HostileAgent) => Effect.Effect<u
   createDirectory: ({ guest }) => guest.files.createDirectory("/workspace/d", { recursive: false }),
   renameFile: ({ guest }) => guest.files.rename("/workspace/a", "/workspace/b", { overwrite: false }),
   removeFile: ({ guest }) => guest.files.remove("/workspace/d", { recursive: true }),
+  unpackArchive: ({ guest }) =>
+    Effect.suspend(() => {
+      const body = new PassThrough()
+      body.end("archive")
+      return guest.files.unpack("/workspace/d", { bytes: body, broken: () => "broken" }, "gzip")
+    }),
+  packDirectory: ({ guest }) =>
+    Effect.scoped(
+      Effect.flatMap(guest.files.pack("/workspace/d", "identity"), (body) =>
+        Effect.tryPromise({ try: () => body.toArray(), catch: (cause) => cause })
+      )
+    ),
   dial: ({ guest }) => Effect.scoped(guest.dial(80))
 }
 
@@ -97,6 +109,27 @@ const readLies = (): ReadonlyArray<Lie> => {
   ]
 }
 
+const contentLies = (): ReadonlyArray<Lie> => {
+  const frame = (text: string) => Buffer.concat([Buffer.of(0, 0, 0, text.length), Buffer.from(text)])
+  const end = Buffer.alloc(4)
+  const lie = (name: string, expected: Lie["expect"], parts: ReadonlyArray<Uint8Array>, rest: object = {}): Lie => ({
+    name,
+    expect: expected,
+    script: { as: "http", status: 200, body: parts.map((part) => bytes(part)), ...rest }
+  })
+  return [
+    lie("more after its end", "protocol", [frame("some"), end, frame("more")]),
+    lie("two ends", "protocol", [frame("some"), end, end]),
+    lie("nothing at all", "unavailable", []),
+    lie("no end", "unavailable", [frame("some")]),
+    lie("a frame that ends early", "unavailable", [Buffer.of(0, 0, 0, 9), Buffer.from("some")]),
+    lie("a frame of four gigabytes that ends early", "unavailable", [Buffer.alloc(4, 0xff), Buffer.from("some")]),
+    lie("half the head of a frame", "unavailable", [Buffer.of(0, 0)]),
+    lie("broken off", "unavailable", [frame("some")], { afterwards: "reset" }),
+    lie("the connection cut", "unavailable", [frame("some")], { afterwards: "destroy" })
+  ]
+}
+
 const liesOf = (name: RouteName): ReadonlyArray<Lie> => {
   const { answer, refusals } = routes[name]
   const own =
@@ -106,7 +139,9 @@ const liesOf = (name: RouteName): ReadonlyArray<Lie> => {
         ? frameLies(name === "execute" ? HEAD_BYTES : null)
         : answer.kind === "bytes"
           ? readLies()
-          : []
+          : answer.kind === "content"
+            ? contentLies()
+            : []
   return [...own, ...lies(refusals)]
 }
 

@@ -26,6 +26,8 @@ const file = { query: "?path=/workspace/a" }
 interface Request {
   readonly query?: string
   readonly body?: unknown
+  /** Of bytes. */
+  readonly type?: string
   readonly key?: string
 }
 
@@ -42,6 +44,8 @@ const requests: Readonly<Record<string, Request>> = {
   writeFile: { ...file, body: Buffer.from("owned") },
   editFile: { ...file, body: { expectedSha256: "0".repeat(64), oldText: "a", newText: "b" } },
   renameFile: { ...file, body: { destination: "/workspace/b" } },
+  uploadArchive: { ...file, body: Buffer.from("owned"), type: "application/x-tar" },
+  downloadArchive: file,
   createPreview: { body: { port: 80 } },
   createServiceAccess: access,
   lookUpServiceAccess: access,
@@ -51,11 +55,11 @@ const requests: Readonly<Record<string, Request>> = {
   updateSandbox: { body: { name: "owned" } }
 }
 
-const askOf = ({ body, key = randomUUID() }: Request): Ask => ({
+const askOf = ({ body, type = "application/octet-stream", key = randomUUID() }: Request): Ask => ({
   ...(body === undefined ? {} : { body }),
   headers: {
     "idempotency-key": key,
-    ...(Buffer.isBuffer(body) ? { "content-type": "application/octet-stream" } : {})
+    ...(Buffer.isBuffer(body) ? { "content-type": type } : {})
   }
 })
 

@@ -50,6 +50,7 @@ import type {
   StartOperationRequest,
   StartSandboxRequest,
   TransitionList,
+  UnpackedArchive,
   UpdateSandboxRequest,
   UsageResponse,
   WaitOperationRequest,
@@ -475,6 +476,31 @@ export interface Operations {
     }
     readonly answer: undefined
   }
+  /** Unpack a tar archive into a directory. Scope: sandbox:execute. */
+  readonly uploadArchive: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly query: {
+      readonly path: FilePath
+    }
+    readonly headers: {
+      /** gzip where the archive is compressed so (a .tar.gz). */
+      readonly "Content-Encoding"?: string | undefined
+    }
+    readonly body: Uint8Array
+    readonly answer: UnpackedArchive
+  }
+  /** A directory as a tar archive. Scope: sandbox:read. */
+  readonly downloadArchive: {
+    readonly path: {
+      readonly id: SandboxId
+    }
+    readonly query: {
+      readonly path: FilePath
+    }
+    readonly answer: Uint8Array
+  }
   /** Read the log of a Sandbox. Scope: sandbox:read. */
   readonly readLogs: {
     readonly path: {
@@ -741,6 +767,8 @@ export const operations = {
   createDirectory: { method: "POST", path: "/api/v2/sandboxes/{id}/files/directory", carries: "nothing" },
   renameFile: { method: "POST", path: "/api/v2/sandboxes/{id}/files/rename", carries: "nothing" },
   removeFile: { method: "DELETE", path: "/api/v2/sandboxes/{id}/files", carries: "nothing" },
+  uploadArchive: { method: "POST", path: "/api/v2/sandboxes/{id}/files/archive", carries: "json" },
+  downloadArchive: { method: "GET", path: "/api/v2/sandboxes/{id}/files/archive", carries: "bytes" },
   readLogs: { method: "GET", path: "/api/v2/sandboxes/{id}/logs", carries: "json" },
   streamLogs: { method: "GET", path: "/api/v2/sandboxes/{id}/logs/stream", carries: "events" },
   readAnalytics: { method: "GET", path: "/api/v2/sandboxes/{id}/analytics", carries: "json" },

@@ -35,6 +35,36 @@ export interface AnalyticsResponse {
 /** The id of an API key, which is not its secret. */
 export type ApiKeyId = string
 
+export interface ArchiveIncompleteError {
+  /** For programs; it never changes its meaning. */
+  readonly code: "ARCHIVE_INCOMPLETE"
+  /** For people: one sentence that says what to do. It may change. */
+  readonly message: string
+  /** As in X-Request-Id: name it when you report something. */
+  readonly requestId: string
+  /** What a program needs beside the code. */
+  readonly details: {
+    /**
+     * malformed: it is no tar archive, or not compressed as its Content-Encoding says. truncated: it ends before its
+     * end. unsafe_name: a name is absolute, has a .. in it, or leads out of the directory. name_too_long: a name of
+     * more than 255 bytes, or a path of more than 4095. unsupported_entry: a device, a fifo, a sparse file. in_the_way:
+     * something of another kind is there, such as a directory where the archive has a file, or a symbolic link where it
+     * has a directory. missing_target: a hard link to what is not there. too_large: too many entries, or a file that is
+     * too large. storage_full: the volume is full. not_permitted: the Sandbox's user has no permission.
+     */
+    readonly reason: "malformed" | "truncated" | "unsafe_name" | "name_too_long" | "unsupported_entry" | "in_the_way" | "missing_target" | "too_large" | "storage_full" | "not_permitted"
+    /** How many of its entries were done: these are as in the archive. */
+    readonly entries: number
+    /** Content of the files among them. */
+    readonly bytes: number
+    /**
+     * The last entry that was done, as the archive names it, at most its first 1024 characters; null: none was. What
+     * stands behind it is as it was before.
+     */
+    readonly lastPath: string | null
+  }
+}
+
 export interface AuditEvent {
   /** The event's own id. */
   readonly id: string
@@ -403,6 +433,7 @@ export type EndpointId = string
  * | `NOT_A_DIRECTORY` | 409 |  |
  * | `IS_A_DIRECTORY` | 409 |  |
  * | `ALREADY_EXISTS` | 409 |  |
+ * | `ARCHIVE_INCOMPLETE` | 409 | reason, entries, bytes, lastPath |
  * | `PRECONDITION_FAILED` | 412 | actualSha256 |
  * | `PAYLOAD_TOO_LARGE` | 413 | limitBytes |
  * | `STORAGE_FULL` | 413 |  |
@@ -418,7 +449,7 @@ export type EndpointId = string
  * | `PREVIEW_TRANSPORT_UNAVAILABLE` | 503 |  |
  * | `CLEANUP_PENDING` | 503 |  |
  */
-export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
+export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
 
 export interface ExecuteRequest {
   /** The program and its arguments; no shell is involved. Entries contain no NUL. */
@@ -1504,6 +1535,15 @@ export interface UnauthenticatedError {
   readonly details: null
 }
 
+export interface UnpackedArchive {
+  /** The directory. */
+  readonly path: string
+  /** How many files, directories and links are as in the archive now. */
+  readonly entries: number
+  /** Content of the files among them. */
+  readonly bytes: number
+}
+
 export interface UnsupportedByRuntimeError {
   /** For programs; it never changes its meaning. */
   readonly code: "UNSUPPORTED_BY_RUNTIME"
@@ -1739,6 +1779,7 @@ export interface ErrorByCode {
   readonly NOT_A_DIRECTORY: NotADirectoryError
   readonly IS_A_DIRECTORY: IsADirectoryError
   readonly ALREADY_EXISTS: AlreadyExistsError
+  readonly ARCHIVE_INCOMPLETE: ArchiveIncompleteError
   readonly PRECONDITION_FAILED: PreconditionFailedError
   readonly PAYLOAD_TOO_LARGE: PayloadTooLargeError
   readonly STORAGE_FULL: StorageFullError

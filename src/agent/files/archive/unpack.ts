@@ -1,0 +1,222 @@
+/**
+ * Unpacks a tar archive into a directory, as it comes.
+ *
+ * Each file is whole in the staging folder before one rename puts it in its place, so wherever an archive breaks off, every file is the old or the
+ * new one. What stands at the place of a file or link is replaced, never written to or followed: not what a link points to, nor the other names
+ * of a file. A directory is never replaced, nor are its other entries touched.
+ */
+import fs from "node:fs"
+import { setImmediate as turn } from "node:timers/promises"
+import { errnoOf, FileRefusal } from "../FileRefusal.ts"
+import { archiveDelayedMaxBytes, archiveEntriesMax } from "../limits.ts"
+import { nameText } from "../names.ts"
+import type { Staging } from "../Staging.ts"
+import { held, type Workspace } from "../Workspace.ts"
+import { writeAll } from "../write.ts"
+import { ArchiveFault, archiveFaultFor, malformed, truncated } from "./ArchiveFault.ts"
+import { ByteSource } from "./ByteSource.ts"
+import { componentsOf, Destination } from "./Destination.ts"
+import { type Entry, tarEntries } from "./tarEntries.ts"
+import { paddingOf } from "./tarHeader.ts"
+
+export interface Unpacked {
+  /** Files, directories and links that were made or replaced. */
+  readonly entries: number
+  /** Content of files. */
+  readonly bytes: number
+}
+
+/** Entries between two turns of other calls: some milliseconds. */
+const sliceEntries = 32
+/** Content that is written at once, without a trip through the thread pool. */
+const smallBytes = 64 * 1024
+/** A large file is on its way to the disk while the rest of it still comes. */
+const writeBytes = 256 * 1024
+/** Of the name of the last entry. */
+const shownNameMaxCharacters = 1024
+/** Behind the archive's end, such as tar's own padding. */
+const afterEndMaxBytes = 1024 * 1024
+
+/** @param archive Not compressed. Whatever it throws that is no ArchiveFault goes on as it is. */
+export const unpack = async (
+  workspace: Workspace,
+  staging: Staging,
+  path: string,
+  archive: AsyncIterable<Uint8Array>
+): Promise<Unpacked> => {
+  workspace.makeDirectories(path)
+  const { file, place } = workspace.open(path, "directory")
+  place[Symbol.dispose]()
+  using destination = new Destination(workspace, file)
+  const unpacking = new Unpacking(staging, destination, new ByteSource(archive))
+  return await unpacking.run()
+}
+
+interface Attributes {
+  readonly mode: number
+  readonly mtime: number
+}
+
+class Unpacking {
+  readonly #staging: Staging
+  readonly #destination: Destination
+  readonly #source: ByteSource
+  #entries = 0
+  #bytes = 0
+  #lastName: string | null = null
+  /** Of directories, by their names: what is put into one afterwards changes its time, and its mode may forbid that. */
+  readonly #delayed = new Map<string, Attributes>()
+  #delayedBytes = 0
+
+  constructor(staging: Staging, destination: Destination, source: ByteSource) {
+    this.#staging = staging
+    this.#destination = destination
+    this.#source = source
+  }
+
+  async run(): Promise<Unpacked> {
+    using _ = this.#staging.keep()
+    try {
+      for await (const entry of tarEntries(this.#source)) {
+        if (this.#entries >= archiveEntriesMax) {
+          throw new ArchiveFault("too_large", `An archive has at most ${archiveEntriesMax} entries.`)
+        }
+        await this.#take(entry)
+        this.#entries += 1
+        this.#lastName = entry.name
+        if (this.#entries % sliceEntries === 0) await turn()
+      }
+      this.#attributeAll()
+      await this.#pastEnd()
+    } catch (cause) {
+      this.#attributeAll()
+      throw this.#told(archiveFaultFor(cause))
+    }
+    return { entries: this.#entries, bytes: this.#bytes }
+  }
+
+  /** How far it came, beside what stopped it. */
+  #told(cause: unknown): unknown {
+    if (!(cause instanceof ArchiveFault)) return cause
+    const lastPath =
+      this.#lastName === null ? null : [...nameText(this.#lastName)].slice(0, shownNameMaxCharacters).join("")
+    return new FileRefusal("ARCHIVE_INCOMPLETE", cause.message, {
+      reason: cause.reason,
+      entries: this.#entries,
+      bytes: this.#bytes,
+      lastPath
+    })
+  }
+
+  async #take(entry: Entry): Promise<void> {
+    const components = componentsOf(entry.name)
+    if (components.length === 0) {
+      // The directory itself, which keeps its mode.
+      if (entry.kind !== "directory") throw new ArchiveFault("unsafe_name", "A file or link has no name.")
+    } else if (entry.kind === "directory") this.#takeDirectory(components, entry)
+    else if (entry.kind === "file") return await this.#takeFile(components, entry)
+    else if (entry.kind === "symlink") this.#takeSymlink(components, entry)
+    else this.#takeHardLink(components, entry)
+    if (!(await this.#source.skip(entry.size + paddingOf(entry.size)))) throw truncated()
+  }
+
+  #takeDirectory(components: ReadonlyArray<string>, { mode, mtime }: Entry): void {
+    this.#destination.directory(components)
+    const name = components.join("/")
+    if (this.#delayed.delete(name)) this.#delayedBytes -= costOf(name)
+    this.#delayed.set(name, { mode, mtime })
+    this.#delayedBytes += costOf(name)
+    // The oldest: an archive has a directory's entries together.
+    for (const [oldest, attributes] of this.#delayed) {
+      if (this.#delayedBytes <= archiveDelayedMaxBytes) break
+      this.#attribute(oldest, attributes)
+    }
+  }
+
+  async #takeFile(components: ReadonlyArray<string>, { size, mode, mtime }: Entry): Promise<void> {
+    using staged = this.#staging.create()
+    await this.#pour(staged.descriptor, size)
+    fs.futimesSync(staged.descriptor, mtime, mtime)
+    fs.fchmodSync(staged.descriptor, mode)
+    // Only now: the way there is walked when all is done that takes time.
+    fs.renameSync(staged.path, this.#destination.place(components))
+    this.#bytes += size
+  }
+
+  /** Content and padding. */
+  async #pour(descriptor: number, size: number): Promise<void> {
+    if (size <= smallBytes) {
+      const content = await this.#source.exactly(size + paddingOf(size))
+      if (content.byteLength < size + paddingOf(size)) throw truncated()
+      for (let at = 0; at < size; ) at += fs.writeSync(descriptor, content, at, size - at)
+      return
+    }
+    for (let left = size; left > 0; ) {
+      const pieces: Array<Uint8Array> = []
+      for (let gathered = 0; gathered < writeBytes && left > 0; ) {
+        const piece = await this.#source.some(Math.min(left, writeBytes - gathered))
+        if (piece === null) throw truncated()
+        pieces.push(piece)
+        gathered += piece.byteLength
+        left -= piece.byteLength
+      }
+      await writeAll(descriptor, pieces)
+    }
+    if (!(await this.#source.skip(paddingOf(size)))) throw truncated()
+  }
+
+  #takeSymlink(components: ReadonlyArray<string>, { target, mtime }: Entry): void {
+    if (target === "") throw malformed("a symbolic link points to nothing")
+    using staged = this.#staging.symlink(target)
+    fs.lutimesSync(staged.path, mtime, mtime)
+    fs.renameSync(staged.path, this.#destination.place(components))
+  }
+
+  #takeHardLink(components: ReadonlyArray<string>, { target }: Entry): void {
+    const first = componentsOf(target)
+    if (first.length === 0) throw missingTarget()
+    using staged = this.#secondName(first)
+    // Two names of one file: rename(2) leaves both, and the staged one is taken away.
+    fs.renameSync(staged.path, this.#destination.place(components))
+  }
+
+  #secondName(components: ReadonlyArray<string>) {
+    try {
+      return this.#staging.secondName(this.#destination.placeOfExisting(components))
+    } catch (cause) {
+      throw errnoOf(cause) === "ENOENT" ? missingTarget() : cause
+    }
+  }
+
+  #attributeAll(): void {
+    // Deepest first: a directory's own mode may forbid the way to those below it.
+    for (const [name, attributes] of [...this.#delayed].reverse()) this.#attribute(name, attributes)
+  }
+
+  #attribute(name: string, { mode, mtime }: Attributes): void {
+    this.#delayed.delete(name)
+    this.#delayedBytes -= costOf(name)
+    try {
+      const directory = held(this.#destination.existing(name.split("/")))
+      fs.utimesSync(directory, mtime, mtime)
+      fs.chmodSync(directory, mode)
+    } catch {
+      // A command moved it, or put something else there: that is the command's.
+    }
+  }
+
+  /** What compresses has its own end behind the archive's, with a checksum of all. */
+  async #pastEnd(): Promise<void> {
+    for (let left = afterEndMaxBytes; left > 0; ) {
+      const piece = await this.#source.some(left)
+      if (piece === null) return
+      left -= piece.byteLength
+    }
+    await this.#source.end()
+  }
+}
+
+const costOf = (name: string): number => name.length + 128
+
+const missingTarget = () =>
+  new ArchiveFault("missing_target", "A hard link's other name is not in the archive before it, nor in the directory.")

@@ -1,0 +1,79 @@
+/**
+ * Content of no length that is known before: frames of 4 bytes of length (big-endian) and that many bytes; length 0 is the end.
+ *
+ * A stream that is given up may look ended to the other side (Node's `close` of a stream ends it before it resets it), so only that last
+ * frame says that everything has come.
+ */
+import { constants, type ServerHttp2Stream } from "node:http2"
+import { Refusal } from "../routes.ts"
+
+/** Of a reader: its turn is another's then. */
+const stalledMs = 300_000
+
+/** The content out of its frames. */
+export async function* framedContent(stream: ServerHttp2Stream): AsyncGenerator<Uint8Array> {
+  const header = Buffer.alloc(4)
+  let headerBytes = 0
+  let frameBytes = 0
+  // A refusal ends the loop early; the stream must outlive it to carry the answer.
+  for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
+    let rest = piece
+    while (rest.byteLength > 0) {
+      if (frameBytes === 0) {
+        const taken = rest.copy(header, headerBytes)
+        rest = rest.subarray(taken)
+        headerBytes += taken
+        if (headerBytes < header.byteLength) break
+        headerBytes = 0
+        frameBytes = header.readUInt32BE()
+        if (frameBytes === 0) return
+      } else {
+        const content = rest.subarray(0, frameBytes)
+        rest = rest.subarray(content.byteLength)
+        frameBytes -= content.byteLength
+        yield content
+      }
+    }
+  }
+  throw new Refusal(400, "INVALID_REQUEST", "The body broke off")
+}
+
+/** @param withinMs A reader that takes nothing for so long is given up. */
+export const drained = (stream: ServerHttp2Stream, withinMs: number | null = null): Promise<void> =>
+  new Promise((resolve) => {
+    const late = withinMs === null ? undefined : setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), withinMs)
+    const done = () => {
+      clearTimeout(late)
+      stream.off("drain", done).off("close", done)
+      resolve()
+    }
+    stream.on("drain", done).on("close", done)
+    if (stream.destroyed) done()
+  })
+
+const frameHead = (bytes: number): Buffer => {
+  const head = Buffer.allocUnsafe(4)
+  head.writeUInt32BE(bytes)
+  return head
+}
+
+/** Answers with content that is taken at the pace of whoever reads it. What fails before its first piece can still be refused. */
+export const sendFramed = async (stream: ServerHttp2Stream, content: AsyncGenerator<Uint8Array>): Promise<void> => {
+  try {
+    let next = await content.next()
+    if (stream.destroyed || stream.closed) return
+    stream.respond({ ":status": 200, "content-type": "application/octet-stream" })
+    for (; !next.done; next = await content.next()) {
+      if (next.value.byteLength === 0) continue
+      stream.cork()
+      stream.write(frameHead(next.value.byteLength))
+      const isTaken = stream.write(next.value)
+      stream.uncork()
+      if (!isTaken) await drained(stream, stalledMs)
+      if (stream.destroyed) return
+    }
+    stream.end(frameHead(0))
+  } finally {
+    await content.return(undefined)
+  }
+}
