@@ -37,7 +37,7 @@ export interface Operation {
   readonly pathParameters: ReadonlyArray<Field>
   readonly query: ReadonlyArray<Field>
   readonly headers: ReadonlyArray<Field>
-  readonly body: { readonly shape: Shape; readonly isRequired: boolean } | null
+  readonly body: { readonly shape: Shape; readonly isRequired: boolean; readonly mediaType: string } | null
   readonly answer:
     | { readonly carries: "json"; readonly shape: Shape }
     | { readonly carries: "bytes" | "events" | "nothing" }
@@ -158,8 +158,10 @@ const answerOf = (operation: Json): Operation["answer"] => {
 
 const bodyOf = (operation: Json): Operation["body"] => {
   const body = operation["requestBody"] as Json | undefined
-  const [content] = Object.values(contentOf(body))
-  return content === undefined ? null : { shape: shapeOf(content.schema), isRequired: body!["required"] === true }
+  const [content] = Object.entries(contentOf(body))
+  if (content === undefined) return null
+  const [mediaType, { schema }] = content
+  return { shape: shapeOf(schema), isRequired: body!["required"] === true, mediaType }
 }
 
 const operationOf = (path: string, method: string, operation: Json): Operation => {

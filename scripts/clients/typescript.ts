@@ -124,8 +124,8 @@ const operations = (description: Description): string => {
     "/** How each operation is asked for. */\nexport const operations = {\n" +
     description.operations
       .map(
-        ({ id, method, path, answer }) =>
-          `  ${id}: { method: ${JSON.stringify(method)}, path: ${JSON.stringify(path)}, carries: ${JSON.stringify(answer.carries)} }`
+        ({ id, method, path, body, answer }) =>
+          `  ${id}: { method: ${JSON.stringify(method)}, path: ${JSON.stringify(path)}, ${body?.shape.type === "bytes" ? `sends: ${JSON.stringify(body.mediaType)}, ` : ""}carries: ${JSON.stringify(answer.carries)} }`
       )
       .join(",\n") +
     "\n} as const satisfies Readonly<Record<keyof Operations, object>>\n"

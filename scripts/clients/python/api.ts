@@ -78,7 +78,11 @@ const methodOf = (
     ...(pathParameters.length === 0 ? [] : [`path={${pairs(pathParameters).join(", ")}}`]),
     ...(query.length === 0 ? [] : [`query={${pairs(query).join(", ")}}`]),
     ...(headers.length === 0 ? [] : [`headers={${pairs(headers).join(", ")}}`]),
-    ...(isBytes ? ["content=content"] : body === null ? [] : [`json={${pairs(bodyFields).join(", ")}}`])
+    ...(isBytes
+      ? ["content=content", `content_type=${JSON.stringify(body!.mediaType)}`]
+      : body === null
+        ? []
+        : [`json={${pairs(bodyFields).join(", ")}}`])
   ]
   const decoder = answer.carries !== "json" ? null : types.decoded(answer.shape, "", "data")
   const asked = {

@@ -47,6 +47,7 @@ class Request:
     headers: Mapping[str, Optional[str]] = field(default_factory=dict)
     json: Optional[Mapping[str, Any]] = None
     content: Optional[bytes] = None
+    content_type: str = "application/octet-stream"
 
     @property
     def is_repeatable(self) -> bool:
@@ -80,7 +81,7 @@ class Request:
         if self.json is not None:
             sent["Content-Type"] = "application/json"
         elif self.content is not None:
-            sent["Content-Type"] = "application/octet-stream"
+            sent["Content-Type"] = self.content_type
         return sent
 
 

@@ -1745,6 +1745,24 @@ class TransitionList:
 
 
 @dataclass(frozen=True)
+class UnpackedArchive:
+    path: str
+    """The directory."""
+    entries: int
+    """How many files, directories and links are as in the archive now."""
+    bytes: int
+    """Content of the files among them."""
+
+    @classmethod
+    def from_json(cls, data: Any) -> "UnpackedArchive":
+        return cls(
+            path=data["path"],
+            entries=data["entries"],
+            bytes=data["bytes"],
+        )
+
+
+@dataclass(frozen=True)
 class Usage:
     """What was used within a window."""
 
@@ -2028,6 +2046,37 @@ class TextAmbiguousErrorDetails:
 
 
 @dataclass(frozen=True)
+class ArchiveIncompleteErrorDetails:
+    """What a program needs beside the code."""
+
+    reason: Literal["malformed", "truncated", "unsafe_name", "name_too_long", "unsupported_entry", "in_the_way", "missing_target", "too_large", "storage_full", "not_permitted"]
+    """malformed: it is no tar archive, or not compressed as its Content-Encoding says. truncated: it ends before its
+    end. unsafe_name: a name is absolute, has a .. in it, or leads out of the directory. name_too_long: a name of
+    more than 255 bytes, or a path of more than 4095. unsupported_entry: a device, a fifo, a sparse file. in_the_way:
+    something of another kind is there, such as a directory where the archive has a file, or a symbolic link where it
+    has a directory. missing_target: a hard link to what is not there. too_large: too many entries, or a file that is
+    too large. storage_full: the volume is full. not_permitted: the Sandbox's user has no permission.
+    """
+    entries: int
+    """How many of its entries were done: these are as in the archive."""
+    bytes: int
+    """Content of the files among them."""
+    last_path: Optional[str]
+    """The last entry that was done, as the archive names it, at most its first 1024 characters; null: none was. What
+    stands behind it is as it was before.
+    """
+
+    @classmethod
+    def from_json(cls, data: Any) -> "ArchiveIncompleteErrorDetails":
+        return cls(
+            reason=data["reason"],
+            entries=data["entries"],
+            bytes=data["bytes"],
+            last_path=data.get("lastPath"),
+        )
+
+
+@dataclass(frozen=True)
 class PreconditionFailedErrorDetails:
     """What a program needs beside the code."""
 
@@ -2185,6 +2234,7 @@ __all__ = [
     "AccountId",
     "AnalyticsResponse",
     "ApiKeyId",
+    "ArchiveIncompleteErrorDetails",
     "AuditEvent",
     "AuditLog",
     "Balance",
@@ -2282,6 +2332,7 @@ __all__ = [
     "TransitionList",
     "TransitionListStored",
     "TransitionStillPending",
+    "UnpackedArchive",
     "UnsupportedMediaTypeErrorDetails",
     "Usage",
     "UsageResponse",

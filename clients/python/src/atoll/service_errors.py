@@ -7,6 +7,7 @@ from typing import Any, Callable, Dict, Literal, Optional, Tuple, Type
 
 from .errors import AtollError
 from .schemas import (
+    ArchiveIncompleteErrorDetails,
     ExecutionResult,
     InternalErrorDetails,
     InvalidRequestErrorDetails,
@@ -187,6 +188,13 @@ class AlreadyExistsError(AtollError):
     details: None
 
 
+class ArchiveIncompleteError(AtollError):
+    """`ARCHIVE_INCOMPLETE`"""
+
+    code: Literal["ARCHIVE_INCOMPLETE"]
+    details: ArchiveIncompleteErrorDetails
+
+
 class PreconditionFailedError(AtollError):
     """`PRECONDITION_FAILED`"""
 
@@ -309,6 +317,7 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
     "NOT_A_DIRECTORY": (NotADirectoryError, lambda details: None),
     "IS_A_DIRECTORY": (IsADirectoryError, lambda details: None),
     "ALREADY_EXISTS": (AlreadyExistsError, lambda details: None),
+    "ARCHIVE_INCOMPLETE": (ArchiveIncompleteError, lambda details: ArchiveIncompleteErrorDetails.from_json(details)),
     "PRECONDITION_FAILED": (PreconditionFailedError, lambda details: PreconditionFailedErrorDetails.from_json(details)),
     "PAYLOAD_TOO_LARGE": (PayloadTooLargeError, lambda details: PayloadTooLargeErrorDetails.from_json(details)),
     "STORAGE_FULL": (StorageFullError, lambda details: None),
@@ -329,6 +338,7 @@ BY_CODE: Dict[str, Tuple[Type[AtollError], Callable[[Any], Any]]] = {
 __all__ = [
     "AccountSuspendedError",
     "AlreadyExistsError",
+    "ArchiveIncompleteError",
     "CleanupPendingError",
     "CreditExhaustedError",
     "CrossSiteRequestError",

@@ -82,6 +82,9 @@ const repeatable: ReadonlySet<keyof Operations> = new Set([
   "revokeServiceAccess"
 ])
 
+/** Parameters that travel so. */
+const sentAsHeaders: ReadonlySet<string> = new Set(["Idempotency-Key", "Last-Event-Id", "Content-Encoding"])
+
 const clockToleranceMs = 5_000
 const firstPauseMs = 100
 const pauseMaxMs = 5_000
@@ -234,7 +237,8 @@ export class Transport {
   }
 
   #request<Id extends keyof Operations>(id: Id, { parameters, body }: Call<Id>) {
-    const { method, path } = operations[id]
+    const operation = operations[id]
+    const { method, path } = operation
     const headers = new Headers({ accept: "*/*", "user-agent": this.#options.userAgent })
     if (this.#options.apiKey !== "") headers.set("authorization", `Bearer ${this.#options.apiKey}`)
     let pathname: string = path
@@ -242,13 +246,13 @@ export class Transport {
     for (const [name, value] of Object.entries(parameters ?? {})) {
       if (value === undefined || value === null) continue
       if (pathname.includes(`{${name}}`)) pathname = pathname.replace(`{${name}}`, encodeURIComponent(textOf(value)))
-      else if (name === "Idempotency-Key" || name === "Last-Event-Id") headers.set(name, textOf(value))
+      else if (sentAsHeaders.has(name)) headers.set(name, textOf(value))
       else query.set(name, textOf(value))
     }
     const url = this.#address(pathname)
     url.search = query.toString()
     const isBytes = body instanceof Uint8Array
-    if (body !== undefined) headers.set("content-type", isBytes ? "application/octet-stream" : "application/json")
+    if (body !== undefined) headers.set("content-type", "sends" in operation ? operation.sends : "application/json")
     const sent = body === undefined ? null : isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body)
     return { method, url, headers, body: sent }
   }

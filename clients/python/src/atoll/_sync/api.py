@@ -49,6 +49,7 @@ from ..schemas import (
     ServiceAccessId,
     ServiceAccessRevoke,
     TransitionList,
+    UnpackedArchive,
     UsageResponse,
     WalletTransactionList,
     WorkspaceId,
@@ -640,6 +641,7 @@ class Api:
             path={"id": id},
             query={"path": path},
             content=content,
+            content_type="application/octet-stream",
         )
         self._transport.nothing(request, attempt_seconds)
 
@@ -761,6 +763,48 @@ class Api:
             query={"path": path, "recursive": recursive},
         )
         self._transport.nothing(request, attempt_seconds)
+
+    def upload_archive(
+        self,
+        id: SandboxId,
+        *,
+        content: bytes,
+        path: FilePath,
+        content_encoding: Optional[str] = None,
+        attempt_seconds: Optional[float] = None,
+    ) -> UnpackedArchive:
+        """Unpack a tar archive into a directory. Scope: sandbox:execute.
+
+        content_encoding: gzip where the archive is compressed so (a .tar.gz).
+        """
+        request = Request(
+            "uploadArchive",
+            "POST",
+            "/api/v2/sandboxes/{id}/files/archive",
+            path={"id": id},
+            query={"path": path},
+            headers={"Content-Encoding": content_encoding},
+            content=content,
+            content_type="application/x-tar",
+        )
+        return self._transport.json(request, UnpackedArchive.from_json, attempt_seconds)
+
+    def download_archive(
+        self,
+        id: SandboxId,
+        *,
+        path: FilePath,
+        attempt_seconds: Optional[float] = None,
+    ) -> Content:
+        """A directory as a tar archive. Scope: sandbox:read."""
+        request = Request(
+            "downloadArchive",
+            "GET",
+            "/api/v2/sandboxes/{id}/files/archive",
+            path={"id": id},
+            query={"path": path},
+        )
+        return self._transport.content(request, attempt_seconds)
 
     def read_logs(
         self,
