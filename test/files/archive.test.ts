@@ -381,9 +381,9 @@ describe("an archive that was made to do harm", () => {
     async function* bomb() {
       for (;;) yield many
     }
-    const told = await refusalOf(() => unpack(at.workspace, at.staging, W, bomb()))
-    expect(told).toMatchObject({ reason: "too_large", entries: 1_000_000 })
-  }, 120_000)
+    const told = await refusalOf(() => unpack(at.workspace, at.staging, W, bomb(), 5000))
+    expect(told).toMatchObject({ reason: "too_large", entries: 5000 })
+  })
 
   it("meets a directory that is swapped for a link meanwhile, and goes nowhere", async () => {
     using at = new TestWorkspace()

@@ -198,6 +198,8 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
         assert.strictEqual(await code({}, `/sbx_00000000000000000000000000${path}`), "NOT_FOUND", call)
         const headers = { ...whole.headers, "content-type": "text/plain" }
         assert.strictEqual(await code({ headers, body: whole.body }), "UNSUPPORTED_MEDIA_TYPE", call)
+        // An archive may be of any size, and is not looked into before.
+        if (path.startsWith("/files/archive")) continue
         const tooLarge = { ...whole.headers, "content-length": String(9 * 1024 * 1024) }
         assert.strictEqual(
           await code({ headers: tooLarge, body: "x".repeat(9 * 1024 * 1024) }),

@@ -42,13 +42,14 @@ export const unpack = async (
   workspace: Workspace,
   staging: Staging,
   path: string,
-  archive: AsyncIterable<Uint8Array>
+  archive: AsyncIterable<Uint8Array>,
+  entriesMax = archiveEntriesMax
 ): Promise<Unpacked> => {
   workspace.makeDirectories(path)
   const { file, place } = workspace.open(path, "directory")
   place[Symbol.dispose]()
   using destination = new Destination(workspace, file)
-  const unpacking = new Unpacking(staging, destination, new ByteSource(archive))
+  const unpacking = new Unpacking(staging, destination, new ByteSource(archive), entriesMax)
   return await unpacking.run()
 }
 
@@ -61,6 +62,7 @@ class Unpacking {
   readonly #staging: Staging
   readonly #destination: Destination
   readonly #source: ByteSource
+  readonly #entriesMax: number
   #entries = 0
   #bytes = 0
   #lastName: string | null = null
@@ -68,18 +70,19 @@ class Unpacking {
   readonly #delayed = new Map<string, Attributes>()
   #delayedBytes = 0
 
-  constructor(staging: Staging, destination: Destination, source: ByteSource) {
+  constructor(staging: Staging, destination: Destination, source: ByteSource, entriesMax: number) {
     this.#staging = staging
     this.#destination = destination
     this.#source = source
+    this.#entriesMax = entriesMax
   }
 
   async run(): Promise<Unpacked> {
     using _ = this.#staging.keep()
     try {
       for await (const entry of tarEntries(this.#source)) {
-        if (this.#entries >= archiveEntriesMax) {
-          throw new ArchiveFault("too_large", `An archive has at most ${archiveEntriesMax} entries.`)
+        if (this.#entries >= this.#entriesMax) {
+          throw new ArchiveFault("too_large", `An archive has at most ${this.#entriesMax} entries.`)
         }
         await this.#take(entry)
         this.#entries += 1
