@@ -96,7 +96,7 @@ export class ActorHost extends Context.Service<
     ) => Effect.Effect<ActorState, ActorError>
     /** Whether this process owns the actor: whatever is committed to it is told by `onCommit`. */
     readonly owns: (id: string) => boolean
-    /** Tells the states that another process commits, after a revision, until it is interrupted. May miss some; the latest comes. */
+    /** Tells the states after a revision, whichever process commits them, until it is interrupted. May miss some; the latest comes. */
     readonly follow: (
       kind: string,
       id: string,
@@ -112,7 +112,7 @@ export class ActorHost extends Context.Service<
     readonly awaken: (kind: string, id: string) => void
     /** Wakes every actor of ours that has something to do; again at each sweep. */
     readonly recover: Effect.Effect<void>
-    /** Calls back after each commit of that actor in this process. */
+    /** Calls back after each commit of that actor in this process, and when it is read anew: another one may have committed. */
     readonly onCommit: (id: string, listener: (state: ActorState) => void) => Effect.Effect<void, never, Scope.Scope>
     /** Actors in memory now. */
     readonly size: Effect.Effect<number>
@@ -238,13 +238,12 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
 
   const register = Effect.fnUntraced(function* (definition: ActorDefinition) {
     definitions.set(definition.kind, definition)
-    others.reach(
-      definition.kind,
-      yield* actorEntity(definition.kind, others.ownerOf(definition)).pipe(
-        Effect.provideService(Sharding.Sharding, sharding),
-        Effect.provideService(Scope.Scope, scope)
-      )
+    const owner = others.ownerOf(definition)
+    const forward = yield* actorEntity(definition.kind, owner).pipe(
+      Effect.provideService(Sharding.Sharding, sharding),
+      Effect.provideService(Scope.Scope, scope)
     )
+    others.reach(definition.kind, forward, owner)
   })
 
   // --- recovery and passivation -------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ export class OtherOwners {
   readonly #ownerPatienceMs: number
   readonly #scope: Scope.Scope
   readonly #forwards = new Map<string, ActorForward>()
+  readonly #owners = new Map<string, ActorOwner>()
   readonly #followers = new Set<{ readonly id: string; readonly moved: () => void }>()
 
   /** `ownerPatienceMs`: how long a message looks for an owner. */
@@ -54,9 +55,10 @@ export class OtherOwners {
     this.#scope = scope
   }
 
-  /** The way to those that own actors of a kind. */
-  reach(kind: string, forward: ActorForward): void {
+  /** The way to those that own actors of a kind, and what this process does with its own. */
+  reach(kind: string, forward: ActorForward, owner: ActorOwner): void {
     this.#forwards.set(kind, forward)
+    this.#owners.set(kind, owner)
   }
 
   #apart<A>(attempt: Effect.Effect<A, unknown>, withinMs: number) {
@@ -93,7 +95,7 @@ export class OtherOwners {
       message.die(new OwnerAway({ actorId: id }))
     })
 
-  /** Tells the states after a revision that whoever owns the actor commits, while that is not this process. */
+  /** Tells the states after a revision, whoever owns the actor when they are committed. */
   readonly follow: (
     kind: string,
     id: string,
@@ -102,9 +104,11 @@ export class OtherOwners {
   ) => Effect.Effect<never> = Effect.fnUntraced({ self: this }, function* (kind, id, revision, listener) {
     let known = revision
     while (true) {
-      const exit = this.#actors.isOurs(id)
-        ? null
-        : yield* this.#apart(this.#forwards.get(kind)!.follow(id, known), Number.POSITIVE_INFINITY)
+      const exit = yield* this.#actors.isOurs(id)
+        ? Effect.exit(
+            Effect.callback<ActorState, unknown>((resume) => this.#owners.get(kind)!.follow(id, known, resume))
+          )
+        : this.#apart(this.#forwards.get(kind)!.follow(id, known), Number.POSITIVE_INFINITY)
       if (exit !== null && Exit.isSuccess(exit)) {
         known = exit.value.revision
         listener(exit.value)

@@ -131,6 +131,7 @@ export class OwnActors {
           } catch (defect) {
             return this.#reject(actor, defect)
           }
+          this.#around.committed(actor.state())
           // Whoever wakes it asks for what it has still to do.
           const wake = actor.mailbox.find(({ event, span }) => event === null && span !== null)
           this.#settleIn(actor, wake?.span)

@@ -232,6 +232,22 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
     })
   )
 
+  it.effect("tells who follows an actor of its own, and also what another owner has committed to it", () =>
+    Effect.gen(function* () {
+      const one = Context.get(yield* Layer.build(host(new Interpreter())), ActorHost)
+      const other = Context.get(yield* Layer.build(host(new Interpreter())), ActorHost)
+      const heard: Array<string> = []
+      yield* one.create("operation", newOperation("op_told"))
+      yield* Effect.forkScoped(one.follow("operation", "op_told", 1, ({ value }) => void heard.push(value)))
+      yield* one.send("operation", "op_told", { type: "STARTED" }, client)
+      yield* Effect.repeat(Effect.yieldNow, { until: () => heard.length === 1 })
+      yield* other.send("operation", "op_told", { type: "CANCEL" }, client)
+      // A sweep finds that the row is ahead of what is remembered.
+      yield* Effect.repeat(Effect.yieldNow, { until: () => heard.length === 2 })
+      assert.deepStrictEqual(heard, ["running", "cancelled"])
+    }).pipe(Effect.scoped)
+  )
+
   it.effect("passivates an idle actor and wakes it with its state", () =>
     Effect.gen(function* () {
       const actors = yield* ActorHost
