@@ -47,7 +47,8 @@ export type IdPrefix =
   | "dec_"
   | "env_"
 
-export const newId = <P extends IdPrefix>(prefix: P): `${P}${string}` => {
+/** A UUIDv7, as its two halves. */
+const uuid7 = (): readonly [high: bigint, low: bigint] => {
   const now = Date.now()
   if (now > lastMs) {
     lastMs = now
@@ -58,13 +59,17 @@ export const newId = <P extends IdPrefix>(prefix: P): `${P}${string}` => {
   }
   const high = (BigInt(lastMs) << 16n) | 0x7000n | BigInt(sequence)
   const low = (randomBytes8().readBigUInt64BE(0) & 0x3fffffffffffffffn) | 0x8000000000000000n
-  return `${prefix}${base32(high, low)}`
+  return [high, low]
 }
+
+export const newId = <P extends IdPrefix>(prefix: P): `${P}${string}` => `${prefix}${base32(...uuid7())}`
 
 /** For a call that comes in without HTTP: `req_` and 32 lowercase hexadecimal characters from 128 random bits. */
 export const newRequestId = (): `req_${string}` =>
   `req_${randomBytes8().toString("hex")}${randomBytes8().toString("hex")}`
 
-/** `op_` and 32 lowercase hexadecimal characters from 128 random bits. */
+/** `op_` and the 32 lowercase hexadecimal digits of a UUIDv7: of operations of one millisecond the ids tell which came first. */
 export const newOperationId = (): `op_${string}` =>
-  `op_${randomBytes8().toString("hex")}${randomBytes8().toString("hex")}`
+  `op_${uuid7()
+    .map((half) => half.toString(16).padStart(16, "0"))
+    .join("")}`

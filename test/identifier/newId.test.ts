@@ -18,9 +18,10 @@ describe("identifiers", () => {
     assert.include("89ab", hex[16]!)
   })
 
-  it("of operations are op_ and 128 random bits in hexadecimal", () => {
-    const ids = new Set(Array.from({ length: 5000 }, newOperationId))
-    assert.strictEqual(ids.size, 5000)
-    for (const id of ids) assert.match(id, /^op_[0-9a-f]{32}$/)
+  it("of operations are op_ and a UUIDv7 in hexadecimal, each new one greater than the last", () => {
+    const ids = Array.from({ length: 20_000 }, newOperationId)
+    for (const id of ids) assert.match(id, /^op_[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/)
+    assert.deepStrictEqual(ids, [...ids].sort())
+    assert.strictEqual(new Set(ids).size, ids.length)
   })
 })
