@@ -32,7 +32,7 @@ export interface OperationContext extends Omit<OperationInput, "at"> {
 }
 
 export type OperationEvent =
-  /** The guest has the command. */
+  /** The guest runs the command. */
   | { readonly type: "STARTED"; readonly at: number }
   /** The command cannot be started for a reason of its own. */
   | { readonly type: "REFUSED"; readonly at: number; readonly reason: Reason }
@@ -69,7 +69,7 @@ export const operationMachine = setup({
     context: {} as OperationContext,
     events: {} as OperationEvent,
     meta: {} as StateMeta,
-    tags: {} as "open" | "terminal"
+    tags: {} as "open" | "waiting" | "terminal"
   },
   guards: {
     /** Something of its process tree may still run. */
@@ -78,7 +78,7 @@ export const operationMachine = setup({
     hasTimeout: ({ context }) => context.timeoutMs !== null
   },
   actions: {
-    /** Command: start the command in the guest (once), store its output, report its end. Runs for as long as the command does. Answers STARTED, REFUSED, EXITED, LOST. */
+    /** Command: start the command in the guest (once, and after all that came before it), store its output, report its end. Runs for as long as the command does. Answers STARTED, REFUSED, EXITED, LOST. */
     runProcess: () => {},
     /** Command: end the whole tree, TERM then KILL, and store what output is left; or see its Sandbox's runtime end. Answers TREE_SETTLED. */
     endProcess: () => {},
@@ -143,8 +143,8 @@ export const operationMachine = setup({
   initial: "queued",
   states: {
     queued: {
-      description: "Accepted durably; the guest does not have it yet.",
-      tags: ["open"],
+      description: "Accepted durably; it waits for its turn, and the guest does not run it yet.",
+      tags: ["open", "waiting"],
       meta: { unchanged: [], refuses: { TREE_SETTLED: "OPERATION_NOT_TERMINAL", TIME_OUT: "STALE_DEADLINE" } },
       entry: [{ type: "runProcess" }],
       on: {
@@ -163,9 +163,9 @@ export const operationMachine = setup({
                 })
               }
             ],
-            description: "The guest has it; its time-out begins."
+            description: "The guest runs it; its time-out begins."
           },
-          { target: "running", actions: ["noteStarted"], description: "The guest has it." }
+          { target: "running", actions: ["noteStarted"], description: "The guest runs it." }
         ],
         REFUSED: {
           target: "failed",

@@ -43,7 +43,7 @@ export const StartOperationRequest = Schema.Struct({
   ...commandFields,
   timeoutSeconds: orNull(
     seconds({ minimum: 1, maximum: operationTimeoutMaxSeconds }),
-    "After so long it is killed and failed; a fraction counts, rounded up to a whole millisecond. Absent or null: never."
+    "After so long it is killed and failed, counted from startedAt: waiting in the queue does not count. A fraction counts, rounded up to a whole millisecond. Absent or null: never."
   )
 })
   .check(isStdinEncoded)
@@ -55,7 +55,7 @@ export const Operation = Schema.Struct({
   sandboxId: SandboxId,
   status: Schema.Literals(operationStatuses).annotate({
     description:
-      "completed, cancelled and failed are terminal and immutable. A non-zero exit is completed. failed: the outcome is unknown, it never ran, or its time-out passed; reason says which."
+      "queued: accepted, and it waits for its turn. completed, cancelled and failed are terminal and immutable. A non-zero exit is completed. failed: the outcome is unknown, it never ran, or its time-out passed; reason says which."
   }),
   argv: Schema.Array(Schema.String).annotate({ description: "The program and its arguments." }),
   cwd: Schema.String.annotate({ description: "Where it runs." }),
@@ -78,7 +78,8 @@ export const Operation = Schema.Struct({
     stderrBytes: Schema.Int.annotate({ description: "Of stderr." })
   }).annotate({ description: "Bytes ever stored of each stream." }),
   processTree: Schema.Literals(["running", "gone", "unconfirmed"]).annotate({
-    description: "What is left of the command's processes; may settle after the terminal status."
+    description:
+      "What is left of the command's processes; may settle after the terminal status. running is also said of a queued operation, which has none yet: it is not over."
   })
 }).annotate({
   identifier: "Operation",
@@ -166,7 +167,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
       headers: IdempotencyKey.required,
       payload: StartOperationRequest,
       success: OperationResponse.pipe(HttpApiSchema.status(202)),
-      error: [...jsonBody, CreditExhausted, IdempotencyConflict, ...reached]
+      error: [...jsonBody, CreditExhausted, IdempotencyConflict, RateLimited, ...reached]
     })
       .annotate(RequiredScope, "sandbox:execute")
       .annotateMerge(
@@ -174,7 +175,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
           identifier: "startOperation",
           summary: "Start an operation",
           description:
-            "It runs on when the caller goes away. A repeated Idempotency-Key recovers the original operation, as long as that is kept: 30 days after its end (a setting)."
+            "It runs on when the caller goes away. A Sandbox runs so many operations at once (192, a setting); more wait as `queued` and begin in the order in which they were accepted, one as soon as one ends. A queued one can be cancelled and then never runs; when the Sandbox stops, it fails as those that run do. So many may wait (1,000, a setting): one more is 429 with Retry-After, and the same Idempotency-Key is still free. A repeated Idempotency-Key recovers the original operation, as long as that is kept: 30 days after its end (a setting)."
         })
       ),
     HttpApiEndpoint.get("listOperations", "/sandboxes/:id/operations", {

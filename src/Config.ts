@@ -360,6 +360,18 @@ export const settings = {
     { minimum: 0, maximum: 30 * 86_400 }
   ),
   bootTimeoutMs: integer("ATOLL_BOOT_TIMEOUT_MS", 60_000, "How long one boot of a Sandbox may take."),
+  operationsRunning: integer(
+    "ATOLL_OPERATIONS_RUNNING",
+    192,
+    "Operations that one Sandbox runs at once; more wait in the order in which they came. Its other commands may be 256 together with them.",
+    { minimum: 1, maximum: 224 }
+  ),
+  operationsQueued: integer(
+    "ATOLL_OPERATIONS_QUEUED",
+    1000,
+    "Operations of one Sandbox that may wait; more are refused with 429.",
+    { minimum: 1, maximum: 10_000 }
+  ),
   outputRetentionBytes: integer(
     "ATOLL_OUTPUT_RETENTION_BYTES",
     16 * 1024 ** 2,

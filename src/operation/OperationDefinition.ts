@@ -9,26 +9,16 @@ import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
-import { GuestUnavailable } from "../runtime/Guest.ts"
+import { GuestUnavailable, type ProcessSpec } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { endedStates, inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Journal } from "../store/Journal.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Output } from "../store/Output.ts"
+import { operationTurns } from "./OperationTurns.ts"
 import { outOfMemory } from "./outOfMemory.ts"
 import { followProcess } from "./ProcessFollower.ts"
-
-/** What an operation needs to run, kept beside its snapshot; `env` and `stdin` are dropped at its end. */
-export interface OperationPayload {
-  readonly argv: ReadonlyArray<string>
-  readonly cwd: string
-  readonly env: Readonly<Record<string, string>> | null
-  /** The version of the Sandbox's variables when it was accepted; null: it had none. Absent: an older version stored it. */
-  readonly sandboxEnv?: string | null
-  /** Base64. */
-  readonly stdin: string | null
-}
 
 /** How long the guest gives a tree between TERM and KILL. */
 const graceMs = 2000
@@ -105,14 +95,8 @@ export const operationDefinition = Effect.gen(function* () {
   const journal = yield* Journal
   const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
-  const { outputRetentionBytes } = yield* Settings
-
-  const payloadOf = Effect.fnUntraced(function* (id: string) {
-    const [row] = yield* sql<{ readonly payload: OperationPayload }>`select payload from actors where id = ${id}`.pipe(
-      Effect.orDie
-    )
-    return row!.payload
-  })
+  const turnOf = yield* operationTurns
+  const { outputRetentionBytes, operationsRunning } = yield* Settings
 
   /** The status of the Sandbox if the operation's generation is not (or no longer) its running one; else undefined. */
   const sandboxGone = Effect.fnUntraced(function* (context: OperationContext) {
@@ -162,17 +146,19 @@ export const operationDefinition = Effect.gen(function* () {
     Effect.gen(function* () {
       const { context, value } = scope.state()
       if (value === "queued") {
-        const payload = yield* payloadOf(context.operationId)
+        const payload = yield* turnOf(context)
         const start = Effect.gen(function* () {
           const guest = yield* runtime.guest(context.sandboxId, context.generation)
-          yield* guest.processes.start(context.operationId, {
+          const spec: ProcessSpec = {
             argv: payload.argv,
             cwd: payload.cwd,
             env: { ...(yield* envs.read(context.sandboxId, payload.sandboxEnv ?? null)), ...payload.env },
             stdin: payload.stdin === null ? null : Buffer.from(payload.stdin, "base64"),
             timeoutMs: context.timeoutMs === null ? null : context.timeoutMs + guestTimeoutSlackMs,
-            output: { mode: "window", bytes: windowBytes }
-          })
+            output: { mode: "window", bytes: windowBytes },
+            turnsMax: operationsRunning
+          }
+          yield* guest.processes.start(context.operationId, spec)
           return null
         }).pipe(
           Effect.catchTag("SpawnRefused", (refused) =>
@@ -287,3 +273,5 @@ export const operationDefinition = Effect.gen(function* () {
 
 /** The states in which an operation must hear that its Sandbox ended. */
 export const openOperationStates = taggedStates(operationMachine, "open")
+/** Those in which it may begin when another one ends. */
+export const queuedOperationStates = taggedStates(operationMachine, "waiting")

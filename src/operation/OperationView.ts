@@ -2,7 +2,7 @@
 import type { OperationContext } from "../../machines/operation.ts"
 import type { Operation } from "../../schemas/Operation.ts"
 import type { ActorRecord } from "../store/Actors.ts"
-import type { OperationPayload } from "./OperationDefinition.ts"
+import type { OperationPayload } from "./OperationPayload.ts"
 
 export type OperationRecord = ActorRecord<OperationContext, OperationPayload>
 

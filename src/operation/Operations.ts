@@ -13,6 +13,7 @@ import type {
   IdempotencyConflict,
   InvalidRequest,
   NotFound,
+  RateLimited,
   SandboxUnavailable,
   UnsupportedByRuntime
 } from "../../schemas/Errors.ts"
@@ -52,7 +53,7 @@ export class Operations extends Context.Service<
         readonly fingerprint: string
         readonly request: StartOperationRequest
       }
-    ) => Effect.Effect<Operation, Unreachable | CreditExhausted | IdempotencyConflict | InvalidRequest>
+    ) => Effect.Effect<Operation, Unreachable | CreditExhausted | IdempotencyConflict | InvalidRequest | RateLimited>
     readonly get: (accountId: string, sandboxId: string, operationId: string) => Effect.Effect<Operation, Unreachable>
     readonly list: (
       accountId: string,

@@ -2,7 +2,7 @@
 import { Clock, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
-import { IdempotencyConflict, NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
+import { IdempotencyConflict, NotFound, RateLimited, SandboxUnavailable } from "../../schemas/Errors.ts"
 import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { requireCredit } from "../account/Credit.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
@@ -21,13 +21,16 @@ import { Journal } from "../store/Journal.ts"
 import { Output } from "../store/Output.ts"
 import { declinedEvents } from "./DeclinedEvents.ts"
 import { Executions } from "./Executions.ts"
-import { type OperationPayload, openOperationStates, operationDefinition } from "./OperationDefinition.ts"
+import { openOperationStates, operationDefinition, queuedOperationStates } from "./OperationDefinition.ts"
+import type { OperationPayload } from "./OperationPayload.ts"
 import { Operations } from "./Operations.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
 import { outputReadings } from "./OutputReading.ts"
 
 const keyKind = "operation.start"
 const askEveryMs = 500
+/** One that finds as many waiting as may is told to come again after so long. */
+const queueRetrySeconds = 5
 const terminalStates = taggedStates(operationMachine, "terminal")
 
 const make = Effect.gen(function* () {
@@ -40,6 +43,7 @@ const make = Effect.gen(function* () {
   const uses = yield* SandboxUse
   const envs = yield* SandboxEnvs
   const settings = yield* Settings
+  const queuedMax = settings.operationsQueued
   const sql = yield* SqlClient.SqlClient
   const declined = yield* declinedEvents
   yield* host.register({ ...(yield* operationDefinition), declined: declined.note })
@@ -47,6 +51,7 @@ const make = Effect.gen(function* () {
     dependents.register({
       kind: "operation",
       openStates: openOperationStates,
+      waitingStates: queuedOperationStates,
       event: (reason) => ({ type: "LOST", reason })
     })
   )
@@ -88,11 +93,25 @@ const make = Effect.gen(function* () {
     return yield* view(record as OperationRecord)
   })
 
+  /** Of requests that come at the same moment each may find the last place: they are as many as a process serves at once. */
+  const requireRoom = Effect.fnUntraced(function* (sandboxId: string) {
+    const [{ queued } = { queued: 0 }] = yield* sql<{ readonly queued: number }>`
+      select count(*)::int4 as queued from actors
+      where sandbox_id = ${sandboxId} and kind = 'operation' and status = 'queued'
+        and (pending <> '[]'::jsonb or due_at is not null)`.pipe(Effect.orDie)
+    if (queued < queuedMax) return
+    return yield* new RateLimited({
+      message: `${queued} operations of this Sandbox wait for their turn, which is as many as may. Start it again when some of them have begun, with the same Idempotency-Key.`,
+      details: { retryAfterSeconds: queueRetrySeconds }
+    })
+  })
+
   const start: Operations["Service"]["start"] = Effect.fn("Operations.start")(
     function* (accountId, sandboxId, { requestId, exhaustedAt, idempotencyKey, fingerprint, request }) {
       const replayed = yield* replay(accountId, idempotencyKey, fingerprint)
       if (replayed !== null) return replayed
       const { generation, env: kept } = yield* findRunning(accountId, sandboxId, exhaustedAt)
+      yield* requireRoom(sandboxId)
       const operationId = newOperationId()
       const at = yield* Clock.currentTimeMillis
       const payload: OperationPayload = {

@@ -50,6 +50,11 @@ export interface ProcessSpec {
    * `head`: a stream keeps its first `bytes` and discards the rest as it is written (the writer never blocks).
    */
   readonly output: { readonly mode: "window" | "head"; readonly bytes: number }
+  /**
+   * Of `start`: while so many commands that have one are running, or as many of all kinds as may, it waits for its turn, in order of arrival and for
+   * as long as it takes; interrupted, it leaves the line. Its time-out counts from its start. Absent: it is refused where there is no room.
+   */
+  readonly turnsMax?: number
 }
 
 /** What an attached reader of one process sees, in order. Offsets are absolute byte offsets of the stream. */

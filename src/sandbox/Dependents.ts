@@ -14,6 +14,8 @@ export interface DependentKind {
   readonly kind: string
   /** The states in which it must hear of the end. In each of them it waits for a command or a deadline: that is how it is found. */
   readonly openStates: ReadonlyArray<string>
+  /** Those of them in which one waits for others to end: it hears before they do, the newest first. */
+  readonly waitingStates?: ReadonlyArray<string>
   readonly event: (reason: Reason) => AnyEvent
 }
 
@@ -45,24 +47,27 @@ export class Dependents extends Context.Service<
           select id from actors
           where sandbox_id = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
             and (pending <> '[]'::jsonb or due_at is not null)
-            and (snapshot -> 'context' ->> 'generation')::int4 <= ${generation}`
+            and (snapshot -> 'context' ->> 'generation')::int4 <= ${generation}
+          order by created_at desc, id desc`
       })
       const kinds = yield* Ref.make<ReadonlyArray<DependentKind>>([])
       return Dependents.of({
         register: (kind) => Ref.update(kinds, (known) => [...known, kind]),
         close: Effect.fn("Dependents.close")(function* (sandboxId, generation, reason) {
-          for (const { kind, openStates, event } of yield* Ref.get(kinds)) {
-            const open = yield* Effect.orDie(findOpen({ sandboxId, generation, kind, openStates }))
-            yield* Effect.forEach(
-              open,
-              ({ id }) =>
-                host.send(kind, id, event(reason), { cause: "cascade" }).pipe(
-                  // It ended by itself meanwhile.
-                  Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
-                  Effect.orDie
-                ),
-              { concurrency: 16, discard: true }
-            )
+          for (const { kind, openStates, waitingStates, event } of yield* Ref.get(kinds)) {
+            for (const states of waitingStates === undefined ? [openStates] : [waitingStates, openStates]) {
+              const open = yield* Effect.orDie(findOpen({ sandboxId, generation, kind, openStates: states }))
+              yield* Effect.forEach(
+                open,
+                ({ id }) =>
+                  host.send(kind, id, event(reason), { cause: "cascade" }).pipe(
+                    // It ended by itself meanwhile.
+                    Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
+                    Effect.orDie
+                  ),
+                { concurrency: 16, discard: true }
+              )
+            }
           }
         })
       })

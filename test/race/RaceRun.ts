@@ -5,7 +5,7 @@ import type { OperationContext } from "../../machines/operation.ts"
 import type { SandboxContext } from "../../machines/sandbox.ts"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
-import type { SimulatedProcess } from "../../src/host/simulated/SimulatedWorld.ts"
+import type { SimulatedMachine, SimulatedProcess } from "../../src/host/simulated/SimulatedWorld.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -431,6 +431,7 @@ export class RaceRun {
   // --- checks -------------------------------------------------------------------------------------------------------
 
   async #look() {
+    const waited = new Set(this.#facts.flatMap(({ id, status }) => (status === "queued" ? [id] : [])))
     const rows = await this.#query(actorRows)
     this.#facts = rows.map((row): ActorFact => {
       const operation = row.context as OperationContext
@@ -453,6 +454,12 @@ export class RaceRun {
       }
     })
     this.#witness.observe(this.#facts)
+    for (const { spec, starts } of this.#runtime.machines) {
+      const inside = this.#facts.filter(
+        ({ sandbox_id, generation }) => sandbox_id === spec.sandboxId && generation === spec.generation
+      )
+      this.#witness.turns(inside, waited, [...starts.keys()])
+    }
   }
 
   /** What must hold at every moment. */
@@ -474,7 +481,9 @@ export class RaceRun {
         witness.fault(`${row.key} is deleted, but the host has ${id}`)
       }
     }
-    for (const { spec, starts, lateStarts } of this.#runtime.machines) {
+    for (const { spec, starts, lateStarts, processes } of this.#runtime.machines) {
+      const running = [...processes.values()].filter(({ exited, spec }) => !exited && spec.turnsMax !== undefined)
+      if (running.length > limits.operations) witness.fault(`${running.length} operations run in ${spec.sandboxId}`)
       // Of two owners the slower may ask for what the other has long finished; one alone never does.
       if (!this.#had2Lives && lateStarts.length > 0) witness.fault(`${lateStarts} was started again after its end`)
       for (const [key, times] of starts) {
@@ -518,7 +527,10 @@ export class RaceRun {
         if (fact.pending > 0 && !isAsleep) says("has commands to do")
         if (fact.due_at !== null) says("waits for a deadline")
       } else if (!isAsleep) {
-        const process = machines.get(fact.sandbox_id)?.processes.get(fact.id)
+        const machine = machines.get(fact.sandbox_id)
+        const process = machine?.processes.get(fact.id)
+        // It waits for its turn, and may for ever.
+        if (fact.status === "queued" && isAwake && machine !== undefined && isFull(machine)) continue
         if (fact.status !== "running" || !isAwake || process === undefined || process.exited) says("should have ended")
       }
     }
@@ -623,6 +635,11 @@ export class RaceRun {
     this.#raise("reading all output")
   }
 }
+
+/** As many operations run in it as may. */
+const isFull = ({ processes }: SimulatedMachine) =>
+  [...processes.values()].filter(({ exited, spec }) => !exited && spec.turnsMax !== undefined).length >=
+  limits.operations
 
 const expectedErrors: Record<ClientStep["type"], ReadonlyArray<string>> = {
   create: ["IDEMPOTENCY_CONFLICT", "SANDBOX_LIMIT_REACHED", "STORAGE_LIMIT_REACHED"],

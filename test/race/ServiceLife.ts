@@ -13,12 +13,13 @@ import { testSettings } from "../support/TestSettings.ts"
 import type { Gates } from "./Gates.ts"
 import { gatedClient, gatedJournal } from "./gatedDatabase.ts"
 
-export const limits = { sandboxes: 3, volumeBytes: 1024, workspaceBytes: 2048 }
+export const limits = { sandboxes: 3, volumeBytes: 1024, workspaceBytes: 2048, operations: 2 }
 
 const environment = {
   ATOLL_SANDBOXES_PER_ACCOUNT: String(limits.sandboxes),
   ATOLL_VOLUME_BYTES: String(limits.volumeBytes),
   ATOLL_WORKSPACE_STORAGE_BYTES: String(limits.workspaceBytes),
+  ATOLL_OPERATIONS_RUNNING: String(limits.operations),
   ATOLL_RECONCILE_INTERVAL_MS: "5000",
   ATOLL_BOOT_TIMEOUT_MS: "30000",
   ATOLL_SLEEP_AFTER_SECONDS: "25",

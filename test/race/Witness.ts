@@ -36,6 +36,8 @@ export class Witness {
   readonly #acknowledged = new Map<string, { readonly id: string; readonly body: string }>()
   readonly #results = new Map<string, string>()
   readonly #seen = new Map<string, ActorFact>()
+  /** Operations that had begun at the last look. */
+  readonly #begun = new Set<string>()
   /** Statuses that clients were told, as `id status`. */
   readonly told = new Set<string>()
 
@@ -86,6 +88,27 @@ export class Witness {
       if (fact.kind === "operation" && isTerminal(fact.status)) this.#result(fact.id, fact.result!)
     }
     this.#once(facts)
+  }
+
+  /**
+   * Of operations that were queued at the last look, none is overtaken.
+   *
+   * @param operations Those of one generation of a Sandbox, in the order in which they were accepted.
+   * @param waited Which were queued at the last look.
+   * @param starts What has begun in it, in that order.
+   */
+  turns(operations: ReadonlyArray<ActorFact>, waited: ReadonlySet<string>, starts: ReadonlyArray<string>) {
+    const begun = new Map(starts.map((id, index) => [id, index]))
+    for (const [index, late] of operations.entries()) {
+      const at = begun.get(late.id)
+      if (at === undefined || this.#begun.has(late.id)) continue
+      for (const early of operations.slice(0, index)) {
+        if (!waited.has(early.id)) continue
+        const isOvertaken = (begun.get(early.id) ?? (early.status === "queued" ? Number.POSITIVE_INFINITY : -1)) > at
+        if (isOvertaken) this.fault(`${early.key} was accepted before ${late.key}, which began first`)
+      }
+    }
+    for (const id of starts) this.#begun.add(id)
   }
 
   #compare(before: ActorFact, fact: ActorFact) {

@@ -64,6 +64,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the host and the Sandb
           starts: new Map(),
           ended: new Set(),
           lateStarts: [],
+          waiting: new Set(),
           listeners: new Map(),
           tunnels: new Set()
         })

@@ -31,6 +31,8 @@ export interface CommandSpec {
   readonly output: { readonly mode: "window" | "head"; readonly bytes: number }
   /** Whoever starts it waits for its end and cannot use its start. */
   readonly unwaited?: boolean
+  /** It waits for its turn: while so many commands that waited for theirs are running, and while there is no room at all. */
+  readonly turnsMax?: number
   /** Its input stays open (`stdin` is null then), on a terminal of its own if `terminal` is given. */
   readonly interactive?: { readonly terminal: TerminalSize | null }
 }
@@ -79,6 +81,8 @@ const KILLED_CODE = 128 + 9
 
 export class CommandProcess {
   readonly key: string
+  /** It was started in its turn, where that had to be waited for. */
+  readonly takesTurns: boolean
   readonly stdout: OutputBuffer
   readonly stderr: OutputBuffer
   readonly startedAt: number
@@ -160,6 +164,7 @@ export class CommandProcess {
     }
   ) {
     this.key = key
+    this.takesTurns = spec.turnsMax !== undefined
     this.host = host
     this.startedAt = made.startedAt
     this.memoryKills = made.memoryKills

@@ -2,6 +2,7 @@
  * Every command that the agent knows, by the service's key: running ones, and finished ones until they are forgotten.
  *
  * Bounded in number and in bytes; past the bound the oldest finished commands go first, those whose output was all acknowledged before the others.
+ * Where as many run as may, a command is refused, or, if it takes turns, waits in a line. The end of one starts the next before anything else can.
  */
 import { Refusal } from "../routes.ts"
 import { RUNNING_MAX } from "../wire.ts"
@@ -15,9 +16,23 @@ const SWEEP_MS = 5_000
 /** A command that is forgotten before it has ended is ended, tree and all; what one left behind that ended by itself goes on, as with sshd. */
 const FORGET_GRACE_MS = 2_000
 
+interface Starting {
+  readonly command: Promise<CommandProcess>
+  readonly takesTurns: boolean
+}
+
+/** A command that waits for its turn. */
+interface Waiting {
+  readonly key: string
+  readonly turnsMax: number
+  readonly goOn: () => void
+}
+
 export class ProcessTable {
   private readonly commands = new Map<string, CommandProcess>()
-  private readonly starting = new Map<string, Promise<CommandProcess>>()
+  private readonly starting = new Map<string, Starting>()
+  /** In the order in which they came. */
+  private readonly waiting = new Set<Waiting>()
   /** Forgotten, but not all of their processes have ended. */
   private readonly lingering = new Set<CommandProcess>()
   private readonly ended = new Set<string>()
@@ -28,16 +43,41 @@ export class ProcessTable {
     this.host = host
   }
 
-  /** Starts the command, or returns the one that this key already has. Null: it was killed or forgotten before, and stays so. */
-  async start(key: string, spec: CommandSpec): Promise<CommandProcess | null> {
+  /**
+   * Starts the command, or returns the one that this key already has. Null: it was killed or forgotten before, and stays so; or it left the line.
+   *
+   * @param leaves Of one that takes turns: is given what takes it out of the line.
+   */
+  async start(
+    key: string,
+    spec: CommandSpec,
+    leaves: (leave: () => void) => void = () => {}
+  ): Promise<CommandProcess | null> {
     if (this.ended.has(key)) return null
-    const known = this.commands.get(key) ?? this.starting.get(key)
+    const known = this.known(key)
     if (known !== undefined) return known
-    if (this.runningCount() >= RUNNING_MAX) {
+    const { turnsMax } = spec
+    if (turnsMax === undefined && this.runningCount() >= RUNNING_MAX) {
       throw new Refusal(409, "TOO_MANY_PROCESSES", `${RUNNING_MAX} commands are running`)
     }
+    if (turnsMax === undefined || (this.waiting.size === 0 && this.hasTurn(turnsMax))) return this.begin(key, spec)
+    return new Promise((resolve) => {
+      const goOn = () => resolve(this.ended.has(key) ? null : (this.known(key) ?? this.begin(key, spec)))
+      const waiting = { key, turnsMax, goOn }
+      this.waiting.add(waiting)
+      leaves(() => {
+        if (this.waiting.delete(waiting)) resolve(null)
+      })
+    })
+  }
+
+  private known(key: string): CommandProcess | Promise<CommandProcess> | undefined {
+    return this.commands.get(key) ?? this.starting.get(key)?.command
+  }
+
+  private async begin(key: string, spec: CommandSpec): Promise<CommandProcess> {
     const starting = CommandProcess.start(key, spec, this.host)
-    this.starting.set(key, starting)
+    this.starting.set(key, { command: starting, takesTurns: spec.turnsMax !== undefined })
     try {
       const command = await starting
       this.commands.set(key, command)
@@ -47,6 +87,7 @@ export class ProcessTable {
       return command
     } finally {
       this.starting.delete(key)
+      this.nextTurns()
     }
   }
 
@@ -59,9 +100,11 @@ export class ProcessTable {
 
   /** Also one that is just being started. A key that is not known will never start. Throws a 404 Refusal for it. */
   async kill(key: string, graceMs: number): Promise<void> {
-    const command = this.commands.get(key) ?? (await this.starting.get(key)?.catch(() => undefined))
-    if (command === undefined) this.end(key)
-    else command.kill(graceMs)
+    const command = this.commands.get(key) ?? (await this.starting.get(key)?.command.catch(() => undefined))
+    if (command === undefined) {
+      this.end(key)
+      this.nextTurns()
+    } else command.kill(graceMs)
     this.get(key)
   }
 
@@ -81,7 +124,12 @@ export class ProcessTable {
 
   forget(key: string): void {
     this.end(key)
-    this.starting.get(key)?.then(
+    this.remove(key)
+    this.nextTurns()
+  }
+
+  private remove(key: string): void {
+    this.starting.get(key)?.command.then(
       () => this.forget(key),
       () => {}
     )
@@ -109,8 +157,27 @@ export class ProcessTable {
     return count
   }
 
+  private hasTurn(turnsMax: number): boolean {
+    let running = 0
+    for (const { takesTurns } of this.starting.values()) if (takesTurns) running++
+    for (const command of this.commands.values()) if (command.running && command.takesTurns) running++
+    return running < turnsMax && this.runningCount() < RUNNING_MAX
+  }
+
+  /** A command has ended, or is no longer wanted: who waits longest is next. */
+  private nextTurns(): void {
+    for (const waiting of this.waiting) {
+      const { key, turnsMax, goOn } = waiting
+      if (!this.ended.has(key) && this.known(key) === undefined && !this.hasTurn(turnsMax)) continue
+      this.waiting.delete(waiting)
+      goOn()
+    }
+  }
+
   private changed(command: CommandProcess): void {
-    if (command.settled !== null && command.treeAlive) this.linger(command)
+    if (command.settled === null) return
+    if (command.treeAlive) this.linger(command)
+    this.nextTurns()
   }
 
   private linger(command: CommandProcess): void {

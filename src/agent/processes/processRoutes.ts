@@ -1,7 +1,7 @@
 /**
  * `GuestProcesses` over HTTP/2. Every body is JSON; `execute`, `run` and `output` answer process frames.
  *
- *     POST /v1/processes              {key, ...CommandSpec}                     -> 200 {}
+ *     POST /v1/processes              {key, ...CommandSpec}                     -> 200 {}, when its turn has come; it leaves the line with the stream
  *     POST /v1/processes/execute      {key, ...CommandSpec}                     -> 200 frames from offset 0; forgotten, and ended, with the stream
  *     POST /v1/processes/run          {key, ...CommandSpec}                     -> 200 frames from offset 0
  *     GET  /v1/processes/output       ?key=&stdout=&stderr=                     -> 200 frames
@@ -13,6 +13,7 @@
  *     GET  /v1/processes              -> 200 {processes: [{key, running}]}
  */
 import { answerJson, Refusal, type Routes, readJson } from "../routes.ts"
+import { RUNNING_MAX } from "../wire.ts"
 import type { CommandProcess, CommandSpec } from "./CommandProcess.ts"
 import { endOneProcess, listEveryProcess } from "./everyProcess.ts"
 import { writeFrames } from "./frameWriter.ts"
@@ -32,7 +33,8 @@ const TIMEOUT_MAX_MS = 7 * 24 * 3_600_000
 export const processRoutes = (table: ProcessTable, user: CommandUser): Routes => ({
   "POST /v1/processes": async (stream) => {
     const body = await readJson(stream)
-    await table.start(text(body, "key"), commandSpec(body))
+    if (stream.destroyed || stream.closed) return
+    await table.start(text(body, "key"), commandSpec(body), (leave) => stream.once("close", leave))
     answerJson(stream, 200, {})
   },
   "POST /v1/processes/execute": async (stream) => {
@@ -119,7 +121,7 @@ const integer = (value: unknown, field: string, max: number): number => {
 const isArgument = (value: unknown): value is string => typeof value === "string" && !value.includes("\0")
 
 export const commandSpec = (body: Record<string, unknown>): CommandSpec => {
-  const { argv, env, stdin, timeoutMs, output } = body
+  const { argv, env, stdin, timeoutMs, output, turnsMax } = body
   if (!Array.isArray(argv) || !argv.every(isArgument) || !argv[0]) throw invalid("argv")
   const cwd = text(body, "cwd")
   if (!isArgument(cwd) || !cwd.startsWith("/")) throw invalid("cwd")
@@ -134,6 +136,7 @@ export const commandSpec = (body: Record<string, unknown>): CommandSpec => {
     env: env as Record<string, string>,
     stdin: stdin === null ? null : Buffer.from(stdin, "base64"),
     timeoutMs: timeoutMs === null ? null : integer(timeoutMs, "timeoutMs", TIMEOUT_MAX_MS),
-    output: { mode, bytes: integer(bytes, "output.bytes", OUTPUT_MAX_BYTES) }
+    output: { mode, bytes: integer(bytes, "output.bytes", OUTPUT_MAX_BYTES) },
+    ...(turnsMax === undefined ? {} : { turnsMax: integer(turnsMax, "turnsMax", RUNNING_MAX) })
   }
 }

@@ -37,31 +37,55 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
       Effect.andThen(check)
     )
 
+  /** A command has ended, or is no longer wanted: who waits longest is next. */
+  const nextTurns = () => {
+    for (const look of machine.waiting) look()
+  }
+  const hasTurn = (turnsMax: number) => {
+    const taken = [...machine.processes.values()].filter(({ exited, spec }) => !exited && spec.turnsMax !== undefined)
+    return taken.length < turnsMax
+  }
+
   const start = Effect.fnUntraced(function* (key: string, spec: ProcessSpec) {
     yield* intercept("start")
-    if (machine.processes.has(key)) return
-    if (machine.ended.has(key)) return void machine.lateStarts.push(key)
-    const now = yield* Clock.currentTimeMillis
-    machine.starts.set(key, (machine.starts.get(key) ?? 0) + 1)
-    const process = new SimulatedProcess(spec, now)
-    machine.processes.set(key, process)
-    const plan = program(spec)
-    for (const { stream, bytes } of plan.output) process.write(stream, bytes)
     const clock = yield* Clock.Clock
     const context = yield* Effect.context<never>()
     const later = (ms: number, end: () => void) =>
       Effect.runForkWith(context)(Effect.andThen(Effect.sleep(ms), Effect.sync(end)))
-    if (plan.exitCode !== null) {
-      const { exitCode } = plan
-      const end = () => isHere() && process.end({ exitCode, signal: null }, clock.currentTimeMillisUnsafe())
-      if (plan.afterMs === 0) end()
-      else later(plan.afterMs, end)
+    const begin = () => {
+      machine.starts.set(key, (machine.starts.get(key) ?? 0) + 1)
+      const process = new SimulatedProcess(spec, clock.currentTimeMillisUnsafe())
+      machine.processes.set(key, process)
+      process.watchers.add(() => process.exited && nextTurns())
+      const plan = program(spec)
+      for (const { stream, bytes } of plan.output) process.write(stream, bytes)
+      if (plan.exitCode !== null) {
+        const { exitCode } = plan
+        const end = () => isHere() && process.end({ exitCode, signal: null }, clock.currentTimeMillisUnsafe())
+        if (plan.afterMs === 0) end()
+        else later(plan.afterMs, end)
+      }
+      if (spec.timeoutMs !== null && !process.exited) {
+        later(spec.timeoutMs, () =>
+          process.end({ exitCode: null, signal: "SIGKILL", timedOut: true }, clock.currentTimeMillisUnsafe())
+        )
+      }
     }
-    if (spec.timeoutMs !== null && !process.exited) {
-      later(spec.timeoutMs, () =>
-        process.end({ exitCode: null, signal: "SIGKILL", timedOut: true }, clock.currentTimeMillisUnsafe())
-      )
-    }
+    if (machine.processes.has(key)) return
+    if (machine.ended.has(key)) return void machine.lateStarts.push(key)
+    const { turnsMax } = spec
+    if (turnsMax === undefined || (machine.waiting.size === 0 && hasTurn(turnsMax))) return begin()
+    yield* Effect.callback<void, GuestUnavailable>((resume) => {
+      const look = () => {
+        const isOver = !isHere() || machine.processes.has(key) || machine.ended.has(key)
+        if (!isOver && !hasTurn(turnsMax)) return
+        machine.waiting.delete(look)
+        if (!isOver) begin()
+        resume(isHere() ? Effect.void : Effect.fail(gone(sandboxId)))
+      }
+      machine.waiting.add(look)
+      return Effect.sync(() => machine.waiting.delete(look))
+    })
   })
 
   const attach = (key: string, from: { readonly stdoutOffset: number; readonly stderrOffset: number }) =>
@@ -202,6 +226,7 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
         const process = machine.processes.get(key)
         if (process === undefined) {
           machine.ended.add(key)
+          nextTurns()
           return yield* new ProcessUnknown({ key })
         }
         process.end({ exitCode: null, signal: "SIGTERM" }, yield* Clock.currentTimeMillis)

@@ -22,6 +22,7 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
     world.machines.delete(sandboxId)
     if (machine === undefined) return
     for (const process of machine.processes.values()) for (const watcher of [...process.watchers]) watcher()
+    for (const look of machine.waiting) look()
     for (const tunnel of machine.tunnels) tunnel.destroy()
   }
   return Runtime.of({
@@ -50,6 +51,7 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
         starts: new Map(),
         ended: new Set(),
         lateStarts: [],
+        waiting: new Set(),
         listeners: new Map(),
         tunnels: new Set()
       })

@@ -128,6 +128,8 @@ export interface SimulatedMachine {
   readonly ended: Set<string>
   /** Starts that came for such a key, and did nothing. */
   readonly lateStarts: Array<string>
+  /** Starts that wait for their turn, in order of arrival: each is called when its turn may have come. */
+  readonly waiting: Set<() => void>
   /** Programs that listen inside, by port: each is given its side of a connection. */
   readonly listeners: Map<number, (stream: Duplex) => void>
   /** The near sides of the connections that are open. */
@@ -170,6 +172,7 @@ export class SimulatedWorld {
     if (machine === undefined) return
     this.machines.delete(sandboxId)
     for (const process of machine.processes.values()) for (const watcher of [...process.watchers]) watcher()
+    for (const look of machine.waiting) look()
     for (const tunnel of machine.tunnels) tunnel.destroy()
     const down: RuntimeDown = {
       type: "down",

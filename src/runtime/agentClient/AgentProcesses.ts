@@ -75,7 +75,8 @@ const specBody = (key: string, spec: ProcessSpec) => ({
   env: spec.env,
   stdin: spec.stdin === null ? null : Buffer.from(spec.stdin).toString("base64"),
   timeoutMs: spec.timeoutMs,
-  output: spec.output
+  output: spec.output,
+  ...(spec.turnsMax === undefined ? {} : { turnsMax: spec.turnsMax })
 })
 
 export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
@@ -86,14 +87,15 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
   const call = (
     route: (typeof routes)["start" | "acknowledge" | "kill" | "forget" | "endOne"],
     key: string,
-    body: Readonly<Record<string, unknown>>
+    body: Readonly<Record<string, unknown>>,
+    patienceMs = BUSY_MS
   ): Effect.Effect<void, Refused> =>
     session
       .request({
         method: "POST",
         path: route.path,
         body: Buffer.from(JSON.stringify({ key, ...body })),
-        patienceMs: BUSY_MS
+        patienceMs
       })
       .pipe(
         Effect.flatMap(({ status, stream }) => answerOf(route, status, stream, decodeNothing)),
@@ -167,7 +169,11 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
 
   return {
     open,
-    start: (key, spec) => Effect.mapError(call(routes.start, key, specBody(key, spec)), startFault),
+    start: (key, spec) => {
+      // Its turn may come in days.
+      const patienceMs = spec.turnsMax === undefined ? BUSY_MS : Number.POSITIVE_INFINITY
+      return Effect.mapError(call(routes.start, key, specBody(key, spec), patienceMs), startFault)
+    },
     execute,
     run: (key, spec) =>
       frames(routes.run, key, FROM_THE_START, {

@@ -885,8 +885,8 @@ export interface Operation {
   readonly id: OperationId
   readonly sandboxId: SandboxId
   /**
-   * completed, cancelled and failed are terminal and immutable. A non-zero exit is completed. failed: the outcome is
-   * unknown, it never ran, or its time-out passed; reason says which.
+   * queued: accepted, and it waits for its turn. completed, cancelled and failed are terminal and immutable. A non-zero
+   * exit is completed. failed: the outcome is unknown, it never ran, or its time-out passed; reason says which.
    */
   readonly status: "queued" | "running" | "completed" | "cancelled" | "failed"
   /** The program and its arguments. */
@@ -1408,7 +1408,8 @@ export interface StartOperationRequest {
   /** Of stdin, and of stdout and stderr where they are answered. By default `"utf8"`. */
   readonly encoding?: Encoding | null | undefined
   /**
-   * After so long it is killed and failed; a fraction counts, rounded up to a whole millisecond. Absent or null: never.
+   * After so long it is killed and failed, counted from startedAt: waiting in the queue does not count. A fraction
+   * counts, rounded up to a whole millisecond. Absent or null: never.
    */
   readonly timeoutSeconds?: number | null | undefined
 }

@@ -9,7 +9,8 @@ import { shortCommand } from "./commandText.ts"
 const isOpen = ({ status }: Operation): boolean => status === "queued" || status === "running"
 
 /** What came of it: the answer has the result that stands. */
-const sentenceOf = ({ status, exitCode, reason, finishedAt }: Operation): string => {
+const sentenceOf = ({ status, exitCode, reason, startedAt, finishedAt }: Operation): string => {
+  if (status === "cancelled" && startedAt === null) return "Cancelled before it was seen to begin."
   if (status === "cancelled") return "Cancelled: its processes get TERM, and KILL after 2 s."
   const end = exitCode !== null ? ` with exit code ${exitCode}` : reason !== null ? ` (${reason.code})` : ""
   return `Too late: it had ${status}${end}${finishedAt === null ? "" : ` at ${instant(finishedAt)}`}. That result stands.`

@@ -26,7 +26,8 @@ const limitOf = ({ stored }: FollowedLife): number | null | undefined =>
   stored === null ? undefined : (stored.context["timeoutMs"] as number | null)
 
 export const OperationFacts = ({ operation, life }: { operation: Operation; life: FollowedLife }) => {
-  const { id, argv, cwd, exitCode, signal, reason, createdAt, startedAt, finishedAt, processTree, output } = operation
+  const { id, status, argv, cwd, exitCode, signal, reason, createdAt, startedAt, finishedAt, processTree, output } =
+    operation
   const limitMs = limitOf(life)
   const requestId = life.revisions[0]?.transition.requestId ?? null
   return (
@@ -76,9 +77,11 @@ export const OperationFacts = ({ operation, life }: { operation: Operation; life
       <dt>Took</dt>
       <dd>{took(operation) ?? <None />}</dd>
       <dt>Time limit</dt>
-      <dd>{limitMs === undefined ? <None /> : limitMs === null ? "none" : duration(limitMs / 1000)}</dd>
+      <dd>
+        {limitMs === undefined ? <None /> : limitMs === null ? "none" : `${duration(limitMs / 1000)} from its begin`}
+      </dd>
       <dt>Its processes</dt>
-      <dd>{processTree}</dd>
+      <dd>{status === "queued" ? "none yet: it waits for its turn" : processTree}</dd>
       <dt>Written</dt>
       <dd>
         {size(output.stdoutBytes)} to stdout, {size(output.stderrBytes)} to stderr

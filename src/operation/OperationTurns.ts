@@ -1,0 +1,63 @@
+/**
+ * Whose turn it is: the operations of a Sandbox ask its guest for their start one after the other, in the order in which they were accepted.
+ *
+ * The order is the database's, so it holds over restarts and between processes. One that has asked may wait in the guest for a command to end; those
+ * behind it wait here until it is no longer queued, whatever became of it.
+ */
+import { Effect, Queue } from "effect"
+import { SqlClient } from "effect/sql"
+import type { OperationContext } from "../../machines/operation.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import type { OperationPayload } from "./OperationPayload.ts"
+
+/** Whoever owns the one before tells what becomes of it at once; should its process be frozen, the database does. */
+const lookAgainMs = 30_000
+
+interface Row {
+  readonly payload: OperationPayload
+  readonly before_id: string | null
+  readonly before_revision: bigint | null
+}
+
+/** Open ones are few however many there were, and a partial index has them; `materialized` keeps the planner from walking along all by age. */
+const statement = `
+  with queued as materialized (
+    select id, revision, created_at from actors
+    where sandbox_id = $2 and kind = 'operation' and status = 'queued' and (pending <> '[]'::jsonb or due_at is not null)
+      and (snapshot -> 'context' ->> 'generation')::int4 = $3
+  )
+  select own.payload, earlier.id as before_id, earlier.revision as before_revision
+  from actors own left join lateral (
+    select id, revision from queued where (created_at, id) < (own.created_at, own.id) order by created_at desc, id desc limit 1
+  ) earlier on true
+  where own.id = $1`
+
+export const operationTurns = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const host = yield* ActorHost
+
+  const look = ({ operationId, sandboxId, generation }: OperationContext) =>
+    Effect.map(Effect.orDie(sql.unsafe<Row>(statement, [operationId, sandboxId, generation])), ([row]): Row => row!)
+
+  /** Returns when something was committed to it after that revision. */
+  const untilChanged = Effect.fnUntraced(
+    function* (id: string, revision: number) {
+      const changes = yield* Queue.sliding<void>(1)
+      yield* Effect.forkScoped(
+        host.follow("operation", id, revision, () => void Queue.offerUnsafe(changes, undefined)),
+        { startImmediately: true }
+      )
+      yield* Effect.timeoutOption(Queue.take(changes), lookAgainMs)
+    },
+    (effect) => Effect.scoped(effect)
+  )
+
+  /** What it needs to run, once no earlier operation of its generation is queued. */
+  return Effect.fn("OperationTurns.of")(function* (context: OperationContext) {
+    while (true) {
+      const { payload, before_id: before, before_revision: revision } = yield* look(context)
+      if (before === null) return payload
+      yield* untilChanged(before, Number(revision))
+    }
+  })
+})
