@@ -1006,8 +1006,9 @@ class Operation:
     id: OperationId
     sandbox_id: SandboxId
     status: Literal["queued", "running", "completed", "cancelled", "failed"]
-    """completed, cancelled and failed are terminal and immutable. A non-zero exit is completed. failed: the outcome is
-    unknown, it never ran, or its time-out passed; reason says which.
+    """queued: accepted, and it waits for its turn. completed, cancelled and failed are terminal and immutable. A
+    non-zero exit is completed. failed: the outcome is unknown, it never ran, or its time-out passed; reason says
+    which.
     """
     argv: List[str]
     """The program and its arguments."""
@@ -1034,7 +1035,9 @@ class Operation:
     output: OperationOutput
     """Bytes ever stored of each stream."""
     process_tree: Literal["running", "gone", "unconfirmed"]
-    """What is left of the command's processes; may settle after the terminal status."""
+    """What is left of the command's processes; may settle after the terminal status. running is also said of a queued
+    operation, which has none yet: it is not over.
+    """
 
     @classmethod
     def from_json(cls, data: Any) -> "Operation":

@@ -921,7 +921,10 @@ export interface Operation {
     /** Of stderr. */
     readonly stderrBytes: number
   }
-  /** What is left of the command's processes; may settle after the terminal status. */
+  /**
+   * What is left of the command's processes; may settle after the terminal status. running is also said of a queued
+   * operation, which has none yet: it is not over.
+   */
   readonly processTree: "running" | "gone" | "unconfirmed"
 }
 

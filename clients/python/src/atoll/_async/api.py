@@ -382,8 +382,8 @@ class AsyncApi:
         env: Added to the Sandbox's own environment. By default `{}`.
         stdin: All of its input, in `encoding`, after which the input ends. Absent or null: it is empty.
         encoding: Of stdin, and of stdout and stderr where they are answered. By default `"utf8"`.
-        timeout_seconds: After so long it is killed and failed; a fraction counts, rounded up to a whole millisecond.
-        Absent or null: never.
+        timeout_seconds: After so long it is killed and failed, counted from startedAt: waiting in the queue does not
+        count. A fraction counts, rounded up to a whole millisecond. Absent or null: never.
         """
         request = Request(
             "startOperation",
