@@ -40,6 +40,7 @@ const testPackages = {
   "redis-server": "redis-server",
   rsync: "rsync",
   scp: "openssh-client",
+  tmux: "tmux",
   "/usr/lib/openssh/sftp-server": "openssh-sftp-server"
 }
 

@@ -26,12 +26,17 @@ export interface Started {
 
 export type Environment = Readonly<Record<string, string>>
 
+const withinMs = 120_000
+
 /** Waits for a condition that something else brings about. */
-export const until = async <A>(look: () => A | Promise<A>, withinMs = 60_000): Promise<NonNullable<A>> => {
+export const until = async <A>(
+  look: () => A | Promise<A>,
+  otherwise: () => string = () => `It did not come about: ${look}`
+): Promise<NonNullable<A>> => {
   for (const end = Date.now() + withinMs; ; ) {
     const found = await look()
     if (found) return found as NonNullable<A>
-    assert.isBelow(Date.now(), end, `It did not come about: ${look}`)
+    if (Date.now() > end) assert.fail(otherwise())
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
 }

@@ -10,6 +10,7 @@ import { freePort } from "../../support/freePort.ts"
 import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { asCustomer, Customer, until } from "./Customer.ts"
+import { Tmux } from "./Tmux.ts"
 
 const settings = {
   ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
@@ -28,6 +29,9 @@ const doesSomething = (text: string): boolean =>
     (character) =>
       (character < " " && character !== "\n") || (character > "~" && character < "\xa0") || character === "\u202e"
   )
+
+/** As tmux tells it. */
+const coloured = new RegExp(`${"\x1b"}\\[31mred`)
 
 describe.skipIf(skipped(unusable))("the customer's command line", () => {
   layer(Customer.layer.pipe(Layer.provideMerge(served)), { excludeTestServices: true })((it) => {
@@ -358,6 +362,66 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           "the key is gone"
         )
       })
+    )
+
+    it.effect(
+      "is a terminal: resized, coloured, interrupted, with a full screen, and as it was before when it ends",
+      () =>
+        asCustomer(async ({ answer, environment, folder }) => {
+          const tmux = await Tmux.open(join(folder, "tmux"), environment, { columns: 100, rows: 30 })
+          const afterwards = '; echo "left=$? raw=$(stty -a | grep -c -e -icanon)"'
+          try {
+            await tmux.type(`PS1='here> '; clear; atoll shell dev${afterwards}`)
+            await tmux.shows(/\$$/)
+            await tmux.type("PS1='there> '; clear; stty size; printf '\\033[31mred\\033[0m\\n'")
+            await tmux.shows(/^30 100$/m)
+            await tmux.shows(coloured, "coloured")
+            await tmux.resize(120, 40)
+            await until(async () => {
+              await tmux.type("stty size")
+              return /^40 120$/m.test(await tmux.screen())
+            })
+            await tmux.type("clear; echo up-$((1 + 1)); sleep 600")
+            await tmux.shows(/^up-2$/m)
+            await tmux.keys("C-c")
+            await tmux.shows(/there>$/)
+            await tmux.type("echo code=$?")
+            await tmux.shows(/^code=130$/m)
+
+            const editor = (
+              await answer("run", "-s", "dev", "--", "sh", "-c", "command -v vi || command -v less")
+            ).trim()
+            await tmux.type(`clear; echo first line > text; ${editor} text`)
+            await tmux.shows(/^first line\n[^$]*$/)
+            if (editor.endsWith("vi")) {
+              await tmux.keys("i", "edited ", "Escape")
+              await tmux.type(":wq")
+            } else await tmux.keys("q")
+            // What is typed while an editor ends is its own.
+            await tmux.shows(/there>$/)
+            await tmux.type("cat text; echo closed-$((1 + 1))")
+            await tmux.shows(editor.endsWith("vi") ? /^edited first line\nclosed-2$/m : /^first line\nclosed-2$/m)
+            await tmux.type("exit 3")
+            await tmux.shows(/^left=3 raw=0$/m)
+
+            // Left by the keys that leave it, and cut from the other side with a full screen open.
+            await tmux.type(`clear; atoll shell dev${afterwards}`)
+            await tmux.shows(/\$$/)
+            await tmux.type("")
+            await tmux.keys("~", ".")
+            await tmux.shows(/^left=130 raw=0$/m)
+            await tmux.type(`clear; atoll shell dev${afterwards}`)
+            await tmux.shows(/\$$/)
+            await tmux.type(`${editor} text`)
+            await tmux.shows(/^(?:edited )?first line\n[^$]*$/)
+            await answer("sandbox", "stop", "dev")
+            await tmux.shows(/^left=125 raw=0$/m)
+            assert.notMatch(await tmux.screen(), /first line/)
+            await answer("sandbox", "start", "dev")
+          } finally {
+            await tmux.close()
+          }
+        })
     )
 
     it.effect("completes words in bash: commands, options, their values, Sandboxes and files", () =>
