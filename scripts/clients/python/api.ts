@@ -33,6 +33,8 @@ const bodyFieldsOf = (types: Types, { body }: Operation): ReadonlyArray<Field> =
   return shape.type === "object" ? shape.fields : []
 }
 
+const attemptSeconds = "attempt_seconds: Optional[float] = None"
+
 const answers = { bytes: "Content", events: "httpx.Response", nothing: "None" }
 
 const pairs = (fields: ReadonlyArray<Field>): ReadonlyArray<string> =>
@@ -47,7 +49,7 @@ const methodOf = (
   const bodyFields = bodyFieldsOf(types, operation)
   const places = pathParameters.map((field) => parameterOf(types, field, false))
   const named = [
-    ...(isBytes ? [{ name: "content", declared: "content: bytes", type: "bytes", description: null }] : []),
+    ...(isBytes ? [{ name: "content", declared: "content: AsyncBody", type: "", description: null }] : []),
     ...[...query, ...headers].map((field) => parameterOf(types, field, false)),
     ...bodyFields.map((field) => parameterOf(types, field, true))
   ]
@@ -55,17 +57,11 @@ const methodOf = (
   if (new Set(all.map(({ name }) => name)).size < all.length) throw new Error(`Two parameters of ${id} have one name.`)
   const isOptional = ({ declared }: Parameter) => declared.includes(" = ")
   const isStream = answer.carries === "events"
-  const keywords = [
-    ...named.filter((parameter) => !isOptional(parameter)),
-    ...named.filter(isOptional),
-    ...(isStream ? [] : [{ declared: "attempt_seconds: Optional[float] = None" }])
-  ].map(({ declared }) => declared)
+  const keywords = [...named.filter((parameter) => !isOptional(parameter)), ...named.filter(isOptional)].map(
+    ({ declared }) => declared
+  )
   const type = answer.carries === "json" ? types.typeOf(answer.shape, "") : answers[answer.carries]
-  const signature = [
-    "self",
-    ...places.map(({ declared }) => declared),
-    ...(keywords.length === 0 ? [] : ["*", ...keywords])
-  ]
+  const positional = ["self", ...places.map(({ declared }) => declared)]
   const said = all.filter(({ description }) => description !== null)
   const documentation = [
     `${summary}.${scope === null ? "" : ` Scope: ${scope}.`}`,
@@ -91,13 +87,38 @@ const methodOf = (
     events: ["open", ""],
     nothing: ["nothing", ""]
   }[answer.carries]
+  const define = (name: string, keywords: ReadonlyArray<string>, type: string, said: string, ending: string) =>
+    listed(
+      `async def ${name}(`,
+      [...positional, ...(keywords.length === 0 ? [] : ["*", ...keywords])],
+      `) -> ${type}:`,
+      "    "
+    ) +
+    docstring(said, "        ") +
+    listed("request = Request(", request, ")", "        ") +
+    `        ${ending}\n`
   return {
     uses: [...all.map((parameter) => parameter.type), answer.carries === "json" ? type : ""],
-    code:
-      listed(`async def ${snake(id)}(`, signature, `) -> ${type}:`, "    ") +
-      docstring(documentation, "        ") +
-      listed("request = Request(", request, ")", "        ") +
-      `        ${answer.carries === "nothing" ? "" : "return "}await self._transport.${asked[0]}(request${asked[1]}${isStream ? "" : ", attempt_seconds"})\n`
+    code: [
+      define(
+        snake(id),
+        isStream ? keywords : [...keywords, attemptSeconds],
+        type,
+        documentation,
+        `${answer.carries === "nothing" ? "" : "return "}await self._transport.${asked[0]}(request${asked[1]}${isStream ? "" : ", attempt_seconds"})`
+      ),
+      ...(answer.carries === "bytes"
+        ? [
+            define(
+              `open_${snake(id)}`,
+              keywords,
+              "httpx.Response",
+              `The same as ${snake(id)}, for who reads it piece by piece.`,
+              "return await self._transport.open(request)"
+            )
+          ]
+        : [])
+    ].join("\n")
   }
 }
 
@@ -111,7 +132,7 @@ export const apiModule = (description: Description, types: Types): string => {
     head(description.version) +
     '"""Every operation of the service\'s description, as it is."""\n\n' +
     "from __future__ import annotations\n\nfrom typing import Any, Dict, List, Literal, Optional\n\nimport httpx\n\n" +
-    "from .._given import UNSET, Given\nfrom .._request import Content, Request\n" +
+    "from .._given import UNSET, Given\nfrom .._request import AsyncBody, Content, Request\n" +
     imported("..schemas", uses) +
     "from .transport import AsyncTransport\n\n\n" +
     "class AsyncApi:\n" +

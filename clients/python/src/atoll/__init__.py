@@ -27,6 +27,7 @@ from ._sync.sandbox import Sandbox
 from ._sync.sandboxes import Sandboxes
 from ._sync.usage import Usage
 from ._sync.workspaces import Workspaces
+from ._unpack import Downloaded
 from ._version import __version__
 from .errors import AtollError, ConnectionError, Error, Outcome, UnreadableAnswer, WaitTimeout
 from .output_chunk import OutputChunk
@@ -49,6 +50,7 @@ __all__ = [
     "Atoll",
     "AtollError",
     "ConnectionError",
+    "Downloaded",
     "Error",
     "Files",
     "Lifetime",

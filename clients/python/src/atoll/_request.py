@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json as _json
 from dataclasses import dataclass, field
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, AsyncIterable, Callable, Dict, Iterable, List, Mapping, Optional, Tuple, Union
 from urllib.parse import quote
 
 from ._given import given
@@ -22,6 +22,11 @@ _REPEATABLE = frozenset(
     }
 )
 """Said by the contract to be the same when repeated."""
+
+AsyncBody = Union[bytes, Callable[[], AsyncIterable[bytes]]]
+"""Or what makes its pieces, once for each attempt."""
+
+Body = Union[bytes, Callable[[], Iterable[bytes]]]
 
 
 def _text(value: Any) -> str:
@@ -46,7 +51,7 @@ class Request:
     """A mapping among them stands for its own pairs."""
     headers: Mapping[str, Optional[str]] = field(default_factory=dict)
     json: Optional[Mapping[str, Any]] = None
-    content: Optional[bytes] = None
+    content: Union[AsyncBody, Body, None] = None
     content_type: str = "application/octet-stream"
 
     @property
@@ -70,10 +75,11 @@ class Request:
         return tuple(pairs)
 
     @property
-    def body(self) -> Optional[bytes]:
+    def body(self) -> Union[bytes, Iterable[bytes], AsyncIterable[bytes], None]:
+        """Of one attempt."""
         if self.json is not None:
             return _json.dumps(given(self.json), ensure_ascii=False, allow_nan=False).encode()
-        return self.content
+        return self.content() if callable(self.content) else self.content
 
     @property
     def sent_headers(self) -> Dict[str, str]:

@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import json
 import os
+import tempfile
 import time
 import uuid
 from typing import Any, AsyncIterator, Awaitable, Callable, List, Type, TypeVar
@@ -94,7 +95,7 @@ async def files(sandbox: AsyncSandbox) -> None:
     edited = await files.edit("deep/er/note.txt", old_text="two", new_text="three", replace_all=True)
     assert edited.sha256 == await files.sha256("deep/er/note.txt") and edited.replacements == 2
     assert await files.read("deep/er/note.txt") == "one three three"
-    await files.rename("deep/er/note.txt", "a b/ü.txt".replace("a b/", ""))
+    await files.rename("deep/er/note.txt", "ü.txt")
     assert not await files.exists("deep/er/note.txt")
     assert await files.exists("ü.txt")
     assert (await files.stat("ü.txt")).size_bytes == 15
@@ -107,6 +108,66 @@ async def files(sandbox: AsyncSandbox) -> None:
     assert len(sizes) > 1 and sum(sizes) == 20_000_000, sizes
     await files.remove("many", recursive=True)
     assert not await files.exists("many")
+
+
+async def archives(sandbox: AsyncSandbox, here: str) -> None:
+    """Directories and large files, both ways."""
+    source = os.path.join(here, "source")
+    os.makedirs(os.path.join(source, "empty"))
+    os.makedirs(os.path.join(source, "deep", "er"))
+    for name, content in [("run.sh", b"#!/bin/sh\necho ran\n"), ("deep/er/large", os.urandom(9_000_000)), ("deep/ü", b"")]:
+        with open(os.path.join(source, name), "wb") as file:
+            file.write(content)
+    os.chmod(os.path.join(source, "run.sh"), 0o755)
+    os.utime(os.path.join(source, "run.sh"), (1_700_000_000, 1_700_000_000))
+    os.symlink("er/large", os.path.join(source, "deep", "link"))
+    os.link(os.path.join(source, "run.sh"), os.path.join(source, "same.sh"))
+    told: List[int] = []
+    unpacked = await sandbox.files.upload(source, "project/copy", on_progress=told.append)
+    assert unpacked.path == "/workspace/project/copy" and unpacked.entries == 8, unpacked
+    assert told == sorted(told) and told[-1] > 9_000_000, told[-3:]
+    assert (await sandbox.run(["./run.sh"], cwd="/workspace/project/copy")).stdout == "ran\n"
+
+    # What leads out of where it is put does not come along.
+    script = "ln -s /etc/passwd out && ln -s ../../.. up && ln -s deep/../.. odd && mkfifo pipe"
+    await sandbox.run(["sh", "-c", script], cwd="/workspace/project/copy")
+    copy = os.path.join(here, "copy")
+    downloaded = await sandbox.files.download("project/copy", copy)
+    assert downloaded.entries == 8 and sorted(downloaded.left_out) == ["odd", "out", "up"], downloaded
+    assert downloaded.bytes >= 9_000_000
+    for folder, _, names in os.walk(source):
+        for name in names:
+            path = os.path.join(folder, name)
+            other = os.path.join(copy, os.path.relpath(path, source))
+            assert os.path.islink(path) == os.path.islink(other), other
+            with open(path, "rb") as one, open(other, "rb") as two:
+                assert one.read() == two.read(), other
+            assert (os.stat(path).st_mode, int(os.stat(path).st_mtime)) == (
+                os.stat(other).st_mode,
+                int(os.stat(other).st_mtime),
+            ), other
+    assert os.path.samefile(os.path.join(copy, "run.sh"), os.path.join(copy, "same.sh"))
+    assert os.path.isdir(os.path.join(copy, "empty"))
+    assert not [name for name in os.listdir(copy) if name.startswith(".atoll-")]
+    # Again over what is there.
+    assert (await sandbox.files.download("project/copy", copy)).entries == 8
+    await failed(atoll.NotFoundError, lambda: sandbox.files.download("nowhere", copy))
+
+    # One file, and one that is written whole from memory.
+    await sandbox.files.upload(os.path.join(source, "run.sh"), "bin/tool")
+    tool = os.path.join(here, "tool")
+    assert (await sandbox.files.download("bin/tool", tool)).bytes == 19
+    assert os.stat(tool).st_mode & 0o777 == 0o755
+    content = os.urandom(9_000_000)
+    await sandbox.files.write("bin/tool", content)
+    assert await sandbox.files.read_bytes("bin/tool") == content
+    assert (await sandbox.files.stat("bin/tool")).mode == "0755"
+    await failed(atoll.NotFoundError, lambda: sandbox.files.write("nowhere/large", content))
+    await failed(atoll.DirectoryNotEmptyError, lambda: sandbox.files.remove("project"))
+    await sandbox.files.mkdir("blocked")
+    await sandbox.files.write("blocked/deep", "A file is where the archive has a directory.")
+    incomplete = await failed(atoll.ArchiveIncompleteError, lambda: sandbox.files.upload(source, "blocked"))
+    assert incomplete.details.reason == "in_the_way", incomplete
 
 
 async def previews(sandbox: AsyncSandbox) -> None:
@@ -230,12 +291,15 @@ async def every_operation(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
     assert len((await api.list_declined_events(sandbox.id, operation.id)).declined) >= 1
     analytics = (await api.read_analytics(sandbox.id)).analytics
     assert analytics.lifecycle.boots == 2 and analytics.operations.started > 5, analytics
+    assert (await api.download_archive(sandbox.id, path="/workspace/bin")).data[:4] == b"tool"
     # Streams are answered unread.
     for opened in [
+        await api.open_read_file(sandbox.id, path="/workspace/ü.txt"),
+        await api.open_download_archive(sandbox.id, path="/workspace/bin"),
         await api.stream_logs(sandbox.id, limit=1),
         await api.stream_operation_output(sandbox.id, operation.id),
     ]:
-        assert opened.headers["Content-Type"].startswith("text/event-stream")
+        assert opened.is_success and not opened.is_stream_consumed
         await opened.aclose()
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     access = str(uuid.uuid4())
@@ -268,6 +332,8 @@ async def main() -> None:
         assert (await client.sandboxes.get(sandbox.id)).record.metadata == {"team": "blue"}
         await commands(sandbox)
         await files(sandbox)
+        with tempfile.TemporaryDirectory() as here:
+            await archives(sandbox, here)
         await previews(sandbox)
         await life(client, sandbox)
         await events(client, sandbox)

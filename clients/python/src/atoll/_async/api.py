@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Literal, Optional
 import httpx
 
 from .._given import UNSET, Given
-from .._request import Content, Request
+from .._request import AsyncBody, Content, Request
 from ..schemas import (
     AnalyticsResponse,
     AuditLog,
@@ -625,11 +625,30 @@ class AsyncApi:
         )
         return await self._transport.content(request, attempt_seconds)
 
+    async def open_read_file(
+        self,
+        id: SandboxId,
+        *,
+        path: FilePath,
+        offset: Optional[int] = None,
+        max_bytes: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> httpx.Response:
+        """The same as read_file, for who reads it piece by piece."""
+        request = Request(
+            "readFile",
+            "GET",
+            "/api/v2/sandboxes/{id}/files/content",
+            path={"id": id},
+            query={"path": path, "offset": offset, "maxBytes": max_bytes, "cursor": cursor},
+        )
+        return await self._transport.open(request)
+
     async def write_file(
         self,
         id: SandboxId,
         *,
-        content: bytes,
+        content: AsyncBody,
         path: FilePath,
         attempt_seconds: Optional[float] = None,
     ) -> None:
@@ -768,7 +787,7 @@ class AsyncApi:
         self,
         id: SandboxId,
         *,
-        content: bytes,
+        content: AsyncBody,
         path: FilePath,
         content_encoding: Optional[str] = None,
         attempt_seconds: Optional[float] = None,
@@ -805,6 +824,17 @@ class AsyncApi:
             query={"path": path},
         )
         return await self._transport.content(request, attempt_seconds)
+
+    async def open_download_archive(self, id: SandboxId, *, path: FilePath) -> httpx.Response:
+        """The same as download_archive, for who reads it piece by piece."""
+        request = Request(
+            "downloadArchive",
+            "GET",
+            "/api/v2/sandboxes/{id}/files/archive",
+            path={"id": id},
+            query={"path": path},
+        )
+        return await self._transport.open(request)
 
     async def read_logs(
         self,

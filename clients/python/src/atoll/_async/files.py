@@ -3,16 +3,35 @@
 from __future__ import annotations
 
 import hashlib
-from typing import AsyncGenerator, AsyncIterator, Optional, Union
+import posixpath
+import tempfile
+import uuid
+from os import PathLike, fspath, remove
+from os.path import exists, isdir
+from typing import IO, AsyncGenerator, AsyncIterator, Callable, Iterator, Optional, Union
 
+import httpx
+
+from .._blocking import AsyncBlocking, AsyncPieces
+from .._pack import Count, Progress, counted, packed_bytes, packed_directory, packed_file
 from .._paths import WORKSPACE, absolute
-from ..schemas import EditFileResponse, FileStat, FileStatResponse
-from ..service_errors import CursorStaleError, NotFoundError
+from .._unpack import Downloaded, append, put, unpack
+from ..errors import ConnectionError
+from ..schemas import EditFileResponse, FileStat, FileStatResponse, UnpackedArchive
+from ..service_errors import CursorStaleError, IsADirectoryError, NotFoundError
 from .api import AsyncApi
 from .paged import paged
 
 _CHANGED_TIMES_MAX = 5
 """As it was begun to be read is no longer there, so often."""
+
+_CUT_TIMES_MAX = 5
+"""An archive's connection was cut, so often."""
+_WRITE_MAX_BYTES = 8 * 1024 * 1024
+"""What is larger goes as an archive of one file."""
+_ARCHIVE_SECONDS = 300.0
+"""All files get to the disk before it is answered."""
+_NEW_MODE = 0o644
 
 
 class AsyncFiles:
@@ -47,9 +66,47 @@ class AsyncFiles:
         return (await self.read_bytes(path)).decode("utf-8", "replace")
 
     async def write(self, path: str, content: Union[str, bytes]) -> None:
-        """Creates or replaces a file at once: a reader sees the old or the new content. At most 8 MiB; its directory must exist."""
+        """Creates or replaces a file at once, however large: a reader sees the old or the new content. Its directory must exist."""
         data = content.encode() if isinstance(content, str) else bytes(content)
-        await self._api.write_file(self._id, path=absolute(path), content=data)
+        if len(data) <= _WRITE_MAX_BYTES:
+            await self._api.write_file(self._id, path=absolute(path), content=data)
+            return
+        folder, name = posixpath.split(absolute(path))
+        await self.stat(folder)
+        mode = await self._mode(path)
+        await self._upload(lambda: packed_bytes(data, name, mode), folder, None)
+
+    async def upload(self, source: Union[str, PathLike[str]], path: str, *, on_progress: Progress = None) -> UnpackedArchive:
+        """A file of this machine, or a whole directory, however large; permissions, times and links are kept, and missing parents are made.
+
+        Each file is put in its place whole. What is in a directory already stays, unless it has the same name. After a ConnectionError some
+        may have come: the same again does no harm. Fails with ArchiveIncompleteError where it could not go on.
+
+        source: of a directory its content is put into `path`; a file becomes `path`.
+        on_progress: told how many bytes were sent so far.
+        """
+        local = fspath(source)
+        if isdir(local):
+            return await self._upload(lambda: packed_directory(local), absolute(path), on_progress)
+        folder, name = posixpath.split(absolute(path))
+        return await self._upload(lambda: packed_file(local, name), folder, on_progress)
+
+    async def download(
+        self, path: str, destination: Union[str, PathLike[str]], *, on_progress: Progress = None
+    ) -> Downloaded:
+        """A file, or a whole directory, however large, to this machine; permissions, times and links are kept.
+
+        It is on this machine whole before the first file is put in its place, at once each. What would lead out of `destination`, by a
+        link or by its name, is left out, and told in the answer.
+
+        destination: of a directory its content is put in there, and it is made if it is missing; a file becomes this.
+        on_progress: told how many bytes came so far.
+        """
+        local = fspath(destination)
+        try:
+            return await self._download_file(path, local, on_progress)
+        except IsADirectoryError:
+            return await self._download_directory(path, local, on_progress)
 
     async def edit(
         self,
@@ -109,3 +166,57 @@ class AsyncFiles:
     async def remove(self, path: str, *, recursive: bool = False) -> None:
         """recursive: a directory with all that is in it."""
         await self._api.remove_file(self._id, path=absolute(path), recursive=recursive)
+
+    async def _mode(self, path: str) -> int:
+        """Of the file that is replaced."""
+        try:
+            found = await self.stat(path)
+        except NotFoundError:
+            return _NEW_MODE
+        return int(found.mode, 8) if found.type == "file" else _NEW_MODE
+
+    async def _upload(self, packed: Callable[[], Iterator[bytes]], folder: str, progress: Progress) -> UnpackedArchive:
+        def body() -> AsyncPieces:
+            return AsyncPieces(counted(packed(), progress))
+
+        return await self._api.upload_archive(self._id, path=folder, content=body, attempt_seconds=_ARCHIVE_SECONDS)
+
+    async def _download_file(self, path: str, destination: str, progress: Progress) -> Downloaded:
+        beside = f"{destination}.{uuid.uuid4().hex}"
+        count = Count(progress)
+        try:
+            async for chunk in self.chunks(path):
+                await AsyncBlocking.run(lambda: append(beside, chunk))
+                count.add(chunk)
+            mode = await self._mode(path)
+            await AsyncBlocking.run(lambda: put(beside, mode, destination))
+        finally:
+            if exists(beside):
+                remove(beside)
+        return Downloaded(entries=1, bytes=count.total)
+
+    async def _download_directory(self, path: str, destination: str, progress: Progress) -> Downloaded:
+        with tempfile.TemporaryFile() as archive:
+            await self._fetch(path, archive, progress)
+            archive.seek(0)
+            return await AsyncBlocking.run(lambda: unpack(archive, destination))
+
+    async def _fetch(self, path: str, archive: IO[bytes], progress: Progress) -> None:
+        """All of it, or it fails: what ends before its end is asked for anew, a few times."""
+        attempt = 1
+        while True:
+            archive.seek(0)
+            archive.truncate()
+            count = Count(progress)
+            answer = await self._api.open_download_archive(self._id, path=absolute(path))
+            try:
+                async for piece in answer.aiter_bytes():
+                    archive.write(piece)
+                    count.add(piece)
+                return
+            except httpx.RequestError as thrown:
+                if attempt == _CUT_TIMES_MAX:
+                    raise ConnectionError(f"The archive of {path} was cut off {attempt} times.", "notApplied") from thrown
+            finally:
+                await answer.aclose()
+            attempt += 1

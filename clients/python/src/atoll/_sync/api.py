@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Literal, Optional
 import httpx
 
 from .._given import UNSET, Given
-from .._request import Content, Request
+from .._request import Body, Content, Request
 from ..schemas import (
     AnalyticsResponse,
     AuditLog,
@@ -625,11 +625,30 @@ class Api:
         )
         return self._transport.content(request, attempt_seconds)
 
+    def open_read_file(
+        self,
+        id: SandboxId,
+        *,
+        path: FilePath,
+        offset: Optional[int] = None,
+        max_bytes: Optional[int] = None,
+        cursor: Optional[str] = None,
+    ) -> httpx.Response:
+        """The same as read_file, for who reads it piece by piece."""
+        request = Request(
+            "readFile",
+            "GET",
+            "/api/v2/sandboxes/{id}/files/content",
+            path={"id": id},
+            query={"path": path, "offset": offset, "maxBytes": max_bytes, "cursor": cursor},
+        )
+        return self._transport.open(request)
+
     def write_file(
         self,
         id: SandboxId,
         *,
-        content: bytes,
+        content: Body,
         path: FilePath,
         attempt_seconds: Optional[float] = None,
     ) -> None:
@@ -768,7 +787,7 @@ class Api:
         self,
         id: SandboxId,
         *,
-        content: bytes,
+        content: Body,
         path: FilePath,
         content_encoding: Optional[str] = None,
         attempt_seconds: Optional[float] = None,
@@ -805,6 +824,17 @@ class Api:
             query={"path": path},
         )
         return self._transport.content(request, attempt_seconds)
+
+    def open_download_archive(self, id: SandboxId, *, path: FilePath) -> httpx.Response:
+        """The same as download_archive, for who reads it piece by piece."""
+        request = Request(
+            "downloadArchive",
+            "GET",
+            "/api/v2/sandboxes/{id}/files/archive",
+            path={"id": id},
+            query={"path": path},
+        )
+        return self._transport.open(request)
 
     def read_logs(
         self,

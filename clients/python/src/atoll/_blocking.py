@@ -1,0 +1,42 @@
+"""Work on this machine's files, which blocks: beside the event loop, or where it is."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import AsyncIterator, Callable, Iterator, Optional, TypeVar
+
+T = TypeVar("T")
+
+
+class AsyncBlocking:
+    @staticmethod
+    async def run(work: Callable[[], T]) -> T:
+        return await asyncio.to_thread(work)
+
+
+class Blocking:
+    @staticmethod
+    def run(work: Callable[[], T]) -> T:
+        return work()
+
+
+class AsyncPieces:
+    """Pieces that somebody makes who blocks."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        while True:
+            piece: Optional[bytes] = await asyncio.to_thread(lambda: next(self._pieces, None))
+            if piece is None:
+                return
+            yield piece
+
+
+class Pieces:
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        self._pieces = pieces
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._pieces
