@@ -23,6 +23,11 @@ interface ToolHints {
   readonly openWorldHint: boolean
 }
 
+interface ToolSchemas {
+  readonly inputSchema: JsonSchema
+  readonly outputSchema: JsonSchema
+}
+
 export interface Tool {
   readonly name: string
   readonly title: string
@@ -30,8 +35,8 @@ export interface Tool {
   /** The operationId of the endpoint that does the same: whose scope it needs, and by which its calls stand in the audit log. */
   readonly action: string
   readonly hints: ToolHints
-  readonly inputSchema: JsonSchema
-  readonly outputSchema: JsonSchema
+  /** Worked out when they are first asked for: most services never are. */
+  readonly schemas: () => ToolSchemas
   /** `made`: the id of what it made, if it made something; it must be no capability. */
   readonly call: (
     given: Readonly<Record<string, unknown>>,
@@ -60,10 +65,13 @@ const withoutNulls = (given: Readonly<Record<string, unknown>>): Record<string, 
 
 export const defineTool = <I, O extends object>({ input, output, made, call, ...told }: ToolDefinition<I, O>): Tool => {
   const decode = Schema.decodeUnknownEffect(input, { errors: "all", onExcessProperty: "error" })
+  let schemas: ToolSchemas | null = null
   return {
     ...told,
-    inputSchema: inputSchemaOf(input),
-    outputSchema: outputSchemaOf(output),
+    schemas: () => {
+      schemas ??= { inputSchema: inputSchemaOf(input), outputSchema: outputSchemaOf(output) }
+      return schemas
+    },
     call: (given, caller) =>
       Effect.flatMap(decode(withoutNulls(given)), (decoded) =>
         Effect.map(call(decoded, caller), (answer) => ({

@@ -69,12 +69,11 @@ const serverOf = (
     }
   )
   server.setRequestHandler("tools/list", () => ({
-    tools: tools.map(({ name, title, description, inputSchema, outputSchema, hints }) => ({
+    tools: tools.map(({ name, title, description, schemas, hints }) => ({
       name,
       title,
       description,
-      inputSchema,
-      outputSchema,
+      ...schemas(),
       annotations: { title, ...hints }
     }))
   }))
