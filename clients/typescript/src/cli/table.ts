@@ -31,11 +31,17 @@ const fitted = (
   return widths
 }
 
+/** Of one that does not say how wide it is. */
+const usualColumns = 80
+
+const roomOf = ({ isTTY, columns }: NodeJS.WriteStream): number =>
+  isTTY ? columns || usualColumns : Number.POSITIVE_INFINITY
+
 /** A header is printed even when there are no rows. `room`: of a terminal; by default that of stdout, or as much as it takes. */
 export const table = (
   columns: ReadonlyArray<Column>,
   rows: ReadonlyArray<ReadonlyArray<string>>,
-  room: number = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY
+  room: number = roomOf(process.stdout)
 ): string => {
   const lines = [columns.map(({ name }) => name), ...rows.map((row) => row.map(plain))]
   const natural = columns.map((_, at) => Math.max(...lines.map((line) => widthOf(line[at]!))))
@@ -73,6 +79,7 @@ export const shownAge = (instant: string, now = Date.now()): string => {
 const units = ["bytes", "KiB", "MiB", "GiB", "TiB"]
 
 export const shownBytes = (bytes: number): string => {
+  if (bytes === 1) return "1 byte"
   let value = bytes
   let unit = 0
   while (value >= 1024 && unit < units.length - 1) {

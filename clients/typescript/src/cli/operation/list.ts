@@ -33,7 +33,12 @@ export const list = command({
       given,
       () =>
         table(
-          [{ name: "ID", isWhole: true }, { name: "STATUS" }, { name: "AGE", isWhole: true }, { name: "COMMAND" }],
+          [
+            { name: "ID", isWhole: true },
+            { name: "STATUS", isWhole: true },
+            { name: "AGE", isWhole: true },
+            { name: "COMMAND" }
+          ],
           operations.map((record) => [record.id, outcomeOf(record), shownAge(record.createdAt), record.argv.join(" ")])
         ),
       { operations, nextCursor: null }
