@@ -1,24 +1,30 @@
+import { availableParallelism } from "node:os"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
-/** What takes longest, so that nothing long is begun last. */
+/** What takes longest, so that nothing long is begun last; what computes and what waits by turns, so that they run beside each other. */
 const long = [
   "test/race/race.test.ts",
-  "test/crash/money.test.ts",
-  "test/setup/readmeCommands.test.ts",
-  "test/host/qemu/machines.test.ts",
-  "test/host/qemu/processes.test.ts",
-  "test/backup/backup.test.ts",
-  "test/setup/upgrade.test.ts",
-  "test/http/lostAnswers.test.ts",
   "test/http/outage.test.ts",
+  "test/crash/money.test.ts",
+  "test/host/qemu/machines.test.ts",
+  "test/cluster/faults.test.ts",
+  "test/host/qemu/processes.test.ts",
+  "test/cluster/takeover.test.ts",
+  "test/setup/readmeCommands.test.ts",
+  "test/http/lostAnswers.test.ts",
   "test/console/pages/whole.test.ts",
+  "test/setup/launch.test.ts",
   "test/console/pages/console.test.ts",
   "test/host/namespace/restart.test.ts",
-  "test/cluster/takeover.test.ts",
-  "test/setup/launch.test.ts",
+  "test/cluster/rolling.test.ts",
   "test/account/cli.test.ts",
-  "test/agent/hostile/hostile.test.ts"
+  "test/agent/hostile/hostile.test.ts",
+  "test/backup/backup.test.ts",
+  "test/account/cliCredit.test.ts",
+  "test/setup/upgrade.test.ts",
+  "test/files/contract.qemu.test.ts",
+  "test/crash/crash.test.ts"
 ]
 
 const placeOf = ({ moduleId }: TestSpecification): number => {
@@ -32,13 +38,16 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+/** More than processors: a third of what a worker does is to wait, for machines that boot, leases that end, pages that load. */
+const workers = availableParallelism() + Math.ceil(availableParallelism() / 2)
+
 export default defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/TestPostgres.ts", "test/described/describe.ts"],
     setupFiles: "test/described/watch.ts",
     pool: "forks",
-    maxWorkers: 2,
+    maxWorkers: workers,
     sequence: { sequencer: LongestFirst },
     // Patience, not a promise: shared machines are slow at times, and no test measures speed.
     testTimeout: 300_000,
