@@ -1,6 +1,6 @@
 /** Secrets of the server itself: made once, the same for every process and after every restart. */
 import { randomBytes } from "node:crypto"
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 
 const keyBytes = 32
@@ -8,12 +8,15 @@ const keyBytes = 32
 /** 256 random bits by that name. Never logged, never answered. */
 export const serverKey = Effect.fn("serverKey")(function* (name: string) {
   const sql = yield* SqlClient.SqlClient
-  yield* sql`insert into server_keys (name, key) values (${name}, ${randomBytes(keyBytes)}) on conflict do nothing`
-  const find = SqlSchema.findOne({
+  const find = SqlSchema.findOneOption({
     Request: Schema.String,
     Result: Schema.Struct({ key: Schema.Uint8Array }),
     execute: (name) => sql`select key from server_keys where name = ${name}`
   })
-  const { key } = yield* find(name)
-  return Buffer.from(key)
+  let found = yield* find(name)
+  while (Option.isNone(found)) {
+    yield* sql`insert into server_keys (name, key) values (${name}, ${randomBytes(keyBytes)}) on conflict do nothing`
+    found = yield* find(name)
+  }
+  return Buffer.from(found.value.key)
 }, Effect.orDie)

@@ -1,5 +1,5 @@
 /** One life of the service below HTTP, from its start to its crash. */
-import { Clock, Context, Effect, Exit, type Fiber, Layer, Scope } from "effect"
+import { Context, Effect, Exit, type Fiber, Layer, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { Atoll } from "../../src/Atoll.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
@@ -7,9 +7,9 @@ import type { ActorHost } from "../../src/actor/ActorHost.ts"
 import type { Operations } from "../../src/operation/Operations.ts"
 import { Runtime } from "../../src/runtime/Runtime.ts"
 import type { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
-import { Database, JournalDatabase } from "../../src/store/Database.ts"
-import type { DatabaseServer } from "../../src/store/DatabaseServer.ts"
+import { JournalDatabase } from "../../src/store/Database.ts"
 import { testSettings } from "../support/TestSettings.ts"
+import type { Connections, DatabaseContext, Pools } from "./Connections.ts"
 import type { Gates } from "./Gates.ts"
 import { gatedClient, gatedJournal } from "./gatedDatabase.ts"
 
@@ -27,6 +27,9 @@ const environment = {
   ATOLL_PRUNE_INTERVAL_MS: "1000000000"
 }
 
+/** Read once, for all lives. */
+const settings = Layer.succeedContext(await Effect.runPromise(Effect.scoped(Layer.build(testSettings(environment)))))
+
 const hostOptions = {
   sweepIntervalMs: 5000,
   shardsLookEveryMs: 5000,
@@ -34,11 +37,6 @@ const hostOptions = {
   deadlineHorizonMs: 10_000,
   stopWithinMs: 0
 }
-
-export type DatabaseContext = Context.Context<SqlClient.SqlClient | DatabaseServer>
-
-const connections = Database.layerOn.pipe(Layer.provide(testSettings()))
-const realClock = Context.get(Context.empty(), Clock.Clock)
 
 export type ServiceContext = Context.Context<ActorHost | Operations | Sandboxes>
 
@@ -48,6 +46,8 @@ export class ServiceLife {
   readonly #service: ServiceContext
   readonly #gates: Gates
   readonly #owner: object
+  readonly #connections: Connections
+  readonly #pools: Pools
   readonly #calls = new Set<Fiber.Fiber<unknown, unknown>>()
 
   private constructor(
@@ -55,37 +55,42 @@ export class ServiceLife {
     scope: Scope.Closeable,
     service: ServiceContext,
     gates: Gates,
-    owner: object
+    owner: object,
+    connections: Connections,
+    pools: Pools
   ) {
     this.#context = context
     this.#scope = scope
     this.#service = service
     this.#gates = gates
     this.#owner = owner
+    this.#connections = connections
+    this.#pools = pools
   }
 
   /** @param context Also holds the clock of the run. */
-  static async start(context: DatabaseContext, runtime: Runtime["Service"], gates: Gates): Promise<ServiceLife> {
+  static async start(
+    context: DatabaseContext,
+    connections: Connections,
+    runtime: Runtime["Service"],
+    gates: Gates
+  ): Promise<ServiceLife> {
     const owner = {}
     const scope = Scope.makeUnsafe()
+    const pools = await Effect.runPromise(connections.take)
     const build = Effect.gen(function* () {
-      // Connections of its own, as a process has; their idle times and time-outs are real.
-      const pools = yield* Layer.buildWithScope(connections, scope).pipe(
-        Effect.provideService(Clock.Clock, realClock),
-        Effect.provideContext(context)
-      )
       const database = Layer.mergeAll(
         Layer.succeedContext(pools),
         Layer.succeed(JournalDatabase, gatedJournal(Context.get(pools, JournalDatabase), gates, owner)),
         Layer.succeed(SqlClient.SqlClient, gatedClient(Context.get(pools, SqlClient.SqlClient), gates, owner))
       )
       const layer = Atoll.layer(hostOptions).pipe(
-        Layer.provide([Layer.succeed(Runtime, runtime), ActorCluster.layerSingle, testSettings(environment), database])
+        Layer.provide([Layer.succeed(Runtime, runtime), ActorCluster.layerSingle, settings, database])
       )
       return yield* Layer.buildWithScope(layer, scope)
     })
     const service = await Effect.runPromiseWith(context)(build)
-    return new ServiceLife(context, scope, service, gates, owner)
+    return new ServiceLife(context, scope, service, gates, owner, connections, pools)
   }
 
   /** A request of a client; a crash cuts it off. */
@@ -105,5 +110,6 @@ export class ServiceLife {
     // A request that cannot be interrupted is left as it is: whatever it waits for will not come.
     for (const fiber of this.#calls) fiber.interruptUnsafe()
     await Effect.runPromise(Scope.close(this.#scope, Exit.void))
+    this.#connections.giveBack(this.#pools)
   }
 }

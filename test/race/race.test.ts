@@ -12,19 +12,24 @@ import fc from "fast-check"
 import { afterAll, beforeAll, describe, it } from "vitest"
 import { askedRuns } from "../support/seededRuns.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
+import { Connections, type DatabaseContext } from "./Connections.ts"
 import { RaceRun } from "./RaceRun.ts"
-import type { DatabaseContext } from "./ServiceLife.ts"
 import { type Step, steps, stepsOfTwo } from "./steps.ts"
 
 const { runs = 500, replay: asked } = askedRuns("ATOLL_RACE")
 
 const runtime = ManagedRuntime.make(TestDatabase.layer)
 let database: DatabaseContext
+let connections: Connections
 
 beforeAll(async () => {
   database = await runtime.context()
+  connections = new Connections(database)
 })
-afterAll(() => runtime.dispose())
+afterAll(async () => {
+  await connections.close()
+  await runtime.dispose()
+})
 
 /** A counterexample is made smaller for so long. */
 const shrinkWithinMs = 30_000
@@ -34,7 +39,7 @@ const check = async (title: string, arbitrary: fc.Arbitrary<ReadonlyArray<Step>>
   const property = fc.asyncProperty(arbitrary, async (list) => {
     if (firstFailureAt !== null && Date.now() - firstFailureAt > shrinkWithinMs) return
     try {
-      await RaceRun.of(database, list)
+      await RaceRun.of(database, connections, list)
     } catch (error) {
       if (firstFailureAt === null) {
         firstFailureAt = Date.now()
