@@ -2,7 +2,7 @@
  * A page of 100 of the audit log of an account with 1,000,000 events, by each filter: p50 and p99 in milliseconds. Also how long a start
  * takes to give as many events of an earlier Atoll their new fields, and what writing costs: events a second in groups of 500.
  */
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type AuditEvent, type AuditFilter, insertEvents, selectEvents } from "../src/account/AuditRows.ts"

@@ -2,7 +2,7 @@
  * Durable transitions a second: 64 callers over 1,000 Operation actors, beside the raw floor (the same rows written by bare SQL in
  * batches through `unnest`, two connections) and beside one bare committed UPDATE for the latency of one caller.
  */
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer } from "effect"
 import { type AnyStateMachine, assign, setup } from "xstate"
 import { operationMachine } from "../machines/operation.ts"

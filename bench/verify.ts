@@ -2,7 +2,7 @@
  * `usage verify` of a log of 1,000,000 transitions: 10,000 Sandboxes of 20 accounts, each of which was started and stopped 25 times, a day apart.
  * Seconds, and by how much the process grew meanwhile.
  */
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer } from "effect"
 import { MaintenanceDatabase } from "../src/store/Database.ts"
 import { Ledger } from "../src/wallet/Ledger.ts"

@@ -3,7 +3,7 @@
  * key of a database that has no key. `code`: of a link that signs in to the first account, once, while nobody can sign in. Neither is stored
  * (contract.md, "API key").
  */
-import { NodeRuntime } from "@effect/platform-node"
+import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Effect, Layer, References } from "effect"
 import { scopes } from "../schemas/Access.ts"
 import { Accounts } from "../src/account/Accounts.ts"

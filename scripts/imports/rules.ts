@@ -53,12 +53,18 @@ const packageOf = (specifier: string): string =>
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/")
 
+/** Packages whose modules are to be named, and why. */
+const wholes: Readonly<Record<string, string>> = {
+  "@effect/platform-node": "it loads a client of Redis, 650 files that nobody needs"
+}
+
 const importFault = (path: string, specifier: string): string | null => {
   const from = placeOf(path)
   if (from === undefined) return null
   if (specifier.startsWith("node:")) {
     return from.builtins === false ? `${path} may not import ${specifier}: ${from.path} is pure` : null
   }
+  if (specifier in wholes) return `${path} imports all of ${specifier}: ${wholes[specifier]}`
   if (!specifier.startsWith(".")) {
     return from.packages === undefined || from.packages.includes(packageOf(specifier))
       ? null

@@ -5,7 +5,8 @@
  * @source RFC 4279 and RFC 5489 (TLS with pre-shared keys); node:tls "Pre-shared keys"
  */
 import { connect, type TLSSocket, type TlsOptions } from "node:tls"
-import { NodeSocket, NodeSocketServer } from "@effect/platform-node"
+import * as NodeSocket from "@effect/platform-node/NodeSocket"
+import * as NodeSocketServer from "@effect/platform-node/NodeSocketServer"
 import { Effect, Layer, Option, Schedule } from "effect"
 import { Runners, ShardingConfig } from "effect/cluster"
 import { RpcClient, RpcSerialization } from "effect/rpc"

@@ -4,9 +4,7 @@ import { stat } from "node:fs/promises"
 import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import { Argument, Command } from "effect/cli"
-import { backup as takeBackup } from "../backup/Backup.ts"
 import type { Progress } from "../backup/Progress.ts"
-import { restore as restoreBackup } from "../backup/Restore.ts"
 import { Settings } from "../Config.ts"
 import { Database } from "../store/Database.ts"
 import { answer, Refused, remark } from "./answer.ts"
@@ -38,6 +36,7 @@ export const backup = Command.make(
         message: `There is nothing to back up in ${dataDir}: Atoll was never started there.`
       })
     }
+    const { backup: takeBackup } = yield* Effect.promise(() => import("../backup/Backup.ts"))
     const { rows, volumes, later, unheld } = yield* takeBackup(path, telling()).pipe(Effect.provide(Database.layer))
     if (unheld.length > 0) {
       yield* remark(
@@ -66,6 +65,8 @@ export const restore = Command.make(
       try: () => stat(path),
       catch: (cause) => new Refused({ message: `${path} cannot be read: ${(cause as Error).message}.` })
     })
+    // All of the service, which no other command needs.
+    const { restore: restoreBackup } = yield* Effect.promise(() => import("../backup/Restore.ts"))
     const { rows, volumes, stopped, takenAt } = yield* restoreBackup(path, found.size, telling())
     yield* remark("it is an installation of its own: the original, wherever it is, goes on without it")
     yield* answer(

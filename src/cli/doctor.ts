@@ -1,7 +1,6 @@
 /** `atoll doctor`: exit code 1 where something is missing. */
 import { Effect } from "effect"
 import { Command } from "effect/cli"
-import { examine } from "../doctor/examine.ts"
 import type { Finding } from "../doctor/Finding.ts"
 import { answer, exitCodes } from "./answer.ts"
 
@@ -22,6 +21,7 @@ export const doctor = Command.make(
   "doctor",
   {},
   Effect.fnUntraced(function* () {
+    const { examine } = yield* Effect.promise(() => import("../doctor/examine.ts"))
     const findings = yield* examine
     const works = findings.every(({ state }) => state !== "missing")
     yield* answer([...findings.map(lineOf), "", verdictOf(findings)].join("\n"), { works, findings })

@@ -4,7 +4,6 @@ import { createInterface } from "node:readline/promises"
 import { Effect } from "effect"
 import { Command, Flag } from "effect/cli"
 import { Settings } from "../Config.ts"
-import { takeDown } from "../Down.ts"
 import { answer, Refused, remark, WrongUsage } from "./answer.ts"
 
 const count = (number: number, one: string, many: string): string => `${number} ${number === 1 ? one : many}`
@@ -36,6 +35,8 @@ export const down = Command.make(
     const { dataDir, databaseUrl } = yield* Settings
     const isThere = existsSync(dataDir)
     if (purge && isThere && !yes) yield* confirmed(dataDir)
+    // All of the service, which no other command needs.
+    const { takeDown } = yield* Effect.promise(() => import("../Down.ts"))
     const { processes, sandboxes, left } = yield* takeDown(purge)
     if (purge && databaseUrl !== null)
       yield* remark("the database of DATABASE_URL is not removed; its Sandboxes are deleted")

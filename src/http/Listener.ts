@@ -1,5 +1,5 @@
 /** The TCP port on which everything is served: API, previews, tunnels, terminals. */
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer, Schema } from "effect"
 import type { HttpServerError } from "effect/http"
 import { Settings, type SettingsShape } from "../Config.ts"

@@ -1,7 +1,7 @@
 /** A stream of events on its way: whoever reads slowly, or not at all, is waited for, and costs what is in the sockets. */
 import { once } from "node:events"
 import { get, type IncomingMessage } from "node:http"
-import { NodeHttpServer } from "@effect/platform-node"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { assert, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { HttpServer } from "effect/http"

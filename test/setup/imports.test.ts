@@ -75,6 +75,11 @@ describe("the import rules", () => {
       /may not import the package effect/
     ],
     [
+      "a package as a whole that brings what nobody needs",
+      { "src/main.ts": 'import { NodeRuntime } from "@effect/platform-node"\nNodeRuntime.runMain' },
+      /src\/main\.ts imports all of @effect\/platform-node: it loads a client of Redis/
+    ],
+    [
       "a driver's inside from a resource",
       {
         "src/sandbox/A.ts": 'import "../host/qemu/B.ts"\nexport const a = 1',
