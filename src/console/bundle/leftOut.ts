@@ -2,25 +2,24 @@
  * What two libraries bring that the pages never run: it is half of XState, and a fourth of uPlot, and nothing could leave it out that looks at
  * their own code, for it hangs on what a machine or a chart asks for.
  *
- * A declaration that is left out throws when it is called. `machines.test.ts` sends every event in every state to the machines as they are in
+ * A part that is left out throws where it is come to. `machines.test.ts` sends every event in every state to the machines as they are in
  * the bundle, and to the whole XState.
  *
- * @source XState 5.33.3 and uPlot 1.6.32, as they are distributed; another version that lacks a declaration fails the bundle
+ * @source XState 5.33.3 and uPlot 1.6.32, as they are distributed; another version that lacks one of these parts fails the bundle
  */
 import { readFile } from "node:fs/promises"
 import type { Plugin } from "esbuild"
 
 /**
- * By the beginning of its first line, up to the parameters that are needed; its last line has the same indentation. What it does in the one
- * case that occurs; null: none does.
+ * By the beginning of its first line, up to the parameters that are needed, or to the part of a condition that never holds; its last line has
+ * the same indentation. What it does in the one case that occurs; null: none does.
  */
-type Declarations = Readonly<Record<string, string | null>>
+type Parts = Readonly<Record<string, string | null>>
 
-const never = (...declarations: ReadonlyArray<string>): Declarations =>
-  Object.fromEntries(declarations.map((declaration) => [declaration, null]))
+const never = (...heads: ReadonlyArray<string>): Parts => Object.fromEntries(heads.map((head) => [head, null]))
 
 /** Children, delays, raised events, states in states, histories, and what stores and shows a machine: no machine of ours has or needs them. */
-const machines: Declarations = {
+const machines: Parts = {
   ...never(
     "class Mailbox",
     "class Actor",
@@ -54,7 +53,7 @@ const machines: Declarations = {
     "if (!descriptor.endsWith('*')) return descriptor === eventType"
 }
 
-const stateMachine: Declarations = {
+const stateMachine: Parts = {
   ...never(
     "  get definition(",
     "  get on(",
@@ -74,10 +73,10 @@ const stateMachine: Declarations = {
 }
 
 /** A machine that would make actors in its context finds no `spawn`. */
-const assign: Declarations = { "function createSpawner(": "return" }
+const assign: Parts = { "function createSpawner(": "return" }
 
 /** Legends, zooming, bands, several charts that move together, scales and curves of other kinds, and dates in words: ours are told apart by Chart.tsx. */
-const plots: Declarations = {
+const plots: Parts = {
   ...never(
     "function rangeLog(",
     "function rangeAsinh(",
@@ -110,7 +109,15 @@ const plots: Declarations = {
     "\tfunction setSelV(",
     "\tfunction syncLegend(",
     "\tfunction setLegendValues(",
-    "\tfunction pub("
+    "\tfunction pub(",
+    // In what is called.
+    "\tif (showLegend",
+    "\t\tif (showLegend",
+    "\t\t\tif (scaleOpts.from != null",
+    "\t\tif (select.show && dragging",
+    "\t\t\tif (cursorOnePt",
+    "\t\t\t\t\t\tif (cursorOnePt",
+    "\t\t\tif (cursorFocus"
   ),
   // Defaults that each axis of ours replaces, and that a legend would ask for.
   "function timeAxisStamps(": "return",
@@ -125,22 +132,22 @@ const plots: Declarations = {
   "\tfunction pubSync(": "return"
 }
 
-const libraries: ReadonlyArray<readonly [file: RegExp, declarations: Declarations]> = [
+const libraries: ReadonlyArray<readonly [file: RegExp, parts: Parts]> = [
   [/[/\\]xstate[/\\]dist[/\\]raise-[^/\\]+\.esm\.js$/, machines],
   [/[/\\]xstate[/\\]dist[/\\]StateMachine-[^/\\]+\.esm\.js$/, stateMachine],
   [/[/\\]xstate[/\\]dist[/\\]assign-[^/\\]+\.esm\.js$/, assign],
   [/[/\\]uplot[/\\]dist[/\\]uPlot\.esm\.js$/, plots]
 ]
 
-const escaped = (text: string): string => text.replaceAll("(", "\\(")
+const escaped = (text: string): string => text.replace(/[().]/g, "\\$&")
 
-const without = (path: string, source: string, declarations: Declarations): string =>
-  Object.entries(declarations).reduce((text, [head, does]) => {
+const without = (path: string, source: string, parts: Parts): string =>
+  Object.entries(parts).reduce((text, [head, does]) => {
     const [indent] = /^\s*/.exec(head)!
-    const whole = new RegExp(`^${escaped(head)}[^]*?^${indent}\\}(?=;?$)`, "gm")
+    const whole = new RegExp(`^${escaped(head)}.*\\{$[^]*?^${indent}\\}(?=;?$)`, "gm")
     const instead = head.startsWith("class ")
       ? `${head} {}`
-      : `${head}) {\n${does ?? ""}\nthrow new Error("left out: ${head.trim()}")\n${indent}}`
+      : `${head}) {\n${does ?? ""}\nthrow Error("left out")\n${indent}}`
     const left = text.replace(whole, instead)
     if (left === text) throw new Error(`${path} has no ${head.trim()}`)
     return left
@@ -149,9 +156,9 @@ const without = (path: string, source: string, declarations: Declarations): stri
 export const leftOut: Plugin = {
   name: "left out",
   setup: ({ onLoad }) => {
-    for (const [filter, declarations] of libraries) {
+    for (const [filter, parts] of libraries) {
       onLoad({ filter }, async ({ path }) => ({
-        contents: without(path, await readFile(path, "utf8"), declarations),
+        contents: without(path, await readFile(path, "utf8"), parts),
         loader: "js"
       }))
     }
