@@ -104,6 +104,11 @@ export const live = async (service: ServiceProcess, key: string): Promise<Life> 
   await ask("POST", `/sandboxes/${notebook}/stop`)
   await ask("POST", `/sandboxes/${notebook}/start`)
 
+  await ask("PATCH", `/sandboxes/${training}`, {
+    env: { REGISTRY_TOKEN: "seen by commands only" },
+    lifetime: { stopAfterIdleSeconds: 8 * 3600, deleteAfterStoppedSeconds: 30 * 86_400 }
+  })
+
   const since = Date.now()
   await write(training, "train.py", train)
   await write(training, "serve.py", serve)

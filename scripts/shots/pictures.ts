@@ -38,6 +38,16 @@ export const picturesOf = ({ sandboxId, operations }: Life): ReadonlyArray<Pictu
         await timeline.evaluate((shown) => (shown as unknown as { scrollIntoView: () => void }).scrollIntoView())
       }
     },
+    {
+      name: "change",
+      path: sandbox,
+      height: 1000,
+      ready: async (page) => {
+        await life(page)
+        await page.getByRole("button", { name: "Change this Sandbox" }).click()
+        await text("A name alone keeps its value")(page)
+      }
+    },
     { name: "sandbox-narrow", path: sandbox, width: 390, height: 844, ready: life },
     { name: "commands", path: `${sandbox}/commands`, height: 1180, ready: text("python3 train.py") },
     { name: "logs", path: `${sandbox}/logs`, height: 1180, ready: text("saved weights.bin") },

@@ -26,7 +26,7 @@ export const SandboxFields = ({ sandbox }: { sandbox: Sandbox | null }) => {
       <Area
         label="Metadata"
         name="metadata"
-        rows={3}
+        rows={2}
         defaultValue={pairs.map((pair) => pair.join("=")).join("\n")}
         hint={
           others === 0
@@ -37,12 +37,12 @@ export const SandboxFields = ({ sandbox }: { sandbox: Sandbox | null }) => {
       <Area
         label="Variables"
         name="env"
-        rows={3}
+        rows={2}
         defaultValue={sandbox?.envNames.join("\n") ?? ""}
         hint={
           sandbox === null
             ? "Optional: NAME=value, one a line, for every command. They are secrets: later only their names are shown."
-            : "NAME=value, one a line, for commands that begin from now on. A name alone keeps its value, which nobody is shown; a name that you take away is forgotten."
+            : "NAME=value, one a line, for commands that begin from now on. A name alone keeps its value; a name that you take away is forgotten."
         }
       />
       <fieldset aria-describedby={`${id}-hint`}>
