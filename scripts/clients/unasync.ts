@@ -11,7 +11,7 @@ const words: ReadonlyArray<readonly [RegExp, string]> = [
   [/\bAwaitable\[([\w.]+)\]/g, "$1"],
   [/\bAsyncGenerator\[(.+), None\]/g, "Generator[$1, None, None]"],
   [/\bAsync(?=[A-Z])/g, ""],
-  [/\bimport asyncio\n(import time\n)?/g, "import time\n"],
+  [/\bimport asyncio\n((?:import \w+\n)*?)(?:import time\n)?(?=\n|from)/g, "$1import time\n"],
   [/\basyncio\.sleep\b/g, "time.sleep"],
   [/\b__a(enter|exit|iter|next)__\b/g, "__$1__"],
   [/\ba(close|read|iter_bytes|iter_raw)\b/g, "$1"]

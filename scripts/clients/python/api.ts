@@ -105,7 +105,7 @@ const methodOf = (
         isStream ? keywords : [...keywords, attemptSeconds],
         type,
         documentation,
-        `${answer.carries === "nothing" ? "" : "return "}await self._transport.${asked[0]}(request${asked[1]}${isStream ? "" : ", attempt_seconds"})`
+        `${answer.carries === "nothing" ? "" : "return "}await self.transport.${asked[0]}(request${asked[1]}${isStream ? "" : ", attempt_seconds"})`
       ),
       ...(answer.carries === "bytes"
         ? [
@@ -114,7 +114,7 @@ const methodOf = (
               keywords,
               "httpx.Response",
               `The same as ${snake(id)}, for who reads it piece by piece.`,
-              "return await self._transport.open(request)"
+              "return await self.transport.open(request)"
             )
           ]
         : [])
@@ -141,7 +141,7 @@ export const apiModule = (description: Description, types: Types): string => {
         "A field of a request that is not given is left out; where None is given, null is sent. attempt_seconds: for how long one attempt waits for the service; by default the client's own. What streams is answered unread: whoever reads it closes it.",
       "    "
     ) +
-    "\n    def __init__(self, transport: AsyncTransport) -> None:\n        self._transport = transport\n\n" +
+    "\n    def __init__(self, transport: AsyncTransport) -> None:\n        self.transport = transport\n\n" +
     methods.map(({ code }) => code).join("\n")
   )
 }

@@ -61,6 +61,17 @@ class ConnectionError(Error, builtins.ConnectionError):
         self.outcome = outcome
 
 
+class ConnectionLost(ConnectionError):
+    """The connection that a terminal or a tunnel is broke, and it has ended with it: open another one. What it had sent may have arrived."""
+
+    close_code: Optional[int]
+    """Of the WebSocket (RFC 6455 section 7.4), if the service closed it: 1001 when it stops, 1011 when the Sandbox does."""
+
+    def __init__(self, message: str, close_code: Optional[int] = None) -> None:
+        super().__init__(message, "unknown")
+        self.close_code = close_code
+
+
 class UnreadableAnswer(Error):
     """What came is not what the description says: another service, or a version that this library does not know."""
 

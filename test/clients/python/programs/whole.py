@@ -16,6 +16,7 @@ from typing import Any, AsyncIterator, Awaitable, Callable, List, Type, TypeVar
 import atoll
 from atoll import AsyncAtoll, AsyncSandbox
 from atoll._async import api as api_module
+from atoll._wire import AsyncWire
 from support import AsyncBackground, Called
 
 MANNER = os.environ["MANNER"]
@@ -187,6 +188,89 @@ async def previews(sandbox: AsyncSandbox) -> None:
     await server.cancel()
 
 
+async def terminals(sandbox: AsyncSandbox) -> None:
+    async with sandbox.terminal(columns=100, rows=30) as terminal:
+        await terminal.write("stty size\n")
+        shown = b""
+        async for piece in terminal.output():
+            shown += piece
+            if b"30 100" in shown:
+                break
+        await terminal.resize(120, 40)
+        await terminal.write(b"stty size; exit 3\n")
+        async for piece in terminal.output():
+            shown += piece
+        assert b"40 120" in shown, shown
+        assert await terminal.wait() == atoll.TerminalExit(3, None)
+    # What nobody reads holds the shell back, and nothing of it is lost.
+    terminal = await sandbox.terminal()
+    await terminal.write("stty -echo -opost; clear; head -c 3000000 /dev/zero | tr '\\0' 'z'; exit\n")
+    while not terminal._is_held_back:
+        await asyncio.sleep(0.02)
+    count = 0
+    async for piece in terminal.output():
+        count += piece.count(b"z")
+    assert count >= 3_000_000, count
+    await terminal.close()
+    idle = await sandbox.terminal()
+    await idle.close()
+    assert await idle.wait() is None
+    await idle.write("too late")
+
+
+async def tunnels(sandbox: AsyncSandbox) -> None:
+    echo = "require('net').createServer({ allowHalfOpen: true }, (s) => s.pipe(s)).listen(4000)"
+    server = await sandbox.start_command(["node", "-e", echo])
+    tunnel = None
+    while tunnel is None:
+        try:
+            tunnel = await sandbox.tunnel(4000)
+        except atoll.SandboxUnavailableError:
+            # It does not listen yet.
+            await asyncio.sleep(0.05)
+    sent = os.urandom(3_000_000)
+    opened = tunnel
+
+    async def send() -> None:
+        await opened.write(sent)
+        await opened.write_eof()
+
+    sending = AsyncBackground(send)
+    received = b""
+    piece = await opened.read()
+    while piece:
+        received += piece
+        piece = await opened.read()
+    await sending.result()
+    assert received == sent, len(received)
+    await opened.close()
+
+    async with sandbox.forward(4000) as forward:
+        wire = await AsyncWire.connect(forward.host, forward.port, None, 30)
+        await wire.write(b"hello ")
+        await wire.write(b"there")
+        await wire.write_eof()
+        answered = b""
+        piece = await wire.read(60)
+        while piece:
+            answered += piece
+            piece = await wire.read(60)
+        assert answered == b"hello there", answered
+        await wire.aclose()
+        cut = await AsyncWire.connect(forward.host, forward.port, None, 30)
+        await cut.write(b"and on")
+        assert await cut.read(60) == b"and on"
+        async with sandbox.tunnel(4000) as other:
+            await sandbox.close_tunnels()
+            lost = await failed(atoll.ConnectionLost, other.read)
+            assert lost.outcome == "unknown"
+        assert await cut.read(60) == b""
+        await cut.aclose()
+    await server.cancel()
+    gone = await failed(atoll.SandboxUnavailableError, lambda: sandbox.tunnel(4000))
+    assert "4000" in str(gone), gone
+
+
 async def life(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
     await sandbox.update(name="second", metadata={"team": None, "tier": MANNER}, env={"GIVEN": None})
     await sandbox.update(lifetime=atoll.Lifetime(stop_after_seconds=86_000))
@@ -335,6 +419,8 @@ async def main() -> None:
         with tempfile.TemporaryDirectory() as here:
             await archives(sandbox, here)
         await previews(sandbox)
+        await terminals(sandbox)
+        await tunnels(sandbox)
         await life(client, sandbox)
         await events(client, sandbox)
         await account(client)

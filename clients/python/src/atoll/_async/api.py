@@ -69,12 +69,12 @@ class AsyncApi:
     """
 
     def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
+        self.transport = transport
 
     async def get_open_api(self, *, attempt_seconds: Optional[float] = None) -> Dict[str, Any]:
         """This description."""
         request = Request("getOpenApi", "GET", "/api/v2/openapi.json")
-        return await self._transport.json(request, dict, attempt_seconds)
+        return await self.transport.json(request, dict, attempt_seconds)
 
     async def list_machines(
         self,
@@ -84,22 +84,22 @@ class AsyncApi:
     ) -> MachineList:
         """The state machines, as data."""
         request = Request("listMachines", "GET", "/api/v2/machines", query={"format": format})
-        return await self._transport.json(request, MachineList.from_json, attempt_seconds)
+        return await self.transport.json(request, MachineList.from_json, attempt_seconds)
 
     async def get_me(self, *, attempt_seconds: Optional[float] = None) -> Me:
         """The account and the API key in use. Scope: sandbox:read."""
         request = Request("getMe", "GET", "/api/v2/me")
-        return await self._transport.json(request, Me.from_json, attempt_seconds)
+        return await self.transport.json(request, Me.from_json, attempt_seconds)
 
     async def revoke_key(self, *, attempt_seconds: Optional[float] = None) -> None:
         """Revoke the API key of this request. Scope: sandbox:read."""
         request = Request("revokeKey", "DELETE", "/api/v2/auth")
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def list_workspaces(self, *, attempt_seconds: Optional[float] = None) -> WorkspaceList:
         """List workspaces. Scope: sandbox:read."""
         request = Request("listWorkspaces", "GET", "/api/v2/workspaces")
-        return await self._transport.json(request, WorkspaceList.from_json, attempt_seconds)
+        return await self.transport.json(request, WorkspaceList.from_json, attempt_seconds)
 
     async def create_workspace(
         self,
@@ -122,12 +122,12 @@ class AsyncApi:
             headers={"Idempotency-Key": idempotency_key},
             json={"name": name},
         )
-        return await self._transport.json(request, WorkspaceResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, WorkspaceResponse.from_json, attempt_seconds)
 
     async def get_workspace(self, id: WorkspaceId, *, attempt_seconds: Optional[float] = None) -> WorkspaceResponse:
         """Get a workspace. Scope: sandbox:read."""
         request = Request("getWorkspace", "GET", "/api/v2/workspaces/{id}", path={"id": id})
-        return await self._transport.json(request, WorkspaceResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, WorkspaceResponse.from_json, attempt_seconds)
 
     async def rename_workspace(
         self,
@@ -141,12 +141,12 @@ class AsyncApi:
         name: For people; names need not be unique.
         """
         request = Request("renameWorkspace", "PATCH", "/api/v2/workspaces/{id}", path={"id": id}, json={"name": name})
-        return await self._transport.json(request, WorkspaceResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, WorkspaceResponse.from_json, attempt_seconds)
 
     async def delete_workspace(self, id: WorkspaceId, *, attempt_seconds: Optional[float] = None) -> None:
         """Delete an empty workspace. Scope: sandbox:delete."""
         request = Request("deleteWorkspace", "DELETE", "/api/v2/workspaces/{id}", path={"id": id})
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def list_sandboxes(
         self,
@@ -173,7 +173,7 @@ class AsyncApi:
             "/api/v2/sandboxes",
             query={"status": status, "workspaceId": workspace_id, "limit": limit, "cursor": cursor, "metadata": metadata},
         )
-        return await self._transport.json(request, SandboxList.from_json, attempt_seconds)
+        return await self.transport.json(request, SandboxList.from_json, attempt_seconds)
 
     async def create_sandbox(
         self,
@@ -211,12 +211,12 @@ class AsyncApi:
             headers={"Idempotency-Key": idempotency_key},
             json={"workspaceId": workspace_id, "name": name, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime},
         )
-        return await self._transport.json(request, SandboxResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
     async def get_sandbox(self, id: SandboxId, *, attempt_seconds: Optional[float] = None) -> SandboxResponse:
         """Get a Sandbox. Scope: sandbox:read."""
         request = Request("getSandbox", "GET", "/api/v2/sandboxes/{id}", path={"id": id})
-        return await self._transport.json(request, SandboxResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
     async def update_sandbox(
         self,
@@ -248,12 +248,12 @@ class AsyncApi:
             path={"id": id},
             json={"name": name, "metadata": metadata, "env": env, "lifetime": lifetime},
         )
-        return await self._transport.json(request, SandboxResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
     async def delete_sandbox(self, id: SandboxId, *, attempt_seconds: Optional[float] = None) -> None:
         """Delete a Sandbox and its volume. Scope: sandbox:delete."""
         request = Request("deleteSandbox", "DELETE", "/api/v2/sandboxes/{id}", path={"id": id})
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def start_sandbox(
         self,
@@ -277,12 +277,12 @@ class AsyncApi:
             headers={"Idempotency-Key": idempotency_key},
             json={},
         )
-        return await self._transport.json(request, SandboxResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
     async def stop_sandbox(self, id: SandboxId, *, attempt_seconds: Optional[float] = None) -> SandboxResponse:
         """Stop a Sandbox and keep its volume. Scope: sandbox:execute."""
         request = Request("stopSandbox", "POST", "/api/v2/sandboxes/{id}/stop", path={"id": id}, json={})
-        return await self._transport.json(request, SandboxResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 
     async def list_sandbox_transitions(
         self,
@@ -304,7 +304,7 @@ class AsyncApi:
             path={"id": id},
             query={"limit": limit, "cursor": cursor},
         )
-        return await self._transport.json(request, TransitionList.from_json, attempt_seconds)
+        return await self.transport.json(request, TransitionList.from_json, attempt_seconds)
 
     async def list_sandbox_history(
         self,
@@ -326,7 +326,7 @@ class AsyncApi:
             path={"id": id},
             query={"limit": limit, "cursor": cursor},
         )
-        return await self._transport.json(request, SandboxHistory.from_json, attempt_seconds)
+        return await self.transport.json(request, SandboxHistory.from_json, attempt_seconds)
 
     async def execute(
         self,
@@ -357,7 +357,7 @@ class AsyncApi:
             path={"id": id},
             json={"argv": argv, "cwd": cwd, "env": env, "stdin": stdin, "encoding": encoding, "timeoutSeconds": timeout_seconds},
         )
-        return await self._transport.json(request, ExecuteResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, ExecuteResponse.from_json, attempt_seconds)
 
     async def start_operation(
         self,
@@ -393,7 +393,7 @@ class AsyncApi:
             headers={"Idempotency-Key": idempotency_key},
             json={"argv": argv, "cwd": cwd, "env": env, "stdin": stdin, "encoding": encoding, "timeoutSeconds": timeout_seconds},
         )
-        return await self._transport.json(request, OperationResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, OperationResponse.from_json, attempt_seconds)
 
     async def list_operations(
         self,
@@ -415,7 +415,7 @@ class AsyncApi:
             path={"id": id},
             query={"limit": limit, "cursor": cursor},
         )
-        return await self._transport.json(request, OperationList.from_json, attempt_seconds)
+        return await self.transport.json(request, OperationList.from_json, attempt_seconds)
 
     async def get_operation(
         self,
@@ -431,7 +431,7 @@ class AsyncApi:
             "/api/v2/sandboxes/{id}/operations/{operationId}",
             path={"id": id, "operationId": operation_id},
         )
-        return await self._transport.json(request, OperationResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, OperationResponse.from_json, attempt_seconds)
 
     async def read_operation_output(
         self,
@@ -455,7 +455,7 @@ class AsyncApi:
             path={"id": id, "operationId": operation_id},
             query={"stream": stream, "offset": offset, "limit": limit},
         )
-        return await self._transport.json(request, OperationOutputChunk.from_json, attempt_seconds)
+        return await self.transport.json(request, OperationOutputChunk.from_json, attempt_seconds)
 
     async def stream_operation_output(
         self,
@@ -480,7 +480,7 @@ class AsyncApi:
             query={"stdoutOffset": stdout_offset, "stderrOffset": stderr_offset},
             headers={"Last-Event-Id": last_event_id},
         )
-        return await self._transport.open(request)
+        return await self.transport.open(request)
 
     async def wait_operation(
         self,
@@ -506,7 +506,7 @@ class AsyncApi:
             path={"id": id, "operationId": operation_id},
             json={"timeoutSeconds": timeout_seconds, "stdoutOffset": stdout_offset, "stderrOffset": stderr_offset},
         )
-        return await self._transport.json(request, OperationResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, OperationResponse.from_json, attempt_seconds)
 
     async def cancel_operation(
         self,
@@ -522,7 +522,7 @@ class AsyncApi:
             "/api/v2/sandboxes/{id}/operations/{operationId}/cancel",
             path={"id": id, "operationId": operation_id},
         )
-        return await self._transport.json(request, OperationResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, OperationResponse.from_json, attempt_seconds)
 
     async def list_operation_transitions(
         self,
@@ -545,7 +545,7 @@ class AsyncApi:
             path={"id": id, "operationId": operation_id},
             query={"limit": limit, "cursor": cursor},
         )
-        return await self._transport.json(request, TransitionList.from_json, attempt_seconds)
+        return await self.transport.json(request, TransitionList.from_json, attempt_seconds)
 
     async def list_declined_events(
         self,
@@ -561,12 +561,12 @@ class AsyncApi:
             "/api/v2/sandboxes/{id}/operations/{operationId}/declined",
             path={"id": id, "operationId": operation_id},
         )
-        return await self._transport.json(request, DeclinedEventList.from_json, attempt_seconds)
+        return await self.transport.json(request, DeclinedEventList.from_json, attempt_seconds)
 
     async def list_processes(self, id: SandboxId, *, attempt_seconds: Optional[float] = None) -> ProcessList:
         """List the processes of a Sandbox. Scope: sandbox:execute."""
         request = Request("listProcesses", "GET", "/api/v2/sandboxes/{id}/processes", path={"id": id})
-        return await self._transport.json(request, ProcessList.from_json, attempt_seconds)
+        return await self.transport.json(request, ProcessList.from_json, attempt_seconds)
 
     async def end_process(
         self,
@@ -587,7 +587,7 @@ class AsyncApi:
             path={"id": id, "processId": process_id},
             query={"graceSeconds": grace_seconds},
         )
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def stat_file(
         self,
@@ -598,7 +598,7 @@ class AsyncApi:
     ) -> FileStatResponse:
         """Metadata of one path. Scope: sandbox:read."""
         request = Request("statFile", "GET", "/api/v2/sandboxes/{id}/files/stat", path={"id": id}, query={"path": path})
-        return await self._transport.json(request, FileStatResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, FileStatResponse.from_json, attempt_seconds)
 
     async def read_file(
         self,
@@ -623,7 +623,7 @@ class AsyncApi:
             path={"id": id},
             query={"path": path, "offset": offset, "maxBytes": max_bytes, "cursor": cursor},
         )
-        return await self._transport.content(request, attempt_seconds)
+        return await self.transport.content(request, attempt_seconds)
 
     async def open_read_file(
         self,
@@ -642,7 +642,7 @@ class AsyncApi:
             path={"id": id},
             query={"path": path, "offset": offset, "maxBytes": max_bytes, "cursor": cursor},
         )
-        return await self._transport.open(request)
+        return await self.transport.open(request)
 
     async def write_file(
         self,
@@ -662,7 +662,7 @@ class AsyncApi:
             content=content,
             content_type="application/octet-stream",
         )
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def edit_file(
         self,
@@ -691,7 +691,7 @@ class AsyncApi:
             query={"path": path},
             json={"expectedSha256": expected_sha256, "oldText": old_text, "newText": new_text, "replaceAll": replace_all},
         )
-        return await self._transport.json(request, EditFileResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, EditFileResponse.from_json, attempt_seconds)
 
     async def list_files(
         self,
@@ -714,7 +714,7 @@ class AsyncApi:
             path={"id": id},
             query={"path": path, "pageSize": page_size, "cursor": cursor},
         )
-        return await self._transport.json(request, FileList.from_json, attempt_seconds)
+        return await self.transport.json(request, FileList.from_json, attempt_seconds)
 
     async def create_directory(
         self,
@@ -737,7 +737,7 @@ class AsyncApi:
             query={"path": path},
             json={"recursive": recursive},
         )
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def rename_file(
         self,
@@ -760,7 +760,7 @@ class AsyncApi:
             query={"path": path},
             json={"destination": destination, "overwrite": overwrite},
         )
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def remove_file(
         self,
@@ -781,7 +781,7 @@ class AsyncApi:
             path={"id": id},
             query={"path": path, "recursive": recursive},
         )
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def upload_archive(
         self,
@@ -806,7 +806,7 @@ class AsyncApi:
             content=content,
             content_type="application/x-tar",
         )
-        return await self._transport.json(request, UnpackedArchive.from_json, attempt_seconds)
+        return await self.transport.json(request, UnpackedArchive.from_json, attempt_seconds)
 
     async def download_archive(
         self,
@@ -823,7 +823,7 @@ class AsyncApi:
             path={"id": id},
             query={"path": path},
         )
-        return await self._transport.content(request, attempt_seconds)
+        return await self.transport.content(request, attempt_seconds)
 
     async def open_download_archive(self, id: SandboxId, *, path: FilePath) -> httpx.Response:
         """The same as download_archive, for who reads it piece by piece."""
@@ -834,7 +834,7 @@ class AsyncApi:
             path={"id": id},
             query={"path": path},
         )
-        return await self._transport.open(request)
+        return await self.transport.open(request)
 
     async def read_logs(
         self,
@@ -861,7 +861,7 @@ class AsyncApi:
             path={"id": id},
             query={"since": since, "stream": stream, "source": source, "operationId": operation_id, "until": until, "limit": limit},
         )
-        return await self._transport.json(request, LogsResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, LogsResponse.from_json, attempt_seconds)
 
     async def stream_logs(
         self,
@@ -890,7 +890,7 @@ class AsyncApi:
             query={"since": since, "stream": stream, "source": source, "operationId": operation_id, "limit": limit, "after": after},
             headers={"Last-Event-Id": last_event_id},
         )
-        return await self._transport.open(request)
+        return await self.transport.open(request)
 
     async def read_analytics(
         self,
@@ -916,7 +916,7 @@ class AsyncApi:
             path={"id": id},
             query={"from": from_, "to": to, "resolutionSeconds": resolution_seconds, "generation": generation},
         )
-        return await self._transport.json(request, AnalyticsResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, AnalyticsResponse.from_json, attempt_seconds)
 
     async def create_preview(
         self,
@@ -936,17 +936,17 @@ class AsyncApi:
             path={"id": id},
             json={"port": port},
         )
-        return await self._transport.json(request, PreviewResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, PreviewResponse.from_json, attempt_seconds)
 
     async def list_previews(self, id: SandboxId, *, attempt_seconds: Optional[float] = None) -> PreviewList:
         """List previews. Scope: sandbox:execute."""
         request = Request("listPreviews", "GET", "/api/v2/sandboxes/{id}/previews", path={"id": id})
-        return await self._transport.json(request, PreviewList.from_json, attempt_seconds)
+        return await self.transport.json(request, PreviewList.from_json, attempt_seconds)
 
     async def close_previews(self, id: SandboxId, *, attempt_seconds: Optional[float] = None) -> None:
         """Close what is open. Scope: sandbox:execute."""
         request = Request("closePreviews", "DELETE", "/api/v2/sandboxes/{id}/previews", path={"id": id})
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def close_preview(
         self,
@@ -962,7 +962,7 @@ class AsyncApi:
             "/api/v2/sandboxes/{id}/previews/{previewId}",
             path={"id": id, "previewId": preview_id},
         )
-        await self._transport.nothing(request, attempt_seconds)
+        await self.transport.nothing(request, attempt_seconds)
 
     async def create_service_access(
         self,
@@ -987,7 +987,7 @@ class AsyncApi:
             headers={"Idempotency-Key": idempotency_key},
             json={"requested_at": requested_at, "ports": ports},
         )
-        return await self._transport.json(request, ServiceAccessEnvelope.from_json, attempt_seconds)
+        return await self.transport.json(request, ServiceAccessEnvelope.from_json, attempt_seconds)
 
     async def look_up_service_access(
         self,
@@ -1012,7 +1012,7 @@ class AsyncApi:
             headers={"Idempotency-Key": idempotency_key},
             json={"requested_at": requested_at, "ports": ports},
         )
-        return await self._transport.json(request, ServiceAccessEnvelope.from_json, attempt_seconds)
+        return await self.transport.json(request, ServiceAccessEnvelope.from_json, attempt_seconds)
 
     async def revoke_service_access(
         self,
@@ -1028,7 +1028,7 @@ class AsyncApi:
             "/api/v2/sandboxes/{id}/services/{generationId}",
             path={"id": id, "generationId": generation_id},
         )
-        return await self._transport.json(request, ServiceAccessRevoke.from_json, attempt_seconds)
+        return await self.transport.json(request, ServiceAccessRevoke.from_json, attempt_seconds)
 
     async def grant_connection(
         self,
@@ -1048,7 +1048,7 @@ class AsyncApi:
             path={"id": id},
             json={"publicKeys": public_keys},
         )
-        return await self._transport.json(request, CooperativeEnvelope.from_json, attempt_seconds)
+        return await self.transport.json(request, CooperativeEnvelope.from_json, attempt_seconds)
 
     async def regrant_connection(
         self,
@@ -1069,7 +1069,7 @@ class AsyncApi:
             path={"id": id, "endpointId": endpoint_id},
             json={"publicKeys": public_keys},
         )
-        return await self._transport.json(request, CooperativeEnvelope.from_json, attempt_seconds)
+        return await self.transport.json(request, CooperativeEnvelope.from_json, attempt_seconds)
 
     async def revoke_connection(
         self,
@@ -1085,7 +1085,7 @@ class AsyncApi:
             "/api/v2/sandboxes/{id}/cooperative-connection/{endpointId}",
             path={"id": id, "endpointId": endpoint_id},
         )
-        return await self._transport.json(request, CooperativeRevoke.from_json, attempt_seconds)
+        return await self.transport.json(request, CooperativeRevoke.from_json, attempt_seconds)
 
     async def read_usage(
         self,
@@ -1100,12 +1100,12 @@ class AsyncApi:
         to: End of the window, exclusive; the end of the current UTC month by default.
         """
         request = Request("readUsage", "GET", "/api/v2/usage", query={"from": from_, "to": to})
-        return await self._transport.json(request, UsageResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, UsageResponse.from_json, attempt_seconds)
 
     async def read_balance(self, *, attempt_seconds: Optional[float] = None) -> BalanceResponse:
         """The account's credit. Scope: usage:read."""
         request = Request("readBalance", "GET", "/api/v2/usage/balance")
-        return await self._transport.json(request, BalanceResponse.from_json, attempt_seconds)
+        return await self.transport.json(request, BalanceResponse.from_json, attempt_seconds)
 
     async def list_transactions(
         self,
@@ -1125,7 +1125,7 @@ class AsyncApi:
             "/api/v2/usage/transactions",
             query={"limit": limit, "cursor": cursor},
         )
-        return await self._transport.json(request, WalletTransactionList.from_json, attempt_seconds)
+        return await self.transport.json(request, WalletTransactionList.from_json, attempt_seconds)
 
     async def read_costs(
         self,
@@ -1148,7 +1148,7 @@ class AsyncApi:
             "/api/v2/usage/costs",
             query={"from": from_, "to": to, "groupBy": group_by, "sandboxId": sandbox_id},
         )
-        return await self._transport.json(request, CostReport.from_json, attempt_seconds)
+        return await self.transport.json(request, CostReport.from_json, attempt_seconds)
 
     async def stream_sandbox_events(
         self,
@@ -1170,7 +1170,7 @@ class AsyncApi:
             query={"after": after},
             headers={"Last-Event-Id": last_event_id},
         )
-        return await self._transport.open(request)
+        return await self.transport.open(request)
 
     async def stream_events(
         self,
@@ -1190,7 +1190,7 @@ class AsyncApi:
             query={"after": after},
             headers={"Last-Event-Id": last_event_id},
         )
-        return await self._transport.open(request)
+        return await self.transport.open(request)
 
     async def list_audit_events(
         self,
@@ -1217,4 +1217,4 @@ class AsyncApi:
             "/api/v2/usage/audit",
             query={"limit": limit, "cursor": cursor, "from": from_, "to": to, "action": action, "sandboxId": sandbox_id},
         )
-        return await self._transport.json(request, AuditLog.from_json, attempt_seconds)
+        return await self.transport.json(request, AuditLog.from_json, attempt_seconds)

@@ -18,9 +18,14 @@ from ..transition_event import TransitionEvent
 from .api import AsyncApi
 from .events import follow_events
 from .files import AsyncFiles
+from .forward import AsyncForward
+from .opening import opening
 from .operation import AsyncOperation
 from .paged import paged
 from .previews import AsyncPreviews
+from .terminal import AsyncTerminal
+from .tunnel import AsyncTunnel
+from .tunnels import AsyncTunnels
 
 _LOOK_EVERY_SECONDS = 0.2
 
@@ -39,6 +44,7 @@ class AsyncSandbox:
         self.id = record.id
         self.workspace_id = record.workspace_id
         self.files = AsyncFiles(api, record.id)
+        self._tunnels = AsyncTunnels(api, record.id)
         self.previews = AsyncPreviews(api, record.id, self._listens)
 
     def __repr__(self) -> str:
@@ -201,6 +207,36 @@ class AsyncSandbox:
     def events(self, *, after: Optional[str] = None) -> AsyncGenerator[TransitionEvent, None]:
         """What happens to it and to all that is in it, from now on or after a position. Each transition once, over lost connections."""
         return follow_events(self._api, self.id, after)
+
+    @opening
+    async def terminal(self, *, columns: Optional[int] = None, rows: Optional[int] = None) -> AsyncTerminal:
+        """A login shell on a terminal, 80 by 24 characters unless something else is said; it ends with its connection, and at the end of a block:
+
+        async with sandbox.terminal() as terminal:
+        """
+        path = f"/api/v2/sandboxes/{self.id}/terminal"
+        size = {"columns": columns, "rows": rows}
+        return AsyncTerminal(await self._api.transport.connect(path, size, "atoll.terminal"))
+
+    @opening
+    async def tunnel(self, port: int) -> AsyncTunnel:
+        """A TCP connection to a program that listens in the Sandbox. Where none does, it fails with SandboxUnavailableError."""
+        return await self._tunnels.open(port)
+
+    @opening
+    async def forward(self, port: int, *, host: str = "127.0.0.1", local_port: int = 0) -> AsyncForward:
+        """A port of this machine that leads to one of the Sandbox, for programs and libraries that want an address:
+
+        async with sandbox.forward(5432) as forward:
+            connect(forward.host, forward.port)
+
+        local_port: 0 takes any free one.
+        """
+        return await AsyncForward.open(self._tunnels, port, host, local_port)
+
+    async def close_tunnels(self) -> None:
+        """Ends all tunnels and forwarded connections that were opened by this object."""
+        await self._tunnels.revoke()
 
     async def _while(self, status: SandboxStatus, within_seconds: float) -> None:
         until = time.monotonic() + within_seconds

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import ssl
 from types import TracebackType
 from typing import Generator, Optional, Type
 
@@ -36,7 +37,8 @@ class Atoll:
     attempt_seconds: for how long one attempt of a request waits for the service: to be connected, and until more of its answer comes.
         Not a command's time-out.
     patience_seconds: for how long a request is sent again while the service is away or a rate limit holds. 0: never.
-    http_client: of your own (proxies, certificates); it is not closed by this one.
+    ssl_context: where the service's certificate is none that everybody trusts.
+    http_client: of your own (proxies); it is not closed by this one. Terminals and tunnels do not go through it.
     """
 
     sandboxes: Sandboxes
@@ -52,6 +54,7 @@ class Atoll:
         url: Optional[str] = None,
         attempt_seconds: float = 30,
         patience_seconds: float = 60,
+        ssl_context: Optional[ssl.SSLContext] = None,
         http_client: Optional[httpx.Client] = None,
     ) -> None:
         key = api_key or os.environ.get("ATOLL_API_KEY")
@@ -61,12 +64,14 @@ class Atoll:
             raise ValueError("The API key has characters that no key has: a line end, perhaps.")
         # Whoever watches many Sandboxes has as many streams. The service keeps an idle connection for 65 s.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=30)
-        http = http_client or httpx.Client(limits=limits)
+        tls = ssl_context or ssl.create_default_context()
+        http = http_client or httpx.Client(limits=limits, verify=ssl_context or True)
         self._own = http if http_client is None else None
         transport = Transport(
             http,
             url=url or os.environ.get("ATOLL_URL") or "http://127.0.0.1:8080",
             api_key=key,
+            tls=tls,
             attempt_seconds=attempt_seconds,
             patience_seconds=patience_seconds,
             user_agent=f"atoll-python/{__version__} (description {DESCRIPTION_VERSION})",

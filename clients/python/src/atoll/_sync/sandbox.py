@@ -18,9 +18,13 @@ from ..transition_event import TransitionEvent
 from .api import Api
 from .events import follow_events
 from .files import Files
+from .forward import Forward
 from .operation import Operation
 from .paged import paged
 from .previews import Previews
+from .terminal import Terminal
+from .tunnel import Tunnel
+from .tunnels import Tunnels
 
 _LOOK_EVERY_SECONDS = 0.2
 
@@ -39,6 +43,7 @@ class Sandbox:
         self.id = record.id
         self.workspace_id = record.workspace_id
         self.files = Files(api, record.id)
+        self._tunnels = Tunnels(api, record.id)
         self.previews = Previews(api, record.id, self._listens)
 
     def __repr__(self) -> str:
@@ -201,6 +206,33 @@ class Sandbox:
     def events(self, *, after: Optional[str] = None) -> Generator[TransitionEvent, None, None]:
         """What happens to it and to all that is in it, from now on or after a position. Each transition once, over lost connections."""
         return follow_events(self._api, self.id, after)
+
+    def terminal(self, *, columns: Optional[int] = None, rows: Optional[int] = None) -> Terminal:
+        """A login shell on a terminal, 80 by 24 characters unless something else is said; it ends with its connection, and at the end of a block:
+
+        with sandbox.terminal() as terminal:
+        """
+        path = f"/api/v2/sandboxes/{self.id}/terminal"
+        size = {"columns": columns, "rows": rows}
+        return Terminal(self._api.transport.connect(path, size, "atoll.terminal"))
+
+    def tunnel(self, port: int) -> Tunnel:
+        """A TCP connection to a program that listens in the Sandbox. Where none does, it fails with SandboxUnavailableError."""
+        return self._tunnels.open(port)
+
+    def forward(self, port: int, *, host: str = "127.0.0.1", local_port: int = 0) -> Forward:
+        """A port of this machine that leads to one of the Sandbox, for programs and libraries that want an address:
+
+        with sandbox.forward(5432) as forward:
+            connect(forward.host, forward.port)
+
+        local_port: 0 takes any free one.
+        """
+        return Forward.open(self._tunnels, port, host, local_port)
+
+    def close_tunnels(self) -> None:
+        """Ends all tunnels and forwarded connections that were opened by this object."""
+        self._tunnels.revoke()
 
     def _while(self, status: SandboxStatus, within_seconds: float) -> None:
         until = time.monotonic() + within_seconds

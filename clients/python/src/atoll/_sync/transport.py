@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import ssl
 import time
-from typing import Any, Callable, Optional, TypeVar
+from email.utils import parsedate_to_datetime
+from typing import Any, Callable, Mapping, Optional, TypeVar
 
 import httpx
 
@@ -12,11 +14,15 @@ from .._answers import decoded, error_of
 from .._patience import Patience
 from .._request import Content, Request
 from ..errors import AtollError, ConnectionError
+from .websocket import WebSocket
 
 T = TypeVar("T")
 
 _SILENT_MAX_SECONDS = 45.0
 """A heartbeat comes every 15 s: after three of them a stream is dead, whatever it looks like."""
+
+_CLOCK_TOLERANCE_SECONDS = 5.0
+"""Told in whole seconds: less than this is no difference."""
 
 _NEVER_SENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)
 
@@ -25,9 +31,19 @@ class Transport:
     """Fails with AtollError, ConnectionError or UnreadableAnswer."""
 
     def __init__(
-        self, http: httpx.Client, *, url: str, api_key: str, attempt_seconds: float, patience_seconds: float, user_agent: str
+        self,
+        http: httpx.Client,
+        *,
+        url: str,
+        api_key: str,
+        tls: ssl.SSLContext,
+        attempt_seconds: float,
+        patience_seconds: float,
+        user_agent: str,
     ) -> None:
         self._http = http
+        self._tls = tls
+        self._ahead_seconds = 0.0
         self._url = url.rstrip("/")
         self._headers = {"Accept": "*/*", "Authorization": f"Bearer {api_key}", "User-Agent": user_agent}
         self._attempt_seconds = attempt_seconds
@@ -46,6 +62,34 @@ class Transport:
     def open(self, request: Request) -> httpx.Response:
         """A stream that was not read; whoever reads it closes it, and sees to a connection that is lost meanwhile."""
         return self._answer(request, _SILENT_MAX_SECONDS, is_stream=True)
+
+    def connect(
+        self, path: str, query: Mapping[str, object], protocol: str, token: Optional[str] = None
+    ) -> WebSocket:
+        """A WebSocket. token: a capability instead of the API key."""
+        headers = self._headers if token is None else {**self._headers, "Authorization": f"Bearer {token}"}
+        given = {name: str(value) for name, value in query.items() if value is not None}
+        url = httpx.URL(self._url + path, params=given)
+        patience = Patience(self._patience_seconds)
+        while True:
+            try:
+                return WebSocket.open(
+                    url, protocol=protocol, headers=headers, tls=self._tls, seconds=self._attempt_seconds
+                )
+            except (AtollError, ConnectionError) as fault:
+                pause = patience.pause_after(fault, is_repeatable=False)
+                if pause is None:
+                    raise
+            time.sleep(pause)
+
+    def now(self) -> float:
+        """The service's time of day, as its last answer told it to the second. Seconds since 1970."""
+        return time.time() + self._ahead_seconds
+
+    def _note_clock(self, answer: httpx.Response) -> None:
+        told = parsedate_to_datetime(answer.headers["Date"]) if "Date" in answer.headers else None
+        ahead = 0.0 if told is None else told.timestamp() - time.time()
+        self._ahead_seconds = 0.0 if abs(ahead) < _CLOCK_TOLERANCE_SECONDS else ahead
 
     def _answer(
         self, request: Request, attempt_seconds: Optional[float], *, is_stream: bool = False
@@ -72,6 +116,7 @@ class Transport:
         )
         try:
             answer = self._http.send(sent, stream=is_stream, follow_redirects=False)
+            self._note_clock(answer)
             if answer.is_success:
                 return answer
             if is_stream:

@@ -1,0 +1,113 @@
+"""A login shell on a terminal in a Sandbox. It lives as long as its connection."""
+
+from __future__ import annotations
+
+import json
+from types import TracebackType
+from typing import AsyncGenerator, Optional, Type, Union
+
+from .._mailbox import AsyncMailbox
+from .._task import AsyncTask
+from ..errors import ConnectionLost, Error
+from ..terminal_exit import TerminalExit
+from .websocket import AsyncWebSocket
+
+_INPUT_MAX_BYTES = 64 * 1024
+"""Of one frame."""
+_UNREAD_MAX_BYTES = 256 * 1024
+"""What nobody has read yet: from here on the shell waits, down to that."""
+_UNREAD_LOW_BYTES = 64 * 1024
+
+
+class AsyncTerminal:
+    """For one reader."""
+
+    def __init__(self, connection: AsyncWebSocket) -> None:
+        self._connection = connection
+        self._unread = AsyncMailbox()
+        self._is_held_back = False
+        self._is_closed = False
+        self._exit: Optional[TerminalExit] = None
+        self._error: Optional[Error] = None
+        self._receiving = AsyncTask(self._receive)
+
+    async def output(self) -> AsyncGenerator[bytes, None]:
+        """What the terminal shows, as it comes, until the shell ends; characters may be cut between two pieces.
+
+        Who does not read on holds the shell back, and may go on later. Fails with ConnectionLost.
+        """
+        while True:
+            piece = await self._unread.take()
+            if piece is None:
+                break
+            if self._is_held_back and self._unread.size <= _UNREAD_LOW_BYTES:
+                self._is_held_back = False
+                await self._steer({"type": "resume"})
+            yield piece
+        if self._error is not None:
+            raise self._error
+
+    async def wait(self) -> Optional[TerminalExit]:
+        """How the shell ended; None: it was closed from here. While nobody reads the output it may not end. Fails with ConnectionLost."""
+        await self._receiving.finished()
+        if self._error is not None:
+            raise self._error
+        return self._exit
+
+    async def write(self, data: Union[str, bytes]) -> None:
+        """What somebody types. Returns when there is room for more. Fails with ConnectionLost; after the shell's end it does nothing."""
+        typed = data.encode() if isinstance(data, str) else data
+        for at in range(0, len(typed), _INPUT_MAX_BYTES):
+            if self._is_over:
+                return
+            await self._connection.send(typed[at : at + _INPUT_MAX_BYTES])
+
+    async def resize(self, columns: int, rows: int) -> None:
+        """In characters, 1 to 1000 each."""
+        if not self._is_over:
+            await self._connection.send(json.dumps({"type": "resize", "columns": columns, "rows": rows}))
+
+    async def close(self) -> None:
+        """Ends the shell and what it started."""
+        self._is_closed = True
+        await self._connection.aclose()
+        await self._receiving.finished()
+
+    async def __aenter__(self) -> AsyncTerminal:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: Optional[Type[BaseException]],
+        thrown: Optional[BaseException],
+        trace: Optional[TracebackType],
+    ) -> None:
+        await self.close()
+
+    @property
+    def _is_over(self) -> bool:
+        return self._exit is not None or self._is_closed
+
+    async def _receive(self) -> None:
+        try:
+            while self._exit is None:
+                message = await self._connection.receive()
+                if isinstance(message, str):
+                    self._exit = TerminalExit.from_text(message)
+                    return
+                await self._unread.put(message)
+                if not self._is_held_back and self._unread.size > _UNREAD_MAX_BYTES:
+                    self._is_held_back = True
+                    await self._steer({"type": "pause"})
+        except Error as error:
+            if not self._is_closed:
+                self._error = error
+        finally:
+            await self._unread.end()
+
+    async def _steer(self, control: object) -> None:
+        try:
+            await self._connection.send(json.dumps(control))
+        except ConnectionLost:
+            # Whoever receives is told.
+            pass

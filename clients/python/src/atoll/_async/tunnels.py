@@ -1,0 +1,63 @@
+"""TCP connections to the ports of one Sandbox, and what opens them: a capability of the service for each port, good for an hour."""
+
+from __future__ import annotations
+
+import datetime
+import time
+import uuid
+from typing import Dict, Tuple
+
+from ..service_errors import NotFoundError, UnauthenticatedError
+from .api import AsyncApi
+from .tunnel import AsyncTunnel
+
+_FRESH_SECONDS = 600.0
+"""Connections are cut when the access that opened them ends, after an hour: so each has most of one."""
+
+
+class AsyncTunnels:
+    def __init__(self, api: AsyncApi, sandbox_id: str) -> None:
+        self._api = api
+        self._id = sandbox_id
+        self._accesses: Dict[int, Tuple[str, str, float]] = {}
+        """By port: the access's id, its capability, and until when it is fresh."""
+
+    async def open(self, port: int) -> AsyncTunnel:
+        try:
+            return await self._connected(port)
+        except UnauthenticatedError:
+            # It ended before its time: it was revoked, or the Sandbox started anew.
+            if self._accesses.pop(port, None) is None:
+                raise
+            return await self._connected(port)
+
+    async def revoke(self) -> None:
+        """Ends all accesses that were asked for here, and their connections."""
+        accesses, self._accesses = self._accesses, {}
+        for access, _, _ in accesses.values():
+            try:
+                await self._api.revoke_service_access(self._id, access)
+            except NotFoundError:
+                pass
+
+    async def _connected(self, port: int) -> AsyncTunnel:
+        access, capability = await self._access(port)
+        # Connections of one client live together: a newer client takes the place of the older.
+        query = {"port": port, "client": access}
+        connection = await self._api.transport.connect("/api/v2/tunnel", query, "atoll.tunnel", capability)
+        return AsyncTunnel(connection)
+
+    async def _access(self, port: int) -> Tuple[str, str]:
+        known = self._accesses.get(port)
+        if known is not None and time.monotonic() < known[2]:
+            return known[0], known[1]
+        access = str(uuid.uuid4())
+        now = datetime.datetime.fromtimestamp(self._api.transport.now(), datetime.timezone.utc)
+        envelope = await self._api.create_service_access(
+            self._id,
+            idempotency_key=access,
+            requested_at=now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            ports=[port],
+        )
+        self._accesses[port] = (access, envelope.capability, time.monotonic() + _FRESH_SECONDS)
+        return access, envelope.capability

@@ -1,0 +1,155 @@
+"""The bytes of a WebSocket's client: no connection, no clock (RFC 6455)."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import struct
+from dataclasses import dataclass
+from typing import Iterator, List, Optional, Tuple, Union
+
+from .errors import UnreadableAnswer
+
+_ACCEPT_SUFFIX = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+_TEXT_MAX_BYTES = 64 * 1024
+"""Texts only steer."""
+
+CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
+
+
+@dataclass(frozen=True)
+class Ping:
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Close:
+    code: Optional[int]
+    """None: the server said none."""
+    reason: str
+
+
+Message = Union[bytes, str, Ping, Close]
+"""Bytes come as far as they are there: where a binary message ends is not told."""
+
+
+def new_key() -> str:
+    return base64.b64encode(os.urandom(16)).decode("ascii")
+
+
+def accepted(key: str) -> str:
+    """What a server answers to it."""
+    return base64.b64encode(hashlib.sha1(key.encode("ascii") + _ACCEPT_SUFFIX).digest()).decode("ascii")
+
+
+def frame(opcode: int, payload: bytes) -> bytes:
+    """One whole message, or a control frame, masked as a client must."""
+    length = len(payload)
+    if length < 126:
+        head = struct.pack("!BB", 0x80 | opcode, 0x80 | length)
+    elif length < 2**16:
+        head = struct.pack("!BBH", 0x80 | opcode, 0x80 | 126, length)
+    else:
+        head = struct.pack("!BBQ", 0x80 | opcode, 0x80 | 127, length)
+    mask = os.urandom(4)
+    return head + mask + _masked(payload, mask)
+
+
+def close_frame(code: int) -> bytes:
+    return frame(CLOSE, struct.pack("!H", code))
+
+
+def _masked(payload: bytes, mask: bytes) -> bytes:
+    length = len(payload)
+    repeated = (mask * (length // 4 + 1))[:length]
+    return (int.from_bytes(payload, "big") ^ int.from_bytes(repeated, "big")).to_bytes(length, "big")
+
+
+class FrameReader:
+    """What a server sends, cut anywhere. Fails with UnreadableAnswer; nothing that comes after that is of any use."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()
+        self._left: Optional[Tuple[int, bool, int]] = None
+        """Of the frame whose payload comes: its opcode, whether it is its message's last, and how many bytes."""
+        self._message: Optional[int] = None
+        """Of the message that is being told: TEXT or BINARY."""
+        self._text: List[bytes] = []
+
+    def feed(self, data: bytes) -> Iterator[Message]:
+        self._rest += data
+        while True:
+            if self._left is None:
+                self._left = self._header()
+                if self._left is None:
+                    return
+            opcode, is_last, left = self._left
+            if opcode in (TEXT, BINARY, CONTINUATION):
+                taken = bytes(self._rest[:left])
+                if not taken and left > 0:
+                    return
+                del self._rest[: len(taken)]
+                left -= len(taken)
+                self._left = None if left == 0 else (opcode, is_last, left)
+                yield from self._told(taken, is_last and left == 0)
+            elif len(self._rest) < left:
+                return
+            else:
+                payload = bytes(self._rest[:left])
+                del self._rest[:left]
+                self._left = None
+                if opcode == PING:
+                    yield Ping(payload)
+                elif opcode == CLOSE:
+                    yield _closed(payload)
+
+    def _header(self) -> Optional[Tuple[int, bool, int]]:
+        """None: it is not whole yet."""
+        if len(self._rest) < 2:
+            return None
+        first, second = self._rest[0], self._rest[1]
+        opcode, short = first & 0x0F, second & 0x7F
+        size = 2 + {126: 2, 127: 8}.get(short, 0)
+        if len(self._rest) < size:
+            return None
+        length = short if size == 2 else int.from_bytes(self._rest[2:size], "big")
+        del self._rest[:size]
+        is_control = opcode >= CLOSE
+        if first & 0x70 or second & 0x80 or opcode not in (CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG):
+            raise UnreadableAnswer("What came is no frame of a WebSocket's server.")
+        if is_control and (length > 125 or not first & 0x80):
+            raise UnreadableAnswer("A control frame is longer than any, or in pieces.")
+        if not is_control:
+            if (opcode == CONTINUATION) == (self._message is None):
+                raise UnreadableAnswer("A message began before another ended, or went on before it began.")
+            self._message = self._message if opcode == CONTINUATION else opcode
+        return opcode, bool(first & 0x80), length
+
+    def _told(self, payload: bytes, is_end: bool) -> Iterator[Message]:
+        is_text = self._message == TEXT
+        if is_end:
+            self._message = None
+        if not is_text:
+            if payload:
+                yield payload
+            return
+        self._text.append(payload)
+        if sum(map(len, self._text)) > _TEXT_MAX_BYTES:
+            raise UnreadableAnswer("A text is longer than any.")
+        if is_end:
+            text, self._text = b"".join(self._text), []
+            yield _decoded(text)
+
+
+def _closed(payload: bytes) -> Close:
+    if len(payload) < 2:
+        return Close(None, "")
+    return Close(int.from_bytes(payload[:2], "big"), _decoded(payload[2:]))
+
+
+def _decoded(text: bytes) -> str:
+    try:
+        return text.decode("utf-8")
+    except UnicodeDecodeError as thrown:
+        raise UnreadableAnswer("A text of the server is not UTF-8.") from thrown

@@ -1,0 +1,99 @@
+# Made by `npm run clients` from _async/websocket.py. Not to be edited.
+"""A WebSocket of the service."""
+
+from __future__ import annotations
+
+import ssl
+from collections import deque
+from typing import Deque, Mapping, Union
+
+import httpx
+
+from .._answers import error_of
+from .._frames import BINARY, PONG, TEXT, Close, FrameReader, Ping, close_frame, frame, new_key
+from .._handshake import HandshakeReader, handshake
+from .._wire import Wire
+from ..errors import ConnectionError, ConnectionLost
+
+
+class WebSocket:
+    """For one that receives, and any number that send."""
+
+    def __init__(self, wire: Wire, first: bytes) -> None:
+        self._wire = wire
+        self._reader = FrameReader()
+        self._came: Deque[Union[bytes, str, Ping, Close]] = deque(self._reader.feed(first))
+
+    @classmethod
+    def open(
+        cls, url: httpx.URL, *, protocol: str, headers: Mapping[str, str], tls: ssl.SSLContext, seconds: float
+    ) -> WebSocket:
+        """Fails with AtollError, ConnectionError or UnreadableAnswer."""
+        is_secure = url.scheme == "https"
+        try:
+            wire = Wire.connect(
+                url.host, url.port or (443 if is_secure else 80), tls if is_secure else None, seconds
+            )
+        except OSError as thrown:
+            raise ConnectionError(f"GET {url.path}: the service was not reached ({thrown}).", "notApplied") from thrown
+        try:
+            key = new_key()
+            wire.write(handshake(url, key, protocol, headers))
+            reader = HandshakeReader(url, key)
+            answer = None
+            while answer is None:
+                data = wire.read(seconds)
+                answer = reader.feed(data)
+                if answer is None and not data:
+                    raise ConnectionError(f"GET {url.path}: the service cut the connection.", "unknown")
+            response, first = answer
+            if response.status_code != 101:
+                raise error_of(response)
+            return cls(wire, first)
+        except OSError as thrown:
+            wire.close()
+            if isinstance(thrown, ConnectionError):
+                raise
+            raise ConnectionError(f"GET {url.path}: the service cut the connection ({thrown}).", "unknown") from thrown
+        except BaseException:
+            wire.close()
+            raise
+
+    def receive(self) -> Union[bytes, str]:
+        """Bytes as they come, or a whole text. Fails with ConnectionLost at the end."""
+        while True:
+            while not self._came:
+                try:
+                    data = self._wire.read()
+                except OSError as thrown:
+                    raise ConnectionLost(f"The connection is lost ({thrown}).") from thrown
+                if not data:
+                    raise ConnectionLost("The connection is lost.")
+                self._came.extend(self._reader.feed(data))
+            message = self._came.popleft()
+            if isinstance(message, Ping):
+                self._send(PONG, message.data)
+            elif isinstance(message, Close):
+                raise ConnectionLost(message.reason or "The service closed the connection.", message.code)
+            else:
+                return message
+
+    def send(self, message: Union[bytes, str]) -> None:
+        """Returns when there is room for more. Fails with ConnectionLost."""
+        if isinstance(message, str):
+            self._send(TEXT, message.encode())
+        else:
+            self._send(BINARY, message)
+
+    def _send(self, opcode: int, payload: bytes) -> None:
+        try:
+            self._wire.write(frame(opcode, payload))
+        except (OSError, RuntimeError) as thrown:
+            raise ConnectionLost(f"The connection is lost ({thrown}).") from thrown
+
+    def close(self) -> None:
+        try:
+            self._wire.write(close_frame(1000))
+        except (OSError, RuntimeError):
+            pass
+        self._wire.close()
