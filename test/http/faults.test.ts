@@ -130,6 +130,38 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
     })
   )
 
+  it.effect("a defect in a tool is told to the model that called it, in the same words", () =>
+    Effect.gen(function* () {
+      const { send, key } = yield* TestApi
+      const sql = yield* SqlClient.SqlClient
+      const requestId = randomUUID()
+      const body = {
+        jsonrpc: "2.0",
+        id: 1,
+        method: "tools/call",
+        params: { name: "create_sandbox", arguments: { env: { TOKEN: "private" } } }
+      }
+      yield* sql`alter table workspaces rename to hidden`
+      const answer = yield* Effect.promise(() => send("POST", "/mcp", { body, headers: { "x-request-id": requestId } }))
+      yield* sql`alter table hidden rename to workspaces`
+      const { isError, content, structuredContent } = answer.json.result
+      assert.deepStrictEqual([answer.status, isError, structuredContent], [200, true, undefined])
+      assert.deepStrictEqual(JSON.parse(content[0].text), {
+        code: "INTERNAL",
+        message: "Something went wrong on our side. Try again; report it with the requestId.",
+        requestId,
+        details: null
+      })
+      const told = lines.filter((text) => text.includes(requestId)).map((text) => JSON.parse(text))
+      const [defect] = told.filter(({ level }) => level === "ERROR")
+      assert.deepInclude(defect.annotations, { requestId, method: "POST", route: "/mcp" })
+      const [request] = told.filter(({ message }) => message === "request")
+      assert.deepInclude(request.annotations, { route: "/mcp", status: 200, errorCode: "INTERNAL" })
+      assert.deepStrictEqual(secretsIn(JSON.stringify(told), key), [])
+      assert.notInclude(JSON.stringify(told), "private")
+    })
+  )
+
   it.effect("without its database the service says so to a load balancer, and recovers with it", () =>
     Effect.gen(function* () {
       const { send } = yield* TestApi
