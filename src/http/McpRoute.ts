@@ -1,7 +1,7 @@
 /**
  * `POST /mcp`: the Model Context Protocol over streamable HTTP, for who has an API key. One message a request, one answer, nothing kept.
  *
- * What the guard of the API's endpoints does (EndpointGuard.ts) is done here, in the same order: each tool needs the scope of the endpoint
+ * What the guard of the API's endpoints does (EndpointGuard.ts) is done here, in the same order behind a look at the Origin: each tool needs the scope of the endpoint
  * that does the same, and its calls stand in the audit log by that endpoint's name. What is refused before a message is read has the Error
  * body; what fails in a tool is told to its model in the result, in the same words.
  *
@@ -121,7 +121,7 @@ const serve = Effect.gen(function* () {
       : authentication.authenticate(secret, clientAddress(request))
   }
 
-  /** A call from its arguments to what the model is told of it. Fails only by interruption. */
+  /** What the tool answers. */
   const called = Effect.fnUntraced(
     function* (
       tool: AdmittedTool,
@@ -132,14 +132,8 @@ const serve = Effect.gen(function* () {
       const source = request.source as IncomingMessage
       if (!credential.scopes.has(tool.scope)) return yield* ScopeRequired.of(tool.scope)
       const { accountId, exhaustedAt, scopes } = credential
-      const { answer, made } = yield* tool.call(given, {
-        accountId,
-        exhaustedAt,
-        scopes,
-        requestId: requestIdOf(source)
-      })
-      if (made !== null) noteTarget(request, made)
-      return answer
+      const made = (id: string) => noteTarget(request, id)
+      return yield* tool.call(given, { accountId, exhaustedAt, scopes, made, requestId: requestIdOf(source) })
     },
     Effect.catchTag("SchemaError", (error: Schema.SchemaError) => Effect.fail(fromIssue(error.issue, "Body")))
   )

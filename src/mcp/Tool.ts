@@ -10,6 +10,8 @@ export interface ToolCaller {
   /** The instant (epoch milliseconds) from which the account has no credit; null: no end of it is in sight. */
   readonly exhaustedAt: number | null
   readonly scopes: ReadonlySet<string>
+  /** To be told the id of what the call makes, once that is stored; it must be no capability. */
+  readonly made: (id: string) => void
 }
 
 /** Hints of the protocol, for who decides whether a person is asked first. */
@@ -37,14 +39,10 @@ export interface Tool {
   readonly hints: ToolHints
   /** Worked out when they are first asked for: most services never are. */
   readonly schemas: () => ToolSchemas
-  /** `made`: the id of what it made, if it made something; it must be no capability. */
   readonly call: (
     given: Readonly<Record<string, unknown>>,
     caller: ToolCaller
-  ) => Effect.Effect<
-    { readonly answer: Readonly<Record<string, unknown>>; readonly made: string | null },
-    ContractError | Schema.SchemaError
-  >
+  ) => Effect.Effect<Readonly<Record<string, unknown>>, ContractError | Schema.SchemaError>
 }
 
 interface ToolDefinition<I, O extends object> {
@@ -55,7 +53,6 @@ interface ToolDefinition<I, O extends object> {
   readonly hints: ToolHints
   readonly input: Schema.Codec<I, unknown>
   readonly output: Schema.Codec<O, unknown>
-  readonly made?: (answer: O) => string
   readonly call: (input: I, caller: ToolCaller) => Effect.Effect<O, ContractError>
 }
 
@@ -63,7 +60,7 @@ interface ToolDefinition<I, O extends object> {
 const withoutNulls = (given: Readonly<Record<string, unknown>>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 
-export const defineTool = <I, O extends object>({ input, output, made, call, ...told }: ToolDefinition<I, O>): Tool => {
+export const defineTool = <I, O extends object>({ input, output, call, ...told }: ToolDefinition<I, O>): Tool => {
   const decode = Schema.decodeUnknownEffect(input, { errors: "all", onExcessProperty: "error" })
   let schemas: ToolSchemas | null = null
   return {
@@ -74,10 +71,7 @@ export const defineTool = <I, O extends object>({ input, output, made, call, ...
     },
     call: (given, caller) =>
       Effect.flatMap(decode(withoutNulls(given)), (decoded) =>
-        Effect.map(call(decoded, caller), (answer) => ({
-          answer: answer as Readonly<Record<string, unknown>>,
-          made: made?.(answer) ?? null
-        }))
+        Effect.map(call(decoded, caller), (answer) => answer as Readonly<Record<string, unknown>>)
       )
   }
 }

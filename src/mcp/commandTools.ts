@@ -253,7 +253,6 @@ export const commandTools = Effect.gen(function* () {
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       input: runInput,
       output: Written,
-      made: ({ operationId }) => operationId,
       call: Effect.fnUntraced(function* (given, caller: ToolCaller) {
         const request: StartOperationRequest = {
           argv: given.argv ?? ["bash", "-c", given.command!],
@@ -272,6 +271,7 @@ export const commandTools = Effect.gen(function* () {
             request
           })
           .pipe(Effect.uninterruptible)
+        caller.made(started.id)
         const operation = yield* waited(caller, started, given.waitSeconds ?? waitDefaultSeconds, null)
         const limit = given.maxOutputBytes ?? outputDefaultBytes
         return yield* written(caller, operation, {

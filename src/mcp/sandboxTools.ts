@@ -84,7 +84,6 @@ export const sandboxTools = Effect.gen(function* () {
       hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
       input: createInput,
       output: One,
-      made: ({ sandbox }) => sandbox.id,
       call: ({ idempotencyKey: key, workspaceId, ...request }, caller) =>
         Effect.gen(function* () {
           const { sandbox } = yield* sandboxes.create({
@@ -96,6 +95,7 @@ export const sandboxTools = Effect.gen(function* () {
             request: { ...request, workspaceId: workspaceId ?? (yield* defaultWorkspace(caller)) },
             wait: "running"
           })
+          caller.made(sandbox.id)
           return { sandbox: shown(sandbox) }
         }).pipe(Effect.uninterruptible)
     }),

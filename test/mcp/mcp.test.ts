@@ -357,6 +357,36 @@ describe.skipIf(skipped(unusable))("MCP", () => {
       })
     )
 
+    it.effect("leaves the command of a client that goes, for whoever asks next", () =>
+      withClient(earlierClient, "http", async (client, served) => {
+        const sandboxId = await served.newSandbox()
+        const gone = new AbortController()
+        const given = { sandboxId, command: "echo up; until [ -e go ]; do sleep 0.02; done; exit 7", waitSeconds: 30 }
+        const body = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "run", arguments: given } }
+        const asked = fetch(`${urlOf(served)}/mcp`, {
+          method: "POST",
+          body: JSON.stringify(body),
+          headers: { authorization: `Bearer ${served.key}`, "content-type": "application/json" },
+          signal: gone.signal
+        })
+        const lost = failed(asked)
+        while ((await client.call("output", { sandboxId, waitSeconds: 1 })).answer.stdout?.text !== "up\n");
+        gone.abort()
+        await lost
+        await done(client, "write_file", { sandboxId, path: "/workspace/go", content: "" })
+        const { operationId } = await done(client, "output", { sandboxId })
+        const { last } = await rest(client, { sandboxId, operationId }, 0, 4096)
+        assert.deepInclude(last, { status: "completed", exitCode: 7 })
+        const abandoned = async () => {
+          await served.auditWritten()
+          const { json } = await served.send("GET", `/api/v2/usage/audit?sandboxId=${sandboxId}&action=startOperation`)
+          return json.events.map(({ status, targetId }: Record<string, unknown>) => [status, targetId])
+        }
+        while ((await abandoned()).length === 0);
+        assert.deepStrictEqual(await abandoned(), [[499, operationId]])
+      })
+    )
+
     it.effect("ends with its key, and stands in the audit log as what it does", () =>
       withServed(async (served) => {
         const sandboxId = await served.newSandbox()
