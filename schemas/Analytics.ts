@@ -23,7 +23,7 @@ export const ResourceSample = Schema.Struct({
   volumeBytes: measured(Schema.Int, "Volume in use at the bucket's last sample."),
   networkRxBytes: measured(Schema.Int, "Bytes received within the bucket."),
   networkTxBytes: measured(Schema.Int, "Bytes sent within the bucket.")
-}).annotate({ identifier: "ResourceSample" })
+}).annotate({ identifier: "ResourceSample", description: "What a Sandbox used in one bucket." })
 
 export const SandboxAnalytics = Schema.Struct({
   sandboxId: Schema.String.annotate({ description: "The Sandbox." }),
@@ -83,7 +83,10 @@ export class AnalyticsGroup extends HttpApiGroup.make("analytics")
     HttpApiEndpoint.get("readAnalytics", "/sandboxes/:id/analytics", {
       params: { id: SandboxId },
       query,
-      success: Schema.Struct({ analytics: SandboxAnalytics }).annotate({ identifier: "AnalyticsResponse" }),
+      success: Schema.Struct({ analytics: SandboxAnalytics }).annotate({
+        identifier: "AnalyticsResponse",
+        description: "A Sandbox's analytics."
+      }),
       error: [InvalidRequest, NotFound, RateLimited]
     })
       .annotate(RequiredScope, "sandbox:read")

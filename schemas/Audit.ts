@@ -85,7 +85,7 @@ export const AuditEvent = Schema.Struct({
   userAgent: Schema.NullOr(Schema.String).annotate({
     description: `The first ${userAgentMaxCharacters} characters that the client says of itself; ? for what is not printable ASCII.`
   })
-}).annotate({ identifier: "AuditEvent" })
+}).annotate({ identifier: "AuditEvent", description: "One call that changed something or read content." })
 export interface AuditEvent extends Schema.Schema.Type<typeof AuditEvent> {}
 
 export const AuditLog = Schema.Struct({

@@ -31,7 +31,7 @@ export const CooperativeConnectionKeys = Schema.Struct({
       })
     )
     .annotate({ description: "One line each, as in authorized_keys. RSA of at least 3072 bits." })
-}).annotate({ identifier: "CooperativeConnectionKeys" })
+}).annotate({ identifier: "CooperativeConnectionKeys", description: "The public keys that may connect." })
 export interface CooperativeConnectionKeys extends Schema.Schema.Type<typeof CooperativeConnectionKeys> {}
 
 export const CooperativeEnvelope = Schema.Struct({
@@ -41,13 +41,13 @@ export const CooperativeEnvelope = Schema.Struct({
   username: Schema.String.annotate({ description: "Whom to sign in as." }),
   hostKey: Schema.String.annotate({ description: "The server's host key: one OpenSSH public-key line." }),
   expiresAt: Timestamp.annotate({ description: "Until then a connection may be opened; one that is open goes on." })
-}).annotate({ identifier: "CooperativeEnvelope" })
+}).annotate({ identifier: "CooperativeEnvelope", description: "How the granted SSH connection is made." })
 export interface CooperativeEnvelope extends Schema.Schema.Type<typeof CooperativeEnvelope> {}
 
 export const CooperativeRevoke = Schema.Struct({
   endpointId: EndpointId,
   status: Schema.Literal("unconfirmed").annotate({ description: "Whether what it opened is gone: never confirmed." })
-}).annotate({ identifier: "CooperativeRevoke" })
+}).annotate({ identifier: "CooperativeRevoke", description: "What is known of the grant that was revoked." })
 export interface CooperativeRevoke extends Schema.Schema.Type<typeof CooperativeRevoke> {}
 
 const reached = [NotFound, UnsupportedByRuntime, SandboxUnavailable] as const
@@ -102,5 +102,9 @@ export class CooperativeGroup extends HttpApiGroup.make("cooperative")
   )
   .middleware(Authorized)
   .annotateMerge(
-    OpenApi.annotations({ title: "Cooperative connection", description: "Off unless the server offers it." })
+    OpenApi.annotations({
+      title: "Cooperative connection",
+      description:
+        "SSH into a Sandbox, for who has one of the keys that were named. Off unless the server offers it (501)."
+    })
   ) {}

@@ -16,7 +16,7 @@ export const ExecuteRequest = Schema.Struct({
   )
 })
   .check(isStdinEncoded)
-  .annotate({ identifier: "ExecuteRequest" })
+  .annotate({ identifier: "ExecuteRequest", description: "A command to run and to wait for." })
 export interface ExecuteRequest extends Schema.Schema.Type<typeof ExecuteRequest> {}
 
 export const ExecutionResult = Schema.Struct({

@@ -65,7 +65,8 @@ export const FileStatResponse = Schema.Struct({
   path: Schema.String.annotate({ description: "The path that was asked for." }),
   ...fileFields
 }).annotate({
-  identifier: "FileStatResponse"
+  identifier: "FileStatResponse",
+  description: "One file, directory or link."
 })
 export interface FileStatResponse extends Schema.Schema.Type<typeof FileStatResponse> {}
 
@@ -87,7 +88,10 @@ export const EditFileRequest = Schema.Struct({
     false,
     "False: oldText must occur exactly once. True: every occurrence is replaced; they do not overlap."
   )
-}).annotate({ identifier: "EditFileRequest" })
+}).annotate({
+  identifier: "EditFileRequest",
+  description: "A replacement of text in a file that is as the caller last saw it."
+})
 export interface EditFileRequest extends Schema.Schema.Type<typeof EditFileRequest> {}
 
 export const EditFileResponse = Schema.Struct({
@@ -95,13 +99,13 @@ export const EditFileResponse = Schema.Struct({
   sizeBytes: Schema.Int.annotate({ description: "Its size now." }),
   sha256: Schema.String.annotate({ description: "SHA-256 of the file now: the expectedSha256 of a next edit." }),
   replacements: Schema.Int.annotate({ description: "How many occurrences were replaced." })
-}).annotate({ identifier: "EditFileResponse" })
+}).annotate({ identifier: "EditFileResponse", description: "The file after the edit." })
 export interface EditFileResponse extends Schema.Schema.Type<typeof EditFileResponse> {}
 
 export const RenameFileRequest = Schema.Struct({
   destination: FilePath,
   overwrite: withDefault(Schema.Boolean, false, "Replaces a destination that exists, at once; otherwise it is 409.")
-}).annotate({ identifier: "RenameFileRequest" })
+}).annotate({ identifier: "RenameFileRequest", description: "Where to move it." })
 
 export const CreateDirectoryRequest = Schema.Struct({
   recursive: withDefault(
@@ -115,7 +119,7 @@ export const UnpackedArchive = Schema.Struct({
   path: Schema.String.annotate({ description: "The directory." }),
   entries: Schema.Int.annotate({ description: "How many files, directories and links are as in the archive now." }),
   bytes: Schema.Int.annotate({ description: "Content of the files among them." })
-}).annotate({ identifier: "UnpackedArchive" })
+}).annotate({ identifier: "UnpackedArchive", description: "What was unpacked." })
 export interface UnpackedArchive extends Schema.Schema.Type<typeof UnpackedArchive> {}
 
 const count = (description: string) =>
@@ -289,7 +293,13 @@ export class FilesGroup extends HttpApiGroup.make("files")
     })
       .annotate(RequiredScope, "sandbox:execute")
       .annotate(OptionalBody, true)
-      .annotateMerge(OpenApi.annotations({ identifier: "createDirectory", summary: "Create a directory" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "createDirectory",
+          summary: "Create a directory",
+          description: "Its parents must be there, and nothing of its name, unless recursive is true."
+        })
+      ),
     HttpApiEndpoint.post("renameFile", "/sandboxes/:id/files/rename", {
       params,
       query: pathQuery,

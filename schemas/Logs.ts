@@ -28,7 +28,7 @@ export const LogEntry = Schema.Struct({
   text: Schema.String.annotate({
     description: "One stored chunk, at most 64 KiB; bytes that are not UTF-8 show as U+FFFD."
   })
-}).annotate({ identifier: "LogEntry" })
+}).annotate({ identifier: "LogEntry", description: "What one stream wrote, in one piece." })
 export interface LogEntry extends Schema.Schema.Type<typeof LogEntry> {}
 
 export const SandboxLogs = Schema.Struct({
@@ -62,7 +62,10 @@ export class LogsGroup extends HttpApiGroup.make("logs")
     HttpApiEndpoint.get("readLogs", "/sandboxes/:id/logs", {
       params: { id: SandboxId },
       query,
-      success: Schema.Struct({ logs: SandboxLogs }).annotate({ identifier: "LogsResponse" }),
+      success: Schema.Struct({ logs: SandboxLogs }).annotate({
+        identifier: "LogsResponse",
+        description: "A Sandbox's logs."
+      }),
       error: [InvalidRequest, NotFound, UnsupportedByRuntime, SandboxUnavailable]
     })
       .annotate(RequiredScope, "sandbox:read")

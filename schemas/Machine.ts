@@ -6,7 +6,8 @@ const nameOf = (what: string) => Schema.String.annotate({ description: `The name
 const told = Schema.String.annotate({ description: "What it means, in a sentence." })
 
 const Named = Schema.Struct({ name: nameOf("event, guard or command"), description: told }).annotate({
-  identifier: "MachinePart"
+  identifier: "MachinePart",
+  description: "An event, a guard or a command, and what it means."
 })
 
 const Command = Schema.Struct({
@@ -14,7 +15,7 @@ const Command = Schema.Struct({
   deadline: Schema.NullOr(Schema.String).annotate({
     description: "The named deadline that `schedule` sets and `unschedule` forgets; null of other commands."
   })
-}).annotate({ identifier: "MachineCommand" })
+}).annotate({ identifier: "MachineCommand", description: "Something that the service is asked to do." })
 
 const MachineState = Schema.Struct({
   name: nameOf("state"),
@@ -27,7 +28,10 @@ const MachineState = Schema.Struct({
   refuses: Schema.Record(Schema.String, Schema.String).annotate({
     description: "Events that it refuses, also those whose guards all say no, with the reason's code."
   })
-}).annotate({ identifier: "MachineState" })
+}).annotate({
+  identifier: "MachineState",
+  description: "One state, and what it says of events that it has no transition for."
+})
 
 const MachineTransition = Schema.Struct({
   id: Schema.String.annotate({ description: "`from.EVENT.index`; those of one event are tried in order." }),
@@ -40,7 +44,10 @@ const MachineTransition = Schema.Struct({
   commands: Schema.Array(Command).annotate({ description: "What is done on the way." }),
   notes: Schema.Array(Schema.String).annotate({ description: "Actions that only note something in the context." }),
   description: told
-}).annotate({ identifier: "MachineTransition" })
+}).annotate({
+  identifier: "MachineTransition",
+  description: "From which state an event leads where, and what it asks for."
+})
 
 const kind = Schema.String.annotate({ description: "What it is the life of: sandbox, operation, …" })
 const version = Schema.Int.annotate({ description: "Grows when what is stored of it changes." })
@@ -58,18 +65,21 @@ const Machine = Schema.Struct({
   drawing: Schema.Record(Schema.String, Schema.Unknown).annotate({
     description: "Where each state, edge and label stands, in SVG user units from the upper left corner."
   })
-}).annotate({ identifier: "Machine" })
+}).annotate({
+  identifier: "Machine",
+  description: "A state machine as data: its states, events, transitions and commands."
+})
 
 const MermaidMachine = Schema.Struct({
   kind,
   version,
   mermaid: Schema.String.annotate({ description: "A Mermaid state diagram." })
-}).annotate({ identifier: "MermaidMachine" })
+}).annotate({ identifier: "MermaidMachine", description: "A state machine as a Mermaid diagram." })
 
 export const MachineList = Schema.Struct({
   machines: Schema.Union([Schema.Array(Machine), Schema.Array(MermaidMachine)]).annotate({
     description: "All of the service's machines, in the format that was asked for."
   })
-}).annotate({ identifier: "MachineList" })
+}).annotate({ identifier: "MachineList", description: "The state machines of this API." })
 
 export const MachineFormat = oneOf("MachineFormat", ["json", "mermaid"], "How the machines are told; json by default.")

@@ -31,14 +31,20 @@ export const Me = Schema.Struct({
     sandboxes: Schema.Int.annotate({ description: "Most Sandboxes of the account, stopped ones included." }),
     workspaceStorageBytes: Schema.Int.annotate({ description: "Most that the volumes of one workspace are together." })
   }).annotate({ description: "How much the account may have." })
-}).annotate({ identifier: "Me" })
+}).annotate({ identifier: "Me", description: "The account, and the API key that asks." })
 export interface Me extends Schema.Schema.Type<typeof Me> {}
 
 export class AccountGroup extends HttpApiGroup.make("account")
   .add(
     HttpApiEndpoint.get("getMe", "/me", { success: Me })
       .annotate(RequiredScope, "sandbox:read")
-      .annotateMerge(OpenApi.annotations({ identifier: "getMe", summary: "The account and the API key in use" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getMe",
+          summary: "The account and the API key in use",
+          description: "What a key may, and as whom: the first call of a program that was given one."
+        })
+      ),
     HttpApiEndpoint.delete("revokeKey", "/auth", {})
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(

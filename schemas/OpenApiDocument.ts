@@ -11,9 +11,10 @@
 import { Context, Schema, SchemaAST } from "effect"
 import { HttpApi, type HttpApiEndpoint, type HttpApiGroup, OpenApi } from "effect/http-api"
 import { Authorized, OptionalBody, ReadOnly, RequiredScope } from "./Access.ts"
-import { bodyName, ErrorBody, type ErrorCode, errors } from "./Errors.ts"
+import { bodyName, ErrorBody, type ErrorCode, errorStatus, errors } from "./Errors.ts"
 import { errorExamples, exampleOf, withExample } from "./OpenApiExamples.ts"
 import { carried } from "./OpenApiShapes.ts"
+import { capabilityScheme, capabilitySecurity, tunnel, tunnelFailures, tunnelPath } from "./OpenApiTunnel.ts"
 
 type Json = Record<string, unknown>
 
@@ -297,18 +298,38 @@ const completed = (
   }
 }
 
+/** What no endpoint is: its gateway is before them all. */
+const tunnelItem = (): Json => ({
+  get: {
+    ...tunnel,
+    responses: {
+      101: successResponse(tunnel.responses[101]),
+      ...Object.fromEntries(
+        [...tunnelFailures].map(([status, codes]) => [status, errorResponse(status, codes, false)])
+      ),
+      default: otherResponse
+    }
+  }
+})
+
 /** The body of every error, told apart by its code; what a later module knows of `details` is said here. */
 const withErrorUnion = (schemas: Record<string, Json>): Record<string, Json> => {
   const codes = Object.keys(errors) as ReadonlyArray<ErrorCode>
   const refOf = (code: ErrorCode) => `#/components/schemas/${bodyName(code)}`
   const { anyOf: _, ...told } = schemas["Error"]!
   const detailed = (code: ErrorCode, change: (details: Json) => Json): Record<string, Json> => {
-    const schema = schemas[bodyName(code)]!
+    const schema = explained(code)
     const properties = schema["properties"] as Record<string, Json>
     return { [bodyName(code)]: { ...schema, properties: { ...properties, details: change(properties["details"]!) } } }
   }
+  /** With its status, and the sentence that it says where nobody says more. */
+  const explained = (code: ErrorCode): Json => {
+    const { message } = errorExamples[bodyName(code)]!.value
+    return { ...schemas[bodyName(code)], description: `${errorStatus[code]}. ${message}` }
+  }
   return {
     ...schemas,
+    ...Object.fromEntries(codes.map((code) => [bodyName(code), explained(code)])),
     ...detailed("EXECUTION_TIMEOUT", () => ({ $ref: "#/components/schemas/ExecutionResult" })),
     ...detailed("SCOPE_REQUIRED", (details) => ({
       ...details,
@@ -372,6 +393,8 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
       item[method] = completed(item[method]!, endpoint, failures)
     }
   })
+  const hasTunnels = `${tunnelPath.slice(0, tunnelPath.lastIndexOf("/"))}/sandboxes/{id}/services` in paths
+  if (hasTunnels) paths[tunnelPath] = tunnelItem() as Record<string, Json>
   const components = derived["components"] as { readonly schemas: Record<string, Json> }
   const schemas = Object.fromEntries(
     Object.entries(components.schemas).filter(([name]) => !isErrorCode(name.replace(/Encoded$/, "")))
@@ -395,6 +418,7 @@ export const openApiDocument = <Id extends string, Groups extends HttpApiGroup.C
             examples: errorExamples,
             headers: { RequestId, WwwAuthenticate, Allow, ...(usesRetryAfter ? { RetryAfter } : {}) },
             securitySchemes: {
+              ...(hasTunnels ? { [capabilityScheme]: capabilitySecurity } : {}),
               [securityScheme]: {
                 type: "http",
                 scheme: "bearer",

@@ -47,7 +47,7 @@ export const StartOperationRequest = Schema.Struct({
   )
 })
   .check(isStdinEncoded)
-  .annotate({ identifier: "StartOperationRequest" })
+  .annotate({ identifier: "StartOperationRequest", description: "A command to start; it runs on its own." })
 export interface StartOperationRequest extends Schema.Schema.Type<typeof StartOperationRequest> {}
 
 export const Operation = Schema.Struct({
@@ -87,7 +87,10 @@ export const Operation = Schema.Struct({
 })
 export interface Operation extends Schema.Schema.Type<typeof Operation> {}
 
-export const OperationResponse = Schema.Struct({ operation: Operation }).annotate({ identifier: "OperationResponse" })
+export const OperationResponse = Schema.Struct({ operation: Operation }).annotate({
+  identifier: "OperationResponse",
+  description: "One operation."
+})
 
 export interface OperationResponse extends Schema.Schema.Type<typeof OperationResponse> {}
 
@@ -124,7 +127,7 @@ export const OperationOutputChunk = Schema.Struct({
   encoding: Schema.Literal("base64").annotate({ description: "Of data." }),
   truncated: Schema.Boolean.annotate({ description: "Earlier bytes that were asked for are no longer retained." }),
   eof: Schema.Boolean.annotate({ description: "The operation is terminal and all of this stream was read." })
-}).annotate({ identifier: "OperationOutputChunk" })
+}).annotate({ identifier: "OperationOutputChunk", description: "A range of one stream of an operation." })
 export interface OperationOutputChunk extends Schema.Schema.Type<typeof OperationOutputChunk> {}
 
 const outputQuery = {
@@ -150,7 +153,10 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
     HttpApiEndpoint.post("execute", "/sandboxes/:id/execute", {
       params: sandboxParams,
       payload: ExecuteRequest,
-      success: Schema.Struct({ result: ExecutionResult }).annotate({ identifier: "ExecuteResponse" }),
+      success: Schema.Struct({ result: ExecutionResult }).annotate({
+        identifier: "ExecuteResponse",
+        description: "How a command ended."
+      }),
       error: [...jsonBody, CreditExhausted, ExecutionTimeout, ...reached]
     })
       .annotate(RequiredScope, "sandbox:execute")
@@ -186,7 +192,12 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
     })
       .annotate(RequiredScope, "sandbox:execute")
       .annotateMerge(
-        OpenApi.annotations({ identifier: "listOperations", summary: "List the operations of a Sandbox" })
+        OpenApi.annotations({
+          identifier: "listOperations",
+          summary: "List the operations of a Sandbox",
+          description:
+            "Newest first, ended ones as long as they are kept: 30 days after their end (a setting). Queued ones begin in the opposite order."
+        })
       ),
     HttpApiEndpoint.get("getOperation", "/sandboxes/:id/operations/:operationId", {
       params: operationParams,
@@ -194,7 +205,13 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
       error: reached
     })
       .annotate(RequiredScope, "sandbox:execute")
-      .annotateMerge(OpenApi.annotations({ identifier: "getOperation", summary: "Get an operation" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getOperation",
+          summary: "Get an operation",
+          description: "As it is now. waitOperation tells of a change as it happens."
+        })
+      ),
     HttpApiEndpoint.get("readOperationOutput", "/sandboxes/:id/operations/:operationId/output", {
       params: operationParams,
       query: outputQuery,
@@ -276,7 +293,11 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
     })
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(
-        OpenApi.annotations({ identifier: "listOperationTransitions", summary: "The transition log of an operation" })
+        OpenApi.annotations({
+          identifier: "listOperationTransitions",
+          summary: "The transition log of an operation",
+          description: "Every step of its state machine, from its acceptance on. It is kept as long as the operation."
+        })
       ),
     HttpApiEndpoint.get("listDeclinedEvents", "/sandboxes/:id/operations/:operationId/declined", {
       params: operationParams,

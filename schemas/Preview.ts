@@ -21,7 +21,7 @@ export const Port = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 65_
 
 export const CreatePreviewRequest = Schema.Struct({
   port: Port.annotate({ description: "The port inside the Sandbox; nothing needs to listen there yet." })
-}).annotate({ identifier: "CreatePreviewRequest" })
+}).annotate({ identifier: "CreatePreviewRequest", description: "Which port to open." })
 export interface CreatePreviewRequest extends Schema.Schema.Type<typeof CreatePreviewRequest> {}
 
 export const Preview = Schema.Struct({
@@ -49,14 +49,14 @@ export const ListedPreview = Schema.Struct({
   }),
   createdAt: Timestamp.annotate({ description: "When it was asked for." }),
   expiresAt: Timestamp.annotate({ description: "When it ends by itself." })
-}).annotate({ identifier: "ListedPreview" })
+}).annotate({ identifier: "ListedPreview", description: "A preview without its id and URL, which are its secret." })
 export interface ListedPreview extends Schema.Schema.Type<typeof ListedPreview> {}
 
 export const PreviewList = Schema.Struct({
   previews: Schema.Array(ListedPreview).annotate({
     description: `Newest first, at most ${previewsListed}. Ids and URLs are not in it: they are what lets one in.`
   })
-}).annotate({ identifier: "PreviewList" })
+}).annotate({ identifier: "PreviewList", description: "The previews of a Sandbox, without their secrets." })
 export interface PreviewList extends Schema.Schema.Type<typeof PreviewList> {}
 
 export class PreviewsGroup extends HttpApiGroup.make("previews")
@@ -65,7 +65,7 @@ export class PreviewsGroup extends HttpApiGroup.make("previews")
       params: { id: SandboxId },
       payload: CreatePreviewRequest,
       success: Schema.Struct({ preview: Preview })
-        .annotate({ identifier: "PreviewResponse" })
+        .annotate({ identifier: "PreviewResponse", description: "The preview that was opened." })
         .pipe(HttpApiSchema.status(201)),
       error: [
         InvalidRequest,

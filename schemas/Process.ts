@@ -42,13 +42,13 @@ export const Process = Schema.Struct({
   startedAt: Timestamp.annotate({ description: "When it was started." }),
   cpuSeconds: Schema.Finite.annotate({ description: "Processor time that it has used." }),
   memoryBytes: Schema.Int.annotate({ description: "Resident memory." })
-}).annotate({ identifier: "Process" })
+}).annotate({ identifier: "Process", description: "One process in a Sandbox." })
 export interface Process extends Schema.Schema.Type<typeof Process> {}
 
 export const ProcessList = Schema.Struct({
   processes: Schema.Array(Process).annotate({ description: "By pid." }),
   truncated: Schema.Boolean.annotate({ description: "There are more than the 2,048 that are shown." })
-}).annotate({ identifier: "ProcessList" })
+}).annotate({ identifier: "ProcessList", description: "What runs in a Sandbox." })
 export interface ProcessList extends Schema.Schema.Type<typeof ProcessList> {}
 
 const reached = [NotFound, UnsupportedByRuntime, SandboxUnavailable] as const

@@ -201,7 +201,7 @@ export const CreateSandboxRequest = Schema.Struct({
     Schema.Struct(lifetimeFields),
     "What ends it by itself. Absent or null, as each part of it: nothing does."
   )
-}).annotate({ identifier: "CreateSandboxRequest" })
+}).annotate({ identifier: "CreateSandboxRequest", description: "A Sandbox to make, and in which workspace." })
 export interface CreateSandboxRequest extends Schema.Schema.Type<typeof CreateSandboxRequest> {}
 
 const changed = <A>(schema: Schema.Codec<A, A>, description: string) =>
@@ -238,7 +238,10 @@ export const StartSandboxRequest = Schema.Struct({}).check(hasNoFields).annotate
   description: "No fields today. An absent body means {}."
 })
 
-export const SandboxResponse = Schema.Struct({ sandbox: Sandbox }).annotate({ identifier: "SandboxResponse" })
+export const SandboxResponse = Schema.Struct({ sandbox: Sandbox }).annotate({
+  identifier: "SandboxResponse",
+  description: "One Sandbox."
+})
 export interface SandboxResponse extends Schema.Schema.Type<typeof SandboxResponse> {}
 
 export const SandboxList = Schema.Struct({
@@ -397,7 +400,11 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
     })
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(
-        OpenApi.annotations({ identifier: "listSandboxTransitions", summary: "The transition log of a Sandbox" })
+        OpenApi.annotations({
+          identifier: "listSandboxTransitions",
+          summary: "The transition log of a Sandbox",
+          description: "Every step of its state machine, from its creation on. It is kept as long as the Sandbox."
+        })
       ),
     HttpApiEndpoint.get("listSandboxHistory", "/sandboxes/:id/history", {
       params: sandboxParams,

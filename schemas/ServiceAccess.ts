@@ -32,14 +32,17 @@ export const ServiceAccessRequest = Schema.Struct({
       isAscending
     )
     .annotate({ description: "Strictly ascending." })
-}).annotate({ identifier: "ServiceAccessRequest" })
+}).annotate({ identifier: "ServiceAccessRequest", description: "Which ports to open, and when that was asked for." })
 export interface ServiceAccessRequest extends Schema.Schema.Type<typeof ServiceAccessRequest> {}
 
 export const ServiceAccessEnvelope = Schema.Struct({
   capability: Schema.String.annotate({
     description: "Sealed: opaque to the caller; bound to the Sandbox, its generation, the ports and the expiry."
   })
-}).annotate({ identifier: "ServiceAccessEnvelope" })
+}).annotate({
+  identifier: "ServiceAccessEnvelope",
+  description: "What opens the ports. Who has it needs no API key: keep it as a secret."
+})
 export interface ServiceAccessEnvelope extends Schema.Schema.Type<typeof ServiceAccessEnvelope> {}
 
 export const ServiceAccessRevoke = Schema.Struct({
@@ -47,7 +50,7 @@ export const ServiceAccessRevoke = Schema.Struct({
   cleanup: Schema.Literals(["confirmed", "unconfirmed"]).annotate({
     description: "Every connection is cut here in either case. confirmed: and the runtime has said so too."
   })
-}).annotate({ identifier: "ServiceAccessRevoke" })
+}).annotate({ identifier: "ServiceAccessRevoke", description: "What is known of the access that was revoked." })
 export interface ServiceAccessRevoke extends Schema.Schema.Type<typeof ServiceAccessRevoke> {}
 
 const headers = { "idempotency-key": ServiceAccessId }
@@ -69,7 +72,7 @@ export class ServiceAccessGroup extends HttpApiGroup.make("serviceAccess")
           identifier: "createServiceAccess",
           summary: "Open TCP access to ports",
           description:
-            "The capability opens `GET /api/v2/tunnel?port=N` as a WebSocket (Authorization: Bearer CAPABILITY, or as the subprotocol after atoll.tunnel), each of which carries one TCP connection in its messages; with the subprotocol the text message `end` ends one direction. One client is retained: connections with the same `client` parameter belong together, and a newer client cuts the older one's. The same key answers the same envelope; another body for it is 400, and when the access is over 404. 501 unless the server offers it."
+            "The capability opens connections to the ports: openTunnel, `GET /api/v2/tunnel?port=N`. One client is retained: a newer client's connections cut the older one's. The same key answers the same envelope; another body for it is 400, and when the access is over 404. 501 unless the server offers it."
         })
       ),
     HttpApiEndpoint.post("lookUpServiceAccess", "/sandboxes/:id/services/lookup", {
@@ -105,5 +108,9 @@ export class ServiceAccessGroup extends HttpApiGroup.make("serviceAccess")
   )
   .middleware(Authorized)
   .annotateMerge(
-    OpenApi.annotations({ title: "TCP service access", description: "Off unless the server offers it." })
+    OpenApi.annotations({
+      title: "TCP service access",
+      description:
+        "TCP connections to ports of a Sandbox, by a capability instead of an API key. Off unless the server offers it (501)."
+    })
   ) {}

@@ -36,7 +36,7 @@ export const Transition = Schema.Struct({
   }),
   cause: Schema.String.annotate({ description: "Who or what sent the event." }),
   requestId: Schema.NullOr(Schema.String).annotate({ description: "Of the request that sent it; null where none did." })
-}).annotate({ identifier: "Transition" })
+}).annotate({ identifier: "Transition", description: "One step of a state machine, as it was committed." })
 export interface Transition extends Schema.Schema.Type<typeof Transition> {}
 
 export const TransitionList = Schema.Struct({

@@ -59,7 +59,7 @@ export const CreditGrant = Schema.Struct({
     description:
       "active: something is left, now or from effectiveAt on. used: all of it was spent. expired: what was not spent in time is gone."
   })
-}).annotate({ identifier: "CreditGrant" })
+}).annotate({ identifier: "CreditGrant", description: "Credit that was given, and what is left of it." })
 export interface CreditGrant extends Schema.Schema.Type<typeof CreditGrant> {}
 
 export const Balance = Schema.Struct({
@@ -112,7 +112,10 @@ export const WalletTransaction = Schema.Struct({
   reversesId: Schema.NullOr(TransactionId).annotate({
     description: "Of a reversal: the transaction of which it gives back."
   })
-}).annotate({ identifier: "WalletTransaction" })
+}).annotate({
+  identifier: "WalletTransaction",
+  description: "One entry of the ledger: credit that came, or money that was used."
+})
 export interface WalletTransaction extends Schema.Schema.Type<typeof WalletTransaction> {}
 
 export const costGroupings = ["sandbox", "day", "workspace"] as const
@@ -132,7 +135,7 @@ export const Cost = Schema.Struct({
     memoryMicroUsd: microUsd("Memory, while running."),
     volumeMicroUsd: microUsd("Volumes, from the first boot to deletion.")
   }).annotate({ description: "What it is made of." })
-}).annotate({ identifier: "Cost" })
+}).annotate({ identifier: "Cost", description: "What one group of a report cost." })
 export interface Cost extends Schema.Schema.Type<typeof Cost> {}
 
 const window = {
@@ -148,7 +151,10 @@ export class UsageGroup extends HttpApiGroup.make("usage")
   .add(
     HttpApiEndpoint.get("readUsage", "/usage", {
       query: window,
-      success: Schema.Struct({ usage: Usage }).annotate({ identifier: "UsageResponse" }),
+      success: Schema.Struct({ usage: Usage }).annotate({
+        identifier: "UsageResponse",
+        description: "What the account used in a window of time."
+      }),
       error: InvalidRequest
     })
       .annotate(RequiredScope, "usage:read")
@@ -165,7 +171,10 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         })
       ),
     HttpApiEndpoint.get("readBalance", "/usage/balance", {
-      success: Schema.Struct({ balance: Balance }).annotate({ identifier: "BalanceResponse" })
+      success: Schema.Struct({ balance: Balance }).annotate({
+        identifier: "BalanceResponse",
+        description: "Credit, what is left of it, and how long it lasts at the present burn."
+      })
     })
       .annotate(RequiredScope, "usage:read")
       .annotateMerge(
@@ -206,7 +215,10 @@ export class UsageGroup extends HttpApiGroup.make("usage")
         totalMicroUsd: microUsd("The sum of all costs."),
         burnMicroUsdPerHour: microUsd("What an hour of it all costs as things are, whatever the window."),
         asOf
-      }).annotate({ identifier: "CostReport" }),
+      }).annotate({
+        identifier: "CostReport",
+        description: "What a window of time cost, as posted to the wallet, in pieces."
+      }),
       error: InvalidRequest
     })
       .annotate(RequiredScope, "usage:read")

@@ -35,16 +35,20 @@ export const CreateWorkspaceRequest = Schema.Struct({
   name: Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText).annotate({
     description: "For people; names need not be unique."
   })
-}).annotate({ identifier: "CreateWorkspaceRequest" })
+}).annotate({ identifier: "CreateWorkspaceRequest", description: "A workspace to make." })
 export interface CreateWorkspaceRequest extends Schema.Schema.Type<typeof CreateWorkspaceRequest> {}
 
 export const RenameWorkspaceRequest = Schema.Struct(CreateWorkspaceRequest.fields).annotate({
-  identifier: "RenameWorkspaceRequest"
+  identifier: "RenameWorkspaceRequest",
+  description: "Its new name."
 })
 export interface RenameWorkspaceRequest extends Schema.Schema.Type<typeof RenameWorkspaceRequest> {}
 
 const params = { id: WorkspaceId }
-const WorkspaceResponse = Schema.Struct({ workspace: Workspace }).annotate({ identifier: "WorkspaceResponse" })
+const WorkspaceResponse = Schema.Struct({ workspace: Workspace }).annotate({
+  identifier: "WorkspaceResponse",
+  description: "One workspace."
+})
 
 export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
   .add(
@@ -54,7 +58,13 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
       }).annotate({ identifier: "WorkspaceList", description: "Newest first." })
     })
       .annotate(RequiredScope, "sandbox:read")
-      .annotateMerge(OpenApi.annotations({ identifier: "listWorkspaces", summary: "List workspaces" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "listWorkspaces",
+          summary: "List workspaces",
+          description: "All of the account, on one page."
+        })
+      ),
     HttpApiEndpoint.post("createWorkspace", "/workspaces", {
       headers: IdempotencyKey.required,
       payload: CreateWorkspaceRequest,
@@ -71,7 +81,13 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
       ),
     HttpApiEndpoint.get("getWorkspace", "/workspaces/:id", { params, success: WorkspaceResponse, error: NotFound })
       .annotate(RequiredScope, "sandbox:read")
-      .annotateMerge(OpenApi.annotations({ identifier: "getWorkspace", summary: "Get a workspace" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "getWorkspace",
+          summary: "Get a workspace",
+          description: "Its name, and how much of its storage limit is taken."
+        })
+      ),
     HttpApiEndpoint.patch("renameWorkspace", "/workspaces/:id", {
       params,
       payload: RenameWorkspaceRequest,
@@ -79,7 +95,13 @@ export class WorkspacesGroup extends HttpApiGroup.make("workspaces")
       error: [InvalidRequest, NotFound, PayloadTooLarge, UnsupportedMediaType]
     })
       .annotate(RequiredScope, "workspace:create")
-      .annotateMerge(OpenApi.annotations({ identifier: "renameWorkspace", summary: "Give a workspace another name" })),
+      .annotateMerge(
+        OpenApi.annotations({
+          identifier: "renameWorkspace",
+          summary: "Give a workspace another name",
+          description: "Names need not be unique. Repeated, it changes nothing more."
+        })
+      ),
     HttpApiEndpoint.delete("deleteWorkspace", "/workspaces/:id", { params, error: [NotFound, WorkspaceNotEmpty] })
       .annotate(RequiredScope, "sandbox:delete")
       .annotateMerge(

@@ -21,6 +21,7 @@ import {
   ServiceUnavailable,
   Unauthenticated
 } from "../../schemas/Errors.ts"
+import { tunnelPath as path } from "../../schemas/OpenApiTunnel.ts"
 import { Audit } from "../account/Audit.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
@@ -38,7 +39,6 @@ import { rawAnswer } from "./RawAnswer.ts"
 import { identify, requestIdOf } from "./RequestId.ts"
 import { pathOf, queryOf } from "./RequestTarget.ts"
 
-const path = "/api/v2/tunnel"
 const tunnelQuery = { names: ["port", "client"], repeatable: [], prefix: null }
 
 /** Nobody reads it; it only stands in the audit log. */
@@ -52,6 +52,9 @@ const capabilityOf = ({ headers }: IncomingMessage): string | null => {
   const [first, second] = (headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim())
   return first === tunnelProtocol && second ? second : null
 }
+
+const unauthenticated = () =>
+  new Unauthenticated({ message: "Send the capability as Authorization: Bearer CAPABILITY." })
 
 const methodNotAllowed = () => new MethodNotAllowed({ details: { allow: ["GET"] } })
 
@@ -94,6 +97,7 @@ const make = Effect.gen(function* () {
     maxPayload: tunnelMessageMaxBytes,
     handleProtocols: (offered) => (offered.has(tunnelProtocol) ? tunnelProtocol : false)
   })
+  sockets.on("headers", (headers, request) => headers.push(`X-Request-Id: ${requestIdOf(request)}`))
   // By default the answer would be a page.
   sockets.on("wsClientError", (fault, socket, request) =>
     refuse(socket, invalidRequest([{ path: [], message: fault.message }]), request)
@@ -133,9 +137,7 @@ const make = Effect.gen(function* () {
     const wanted = wantedOf(request)
     if (isContractError(wanted)) return yield* Effect.fail(wanted)
     const capability = capabilityOf(request)
-    if (capability === null) {
-      return yield* new Unauthenticated({ message: "Send the capability as Authorization: Bearer CAPABILITY." })
-    }
+    if (capability === null) return yield* unauthenticated()
     const claims = yield* accesses.recognise(capability)
     audited.recognised(request, claims)
     const admission = yield* accesses.admit(claims, wanted.port, wanted.client)
@@ -157,9 +159,11 @@ const make = Effect.gen(function* () {
     request: (request, response) => {
       const requestId = identify(request)
       const error =
-        request.method === "GET" || request.method === "HEAD"
-          ? invalidRequest([{ path: [], message: "Expected a WebSocket handshake" }])
-          : methodNotAllowed()
+        request.method !== "GET" && request.method !== "HEAD"
+          ? methodNotAllowed()
+          : capabilityOf(request) === null
+            ? unauthenticated()
+            : invalidRequest([{ path: ["Upgrade"], message: "Expected a WebSocket handshake" }])
       response.writeHead(errorStatus[error._tag], {
         "Content-Type": "application/json",
         "X-Request-Id": requestId,

@@ -13,8 +13,7 @@ import { watchFetch } from "./watchFetch.ts"
 import { watchHttp } from "./watchHttp.ts"
 import { watchServer } from "./watchServer.ts"
 
-/** Of a tunnel one can only say that it is open or not: it is no part of the description. */
-const isWatched = (target: string): boolean => target.startsWith("/api/v2/") && !target.startsWith("/api/v2/tunnel")
+const isWatched = (target: string): boolean => target.startsWith("/api/v2/")
 
 const faults: Array<string> = []
 const waiting: Array<Exchange> = []

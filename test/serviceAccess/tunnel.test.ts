@@ -365,10 +365,12 @@ layer(TestDatabase.layer, { excludeTestServices: true })("TCP service access", (
       () => {},
       ({ port }) =>
         Effect.promise(async () => {
-          const ask = async (method: string) => {
-            const answer = await fetch(`http://127.0.0.1:${port}/api/v2/tunnel?port=5432`, { method })
+          const ask = async (method: string, authorization = "Bearer capability") => {
+            const headers: Record<string, string> = authorization === "" ? {} : { authorization }
+            const answer = await fetch(`http://127.0.0.1:${port}/api/v2/tunnel?port=5432`, { method, headers })
             return [answer.status, ((await answer.json()) as { code: string }).code, answer.headers.get("allow")]
           }
+          assert.deepStrictEqual(await ask("GET", ""), [401, "UNAUTHENTICATED", null])
           assert.deepStrictEqual(await ask("GET"), [400, "INVALID_REQUEST", null])
           assert.deepStrictEqual(await ask("POST"), [405, "METHOD_NOT_ALLOWED", "GET"])
         })

@@ -5,7 +5,7 @@ import type { Types } from "./types.ts"
 import { docstring, head, imported, listed, namesIn, pascal, snake, text } from "./words.ts"
 
 /** No request has an answer of theirs: they are WebSockets. */
-const notRequests = new Set(["openTerminal"])
+const notRequests = new Set(["openTerminal", "openTunnel"])
 
 interface Parameter {
   readonly name: string

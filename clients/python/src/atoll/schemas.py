@@ -79,6 +79,8 @@ WorkspacePath = str
 
 @dataclass(frozen=True)
 class AnalyticsResponse:
+    """A Sandbox's analytics."""
+
     analytics: SandboxAnalytics
 
     @classmethod
@@ -90,6 +92,8 @@ class AnalyticsResponse:
 
 @dataclass(frozen=True)
 class AuditEvent:
+    """One call that changed something or read content."""
+
     id: str
     """The event's own id."""
     at: str
@@ -210,6 +214,8 @@ class Balance:
 
 @dataclass(frozen=True)
 class BalanceResponse:
+    """Credit, what is left of it, and how long it lasts at the present burn."""
+
     balance: Balance
 
     @classmethod
@@ -221,6 +227,8 @@ class BalanceResponse:
 
 @dataclass(frozen=True)
 class CooperativeEnvelope:
+    """How the granted SSH connection is made."""
+
     endpoint_id: EndpointId
     host: str
     """Where to connect to."""
@@ -247,6 +255,8 @@ class CooperativeEnvelope:
 
 @dataclass(frozen=True)
 class CooperativeRevoke:
+    """What is known of the grant that was revoked."""
+
     endpoint_id: EndpointId
     status: Literal["unconfirmed"]
     """Whether what it opened is gone: never confirmed."""
@@ -281,6 +291,8 @@ class CostComponents:
 
 @dataclass(frozen=True)
 class Cost:
+    """What one group of a report cost."""
+
     key: str
     """The Sandbox's id, the workspace's id, or the UTC day."""
     name: Optional[str]
@@ -305,6 +317,8 @@ class Cost:
 
 @dataclass(frozen=True)
 class CostReport:
+    """What a window of time cost, as posted to the wallet, in pieces."""
+
     costs: List[Cost]
     """The most expensive first; days in their order."""
     total_micro_usd: int
@@ -326,6 +340,8 @@ class CostReport:
 
 @dataclass(frozen=True)
 class CreditGrant:
+    """Credit that was given, and what is left of it."""
+
     id: str
     """The id of a grant."""
     kind: Literal["promotional", "purchase", "adjustment"]
@@ -409,6 +425,8 @@ class DeclinedEventList:
 
 @dataclass(frozen=True)
 class EditFileResponse:
+    """The file after the edit."""
+
     path: str
     """The file."""
     size_bytes: int
@@ -430,6 +448,8 @@ class EditFileResponse:
 
 @dataclass(frozen=True)
 class ExecuteResponse:
+    """How a command ended."""
+
     result: ExecutionResult
 
     @classmethod
@@ -532,6 +552,8 @@ class FileStat:
 
 @dataclass(frozen=True)
 class FileStatResponse:
+    """One file, directory or link."""
+
     path: str
     """The path that was asked for."""
     name: str
@@ -660,6 +682,8 @@ class Issue:
 
 @dataclass(frozen=True)
 class ListedPreview:
+    """A preview without its id and URL, which are its secret."""
+
     port: int
     """The port inside the Sandbox."""
     status: Literal["opening", "active", "closed", "expired"]
@@ -681,6 +705,8 @@ class ListedPreview:
 
 @dataclass(frozen=True)
 class LogEntry:
+    """What one stream wrote, in one piece."""
+
     id: str
     """Opaque; the same whenever and however this entry is read."""
     at: str
@@ -720,6 +746,8 @@ class LoggedEvent:
 
 @dataclass(frozen=True)
 class LogsResponse:
+    """A Sandbox's logs."""
+
     logs: SandboxLogs
 
     @classmethod
@@ -731,6 +759,8 @@ class LogsResponse:
 
 @dataclass(frozen=True)
 class Machine:
+    """A state machine as data: its states, events, transitions and commands."""
+
     kind: str
     """What it is the life of: sandbox, operation, …"""
     version: int
@@ -770,6 +800,8 @@ class Machine:
 
 @dataclass(frozen=True)
 class MachineCommand:
+    """Something that the service is asked to do."""
+
     name: str
     """The name of the command."""
     deadline: Optional[str]
@@ -785,6 +817,8 @@ class MachineCommand:
 
 @dataclass(frozen=True)
 class MachineList:
+    """The state machines of this API."""
+
     machines: Any
     """All of the service's machines, in the format that was asked for."""
 
@@ -797,6 +831,8 @@ class MachineList:
 
 @dataclass(frozen=True)
 class MachinePart:
+    """An event, a guard or a command, and what it means."""
+
     name: str
     """The name of the event, guard or command."""
     description: str
@@ -812,6 +848,8 @@ class MachinePart:
 
 @dataclass(frozen=True)
 class MachineState:
+    """One state, and what it says of events that it has no transition for."""
+
     name: str
     """The name of the state."""
     description: str
@@ -845,6 +883,8 @@ class MachineState:
 
 @dataclass(frozen=True)
 class MachineTransition:
+    """From which state an event leads where, and what it asks for."""
+
     id: str
     """`from.EVENT.index`; those of one event are tried in order."""
     from_: str
@@ -948,6 +988,8 @@ class MeLimits:
 
 @dataclass(frozen=True)
 class Me:
+    """The account, and the API key that asks."""
+
     account: MeAccount
     """Whose key this is."""
     api_key: Optional[MeApiKey]
@@ -966,6 +1008,8 @@ class Me:
 
 @dataclass(frozen=True)
 class MermaidMachine:
+    """A state machine as a Mermaid diagram."""
+
     kind: str
     """What it is the life of: sandbox, operation, …"""
     version: int
@@ -1077,6 +1121,8 @@ class OperationList:
 
 @dataclass(frozen=True)
 class OperationOutputChunk:
+    """A range of one stream of an operation."""
+
     stream: OutputStream
     offset: int
     """Absolute offset of the first byte of data."""
@@ -1106,6 +1152,8 @@ class OperationOutputChunk:
 
 @dataclass(frozen=True)
 class OperationResponse:
+    """One operation."""
+
     operation: Operation
 
     @classmethod
@@ -1150,6 +1198,8 @@ class Preview:
 
 @dataclass(frozen=True)
 class PreviewList:
+    """The previews of a Sandbox, without their secrets."""
+
     previews: List[ListedPreview]
     """Newest first, at most 100. Ids and URLs are not in it: they are what lets one in."""
 
@@ -1162,6 +1212,8 @@ class PreviewList:
 
 @dataclass(frozen=True)
 class PreviewResponse:
+    """The preview that was opened."""
+
     preview: Preview
 
     @classmethod
@@ -1173,6 +1225,8 @@ class PreviewResponse:
 
 @dataclass(frozen=True)
 class Process:
+    """One process in a Sandbox."""
+
     id: ProcessId
     pid: int
     """As the Sandbox's programs see it."""
@@ -1216,6 +1270,8 @@ class Process:
 
 @dataclass(frozen=True)
 class ProcessList:
+    """What runs in a Sandbox."""
+
     processes: List[Process]
     """By pid."""
     truncated: bool
@@ -1248,6 +1304,8 @@ class Reason:
 
 @dataclass(frozen=True)
 class ResourceSample:
+    """What a Sandbox used in one bucket."""
+
     at: str
     """The begin of the bucket."""
     cpu_seconds: Optional[float]
@@ -1603,6 +1661,8 @@ class SandboxVolume:
 
 @dataclass(frozen=True)
 class ServiceAccessEnvelope:
+    """What opens the ports. Who has it needs no API key: keep it as a secret."""
+
     capability: str
     """Sealed: opaque to the caller; bound to the Sandbox, its generation, the ports and the expiry."""
 
@@ -1615,6 +1675,8 @@ class ServiceAccessEnvelope:
 
 @dataclass(frozen=True)
 class ServiceAccessRevoke:
+    """What is known of the access that was revoked."""
+
     generation_id: ServiceAccessId
     cleanup: Literal["confirmed", "unconfirmed"]
     """Every connection is cut here in either case. confirmed: and the runtime has said so too."""
@@ -1665,6 +1727,8 @@ class TransitionStillPending:
 
 @dataclass(frozen=True)
 class Transition:
+    """One step of a state machine, as it was committed."""
+
     revision: int
     """1 for the first, without gaps."""
     at: str
@@ -1749,6 +1813,8 @@ class TransitionList:
 
 @dataclass(frozen=True)
 class UnpackedArchive:
+    """What was unpacked."""
+
     path: str
     """The directory."""
     entries: int
@@ -1808,6 +1874,8 @@ class Usage:
 
 @dataclass(frozen=True)
 class UsageResponse:
+    """What the account used in a window of time."""
+
     usage: Usage
 
     @classmethod
@@ -1853,6 +1921,8 @@ class WalletTransactionGrant:
 
 @dataclass(frozen=True)
 class WalletTransaction:
+    """One entry of the ledger: credit that came, or money that was used."""
+
     id: str
     """The id of a transaction."""
     at: str
@@ -1956,6 +2026,8 @@ class WorkspaceList:
 
 @dataclass(frozen=True)
 class WorkspaceResponse:
+    """One workspace."""
+
     workspace: Workspace
 
     @classmethod

@@ -724,6 +724,19 @@ export interface Operations {
     }
     readonly answer: AuditLog
   }
+  /** Open a TCP connection (WebSocket). */
+  readonly openTunnel: {
+    readonly query: {
+      /** One of the capability's ports. */
+      readonly port: number
+      /**
+       * Whose connection it is: those with the same one belong together, and a newer client cuts all connections of the
+       * older one. Absent: a client of its own.
+       */
+      readonly client?: string | undefined
+    }
+    readonly answer: undefined
+  }
 }
 
 /** How each operation is asked for. */
@@ -788,5 +801,6 @@ export const operations = {
   readCosts: { method: "GET", path: "/api/v2/usage/costs", carries: "json" },
   streamSandboxEvents: { method: "GET", path: "/api/v2/sandboxes/{id}/events", carries: "events" },
   streamEvents: { method: "GET", path: "/api/v2/events", carries: "events" },
-  listAuditEvents: { method: "GET", path: "/api/v2/usage/audit", carries: "json" }
+  listAuditEvents: { method: "GET", path: "/api/v2/usage/audit", carries: "json" },
+  openTunnel: { method: "GET", path: "/api/v2/tunnel", carries: "nothing" }
 } as const satisfies Readonly<Record<keyof Operations, object>>

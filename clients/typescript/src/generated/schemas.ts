@@ -6,6 +6,7 @@ export const descriptionVersion = "2.0.0"
 /** The id of an account. */
 export type AccountId = string
 
+/** 403. The account is suspended. Nothing of it is lost; ask the operator of this service to resume it. */
 export interface AccountSuspendedError {
   /** For programs; it never changes its meaning. */
   readonly code: "ACCOUNT_SUSPENDED"
@@ -17,6 +18,7 @@ export interface AccountSuspendedError {
   readonly details: null
 }
 
+/** 409. The path exists. */
 export interface AlreadyExistsError {
   /** For programs; it never changes its meaning. */
   readonly code: "ALREADY_EXISTS"
@@ -28,6 +30,7 @@ export interface AlreadyExistsError {
   readonly details: null
 }
 
+/** A Sandbox's analytics. */
 export interface AnalyticsResponse {
   readonly analytics: SandboxAnalytics
 }
@@ -35,6 +38,7 @@ export interface AnalyticsResponse {
 /** The id of an API key, which is not its secret. */
 export type ApiKeyId = string
 
+/** 409. The archive was not unpacked to its end; details say why, and how far it came. */
 export interface ArchiveIncompleteError {
   /** For programs; it never changes its meaning. */
   readonly code: "ARCHIVE_INCOMPLETE"
@@ -65,6 +69,7 @@ export interface ArchiveIncompleteError {
   }
 }
 
+/** One call that changed something or read content. */
 export interface AuditEvent {
   /** The event's own id. */
   readonly id: string
@@ -146,10 +151,12 @@ export interface Balance {
   readonly grants: ReadonlyArray<CreditGrant>
 }
 
+/** Credit, what is left of it, and how long it lasts at the present burn. */
 export interface BalanceResponse {
   readonly balance: Balance
 }
 
+/** 503. The preview's URL is disabled; its cleanup still goes on. Repeat the request to see it end. */
 export interface CleanupPendingError {
   /** For programs; it never changes its meaning. */
   readonly code: "CLEANUP_PENDING"
@@ -161,11 +168,13 @@ export interface CleanupPendingError {
   readonly details: null
 }
 
+/** The public keys that may connect. */
 export interface CooperativeConnectionKeys {
   /** One line each, as in authorized_keys. RSA of at least 3072 bits. */
   readonly publicKeys: ReadonlyArray<string>
 }
 
+/** How the granted SSH connection is made. */
 export interface CooperativeEnvelope {
   readonly endpointId: EndpointId
   /** Where to connect to. */
@@ -180,12 +189,14 @@ export interface CooperativeEnvelope {
   readonly expiresAt: string
 }
 
+/** What is known of the grant that was revoked. */
 export interface CooperativeRevoke {
   readonly endpointId: EndpointId
   /** Whether what it opened is gone: never confirmed. */
   readonly status: "unconfirmed"
 }
 
+/** What one group of a report cost. */
 export interface Cost {
   /** The Sandbox's id, the workspace's id, or the UTC day. */
   readonly key: string
@@ -206,6 +217,7 @@ export interface Cost {
   }
 }
 
+/** What a window of time cost, as posted to the wallet, in pieces. */
 export interface CostReport {
   /** The most expensive first; days in their order. */
   readonly costs: ReadonlyArray<Cost>
@@ -223,11 +235,13 @@ export interface CreateDirectoryRequest {
   readonly recursive?: boolean | null | undefined
 }
 
+/** Which port to open. */
 export interface CreatePreviewRequest {
   /** The port inside the Sandbox; nothing needs to listen there yet. */
   readonly port: number
 }
 
+/** A Sandbox to make, and in which workspace. */
 export interface CreateSandboxRequest {
   /** An own workspace; any other gives 404. */
   readonly workspaceId: string
@@ -265,11 +279,13 @@ export interface CreateSandboxRequest {
   } | null | undefined
 }
 
+/** A workspace to make. */
 export interface CreateWorkspaceRequest {
   /** For people; names need not be unique. */
   readonly name: string
 }
 
+/** 402. The account's credit is used up. Add credit, then try again. */
 export interface CreditExhaustedError {
   /** For programs; it never changes its meaning. */
   readonly code: "CREDIT_EXHAUSTED"
@@ -281,6 +297,7 @@ export interface CreditExhaustedError {
   readonly details: null
 }
 
+/** Credit that was given, and what is left of it. */
 export interface CreditGrant {
   /** The id of a grant. */
   readonly id: string
@@ -303,6 +320,10 @@ export interface CreditGrant {
   readonly status: "active" | "used" | "expired"
 }
 
+/**
+ * 403. This did not come from the console's own page. Send the X-Atoll-Csrf that GET /console/api/session gives, from
+ * the page's own origin.
+ */
 export interface CrossSiteRequestError {
   /** For programs; it never changes its meaning. */
   readonly code: "CROSS_SITE_REQUEST"
@@ -314,6 +335,7 @@ export interface CrossSiteRequestError {
   readonly details: null
 }
 
+/** 409. The file or directory changed after the cursor was issued. Start again without a cursor. */
 export interface CursorStaleError {
   /** For programs; it never changes its meaning. */
   readonly code: "CURSOR_STALE"
@@ -350,6 +372,7 @@ export interface DeclinedEventList {
   readonly truncated: boolean
 }
 
+/** 409. The destination exists. Send overwrite true to replace it. */
 export interface DestinationExistsError {
   /** For programs; it never changes its meaning. */
   readonly code: "DESTINATION_EXISTS"
@@ -361,6 +384,7 @@ export interface DestinationExistsError {
   readonly details: null
 }
 
+/** 409. The directory is not empty. */
 export interface DirectoryNotEmptyError {
   /** For programs; it never changes its meaning. */
   readonly code: "DIRECTORY_NOT_EMPTY"
@@ -372,6 +396,7 @@ export interface DirectoryNotEmptyError {
   readonly details: null
 }
 
+/** A replacement of text in a file that is as the caller last saw it. */
 export interface EditFileRequest {
   /** SHA-256 of the complete file as you last saw it. */
   readonly expectedSha256: string
@@ -386,6 +411,7 @@ export interface EditFileRequest {
   readonly replaceAll?: boolean | null | undefined
 }
 
+/** The file after the edit. */
 export interface EditFileResponse {
   /** The file. */
   readonly path: string
@@ -451,6 +477,7 @@ export type EndpointId = string
  */
 export type Error = InvalidRequestError | InvalidPathError | NetworkDisabledError | UnauthenticatedError | CreditExhaustedError | ScopeRequiredError | AccountSuspendedError | CrossSiteRequestError | NotFoundError | MethodNotAllowedError | ExecutionTimeoutError | IdempotencyConflictError | WorkspaceQuotaExceededError | WorkspaceNotEmptyError | PreviewExistsError | CursorStaleError | TextNotFoundError | TextAmbiguousError | DestinationExistsError | DirectoryNotEmptyError | NotADirectoryError | IsADirectoryError | AlreadyExistsError | ArchiveIncompleteError | PreconditionFailedError | PayloadTooLargeError | StorageFullError | UnsupportedMediaTypeError | SandboxLimitReachedError | StorageLimitReachedError | RateLimitedError | InternalError | UnsupportedByRuntimeError | SandboxUnavailableError | ServiceUnavailableError | RuntimeUnavailableError | PreviewTransportUnavailableError | CleanupPendingError
 
+/** A command to run and to wait for. */
 export interface ExecuteRequest {
   /** The program and its arguments; no shell is involved. Entries contain no NUL. */
   readonly argv: ReadonlyArray<string>
@@ -469,6 +496,7 @@ export interface ExecuteRequest {
   readonly timeoutSeconds?: number | null | undefined
 }
 
+/** How a command ended. */
 export interface ExecuteResponse {
   readonly result: ExecutionResult
 }
@@ -501,6 +529,7 @@ export interface ExecutionResult {
   readonly durationMs: number
 }
 
+/** 408. The command did not end in time and was killed. Raise timeoutSeconds, or start an operation. */
 export interface ExecutionTimeoutError {
   /** For programs; it never changes its meaning. */
   readonly code: "EXECUTION_TIMEOUT"
@@ -541,6 +570,7 @@ export interface FileStat {
   readonly modifiedAt: string
 }
 
+/** One file, directory or link. */
 export interface FileStatResponse {
   /** The path that was asked for. */
   readonly path: string
@@ -556,6 +586,7 @@ export interface FileStatResponse {
   readonly modifiedAt: string
 }
 
+/** 409. This Idempotency-Key was used with a different request. Use a new key. */
 export interface IdempotencyConflictError {
   /** For programs; it never changes its meaning. */
   readonly code: "IDEMPOTENCY_CONFLICT"
@@ -607,6 +638,7 @@ export interface InnerTransition {
   readonly requestId: string | null
 }
 
+/** 500. Something went wrong on our side. Try again; report it with the requestId. */
 export interface InternalError {
   /** For programs; it never changes its meaning. */
   readonly code: "INTERNAL"
@@ -621,6 +653,7 @@ export interface InternalError {
   } | null
 }
 
+/** 400. The path is not a safe path under /workspace. */
 export interface InvalidPathError {
   /** For programs; it never changes its meaning. */
   readonly code: "INVALID_PATH"
@@ -632,6 +665,7 @@ export interface InvalidPathError {
   readonly details: null
 }
 
+/** 400. The request is not valid; details.issues says what to correct. */
 export interface InvalidRequestError {
   /** For programs; it never changes its meaning. */
   readonly code: "INVALID_REQUEST"
@@ -646,6 +680,7 @@ export interface InvalidRequestError {
   }
 }
 
+/** 409. The path is a directory. */
 export interface IsADirectoryError {
   /** For programs; it never changes its meaning. */
   readonly code: "IS_A_DIRECTORY"
@@ -665,6 +700,7 @@ export interface Issue {
   readonly message: string
 }
 
+/** A preview without its id and URL, which are its secret. */
 export interface ListedPreview {
   /** The port inside the Sandbox. */
   readonly port: number
@@ -676,6 +712,7 @@ export interface ListedPreview {
   readonly expiresAt: string
 }
 
+/** What one stream wrote, in one piece. */
 export interface LogEntry {
   /** Opaque; the same whenever and however this entry is read. */
   readonly id: string
@@ -698,10 +735,12 @@ export interface LoggedEvent {
   readonly type: string
 }
 
+/** A Sandbox's logs. */
 export interface LogsResponse {
   readonly logs: SandboxLogs
 }
 
+/** A state machine as data: its states, events, transitions and commands. */
 export interface Machine {
   /** What it is the life of: sandbox, operation, … */
   readonly kind: string
@@ -725,6 +764,7 @@ export interface Machine {
   readonly drawing: { readonly [name: string]: unknown }
 }
 
+/** Something that the service is asked to do. */
 export interface MachineCommand {
   /** The name of the command. */
   readonly name: string
@@ -735,11 +775,13 @@ export interface MachineCommand {
 /** How the machines are told; json by default. */
 export type MachineFormat = "json" | "mermaid"
 
+/** The state machines of this API. */
 export interface MachineList {
   /** All of the service's machines, in the format that was asked for. */
   readonly machines: ReadonlyArray<Machine> | ReadonlyArray<MermaidMachine>
 }
 
+/** An event, a guard or a command, and what it means. */
 export interface MachinePart {
   /** The name of the event, guard or command. */
   readonly name: string
@@ -747,6 +789,7 @@ export interface MachinePart {
   readonly description: string
 }
 
+/** One state, and what it says of events that it has no transition for. */
 export interface MachineState {
   /** The name of the state. */
   readonly name: string
@@ -766,6 +809,7 @@ export interface MachineState {
   readonly refuses: { readonly [name: string]: string }
 }
 
+/** From which state an event leads where, and what it asks for. */
 export interface MachineTransition {
   /** `from.EVENT.index`; those of one event are tried in order. */
   readonly id: string
@@ -785,6 +829,7 @@ export interface MachineTransition {
   readonly description: string
 }
 
+/** The account, and the API key that asks. */
 export interface Me {
   /** Whose key this is. */
   readonly account: {
@@ -821,6 +866,7 @@ export interface Me {
   }
 }
 
+/** A state machine as a Mermaid diagram. */
 export interface MermaidMachine {
   /** What it is the life of: sandbox, operation, … */
   readonly kind: string
@@ -833,6 +879,7 @@ export interface MermaidMachine {
 /** The caller's own pairs of text, by which lists can be filtered. */
 export type Metadata = { readonly [name: string]: string }
 
+/** 405. This path does not have that method; the Allow header lists those that it has. */
 export interface MethodNotAllowedError {
   /** For programs; it never changes its meaning. */
   readonly code: "METHOD_NOT_ALLOWED"
@@ -847,6 +894,7 @@ export interface MethodNotAllowedError {
   }
 }
 
+/** 400. This Sandbox has no network. Create one with networkEnabled true. */
 export interface NetworkDisabledError {
   /** For programs; it never changes its meaning. */
   readonly code: "NETWORK_DISABLED"
@@ -858,6 +906,7 @@ export interface NetworkDisabledError {
   readonly details: null
 }
 
+/** 409. The path is not a directory. */
 export interface NotADirectoryError {
   /** For programs; it never changes its meaning. */
   readonly code: "NOT_A_DIRECTORY"
@@ -869,6 +918,7 @@ export interface NotADirectoryError {
   readonly details: null
 }
 
+/** 404. There is no such resource in this account. */
 export interface NotFoundError {
   /** For programs; it never changes its meaning. */
   readonly code: "NOT_FOUND"
@@ -939,6 +989,7 @@ export interface OperationList {
   readonly nextCursor: string | null
 }
 
+/** A range of one stream of an operation. */
 export interface OperationOutputChunk {
   readonly stream: OutputStream
   /** Absolute offset of the first byte of data. */
@@ -955,6 +1006,7 @@ export interface OperationOutputChunk {
   readonly eof: boolean
 }
 
+/** One operation. */
 export interface OperationResponse {
   readonly operation: Operation
 }
@@ -962,6 +1014,7 @@ export interface OperationResponse {
 /** Which of a command's two streams. */
 export type OutputStream = "stdout" | "stderr"
 
+/** 413. The body or the answer is larger than details.limitBytes. */
 export interface PayloadTooLargeError {
   /** For programs; it never changes its meaning. */
   readonly code: "PAYLOAD_TOO_LARGE"
@@ -976,6 +1029,7 @@ export interface PayloadTooLargeError {
   }
 }
 
+/** 412. The file does not match expectedSha256. Read it again. */
 export interface PreconditionFailedError {
   /** For programs; it never changes its meaning. */
   readonly code: "PRECONDITION_FAILED"
@@ -1008,6 +1062,7 @@ export interface Preview {
   readonly expiresAt: string
 }
 
+/** 409. This Sandbox already has a preview. Close it first: DELETE …/previews closes it without its id, too. */
 export interface PreviewExistsError {
   /** For programs; it never changes its meaning. */
   readonly code: "PREVIEW_EXISTS"
@@ -1022,15 +1077,18 @@ export interface PreviewExistsError {
 /** A capability: shown when the preview is created, and never again. */
 export type PreviewId = string
 
+/** The previews of a Sandbox, without their secrets. */
 export interface PreviewList {
   /** Newest first, at most 100. Ids and URLs are not in it: they are what lets one in. */
   readonly previews: ReadonlyArray<ListedPreview>
 }
 
+/** The preview that was opened. */
 export interface PreviewResponse {
   readonly preview: Preview
 }
 
+/** 503. The preview cannot reach the Sandbox. Start it, then try again. */
 export interface PreviewTransportUnavailableError {
   /** For programs; it never changes its meaning. */
   readonly code: "PREVIEW_TRANSPORT_UNAVAILABLE"
@@ -1042,6 +1100,7 @@ export interface PreviewTransportUnavailableError {
   readonly details: null
 }
 
+/** One process in a Sandbox. */
 export interface Process {
   readonly id: ProcessId
   /** As the Sandbox's programs see it. */
@@ -1072,6 +1131,7 @@ export interface Process {
 /** The id of a process; opaque. */
 export type ProcessId = string
 
+/** What runs in a Sandbox. */
 export interface ProcessList {
   /** By pid. */
   readonly processes: ReadonlyArray<Process>
@@ -1079,6 +1139,7 @@ export interface ProcessList {
   readonly truncated: boolean
 }
 
+/** 429. Too many requests. Wait details.retryAfterSeconds, then try again. */
 export interface RateLimitedError {
   /** For programs; it never changes its meaning. */
   readonly code: "RATE_LIMITED"
@@ -1101,17 +1162,20 @@ export interface Reason {
   readonly message: string
 }
 
+/** Where to move it. */
 export interface RenameFileRequest {
   readonly destination: FilePath
   /** Replaces a destination that exists, at once; otherwise it is 409. By default `false`. */
   readonly overwrite?: boolean | null | undefined
 }
 
+/** Its new name. */
 export interface RenameWorkspaceRequest {
   /** For people; names need not be unique. */
   readonly name: string
 }
 
+/** What a Sandbox used in one bucket. */
 export interface ResourceSample {
   /** The begin of the bucket. */
   readonly at: string
@@ -1127,6 +1191,7 @@ export interface ResourceSample {
   readonly networkTxBytes: number | null
 }
 
+/** 503. The Sandbox does not run, so its files cannot be reached. Start it, then try again. */
 export interface RuntimeUnavailableError {
   /** For programs; it never changes its meaning. */
   readonly code: "RUNTIME_UNAVAILABLE"
@@ -1275,6 +1340,7 @@ export interface SandboxLifetime {
   readonly deleteAt: string | null
 }
 
+/** 429. The account has as many Sandboxes as it may have, stopped ones included. Delete one first. */
 export interface SandboxLimitReachedError {
   /** For programs; it never changes its meaning. */
   readonly code: "SANDBOX_LIMIT_REACHED"
@@ -1325,6 +1391,7 @@ export interface SandboxResponse {
  */
 export type SandboxStatus = "pending" | "running" | "stopping" | "stopped" | "sleeping" | "deleting" | "deleted" | "expired" | "failed"
 
+/** 502. The Sandbox does not run. Start it, then try again. */
 export interface SandboxUnavailableError {
   /** For programs; it never changes its meaning. */
   readonly code: "SANDBOX_UNAVAILABLE"
@@ -1351,6 +1418,7 @@ export interface SandboxVolume {
 /** What a key may do; each operation names the one that it needs. */
 export type Scope = "workspace:create" | "sandbox:read" | "sandbox:create" | "sandbox:execute" | "sandbox:delete" | "usage:read"
 
+/** 403. This API key lacks a scope. Use a key that has the scope in details.scope. */
 export interface ScopeRequiredError {
   /** For programs; it never changes its meaning. */
   readonly code: "SCOPE_REQUIRED"
@@ -1364,6 +1432,7 @@ export interface ScopeRequiredError {
   }
 }
 
+/** What opens the ports. Who has it needs no API key: keep it as a secret. */
 export interface ServiceAccessEnvelope {
   /** Sealed: opaque to the caller; bound to the Sandbox, its generation, the ports and the expiry. */
   readonly capability: string
@@ -1372,6 +1441,7 @@ export interface ServiceAccessEnvelope {
 /** The caller's own UUID version 4, which was the Idempotency-Key. */
 export type ServiceAccessId = string
 
+/** Which ports to open, and when that was asked for. */
 export interface ServiceAccessRequest {
   /** Within 60 s of the server's clock at first use. The access ends exactly 3600 s after it; nothing renews it. */
   readonly requested_at: string
@@ -1379,12 +1449,14 @@ export interface ServiceAccessRequest {
   readonly ports: ReadonlyArray<number>
 }
 
+/** What is known of the access that was revoked. */
 export interface ServiceAccessRevoke {
   readonly generationId: ServiceAccessId
   /** Every connection is cut here in either case. confirmed: and the runtime has said so too. */
   readonly cleanup: "confirmed" | "unconfirmed"
 }
 
+/** 503. The service cannot reach its database for now. Send the request again in a few seconds. */
 export interface ServiceUnavailableError {
   /** For programs; it never changes its meaning. */
   readonly code: "SERVICE_UNAVAILABLE"
@@ -1399,6 +1471,7 @@ export interface ServiceUnavailableError {
   } | null
 }
 
+/** A command to start; it runs on its own. */
 export interface StartOperationRequest {
   /** The program and its arguments; no shell is involved. Entries contain no NUL. */
   readonly argv: ReadonlyArray<string>
@@ -1423,6 +1496,7 @@ export type StartSandboxRequest = { readonly [name: string]: unknown }
 /** The kind of call or connection whose command a process descends from. */
 export type StartedBy = "operation" | "execute" | "terminal" | "ssh"
 
+/** 413. The Sandbox's volume is full. Remove files first. */
 export interface StorageFullError {
   /** For programs; it never changes its meaning. */
   readonly code: "STORAGE_FULL"
@@ -1434,6 +1508,7 @@ export interface StorageFullError {
   readonly details: null
 }
 
+/** 429. The workspace's storage limit leaves no room for another volume. Delete a Sandbox first. */
 export interface StorageLimitReachedError {
   /** For programs; it never changes its meaning. */
   readonly code: "STORAGE_LIMIT_REACHED"
@@ -1448,6 +1523,7 @@ export interface StorageLimitReachedError {
   }
 }
 
+/** 409. oldText occurs more than once. Send a longer oldText, or replaceAll true. */
 export interface TextAmbiguousError {
   /** For programs; it never changes its meaning. */
   readonly code: "TEXT_AMBIGUOUS"
@@ -1462,6 +1538,7 @@ export interface TextAmbiguousError {
   }
 }
 
+/** 409. oldText does not occur in the file. Read it again. */
 export interface TextNotFoundError {
   /** For programs; it never changes its meaning. */
   readonly code: "TEXT_NOT_FOUND"
@@ -1473,6 +1550,7 @@ export interface TextNotFoundError {
   readonly details: null
 }
 
+/** One step of a state machine, as it was committed. */
 export interface Transition {
   /** 1 for the first, without gaps. */
   readonly revision: number
@@ -1528,6 +1606,7 @@ export interface TransitionList {
   }
 }
 
+/** 401. Send a valid API key as Authorization: Bearer <API_KEY>. */
 export interface UnauthenticatedError {
   /** For programs; it never changes its meaning. */
   readonly code: "UNAUTHENTICATED"
@@ -1539,6 +1618,7 @@ export interface UnauthenticatedError {
   readonly details: null
 }
 
+/** What was unpacked. */
 export interface UnpackedArchive {
   /** The directory. */
   readonly path: string
@@ -1548,6 +1628,7 @@ export interface UnpackedArchive {
   readonly bytes: number
 }
 
+/** 501. This server or this Sandbox's runtime does not offer that. */
 export interface UnsupportedByRuntimeError {
   /** For programs; it never changes its meaning. */
   readonly code: "UNSUPPORTED_BY_RUNTIME"
@@ -1559,6 +1640,7 @@ export interface UnsupportedByRuntimeError {
   readonly details: null
 }
 
+/** 415. Send the body as the Content-Type in details.expected. */
 export interface UnsupportedMediaTypeError {
   /** For programs; it never changes its meaning. */
   readonly code: "UNSUPPORTED_MEDIA_TYPE"
@@ -1636,6 +1718,7 @@ export interface Usage {
   readonly executes: number
 }
 
+/** What the account used in a window of time. */
 export interface UsageResponse {
   readonly usage: Usage
 }
@@ -1653,6 +1736,7 @@ export interface WaitOperationRequest {
   readonly stderrOffset?: number | null | undefined
 }
 
+/** One entry of the ledger: credit that came, or money that was used. */
 export interface WalletTransaction {
   /** The id of a transaction. */
   readonly id: string
@@ -1723,6 +1807,7 @@ export interface WorkspaceList {
   readonly workspaces: ReadonlyArray<Workspace>
 }
 
+/** 409. The workspace has Sandboxes. Delete them first; details.sandboxCount says how many there are. */
 export interface WorkspaceNotEmptyError {
   /** For programs; it never changes its meaning. */
   readonly code: "WORKSPACE_NOT_EMPTY"
@@ -1740,6 +1825,7 @@ export interface WorkspaceNotEmptyError {
 /** /workspace, or a path below it without empty, . or .. segments. */
 export type WorkspacePath = string
 
+/** 409. The account has as many workspaces as it may have. */
 export interface WorkspaceQuotaExceededError {
   /** For programs; it never changes its meaning. */
   readonly code: "WORKSPACE_QUOTA_EXCEEDED"
@@ -1754,6 +1840,7 @@ export interface WorkspaceQuotaExceededError {
   }
 }
 
+/** One workspace. */
 export interface WorkspaceResponse {
   readonly workspace: Workspace
 }
