@@ -424,6 +424,35 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
         })
     )
 
+    it.effect("asks a person for the key, and does not show it", () =>
+      asCustomer(async ({ bare, folder, key, url }) => {
+        const tmux = await Tmux.open(join(folder, "login"), bare, { columns: 120, rows: 30 })
+        try {
+          await tmux.type("PS1='here> '; clear; atoll login")
+          await tmux.shows(/Address of the service \[http:\/\/127\.0\.0\.1:8080\]:$/)
+          await tmux.type(url)
+          await tmux.shows(/API key \(not shown\):$/)
+          await tmux.keys("x", "C-u", "wrong", "BSpace")
+          await tmux.keys("C-u")
+          await tmux.type(key)
+          await tmux.shows(/Logged in to .* as default\./)
+          assert.notInclude((await tmux.screen()).replaceAll("\n", ""), key.slice(-20))
+          await tmux.type("clear; echo raw=$(stty -a | grep -c -e -icanon -e '-echo ')")
+          await tmux.shows(/^raw=0$/m)
+          assert.strictEqual(
+            JSON.parse(readFileSync(join(folder, ".config/atoll/credentials.json"), "utf8")).apiKey,
+            key
+          )
+          await tmux.type("clear; atoll login --url http://127.0.0.1:1")
+          await tmux.shows(/not shown\):$/)
+          await tmux.keys("C-c")
+          await tmux.shows(/Nothing was changed\.\nhere>$/)
+        } finally {
+          await tmux.close()
+        }
+      })
+    )
+
     it.effect("completes words in bash: commands, options, their values, Sandboxes and files", () =>
       asCustomer(async ({ bash, atoll, folder }) => {
         for (const [shell, check] of [

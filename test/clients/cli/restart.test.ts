@@ -60,7 +60,10 @@ it.live.skipIf(skipped(unusable))(
         assert.strictEqual((await left.ended).code, 130)
         const away = await atoll(["sandbox", "show", "dev"])
         assert.strictEqual(away.code, 1)
-        assert.match(away.stderr, /was not reached: it cut the connection\./)
+        assert.match(
+          away.stderr,
+          /^atoll: The service at http:\/\/127\.0\.0\.1:\d+ was not reached: it cut the connection\./m
+        )
       })
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.bare))
 )

@@ -51,6 +51,8 @@ const reasons: Readonly<Record<string, string>> = {
   ECONNRESET: "it cut the connection",
   EHOSTUNREACH: "there is no way to that host",
   ENETUNREACH: "there is no network",
+  EPIPE: "it cut the connection",
+  UND_ERR_SOCKET: "it cut the connection",
   UND_ERR_CONNECT_TIMEOUT: "the connection timed out",
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is self-signed: name it in NODE_EXTRA_CA_CERTS",
   SELF_SIGNED_CERT_IN_CHAIN:

@@ -25,26 +25,34 @@ const ctrlU = "\x15"
 
 /** What is typed or pasted is not shown. */
 export const askSecret = async (question: string): Promise<string> => {
+  const { stdin } = process
   process.stderr.write(`${question} (not shown): `)
-  process.stdin.setRawMode(true)
-  process.stdin.setEncoding("utf8")
+  stdin.setRawMode(true)
+  stdin.setEncoding("utf8")
   let typed = ""
+  let read = (_: string): void => {}
   try {
-    for await (const piece of process.stdin.iterator({ destroyOnReturn: false })) {
-      for (const character of piece as string) {
-        if (character === "\r" || character === "\n") return typed
-        if (character === ctrlC || (character === ctrlD && typed === "")) {
-          throw new Refused("Nothing was changed.", exitCodes.interrupted)
+    return await new Promise<string>((resolve, reject) => {
+      read = (piece) => {
+        for (const character of piece) {
+          if (character === "\r" || character === "\n") return resolve(typed)
+          if (character === ctrlC || (character === ctrlD && typed === "")) {
+            return reject(new Refused("Nothing was changed.", exitCodes.interrupted))
+          }
+          if (character === ctrlU) typed = ""
+          else if (character === "\x7f" || character === "\b") typed = typed.slice(0, -1)
+          else if (character > "\x1f") typed += character
         }
-        if (character === ctrlU) typed = ""
-        else if (character === "\x7f" || character === "\b") typed = typed.slice(0, -1)
-        else if (character > "\x1f") typed += character
       }
-    }
-    return typed
+      stdin.on("data", read)
+      stdin.once("close", () => resolve(typed))
+      // Whoever asked before has stopped it.
+      stdin.resume()
+    })
   } finally {
-    process.stdin.setRawMode(false)
-    process.stdin.pause()
+    stdin.off("data", read)
+    stdin.setRawMode(false)
+    stdin.pause()
     process.stderr.write("\n")
   }
 }

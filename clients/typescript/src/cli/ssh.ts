@@ -39,7 +39,9 @@ const placeOf = ({ host, port }: CooperativeEnvelope): string => (port === 22 ? 
 
 /** What comes from the service and is put into files of ssh's is nothing but what belongs there. */
 const isPlain = ({ host, username, hostKey }: CooperativeEnvelope): boolean =>
-  /^[\w.:-]+$/.test(host) && /^[\w-]+$/.test(username) && /^[\w-]+ [A-Za-z0-9+/]+=*(?: [\w@.-]*)?$/.test(hostKey.trim())
+  /^[\w:][\w.:-]*$/.test(host) &&
+  /^[\w-]+$/.test(username) &&
+  /^[\w-]+ [A-Za-z0-9+/]+=*(?: [\w@.-]*)?$/.test(hostKey.trim())
 
 export const ssh = command({
   name: "ssh",
