@@ -1,7 +1,10 @@
 /** The files of a Sandbox, below /workspace. Relative paths begin there. */
+import { type ArchivedFile, archiveOfBlob, archiveOfStream, WrongSize } from "./archive/fileArchive.ts"
+import { begun, type FileContent, iterable } from "./content.ts"
 import { AtollError } from "./errors.ts"
 import type { EditFileResponse, FileStat, FileStatResponse } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
+import { streamOf } from "./http/streamOf.ts"
 import type { Transport } from "./http/Transport.ts"
 import type { Waiting } from "./Waiting.ts"
 
@@ -13,12 +16,26 @@ const absolute = (path: string): string =>
 const hexOf = (bytes: ArrayBuffer): string =>
   Array.from(new Uint8Array(bytes), (byte) => byte.toString(16).padStart(2, "0")).join("")
 
+/** Whole, in one request. */
+const writeMaxBytes = 8 * 1024 * 1024
+const modeOfNewFile = 0o644
+
+const divided = (path: string): readonly [directory: string, name: string] => {
+  const at = path.lastIndexOf("/")
+  return [path.slice(0, at) || "/", path.slice(at + 1)]
+}
+
 /** As it was begun to be read is no longer there, so often. */
 const changedTimesMax = 5
 
 export interface ReadOptions extends Waiting {
   /** Absolute byte offset. By default 0. */
   readonly from?: number | undefined
+}
+
+export interface WriteOptions extends Waiting {
+  /** Of a stream, in bytes. */
+  readonly size?: number | undefined
 }
 
 export class Files {
@@ -60,17 +77,7 @@ export class Files {
     const ending = new AbortController()
     const signal = options.signal === undefined ? ending.signal : AbortSignal.any([options.signal, ending.signal])
     const chunks = this.chunks(path, { ...options, signal })
-    return new ReadableStream<Uint8Array>(
-      {
-        async pull(controller) {
-          const { done, value } = await chunks.next()
-          if (done === true) controller.close()
-          else controller.enqueue(value)
-        },
-        cancel: (reason) => ending.abort(reason)
-      },
-      { highWaterMark: 0 }
-    )
+    return streamOf(chunks, (reason) => ending.abort(reason))
   }
 
   /** A whole file, however large. One that changes while it is read is read anew. */
@@ -98,10 +105,57 @@ export class Files {
     return new TextDecoder().decode(await this.readBytes(path, options))
   }
 
-  /** Creates or replaces a file at once: a reader sees the old or the new content. At most 8 MiB; its directory must exist. */
-  async write(path: string, content: string | Uint8Array, options: Waiting = {}): Promise<void> {
-    const body = typeof content === "string" ? new TextEncoder().encode(content) : content
+  /**
+   * Creates or replaces a file at once, however large: a reader sees the old or the new content. Its directory must exist. Of a stream with more
+   * than 8 MiB say its `size`; it is passed on as it comes. A Blob knows its own: `await openAsBlob(path)` of node:fs.
+   */
+  async write(path: string, content: FileContent, { size, ...options }: WriteOptions = {}): Promise<void> {
+    if (typeof content === "string") return this.#put(path, new Blob([content]), options)
+    if (content instanceof Uint8Array) return this.#put(path, new Blob([content as Uint8Array<ArrayBuffer>]), options)
+    if (content instanceof Blob) return this.#put(path, content, options)
+    const found = await begun(iterable(content), writeMaxBytes)
+    if ("whole" in found) {
+      if (size !== undefined && size !== found.whole.size) throw new WrongSize(size, found.whole.size)
+      return this.#put(path, found.whole, options)
+    }
+    if (size === undefined) {
+      await found.all.return()
+      throw new TypeError(`A stream of more than ${writeMaxBytes} bytes can be written where its size is given.`)
+    }
+    const archive = archiveOfStream(await this.#entry(path, size, options), found.all)
+    try {
+      await this.#unpack(path, archive.body, options)
+    } catch (thrown) {
+      throw archive.fault()?.thrown ?? thrown
+    }
+  }
+
+  async #put(path: string, content: Blob, options: Waiting): Promise<void> {
+    if (content.size > writeMaxBytes)
+      return this.#unpack(path, archiveOfBlob(await this.#entry(path, content.size, options), content), options)
+    const body = new Uint8Array(await content.arrayBuffer())
     await this.#transport.call("writeFile", { parameters: this.#at(path), body, ...options })
+  }
+
+  /** As writing it at once would make it: with the permissions of a file that is there. */
+  async #entry(path: string, size: number, options: Waiting): Promise<ArchivedFile> {
+    const [directory, name] = divided(absolute(path))
+    let mode = modeOfNewFile
+    try {
+      const found = await this.stat(path, options)
+      if (found.type === "file") mode = Number.parseInt(found.mode, 8)
+    } catch (thrown) {
+      if (!(thrown instanceof AtollError) || !thrown.is("NOT_FOUND")) throw thrown
+      // An archive would make it.
+      await this.stat(directory, options)
+    }
+    return { name, size, mode, mtime: this.#transport.now() / 1000 }
+  }
+
+  async #unpack(path: string, body: Blob | ReadableStream<Uint8Array>, options: Waiting): Promise<void> {
+    const [directory] = divided(absolute(path))
+    const parameters = { id: this.#id, path: directory }
+    await this.#transport.call("uploadArchive", { parameters, body, attemptSeconds: null, ...options })
   }
 
   /**

@@ -1,4 +1,5 @@
 export { Atoll, type AtollOptions } from "./Atoll.ts"
+export type { FileContent } from "./content.ts"
 export {
   AtollError,
   ConnectionError,
@@ -9,7 +10,7 @@ export {
   WaitTimeout
 } from "./errors.ts"
 export type { FollowEventsOptions, TransitionEvent } from "./events.ts"
-export type { Files, ReadOptions } from "./Files.ts"
+export type { Files, ReadOptions, WriteOptions } from "./Files.ts"
 export type * from "./generated/schemas.ts"
 export type { Forward, ForwardOptions } from "./node/Forward.ts"
 export type { TunnelStream } from "./node/TunnelStream.ts"

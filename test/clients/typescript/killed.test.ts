@@ -301,10 +301,19 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
     await same(world, () => world.sandbox.files.sha256(`sum-${world.round}`))
   },
   "Files.write": async ({ sandbox, round, now }) => {
+    const size = 9 * 1024 ** 2
+    const large = async function* () {
+      for (let at = 0; at < 9; at++) yield new Uint8Array(size / 9).fill(110)
+    }
     await sandbox.files.write(`written-${round}`, "old")
+    await sandbox.files.write(`large-${round}`, "old")
     await now()
-    await doneOrUnknown(sandbox.files.write(`written-${round}`, "new"))
+    await Promise.all([
+      doneOrUnknown(sandbox.files.write(`written-${round}`, "new")),
+      doneOrUnknown(sandbox.files.write(`large-${round}`, large(), { size }))
+    ])
     assert.include(["old", "new"], await sandbox.files.read(`written-${round}`))
+    assert.include(["old", "n".repeat(size)], await sandbox.files.read(`large-${round}`))
   },
   "Files.edit": async ({ sandbox, round, now }) => {
     await sandbox.files.write(`edited-${round}`, "one")

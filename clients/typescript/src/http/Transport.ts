@@ -20,13 +20,18 @@ type Part<Id extends keyof Operations, Name extends string> = Operations[Id] ext
   ? Value
   : Record<never, never>
 
-type BodyOf<Id extends keyof Operations> = "body" extends keyof Operations[Id] ? Operations[Id]["body"] : undefined
+type BodyOf<Id extends keyof Operations> = "body" extends keyof Operations[Id]
+  ? Uint8Array extends Operations[Id]["body"]
+    ? Operations[Id]["body"] | Blob | ReadableStream<Uint8Array> | (() => ReadableStream<Uint8Array>)
+    : Operations[Id]["body"]
+  : undefined
 
 /** All parameters of an operation under the names of the description, whatever place they travel in. */
 export type Parameters<Id extends keyof Operations> = Part<Id, "path"> & Part<Id, "query"> & Part<Id, "headers">
 
 export interface Call<Id extends keyof Operations> {
   readonly parameters?: Parameters<Id>
+  /** A stream is sent once, whatever comes of it; a function makes one for each attempt. */
   readonly body?: BodyOf<Id>
   /** Ends the waiting for the answer; what was asked for may go on. */
   readonly signal?: AbortSignal | undefined
@@ -100,6 +105,11 @@ const outcomeOf = (thrown: unknown): Outcome => {
   return "unknown"
 }
 
+type Content = Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | (() => ReadableStream<Uint8Array>)
+
+const isContent = (body: unknown): body is Content =>
+  body instanceof Uint8Array || body instanceof Blob || body instanceof ReadableStream || typeof body === "function"
+
 const textOf = (value: unknown): string => (Array.isArray(value) ? value.join(",") : String(value))
 
 export class Transport {
@@ -140,11 +150,15 @@ export class Transport {
     call: Call<Id>,
     read: (answer: Response) => Promise<A>
   ): Promise<A> {
-    const { url, ...request } = this.#request(id, call)
+    const { url, body, ...request } = this.#request(id, call)
     const isRepeatable = request.method === "GET" || request.headers.has("idempotency-key") || repeatable.has(id)
-    return this.#persist(isRepeatable, call.signal, () =>
+    const attempts = body instanceof ReadableStream ? "once" : isRepeatable ? "repeatable" : "unlessApplied"
+    return this.#persist(attempts, call.signal, () =>
       this.#attempt(`${request.method} ${url.pathname}`, call, async (signal, begun) => {
-        const answer = await this.#options.fetch(url, { ...request, signal, redirect: "error" })
+        const sent = typeof body === "function" ? body() : body
+        // Of a stream, the answer is waited for when all of it was sent.
+        const how = sent instanceof ReadableStream ? { duplex: "half" as const } : {}
+        const answer = await this.#options.fetch(url, { ...request, ...how, body: sent, signal, redirect: "error" })
         begun()
         this.#noteClock(answer)
         if (!answer.ok) throw await errorOf(answer)
@@ -164,7 +178,7 @@ export class Transport {
       authorization: `Bearer ${this.apiKey}`
     }
     const body = JSON.stringify(posted.body)
-    return this.#persist(posted.isRepeatable, posted.signal, () =>
+    return this.#persist(posted.isRepeatable ? "repeatable" : "unlessApplied", posted.signal, () =>
       this.#attempt(`POST ${path}`, posted, async (signal, begun) => {
         const answer = await fetch(this.#address(path), { method: "POST", headers, body, signal, redirect: "error" })
         begun()
@@ -185,7 +199,7 @@ export class Transport {
       if (value !== undefined) url.searchParams.set(name, String(value))
     const { userAgent } = this.#options
     if (!canOpenSockets()) throw new TypeError("Terminals and tunnels need Node, Deno or Bun.")
-    return this.#persist(true, signal, () =>
+    return this.#persist("repeatable", signal, () =>
       this.#attempt(`WebSocket ${url.pathname}`, handshake, async (signal) => {
         try {
           return await openSocket({ url, protocol, secret, userAgent, signal }, listener)
@@ -211,17 +225,18 @@ export class Transport {
 
   /** Until it succeeds, or fails for good. */
   async #persist<A>(
-    isRepeatable: boolean,
+    attempts: "once" | "unlessApplied" | "repeatable",
     signal: AbortSignal | undefined,
     attempt: () => Promise<Attempted<A>>
   ): Promise<A> {
     const giveUpAt = Date.now() + this.#options.patienceSeconds * 1000
-    for (let attempts = 0; ; attempts++) {
+    for (let made = 0; ; made++) {
       const { value, fault } = await attempt()
       if (fault === null) return value
-      const again = isPassing(fault) && (isRepeatable || fault.outcome === "notApplied")
+      const mayRepeat = attempts === "repeatable" || (attempts === "unlessApplied" && fault.outcome === "notApplied")
+      const again = mayRepeat && isPassing(fault)
       const told = fault instanceof AtollError ? fault.retryAfterSeconds : null
-      const backOffMs = Math.min(pauseMaxMs, firstPauseMs * 2 ** attempts)
+      const backOffMs = Math.min(pauseMaxMs, firstPauseMs * 2 ** made)
       // Not all at once.
       const pauseMs =
         told === null ? backOffMs * (0.5 + Math.random() / 2) : Math.max(told * 1000, 10) + Math.random() * 50
@@ -251,10 +266,8 @@ export class Transport {
     }
     const url = this.#address(pathname)
     url.search = query.toString()
-    const isBytes = body instanceof Uint8Array
     if (body !== undefined) headers.set("content-type", "sends" in operation ? operation.sends : "application/json")
-    const sent = body === undefined ? null : isBytes ? (body as Uint8Array<ArrayBuffer>) : JSON.stringify(body)
-    return { method, url, headers, body: sent }
+    return { method, url, headers, body: body === undefined ? null : isContent(body) ? body : JSON.stringify(body) }
   }
 
   /** `begun`: there is an answer; from then on it may take as long as it takes. */

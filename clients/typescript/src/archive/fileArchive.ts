@@ -1,0 +1,60 @@
+/** A tar archive of one file, made as it is sent. */
+import { streamOf } from "../http/streamOf.ts"
+import { blockBytes, paddingOf, writeHeader } from "./tarHeader.ts"
+
+export interface ArchivedFile {
+  /** Without its directory. */
+  readonly name: string
+  readonly size: number
+  /** Permissions. */
+  readonly mode: number
+  /** Seconds since 1970. */
+  readonly mtime: number
+}
+
+const headerOf = ({ mtime, ...file }: ArchivedFile) =>
+  writeHeader({ ...file, mtime: Math.floor(mtime), target: "", type: "0" })
+
+/** Behind the content, and two blocks of nothing that end the archive. */
+const endOf = ({ size }: ArchivedFile) => new Uint8Array(paddingOf(size) + 2 * blockBytes)
+
+/** One that can be sent again. */
+export const archiveOfBlob = (file: ArchivedFile, content: Blob): Blob =>
+  new Blob([headerOf(file), content, endOf(file)])
+
+/** A stream was told to have another size than it has; the file is as it was. */
+export class WrongSize extends RangeError {
+  /** `came` null: more. */
+  constructor(told: number, came: number | null) {
+    super(`The content should have ${told} bytes, and has ${came ?? "more"}. The file is as it was.`)
+  }
+}
+
+export interface StreamedArchive {
+  readonly body: ReadableStream<Uint8Array>
+  /** Why the content came to no end of its own; null while nothing is wrong with it. */
+  readonly fault: () => { readonly thrown: unknown } | null
+}
+
+/** Fails where the content fails, or has another size than it should. */
+export const archiveOfStream = (file: ArchivedFile, content: AsyncIterable<Uint8Array>): StreamedArchive => {
+  let fault: { readonly thrown: unknown } | null = null
+  const source = content[Symbol.asyncIterator]()
+  const archive = async function* () {
+    yield headerOf(file)
+    let length = 0
+    try {
+      for (let next = await source.next(); next.done !== true; next = await source.next()) {
+        length += next.value.length
+        if (length > file.size) throw new WrongSize(file.size, null)
+        if (next.value.length > 0) yield next.value
+      }
+      if (length < file.size) throw new WrongSize(file.size, length)
+    } catch (thrown) {
+      fault = { thrown }
+      throw thrown
+    }
+    yield endOf(file)
+  }
+  return { body: streamOf(archive(), () => source.return?.()), fault: () => fault }
+}
