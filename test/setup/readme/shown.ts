@@ -17,7 +17,7 @@ export interface Shown {
 
 /** Words that begin a command. What is named in prose and begins with none of them is none. */
 const programs =
-  "apt-get|atoll|curl|docker|git|kubectl|modprobe|node|npm|npx|openssl|rm|ssh|sudo|sysctl|systemctl|websocat"
+  "apt-get|atoll|curl|docker|git|kubectl|modprobe|node|npm|npx|openssl|rm|ssh|sudo|sysctl|systemctl|tar|websocat"
 const begins = new RegExp(`^(?:\\w+=\\S+ )*(?:${programs}) `)
 /** In sentences that is the name of the program; its tables say what it stands for. */
 const isName = /^atoll /
