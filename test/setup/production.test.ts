@@ -1,6 +1,6 @@
 /** Atoll as `npm ci --omit=dev` installs it, which the image of the Dockerfile is made by. */
 import { spawn } from "node:child_process"
-import { mkdirSync, readFileSync, symlinkSync } from "node:fs"
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -44,13 +44,20 @@ const ending = (folder: string, program: string, args: ReadonlyArray<string>, en
 it.live("the service and its command line load without development dependencies", () =>
   Effect.gen(function* () {
     const folder = yield* production
-    // As far as its settings: by then every module was loaded.
-    const [service, commandLine] = yield* Effect.all(
-      [ending(folder, "src/main.ts", [], { ATOLL_PORT: "70000" }), ending(folder, "src/cli/main.ts", ["--help"])],
+    // What is loaded when somebody asks for it.
+    writeFileSync(join(folder, "later.mjs"), 'await import("@modelcontextprotocol/server")')
+    // As far as its settings: by then every other module was loaded.
+    const [service, commandLine, later] = yield* Effect.all(
+      [
+        ending(folder, "src/main.ts", [], { ATOLL_PORT: "70000" }),
+        ending(folder, "src/cli/main.ts", ["--help"]),
+        ending(folder, "later.mjs", [])
+      ],
       { concurrency: 2 }
     )
     assert.strictEqual(service.code, 78, service.said)
     assert.include(service.said, "ATOLL_PORT")
     assert.strictEqual(commandLine.code, 0, commandLine.said)
+    assert.strictEqual(later.code, 0, later.said)
   })
 )
