@@ -1,6 +1,7 @@
 /** The files of a Sandbox, below /workspace. Relative paths begin there. */
 import { type ArchivedFile, archiveOfBlob, archiveOfStream, WrongSize } from "./archive/fileArchive.ts"
 import { begun, type FileContent, iterable } from "./content.ts"
+import type { DirectoryOptions, DirectoryTransfer, DownloadOptions } from "./DirectoryOptions.ts"
 import { AtollError } from "./errors.ts"
 import type { EditFileResponse, FileStat, FileStatResponse } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
@@ -156,6 +157,36 @@ export class Files {
     const [directory] = divided(absolute(path))
     const parameters = { id: this.#id, path: directory }
     await this.#transport.call("uploadArchive", { parameters, body, attemptSeconds: null, ...options })
+  }
+
+  /**
+   * Puts a directory of this machine, with all that is in it, into one of the Sandbox, which is made if it is missing; what else is there stays.
+   * Each file is replaced whole. Needs Node, Deno or Bun. What is neither file, directory nor link is left out.
+   *
+   * Where the service cannot go on it fails with `ARCHIVE_INCOMPLETE`, whose details say how far it came. After a ConnectionError do it again:
+   * every file is the old or the new one.
+   */
+  async uploadDirectory(
+    localPath: string,
+    remotePath: string,
+    options: DirectoryOptions = {}
+  ): Promise<DirectoryTransfer> {
+    const { uploadDirectory } = await import("./node/uploadDirectory.ts")
+    return uploadDirectory(this.#transport, this.#at(remotePath), localPath, options)
+  }
+
+  /**
+   * Brings a directory of the Sandbox, with all that is in it, into one of this machine, which is made if it is missing; what else is there stays.
+   * Each file is replaced whole. Needs Node, Deno or Bun. Nothing is written outside of `localPath`, whatever the Sandbox sends. A connection
+   * that is lost is begun anew, as for every read.
+   */
+  async downloadDirectory(
+    remotePath: string,
+    localPath: string,
+    options: DownloadOptions = {}
+  ): Promise<DirectoryTransfer> {
+    const { downloadDirectory } = await import("./node/downloadDirectory.ts")
+    return downloadDirectory(this.#transport, this.#at(remotePath), localPath, options)
   }
 
   /**

@@ -1,5 +1,6 @@
 export { Atoll, type AtollOptions } from "./Atoll.ts"
 export type { FileContent } from "./content.ts"
+export type { DirectoryOptions, DirectoryProgress, DirectoryTransfer, DownloadOptions } from "./DirectoryOptions.ts"
 export {
   AtollError,
   ConnectionError,

@@ -1,8 +1,9 @@
 /**
- * One header of a tar archive: 512 bytes. Written is ustar, and PAX before what does not fit into it.
+ * One header of a tar archive: 512 bytes. Written is ustar, and PAX before what does not fit into it; read is that, and what GNU tar writes.
  *
- * @source IEEE Std 1003.1-2017, pax, "ustar Interchange Format"
+ * @source IEEE Std 1003.1-2017, pax, "ustar Interchange Format"; GNU tar manual, "Basic Tar Format"
  */
+import { UnreadableAnswer } from "../errors.ts"
 import { bytesOfName } from "./names.ts"
 
 export const blockBytes = 512
@@ -23,7 +24,7 @@ export interface TarHeader {
 }
 
 /** What a header says whose names are bytes still. */
-interface RawHeader extends Omit<TarHeader, "name" | "target"> {
+export interface RawHeader extends Omit<TarHeader, "name" | "target"> {
   readonly name: Uint8Array
   readonly target: Uint8Array
 }
@@ -45,12 +46,37 @@ const fields = {
 
 const octalMax = 8 ** 11 - 1
 const encoder = new TextEncoder()
+const latin1 = new TextDecoder("latin1")
+
+export const broken = (what: string) => new UnreadableAnswer(`The archive cannot be read: ${what}.`)
+
+const fieldOf = (block: Uint8Array, [from, length]: readonly [number, number]): Uint8Array => {
+  const field = block.subarray(from, from + length)
+  const end = field.indexOf(0)
+  return end === -1 ? field : field.subarray(0, end)
+}
+
+const numberAt = (block: Uint8Array, field: readonly [number, number]): number => {
+  const [from, length] = field
+  const first = block[from]!
+  if ((first & 0x80) === 0) {
+    const digits = latin1.decode(fieldOf(block, field)).trim()
+    if (!/^[0-7]*$/.test(digits)) throw broken("a header has a number that is none")
+    return digits === "" ? 0 : Number.parseInt(digits, 8)
+  }
+  let value = (first & 0x40) === 0 ? first & 0x3f : first - 256
+  for (let at = from + 1; at < from + length; at++) value = value * 256 + block[at]!
+  if (!Number.isSafeInteger(value)) throw broken("a header has a number that is too large")
+  return value
+}
 
 /** The checksum's own field counts as blanks. */
 const checksumOf = (block: Uint8Array): number => {
   const [from, length] = fields.checksum
   return block.reduce((sum, byte, at) => sum + (at >= from && at < from + length ? 0x20 : byte), 0)
 }
+
+export const isEnd = (block: Uint8Array): boolean => block.every((byte) => byte === 0)
 
 const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => {
   const all = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
@@ -60,6 +86,23 @@ const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array<ArrayBuffer> => {
     at += part.length
   }
   return all
+}
+
+export const readHeader = (block: Uint8Array): RawHeader => {
+  if (numberAt(block, fields.checksum) !== checksumOf(block)) throw broken("a header's checksum is wrong")
+  const size = numberAt(block, fields.size)
+  if (size < 0) throw broken("a size is negative")
+  const isPosix = latin1.decode(block.subarray(fields.magic[0], fields.magic[0] + 6)) === "ustar\0"
+  const prefix = isPosix ? fieldOf(block, fields.prefix) : new Uint8Array()
+  const name = fieldOf(block, fields.name)
+  return {
+    name: prefix.length === 0 ? name : joined([prefix, encoder.encode("/"), name]),
+    target: fieldOf(block, fields.target),
+    mode: numberAt(block, fields.mode) & 0o777,
+    size,
+    mtime: numberAt(block, fields.mtime),
+    type: String.fromCharCode(block[fields.type[0]]!)
+  }
 }
 
 /** Name and prefix that a name divides into; null when it fits into neither. */
@@ -112,4 +155,22 @@ export const writeHeader = (told: TarHeader): Uint8Array<ArrayBuffer> => {
   if (pax.length === 0) return ustar(header)
   const before = { name: encoder.encode("PaxHeader"), target: new Uint8Array(), mode: 0o644, mtime: 0, type: "x" }
   return joined([ustar({ ...before, size: pax.length }), pax, new Uint8Array(paddingOf(pax.length)), ustar(header)])
+}
+
+/** Records of a PAX header, the last of a key. */
+export const readPax = (bytes: Uint8Array): ReadonlyMap<string, Uint8Array> => {
+  const records = new Map<string, Uint8Array>()
+  for (let at = 0; at < bytes.length && bytes[at] !== 0; ) {
+    const blank = bytes.indexOf(0x20, at)
+    const digits = blank === -1 || blank - at > 10 ? "" : latin1.decode(bytes.subarray(at, blank))
+    const end = at + Number(digits)
+    if (!/^\d+$/.test(digits) || end <= blank + 1 || end > bytes.length || bytes[end - 1] !== 0x0a) {
+      throw broken("a PAX header is broken")
+    }
+    const equals = bytes.indexOf(0x3d, blank)
+    if (equals === -1 || equals >= end) throw broken("a PAX header is broken")
+    records.set(latin1.decode(bytes.subarray(blank + 1, equals)), bytes.subarray(equals + 1, end - 1))
+    at = end
+  }
+  return records
 }
