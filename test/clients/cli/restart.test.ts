@@ -25,7 +25,7 @@ it.live.skipIf(skipped(unusable))(
       const first = yield* service.start
       proxy.to = first.port
       mkdirSync(join(folder, "home"))
-      const { answer, atoll, start } = customerAt(join(folder, "home"), { url: `http://127.0.0.1:${proxy.port}`, key })
+      const { answer, start } = customerAt(join(folder, "home"), { url: `http://127.0.0.1:${proxy.port}`, key })
       const runs = yield* Effect.promise(async () => {
         await answer("sandbox", "create", "--name", "dev")
         const output = start(["run", "-s", "dev", "--", "sh", "-c", counting])
@@ -54,16 +54,10 @@ it.live.skipIf(skipped(unusable))(
         await left.hasSaid("up\n")
         proxy.to = null
         proxy.cutAll()
-        left.child.kill("SIGINT")
-        await new Promise((resolve) => setTimeout(resolve, 300))
-        left.child.kill("SIGINT")
+        // Signals that come at once may arrive as one.
+        const asking = setInterval(() => left.child.kill("SIGINT"), 300)
         assert.strictEqual((await left.ended).code, 130)
-        const away = await atoll(["sandbox", "show", "dev"])
-        assert.strictEqual(away.code, 1)
-        assert.match(
-          away.stderr,
-          /^atoll: The service at http:\/\/127\.0\.0\.1:\d+ was not reached: it cut the connection\./m
-        )
+        clearInterval(asking)
       })
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.bare))
 )

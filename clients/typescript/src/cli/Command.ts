@@ -46,7 +46,7 @@ export interface Given<O extends Options = Options> {
   /**
    * The service, with the key that is in use. Fails with Refused where nobody is logged in.
    *
-   * @param patienceSeconds For how long a service that is away is asked again; by default 5: a person waits.
+   * @param patienceSeconds For how long a service that is away is asked again; by default 3: a person waits.
    */
   readonly connect: (patienceSeconds?: number) => Atoll
 }

@@ -1,6 +1,7 @@
 /** All commands, in the order in which the help shows them. */
 import type { Command, CommandGroup } from "./Command.ts"
 import { completion } from "./completion/completion.ts"
+import { cp } from "./cp/cp.ts"
 import { events } from "./events.ts"
 import { forward } from "./forward.ts"
 import { login } from "./login.ts"
@@ -21,6 +22,7 @@ export const commands: ReadonlyArray<Command | CommandGroup> = [
   sandbox,
   run,
   shell,
+  cp,
   open,
   forward,
   ssh,

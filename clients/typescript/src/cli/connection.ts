@@ -57,7 +57,7 @@ export const credentialsInUse = (option: string | undefined): Credentials => {
   return stored
 }
 
-const sayAfterMs = 3_000
+const sayAfterMs = 1_500
 
 /** Tells a person that the service is away while it is asked again. */
 const patientFetch = (url: string): typeof globalThis.fetch => {

@@ -21,7 +21,7 @@ export const logout = command({
     const isRevoked = given.options.revoke === true
     if (isRevoked) {
       const stored = storedCredentials()
-      if (stored !== null) await connect(stored, 5).api.call("revokeKey")
+      if (stored !== null) await connect(stored, 3).api.call("revokeKey")
     }
     const wasThere = forgetCredentials()
     await answer(given, wasThere ? "Logged out." : "Nobody was logged in.", {

@@ -77,7 +77,7 @@ const perform = async (command: Command, path: ReadonlyArray<string>, given: Rea
       words,
       isJson: every.json === true,
       url: every.url,
-      connect: (patienceSeconds = 5) => {
+      connect: (patienceSeconds = 3) => {
         const credentials = credentialsInUse(every.url)
         url = credentials.url
         return connect(credentials, patienceSeconds)

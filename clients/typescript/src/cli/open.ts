@@ -15,7 +15,7 @@ const waitDefaultSeconds = 30
 export const open = command({
   name: "open",
   summary: "Open a preview of a port: a URL for an hour",
-  usage: "SANDBOX PORT [--replace] [--close]",
+  usage: "SANDBOX PORT [--replace] [--wait TIME]",
   details:
     "Waits until a program listens there, prints the URL, and opens it where there is a browser and a terminal.\nWhoever knows the URL may use it. A Sandbox has one preview at a time.",
   options: {

@@ -19,6 +19,8 @@ export const patienceSeconds = 600
 const wholeMaxBytes = 48 * 1024
 const wholeWithinMs = 250
 
+const queuedSaidAfterMs = 3_000
+
 /** Nobody waits for it, so nobody carries input after it. */
 export const started = async (
   sandbox: Sandbox,
@@ -33,6 +35,15 @@ export const started = async (
     )
   }
   return sandbox.startCommand(argv, { ...asked, stdin: whole ?? undefined })
+}
+
+/** A Sandbox runs so many at once; those beyond wait, and whoever waits for one wonders. */
+const sayIfQueued = (operation: Operation, over: AbortSignal): void => {
+  const timer = setTimeout(async () => {
+    const { status } = await operation.refresh({ signal: over }).catch(() => ({ status: null }))
+    if (status === "queued") remark("The command waits in the queue: the Sandbox runs as many as it may at once.")
+  }, queuedSaidAfterMs)
+  over.addEventListener("abort", () => clearTimeout(timer), { once: true })
 }
 
 /** What it wrote, as one document when it is over. */
@@ -64,6 +75,7 @@ export const inSandbox = async (
   const operation = await sandbox.startCommand(words, { ...asked, stdin: whole })
 
   const over = new AbortController()
+  sayIfQueued(operation, over.signal)
   const cancel = () => {
     operation.cancel({ signal: over.signal }).catch((thrown: unknown) => {
       if (!over.signal.aborted) remark(`It is not cancelled: ${sentenceOf(thrown, "its address")}`)

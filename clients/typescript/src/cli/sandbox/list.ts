@@ -3,6 +3,7 @@ import type { Sandbox, SandboxStatus } from "../../generated/schemas.ts"
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
 import { present } from "../namedSandbox.ts"
+import { namedWorkspace } from "../namedWorkspace.ts"
 import { answer } from "../output.ts"
 import { shownAge, table } from "../table.ts"
 import { oneOf, pairs } from "../values.ts"
@@ -20,7 +21,7 @@ const columns = [
 export const list = command({
   name: "list",
   summary: "List Sandboxes, the newest first",
-  usage: "[--all] [--status STATUS] [--workspace ID]",
+  usage: "[--all] [--status STATUS] [--workspace WORKSPACE]",
   options: {
     all: { type: "boolean", short: "a", description: "Deleted ones, too" },
     status: {
@@ -30,7 +31,7 @@ export const list = command({
       description: "Only those that are so; may be repeated",
       completes: statuses
     },
-    workspace: { type: "string", value: "ID", description: "Only those in this workspace" },
+    workspace: { type: "string", value: "WORKSPACE", description: "Only those in this one: name or id" },
     metadata: {
       type: "string",
       multiple: true,
@@ -50,7 +51,9 @@ export const list = command({
     const wanted = status?.map((one) => oneOf("--status", one, statuses)) ?? (all === true ? undefined : present)
     const marks = Object.entries(pairs("--metadata", metadata))
     const sandboxes: Array<Sandbox> = []
-    for await (const { record } of given.connect().sandboxes.list({ status: wanted, workspaceId: workspace })) {
+    const atoll = given.connect()
+    const workspaceId = workspace === undefined ? undefined : (await namedWorkspace(atoll, workspace)).id
+    for await (const { record } of atoll.sandboxes.list({ status: wanted, workspaceId })) {
       if (marks.every(([key, value]) => record.metadata[key] === value)) sandboxes.push(record)
     }
     const prose = () =>

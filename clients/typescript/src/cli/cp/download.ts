@@ -1,0 +1,109 @@
+/** A file or directory of a Sandbox, onto this machine. */
+import { type Stats, statSync } from "node:fs"
+import { open, rename, rm } from "node:fs/promises"
+import { basename, dirname, join } from "node:path"
+import { AtollError } from "../../errors.ts"
+import type { FileStatResponse } from "../../generated/schemas.ts"
+import type { Sandbox } from "../../Sandbox.ts"
+import { Refused } from "../failure.ts"
+import { write } from "../output.ts"
+import type { Copied } from "./Copied.ts"
+import { isContentOf } from "./Place.ts"
+import { Progress } from "./Progress.ts"
+import { remoteStat } from "./upload.ts"
+
+/** One that changes while it is read is begun anew, so often. */
+const changedTimesMax = 5
+
+const localStat = (path: string): Stats | null => {
+  try {
+    return statSync(path)
+  } catch {
+    return null
+  }
+}
+
+const outputPath = "-"
+
+const toStdout = async (sandbox: Sandbox, from: string, signal: AbortSignal): Promise<Copied> => {
+  let bytes = 0
+  for await (const piece of sandbox.files.chunks(from, { signal })) {
+    await write(process.stdout, piece)
+    bytes += piece.length
+  }
+  return { from, to: outputPath, type: "file", entries: 1, bytes, leftOut: [] }
+}
+
+/** Whole, under its name, or not at all. */
+const downloadFile = async (
+  sandbox: Sandbox,
+  from: FileStatResponse,
+  to: string,
+  signal: AbortSignal
+): Promise<Copied> => {
+  const beside = join(dirname(to), `.${basename(to)}.atoll-${process.pid}`)
+  const progress = new Progress(basename(to), from.sizeBytes)
+  for (let attempt = 1; ; attempt++) {
+    let bytes = 0
+    try {
+      const file = await open(beside, "w", Number.parseInt(from.mode, 8) & 0o777)
+      try {
+        for await (const piece of sandbox.files.chunks(from.path, { signal })) {
+          await file.writeFile(piece)
+          bytes += piece.length
+          progress.at(bytes)
+        }
+      } finally {
+        await file.close()
+      }
+      await rename(beside, to)
+      progress.done(bytes)
+      return { from: from.path, to, type: "file", entries: 1, bytes, leftOut: [] }
+    } catch (thrown) {
+      await rm(beside, { force: true })
+      if (thrown instanceof AtollError && thrown.is("CURSOR_STALE") && attempt < changedTimesMax) continue
+      progress.stop()
+      throw thrown
+    }
+  }
+}
+
+const downloadDirectory = async (sandbox: Sandbox, from: string, to: string, signal: AbortSignal): Promise<Copied> => {
+  const progress = new Progress(basename(to), null)
+  try {
+    const { entries, bytes, leftOut } = await sandbox.files.downloadDirectory(from, to, {
+      signal,
+      onProgress: ({ bytes, path }) => progress.at(bytes, path)
+    })
+    progress.done(bytes)
+    return { from, to, type: "directory", entries, bytes, leftOut }
+  } catch (thrown) {
+    progress.stop()
+    throw thrown
+  }
+}
+
+/** @param given The source as it was written. @param isDirectory Whether the destination must be a directory. */
+export const download = async (
+  sandbox: Sandbox,
+  from: string,
+  given: string,
+  to: string,
+  isDirectory: boolean,
+  signal: AbortSignal
+): Promise<Copied> => {
+  const there = await remoteStat(sandbox, from, signal)
+  if (there === null) throw new Refused(`There is no ${from} in the Sandbox.`)
+  if (to === outputPath) {
+    if (there.type === "directory") throw new Refused(`${from} is a directory: only a file goes to stdout.`)
+    return toStdout(sandbox, from, signal)
+  }
+  const here = localStat(to)
+  if (isDirectory && there.type !== "directory" && here?.isDirectory() !== true) {
+    throw new Refused(`There is no directory ${to} here.`)
+  }
+  const into = here?.isDirectory() === true && !isContentOf(given) ? join(to, basename(from)) : to
+  if (there.type === "directory") return downloadDirectory(sandbox, from, into, signal)
+  if (there.type === "other") throw new Refused(`${from} is neither a file nor a directory.`)
+  return downloadFile(sandbox, there, into, signal)
+}

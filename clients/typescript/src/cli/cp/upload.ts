@@ -1,0 +1,138 @@
+/** A file or directory of this machine, into a Sandbox. */
+import { createReadStream, createWriteStream, type Stats } from "node:fs"
+import { lstat, mkdtemp, readdir, rm, stat } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { basename, join, posix, resolve } from "node:path"
+import { pipeline } from "node:stream/promises"
+import { AtollError } from "../../errors.ts"
+import type { FileStatResponse } from "../../generated/schemas.ts"
+import type { Sandbox } from "../../Sandbox.ts"
+import { Refused } from "../failure.ts"
+import type { Copied } from "./Copied.ts"
+import { isContentOf } from "./Place.ts"
+import { Progress } from "./Progress.ts"
+
+const ownerMayRun = 0o100
+
+export const remoteStat = async (
+  sandbox: Sandbox,
+  path: string,
+  signal: AbortSignal
+): Promise<FileStatResponse | null> => {
+  try {
+    return await sandbox.files.stat(path, { signal })
+  } catch (thrown) {
+    if (thrown instanceof AtollError && thrown.is("NOT_FOUND")) return null
+    throw thrown
+  }
+}
+
+const localStat = async (path: string): Promise<Stats> => {
+  try {
+    return await stat(path)
+  } catch (thrown) {
+    const { code, message } = thrown as NodeJS.ErrnoException
+    throw new Refused(code === "ENOENT" ? `There is no ${path} here.` : message)
+  }
+}
+
+/** Of all files below. */
+const sizeOf = async (folder: string): Promise<number> => {
+  let bytes = 0
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) bytes += await sizeOf(path)
+    else if (entry.isFile()) bytes += (await lstat(path)).size
+  }
+  return bytes
+}
+
+async function* counted(
+  source: AsyncIterable<Uint8Array>,
+  progress: Progress
+): AsyncGenerator<Uint8Array, void, undefined> {
+  let bytes = 0
+  for await (const piece of source) {
+    yield piece
+    bytes += piece.length
+    progress.at(bytes)
+  }
+}
+
+const uploadFile = async (
+  sandbox: Sandbox,
+  from: string,
+  to: string,
+  { size, mode }: Stats,
+  signal: AbortSignal
+): Promise<Copied> => {
+  const progress = new Progress(basename(to), size)
+  try {
+    const content = createReadStream(from, { signal })
+    await sandbox.files.write(to, counted(content as AsyncIterable<Uint8Array>, progress), { size, signal })
+    if ((mode & ownerMayRun) !== 0) {
+      const argv = ["chmod", "--", (mode & 0o777).toString(8), to]
+      await sandbox.run(argv, { signal })
+    }
+  } catch (thrown) {
+    progress.stop()
+    if (thrown instanceof AtollError && thrown.is("NOT_FOUND")) {
+      throw new Refused(`There is no directory ${posix.dirname(to)} in the Sandbox: make it, or name another.`)
+    }
+    throw thrown
+  }
+  progress.done(size)
+  return { from, to, type: "file", entries: 1, bytes: size, leftOut: [] }
+}
+
+const uploadDirectory = async (sandbox: Sandbox, from: string, to: string, signal: AbortSignal): Promise<Copied> => {
+  const progress = new Progress(basename(to), Progress.isSeen ? await sizeOf(from) : null)
+  try {
+    const { entries, bytes, leftOut } = await sandbox.files.uploadDirectory(from, to, {
+      signal,
+      onProgress: ({ bytes, path }) => progress.at(bytes, path)
+    })
+    progress.done(bytes)
+    return { from, to, type: "directory", entries, bytes, leftOut }
+  } catch (thrown) {
+    progress.stop()
+    throw thrown
+  }
+}
+
+const inputPath = "-"
+
+/** How much there is of it is to be said first. */
+const uploadInput = async (sandbox: Sandbox, to: string, signal: AbortSignal): Promise<Copied> => {
+  const folder = await mkdtemp(join(tmpdir(), "atoll-cp-"))
+  try {
+    const whole = join(folder, "input")
+    await pipeline(process.stdin, createWriteStream(whole, { mode: 0o600 }), { signal })
+    return { ...(await uploadFile(sandbox, whole, to, await stat(whole), signal)), from: inputPath }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** @param isDirectory Whether the destination must be a directory. */
+export const upload = async (
+  sandbox: Sandbox,
+  from: string,
+  to: string,
+  isDirectory: boolean,
+  signal: AbortSignal
+): Promise<Copied> => {
+  const there = await remoteStat(sandbox, to, signal)
+  if (from === inputPath) {
+    if (there?.type === "directory") throw new Refused(`${to} is a directory: name the file that stdin becomes.`)
+    return uploadInput(sandbox, to, signal)
+  }
+  const here = await localStat(from)
+  if (isDirectory && here.isFile() && there?.type !== "directory") {
+    throw new Refused(`There is no directory ${to} in the Sandbox.`)
+  }
+  const into = there?.type === "directory" && !isContentOf(from) ? posix.join(to, basename(resolve(from))) : to
+  if (here.isFile()) return uploadFile(sandbox, from, into, here, signal)
+  if (here.isDirectory()) return uploadDirectory(sandbox, from, into, signal)
+  throw new Refused(`${from} is neither a file nor a directory.`)
+}
