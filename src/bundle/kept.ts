@@ -16,7 +16,11 @@ export const keptFolder = join(root, "node_modules/.cache/atoll")
 /** A file system's clock ticks coarsely. */
 const tickMs = 100
 
+/** Several checkouts may have the packages of one, and so this folder: of what they make, the last is kept. */
+const maker = `${process.version} ${root}`
+
 interface Kept<A> {
+  readonly maker: string
   /** Path and digest of each source; null: there is none. */
   readonly sources: ReadonlyArray<readonly [path: string, digest: string | null]>
   readonly value: A
@@ -40,7 +44,9 @@ const isOlder = (path: string, instantMs: number): boolean => {
 const read = async <A>(path: string): Promise<Kept<A> | null> => {
   try {
     const found = deserialize(await readFile(path)) as Kept<A>
-    return found.sources.every(([source, digest]) => digestOf(source) === digest) ? found : null
+    return found.maker === maker && found.sources.every(([source, digest]) => digestOf(source) === digest)
+      ? found
+      : null
   } catch {
     return null
   }
@@ -58,7 +64,7 @@ const write = async <A>(path: string, made: Kept<A>): Promise<void> => {
 }
 
 /**
- * @param name Of a file, without an extension.
+ * @param name Of the file.
  * @param makers Paths of the code that makes it, as far as `make` does not name it among its sources.
  */
 export const kept = async <A>(
@@ -66,15 +72,13 @@ export const kept = async <A>(
   makers: ReadonlyArray<string>,
   make: () => Promise<{ readonly value: A; readonly sources: ReadonlyArray<string> }>
 ): Promise<A> => {
-  // Several checkouts may have the packages of one.
-  const place = createHash("sha256").update(`${process.version} ${root}`).digest("hex").slice(0, 16)
-  const path = join(keptFolder, `${name}-${place}`)
+  const path = join(keptFolder, name)
   const before = await read<A>(path)
   if (before !== null) return before.value
   const begun = Date.now()
   const { value, sources } = await make()
   const all = [...new Set([...sources, ...makers, import.meta.filename, join(root, "package-lock.json")])]
   const digests = all.map((source) => [source, digestOf(source)] as const)
-  if (all.every((source) => isOlder(source, begun))) await write(path, { sources: digests, value })
+  if (all.every((source) => isOlder(source, begun))) await write(path, { maker, sources: digests, value })
   return value
 }

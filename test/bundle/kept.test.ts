@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto"
-import { readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
+import { deserialize, serialize } from "node:v8"
 import { afterEach, assert, beforeEach, describe, it } from "vitest"
 import { bundle } from "../../src/bundle/bundle.ts"
 import { kept, keptFolder } from "../../src/bundle/kept.ts"
@@ -15,6 +16,8 @@ describe("what is made of sources", () => {
   /** Says in which turn it was made, and of what. */
   const make = async () => ({ value: new Map([[++made, Buffer.from(source)]]), sources: [source] })
   const turn = async (makers: ReadonlyArray<string> = []) => [...(await kept(name, makers, make)).keys()][0]
+
+  const files = () => readdirSync(keptFolder).filter((file) => file.startsWith(name))
 
   /** A file's change is seen from the next tick of its clock on. */
   const aged = () => sleep(150)
@@ -29,7 +32,7 @@ describe("what is made of sources", () => {
 
   afterEach(() => {
     rmSync(source, { force: true })
-    for (const file of readdirSync(keptFolder)) if (file.startsWith(name)) rmSync(join(keptFolder, file))
+    for (const file of files()) rmSync(join(keptFolder, file))
   })
 
   it("is kept, as it was", async () => {
@@ -37,6 +40,7 @@ describe("what is made of sources", () => {
     const again = await kept(name, [], make)
     assert.deepStrictEqual([[...again.keys()], Buffer.from(again.get(1)!).toString()], [[1], source])
     assert.strictEqual(made, 1)
+    assert.deepStrictEqual(files(), [name])
   })
 
   it("is made anew when a source is another one, or gone, whatever its times say", async () => {
@@ -76,10 +80,16 @@ describe("what is made of sources", () => {
     assert.strictEqual(await turn(), 2)
   })
 
+  it("is made anew where another checkout, or another Node, made it", async () => {
+    assert.strictEqual(await turn(), 1)
+    const found = deserialize(readFileSync(join(keptFolder, name)))
+    writeFileSync(join(keptFolder, name), serialize({ ...found, maker: "another" }))
+    assert.deepStrictEqual([await turn(), await turn()], [2, 2])
+  })
+
   it("is made anew when what was kept is broken", async () => {
     assert.strictEqual(await turn(), 1)
-    const [file] = readdirSync(keptFolder).filter((one) => one.startsWith(name))
-    writeFileSync(join(keptFolder, file!), "broken")
+    writeFileSync(join(keptFolder, name), "broken")
     assert.deepStrictEqual([await turn(), await turn()], [2, 2])
   })
 })
