@@ -1,4 +1,4 @@
-import { availableParallelism } from "node:os"
+import { availableParallelism, totalmem } from "node:os"
 import { defineConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
@@ -38,8 +38,12 @@ class LongestFirst extends BaseSequencer {
   }
 }
 
+const processors = availableParallelism()
+/** The largest have a browser, or machines, beside a service. */
+const bytesOfOne = 2 * 1024 ** 3
+
 /** More than processors: a third of what a worker does is to wait, for machines that boot, leases that end, pages that load. */
-const workers = availableParallelism() + Math.ceil(availableParallelism() / 2)
+const workers = Math.max(1, Math.min(processors + Math.ceil(processors / 2), Math.floor(totalmem() / bytesOfOne)))
 
 export default defineConfig({
   test: {

@@ -14,7 +14,8 @@ const lasting = (body: unknown) =>
 
 export const SystemHandlers = {
   layer: leanGroup(Api, "system", (handlers) => {
-    const document = lasting(openApiDocument(Api))
+    // It takes a tenth of a second, which no start waits for.
+    let document: HttpServerResponse.HttpServerResponse | null = null
     const files = readMachineFiles()
     const machines = {
       json: lasting({ machines: files.map(({ chart }) => chart) }),
@@ -23,7 +24,7 @@ export const SystemHandlers = {
       })
     }
     return handlers
-      .handle("getOpenApi", () => Effect.succeed(document))
+      .handle("getOpenApi", () => Effect.sync(() => (document ??= lasting(openApiDocument(Api)))))
       .handle("listMachines", ({ query }) => Effect.succeed(machines[query.format ?? "json"]))
   })
 }
