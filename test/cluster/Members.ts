@@ -90,7 +90,7 @@ export class Members {
       for (const member of this.all) member.thaw()
       if (this.sandboxes.length > 0) {
         if (!first!.isUp) await first!.start()
-        await Promise.all(this.sandboxes.map((id) => first!.ask("DELETE", `/sandboxes/${id}`).catch(() => {})))
+        await first!.deleteSandboxes()
       }
     } finally {
       await Promise.all(this.all.map((member) => member.kill()))

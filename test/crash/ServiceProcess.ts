@@ -6,11 +6,13 @@ import { type Agent, type IncomingMessage, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
+import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
 import { compiledOnce } from "../support/compiledOnce.ts"
 import { freePort } from "../support/freePort.ts"
 
 const root = join(import.meta.dirname, "../..")
 const startWithinMs = 60_000
+const deletedWithinMs = 90_000
 const logKept = 200
 
 export interface Answer {
@@ -196,6 +198,29 @@ export class ServiceProcess {
     return this.#end("SIGTERM")
   }
 
+  /** Sandboxes outlive their service: those of the account of `key` are deleted, and it is waited for until none of them is left. */
+  async deleteSandboxes(withinMs = deletedWithinMs): Promise<void> {
+    const end = Date.now() + withinMs
+    let last: unknown = null
+    while (Date.now() < end) {
+      // A process that was just thawed, or lost its database, is asked again.
+      const listed = await this.ask("GET", "/sandboxes?limit=1000").catch((fault: unknown) => ({
+        status: 0,
+        body: fault
+      }))
+      last = listed
+      if (listed.status === 200) {
+        const all: ReadonlyArray<{ readonly id: string; readonly status: string }> = listed.body.sandboxes
+        const left = all.filter(({ status }) => status !== "deleted" && status !== "expired")
+        if (left.length === 0) return
+        last = left
+        await Promise.all(left.map(({ id }) => this.ask("DELETE", `/sandboxes/${id}`).catch(() => null)))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
+    throw new Error(`Sandboxes are left: ${JSON.stringify(last)}\n${this.log}`)
+  }
+
   /** kill -9 of the postmaster of this data folder. */
   killPostgres(): void {
     for (const { pid, command } of processes()) {
@@ -203,12 +228,16 @@ export class ServiceProcess {
     }
   }
 
-  /** Processes and mounts that still name the data folder. */
+  /** Processes and mounts that still name the data folder, or are its Sandboxes'. */
   get leftovers(): ReadonlyArray<string> {
+    const { instance } = HostLayout.at(this.dataDir)
+    const isOf = (text: string) => text.includes(this.dataDir) || text.includes(`/${instance}/`)
     const mounts = readFileSync("/proc/self/mounts", "utf8").split("\n")
     return [
-      ...processes().flatMap(({ pid, command }) => (command.includes(this.dataDir) ? [`${pid} ${command}`] : [])),
-      ...mounts.filter((line) => line.includes(this.dataDir))
+      ...processes().flatMap(({ pid, command, cgroup }) =>
+        isOf(command) || isOf(cgroup) ? [`${pid} ${command}`] : []
+      ),
+      ...mounts.filter(isOf)
     ]
   }
 
@@ -217,7 +246,7 @@ export class ServiceProcess {
   }
 }
 
-/** Every process of this host with its parent and its arguments. */
+/** Every process of this host with its parent, its arguments and its cgroups. */
 export const processes = () =>
   readdirSync("/proc").flatMap((name) => {
     if (!/^\d+$/.test(name)) return []
@@ -227,7 +256,8 @@ export const processes = () =>
         {
           pid: Number(name),
           parent: Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]),
-          command: readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ").trim()
+          command: readFileSync(`/proc/${name}/cmdline`, "utf8").replaceAll("\0", " ").trim(),
+          cgroup: readFileSync(`/proc/${name}/cgroup`, "latin1")
         }
       ]
     } catch {

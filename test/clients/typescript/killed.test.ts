@@ -506,6 +506,7 @@ describe.skipIf(skipped(unusable))("a service that is killed in the middle of ev
 
   afterAll(async () => {
     await Effect.runPromise(Scope.close(scope, Exit.void))
+    if (service?.isUp) await service.deleteSandboxes()
     await service?.stop()
     service?.killPostgres()
     service?.remove()
