@@ -228,15 +228,14 @@ export class ServiceProcess {
     }
   }
 
-  /** Processes and mounts that still name the data folder, or are its Sandboxes'. */
+  /** Processes and mounts that still name the data folder, or are its Sandboxes'. One that has ended and was not reaped yet has no arguments. */
   get leftovers(): ReadonlyArray<string> {
     const { instance } = HostLayout.at(this.dataDir)
     const isOf = (text: string) => text.includes(this.dataDir) || text.includes(`/${instance}/`)
+    const alive = processes().filter(({ command }) => command !== "")
     const mounts = readFileSync("/proc/self/mounts", "utf8").split("\n")
     return [
-      ...processes().flatMap(({ pid, command, cgroup }) =>
-        isOf(command) || isOf(cgroup) ? [`${pid} ${command}`] : []
-      ),
+      ...alive.flatMap(({ pid, command, cgroup }) => (isOf(command) || isOf(cgroup) ? [`${pid} ${command}`] : [])),
       ...mounts.filter(isOf)
     ]
   }
