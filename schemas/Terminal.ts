@@ -15,7 +15,7 @@ import {
 } from "./Limits.ts"
 import { integerWithDefault } from "./Query.ts"
 
-/** The subprotocol; a ticket of the console may stand behind it. */
+/** The subprotocol; an API key or a ticket of the console may stand behind it. */
 export const terminalProtocol = "atoll.terminal"
 
 const columns = { minimum: 1, maximum: terminalColumnsMax }
@@ -63,7 +63,7 @@ export class TerminalsGroup extends HttpApiGroup.make("terminals")
           identifier: "openTerminal",
           summary: "Open a terminal (WebSocket)",
           description: [
-            "A WebSocket handshake (RFC 6455) with the API key as Authorization. A page of the console, which can set no header, sends the subprotocols `atoll.terminal` and a ticket: what POST /console/api/tickets gives, good for one handshake. The answer names `atoll.terminal` where it was offered. The user's login shell runs on a terminal of that size, in /workspace, with TERM=xterm-256color.",
+            "A WebSocket handshake (RFC 6455) with the API key as Authorization. Who can set no header sends the subprotocols `atoll.terminal` and the API key; a page of the console sends in its place a ticket: what POST /console/api/tickets gives, good for one handshake. The answer names `atoll.terminal` where it was offered. The user's login shell runs on a terminal of that size, in /workspace, with TERM=xterm-256color.",
             "",
             "| frame | client | server |",
             "| --- | --- | --- |",

@@ -27,6 +27,7 @@ import {
 import { SandboxId } from "../../schemas/Identifiers.ts"
 import { terminalInputMaxBytes } from "../../schemas/Limits.ts"
 import { terminalProtocol, terminalQuery } from "../../schemas/Terminal.ts"
+import { looksLikeSecret } from "../account/ApiKeySecret.ts"
 import { Audit } from "../account/Audit.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
 import { OwnerAway } from "../actor/ActorError.ts"
@@ -74,8 +75,8 @@ export const noHandshake = () =>
 const isHandshake = ({ headers }: IncomingMessage): boolean =>
   /^[+/0-9A-Za-z]{22}==$/.test(headers["sec-websocket-key"] ?? "") && headers["sec-websocket-version"] === "13"
 
-/** The subprotocol after `atoll.terminal`: browsers cannot set headers. */
-const ticketOf = ({ headers }: IncomingMessage): string | null => {
+/** A ticket or an API key, the subprotocol after `atoll.terminal`: browsers cannot set headers. */
+const offeredSecretOf = ({ headers }: IncomingMessage): string | null => {
   const [first, second] = (headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim())
   return first === terminalProtocol && second ? second : null
 }
@@ -151,12 +152,10 @@ const make = Effect.gen(function* () {
     )
 
   const recognised = Effect.fnUntraced(function* (request: IncomingMessage) {
-    const secret = bearerOf(request)
-    if (secret !== null) return yield* authentication.authenticate(secret, clientAddress(request))
-    const ticket = ticketOf(request)
-    return yield* ticket === null || request.headers.authorization !== undefined
-      ? Effect.fail(new Unauthenticated())
-      : tickets.redeem(ticket)
+    const offered = request.headers.authorization === undefined ? offeredSecretOf(request) : null
+    const key = offered !== null && looksLikeSecret(offered) ? offered : bearerOf(request)
+    if (key !== null) return yield* authentication.authenticate(key, clientAddress(request))
+    return yield* offered === null ? Effect.fail(new Unauthenticated()) : tickets.redeem(offered)
   })
 
   /** From the request to the end of the shell. */

@@ -124,6 +124,22 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       await byKey.shows("echo by a key")
       await byKey.cut()
 
+      const offered = await opened(port, pathOf(id), {
+        protocols: ["atoll.terminal", key],
+        headers: { "x-request-id": "by-key" }
+      })
+      assert.strictEqual(offered.socket.protocol, "atoll.terminal")
+      offered.type("echo by an offered key")
+      await offered.shows("echo by an offered key")
+      await offered.cut()
+      const unknown = `atoll_live_${"0".repeat(43)}`
+      assert.deepStrictEqual(await codeOf(port, pathOf(id), { protocols: ["atoll.terminal", unknown] }), [
+        401,
+        "UNAUTHENTICATED"
+      ])
+      const both = { protocols: ["atoll.terminal", key], headers: { authorization: `Bearer ${unknown}` } }
+      assert.deepStrictEqual(await codeOf(port, pathOf(id), both), [401, "UNAUTHENTICATED"])
+
       const one = await ticket()
       const protocols = ["atoll.terminal", one]
       const byTicket = await opened(port, pathOf(id), { protocols, headers: { "x-request-id": "by-ticket" } })
@@ -154,6 +170,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
         ])
       const path = pathOf(id, "")
       assert.deepStrictEqual(told, [
+        ["api", 101, null, "sandbox", id, path, true, "Bootstrap"],
         ["api", 101, null, "sandbox", id, path, true, "Bootstrap"],
         ["console", 101, null, "sandbox", id, path, true, null],
         ["console", 403, "CROSS_SITE_REQUEST", "sandbox", id, path, false, null]

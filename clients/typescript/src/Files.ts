@@ -7,6 +7,7 @@ import type { EditFileResponse, FileStat, FileStatResponse } from "./generated/s
 import { paged } from "./http/paged.ts"
 import { streamOf } from "./http/streamOf.ts"
 import type { Transport } from "./http/Transport.ts"
+import { needNode } from "./socket/openSocket.ts"
 import type { Waiting } from "./Waiting.ts"
 
 const workspace = "/workspace"
@@ -171,6 +172,7 @@ export class Files {
     remotePath: string,
     options: DirectoryOptions = {}
   ): Promise<DirectoryTransfer> {
+    needNode("Directories of a machine need")
     const { uploadDirectory } = await import("./node/uploadDirectory.ts")
     return uploadDirectory(this.#transport, this.#at(remotePath), localPath, options)
   }
@@ -185,6 +187,7 @@ export class Files {
     localPath: string,
     options: DownloadOptions = {}
   ): Promise<DirectoryTransfer> {
+    needNode("Directories of a machine need")
     const { downloadDirectory } = await import("./node/downloadDirectory.ts")
     return downloadDirectory(this.#transport, this.#at(remotePath), localPath, options)
   }

@@ -12,6 +12,7 @@ import type { TunnelStream } from "./node/TunnelStream.ts"
 import { Operation } from "./Operation.ts"
 import { Previews } from "./Previews.ts"
 import { type RunOptions, type RunResult, resultOf, type StartOptions, startBody } from "./run.ts"
+import { needNode } from "./socket/openSocket.ts"
 import { Terminal, type TerminalOptions } from "./Terminal.ts"
 import { Tunnels } from "./Tunnels.ts"
 import type { Waiting } from "./Waiting.ts"
@@ -144,7 +145,7 @@ export class Sandbox implements AsyncDisposable {
     for await (const page of pages) for (const record of page.operations) yield new Operation(this.#transport, record)
   }
 
-  /** Opens a login shell on a terminal. It ends with its connection. Node, Deno, Bun. */
+  /** Opens a login shell on a terminal. It ends with its connection. */
   terminal(options: TerminalOptions = {}): Promise<Terminal> {
     return Terminal.open(this.#transport, this.id, options)
   }
@@ -153,12 +154,14 @@ export class Sandbox implements AsyncDisposable {
    * A TCP connection to whatever listens on a port in the Sandbox, as a Duplex of Node; where nothing does it fails with
    * `SANDBOX_UNAVAILABLE`. It lasts for an hour at most. The service must offer TCP access (else `UNSUPPORTED_BY_RUNTIME`). Node, Deno, Bun.
    */
-  tunnel(port: number, options: Waiting = {}): Promise<TunnelStream> {
+  async tunnel(port: number, options: Waiting = {}): Promise<TunnelStream> {
+    needNode("A tunnel needs")
     return this.#tunnels.open(port, options)
   }
 
   /** Listens here, and carries each connection to a port in the Sandbox, until it is closed. Node, Deno, Bun. */
   async forward(port: number, options: ForwardOptions = {}): Promise<Forward> {
+    needNode("Forwarding a port needs")
     const { Forward } = await import("./node/Forward.ts")
     return Forward.listen(new Tunnels(this.#transport, this.id), port, options)
   }

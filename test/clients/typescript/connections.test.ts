@@ -4,7 +4,11 @@ import { once } from "node:events"
 import { buffer } from "node:stream/consumers"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
-import { Atoll, AtollError, ConnectionLost, type Terminal } from "../../../clients/typescript/src/index.ts"
+import type { Transport } from "../../../clients/typescript/src/http/Transport.ts"
+import { Atoll, AtollError, ConnectionLost } from "../../../clients/typescript/src/index.ts"
+import { globalSocket } from "../../../clients/typescript/src/socket/globalSocket.ts"
+import { HandshakeRefused } from "../../../clients/typescript/src/socket/MessageSocket.ts"
+import { Terminal } from "../../../clients/typescript/src/Terminal.ts"
 import { freshDriver, skipped, unusable } from "../../host/namespace/TestHost.ts"
 import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
@@ -157,6 +161,44 @@ describe.skipIf(skipped(unusable))("connections of the TypeScript library", () =
         assert.match(told.message, /^The terminal's connection is lost, and its shell has ended with it: The Sandbox /)
         const refused = await failed(sandbox.terminal())
         assert.isTrue(refused instanceof AtollError && refused.is("SANDBOX_UNAVAILABLE"), String(refused))
+      })
+    )
+
+    it.effect("a terminal goes over the WebSocket that browsers have, too, and learns why it may not", () =>
+      Effect.gen(function* () {
+        const served = yield* ServedAtoll
+        const narrow = yield* Effect.promise(() => served.newKey(["sandbox:read"]))
+        const sandboxId = yield* Effect.promise(() => served.newSandbox())
+        const transport = (secret: string): Transport => {
+          const connect: Transport["connect"] = ({ path, query, protocol }, listener) => {
+            const url = new URL(path, `http://127.0.0.1:${served.port}`)
+            url.searchParams.set("columns", String(query["columns"]))
+            const ask = () => fetch(url, { headers: { authorization: `Bearer ${secret}` } })
+            const { signal } = new AbortController()
+            return globalSocket({ url, protocol, secret, userAgent: "", ask, signal }, listener)
+          }
+          return { connect } as Transport
+        }
+        yield* Effect.promise(async () => {
+          const terminal = await Terminal.open(transport(served.key), sandboxId, { columns: 77 })
+          const output = terminal.output()
+          await terminal.write("stty size; seq 1 50000\n")
+          const shown = await shows(output, /\n50000\r\n/)
+          assert.include(shown, "24 77\r\n")
+          assert.include(shown, Array.from({ length: 50_000 }, (_, at) => at + 1).join("\r\n"))
+          await terminal.write("exit 7\n")
+          assert.deepStrictEqual(await restOf(output), { exitCode: 7, signal: null })
+
+          const closed = await Terminal.open(transport(served.key), sandboxId, { columns: 77 })
+          await closed.close()
+          assert.isNull(await closed.exited)
+
+          const refused = await failed(Terminal.open(transport(narrow.secret), sandboxId, { columns: 77 }))
+          assert.instanceOf(refused, HandshakeRefused)
+          assert.strictEqual((refused as HandshakeRefused).answer.status, 403)
+          const size = await failed(Terminal.open(transport(served.key), sandboxId, { columns: 0 }))
+          assert.strictEqual((size as HandshakeRefused).answer.status, 400)
+        })
       })
     )
 

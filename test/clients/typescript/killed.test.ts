@@ -4,8 +4,9 @@
  * Twice, for there are two ways in which an answer does not come: what was asked for was done, or it was not.
  */
 import { createHash, randomBytes } from "node:crypto"
-import { readdirSync } from "node:fs"
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
+import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { Effect, Exit, Scope } from "effect"
@@ -341,6 +342,29 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
     await back()
     await refusedWith("ALREADY_EXISTS", sandbox.files.mkdir(`made-${round}`))
     assert.isTrue(await sandbox.files.exists(`made-${round}`))
+  },
+  "Files.uploadDirectory": async ({ sandbox, round, now, back }) => {
+    const from = mkdtempSync(join(tmpdir(), "atoll-upload-"))
+    for (let at = 0; at < 20; at++) writeFileSync(join(from, String(at)), String(at))
+    await now()
+    await doneOrUnknown(sandbox.files.uploadDirectory(from, `up-${round}`))
+    await back()
+    await sandbox.files.uploadDirectory(from, `up-${round}`)
+    rmSync(from, { recursive: true })
+    for (let at = 0; at < 20; at += 19) assert.strictEqual(await sandbox.files.read(`up-${round}/${at}`), String(at))
+  },
+  "Files.downloadDirectory": async ({ sandbox, round, now }) => {
+    await sandbox.run([
+      "sh",
+      "-c",
+      `mkdir down-${round} && cd down-${round} && for i in $(seq 20); do echo $i > $i; done`
+    ])
+    const to = mkdtempSync(join(tmpdir(), "atoll-download-"))
+    await now()
+    await sandbox.files.downloadDirectory(`down-${round}`, to)
+    const found = readdirSync(to).map((name) => readFileSync(join(to, name), "utf8") === `${name}\n`)
+    rmSync(to, { recursive: true })
+    assert.deepStrictEqual(found, new Array(20).fill(true))
   },
   "Files.rename": async ({ sandbox, round, now, back }) => {
     await sandbox.files.write(`here-${round}`, "moves")

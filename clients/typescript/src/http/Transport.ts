@@ -7,7 +7,7 @@
 import { AtollError, ConnectionError, errorOf, type Outcome, UnreadableAnswer } from "../errors.ts"
 import { type Operations, operations } from "../generated/operations.ts"
 import { HandshakeRefused, type MessageSocket, type SocketListener } from "../socket/MessageSocket.ts"
-import { canOpenSockets, openSocket } from "../socket/openSocket.ts"
+import { openSocket } from "../socket/openSocket.ts"
 import { sleep } from "./sleep.ts"
 
 export type Answered<Id extends keyof Operations> = Operations[Id] extends { readonly answer: infer Answer }
@@ -197,12 +197,12 @@ export class Transport {
     const url = this.#address(path)
     for (const [name, value] of Object.entries(query))
       if (value !== undefined) url.searchParams.set(name, String(value))
-    const { userAgent } = this.#options
-    if (!canOpenSockets()) throw new TypeError("Terminals and tunnels need Node, Deno or Bun.")
+    const { userAgent, fetch } = this.#options
     return this.#persist("repeatable", signal, () =>
       this.#attempt(`WebSocket ${url.pathname}`, handshake, async (signal) => {
+        const ask = () => fetch(url, { headers: { authorization: `Bearer ${secret}` }, signal, redirect: "error" })
         try {
-          return await openSocket({ url, protocol, secret, userAgent, signal }, listener)
+          return await openSocket({ url, protocol, secret, userAgent, ask, signal }, listener)
         } catch (thrown) {
           if (!(thrown instanceof HandshakeRefused)) throw thrown
           this.#noteClock(thrown.answer)

@@ -8,6 +8,8 @@ export interface Handshake {
   /** The API key, or a capability. */
   readonly secret: string
   readonly userAgent: string
+  /** Asks for the same without a handshake: whoever is not told why one failed learns it so. */
+  readonly ask: () => Promise<Response>
   /** Ends the handshake; what came of it is left alone. */
   readonly signal: AbortSignal
 }
@@ -30,7 +32,7 @@ export interface SocketListener {
 export interface MessageSocket {
   /** `taken`: there is room for more; never called once it is closed. */
   readonly send: (data: Uint8Array | string, taken?: () => void) => void
-  /** Takes nothing from the service until `resume`: what it sends fills the connection then, and holds it back. */
+  /** Takes nothing from the service until `resume`: what it sends fills the connection then, and holds it back (in browsers: does nothing). */
   readonly pause: () => void
   readonly resume: () => void
   /** In order, as far as the other side answers. */
