@@ -363,7 +363,7 @@ export const settings = {
   operationsRunning: integer(
     "ATOLL_OPERATIONS_RUNNING",
     192,
-    "Operations that one Sandbox runs at once; more wait in the order in which they came. Its other commands may be 256 together with them.",
+    "Operations that one Sandbox runs at once; more wait, in the order in which they came. With executes, terminals and SSH it runs 256 commands in all.",
     { minimum: 1, maximum: 224 }
   ),
   operationsQueued: integer(
