@@ -8,6 +8,11 @@ import { type Answer, type Ask, TestApi } from "./TestApi.ts"
 
 const isErrorBody = Schema.is(ErrorBody)
 
+/** An operation of the description, as far as it matters here. */
+interface Described {
+  readonly requestBody?: { readonly content: Readonly<Record<string, unknown>> }
+}
+
 const refused = (answer: Answer, status: number, code: ErrorCode) => {
   assert.strictEqual(answer.status, status, answer.text)
   assert.isTrue(isErrorBody(answer.json), answer.text)
@@ -353,12 +358,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
       const [operations] = await issues("GET", `${list}/${id}/operations?status=failed`)
       assert.deepStrictEqual(operations, { path: ["status"], message: "Not known. These are: limit, cursor." })
       const { paths } = (await send("GET", "/api/v2/openapi.json")).json
-      for (const [path, item] of Object.entries<object>(paths)) {
-        for (const method of Object.keys(item).map((name) => name.toUpperCase())) {
-          const body =
-            method === "PUT"
-              ? { headers: { "content-type": "application/octet-stream" }, body: Buffer.alloc(1) }
-              : { body: {} }
+      for (const [path, item] of Object.entries<Record<string, Described>>(paths)) {
+        // The tunnels' gateway is off here; where it is on, it has no route of the API's.
+        if (path === "/api/v2/tunnel") continue
+        for (const [name, { requestBody }] of Object.entries(item)) {
+          const method = name.toUpperCase()
+          const type = Object.keys(requestBody?.content ?? {}).find((one) => one !== "application/json")
+          const body = type === undefined ? { body: {} } : { headers: { "content-type": type }, body: Buffer.alloc(1) }
           const [issue] = await issues(
             method,
             `${path.replace(/\{\w+\}/g, id)}?xyzzy=1&xyzzy=2`,
