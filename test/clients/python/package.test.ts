@@ -69,7 +69,7 @@ describe.skipIf(skipped(packagingObstacle))("the Python library's package", () =
       assert.isAbove(blocks.length, 5)
       yield* Effect.promise(async () => {
         const library = join(libraryFolder, "src")
-        const flags = ["--strict", "--python-version", "3.9", "--cache-dir", join(at, "cache"), "--no-error-summary"]
+        const flags = ["--strict", "--python-version", "3.9", "--no-incremental", "--no-error-summary"]
         const env = { ...plainEnvironment, MYPYPATH: library }
         const files = [join(library, "atoll"), join(at, "support.py"), ...programs, ...blocks]
         await run(python, ["-m", "mypy", ...flags, ...files], { cwd: at, env }).catch(({ stdout, stderr }) =>

@@ -27,6 +27,15 @@ class AsyncBackground(Generic[T]):
     async def result(self) -> T:
         return await self._task
 
+    async def abandon(self) -> None:
+        """Gives up waiting for it."""
+        self._task.cancel()
+        try:
+            await self._task
+        except asyncio.CancelledError:
+            return
+        raise AssertionError("It was over.")
+
 
 class Background(Generic[T]):
     """The same in a thread."""
@@ -53,6 +62,9 @@ class Background(Generic[T]):
         if self._thrown is not None:
             raise self._thrown
         return self._results[0]
+
+    def abandon(self) -> None:
+        """Nobody ends a thread."""
 
 
 class Called:

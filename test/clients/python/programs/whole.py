@@ -74,6 +74,16 @@ async def commands(sandbox: AsyncSandbox) -> None:
     names = [operation.record.argv[0] for operation in await gathered(sandbox.operations())]
     assert names == ["sh", "sleep", "sh", "sh", "od", "sh"], names
 
+    # Who gives up waiting does not end the command.
+    key = f"abandoned-{MANNER}"
+    abandoned = AsyncBackground(lambda: sandbox.run(["sleep", "601"], idempotency_key=key))
+    while not any(one.argv == ["sleep", "601"] for one in await sandbox.processes()):
+        await asyncio.sleep(0.02)
+    await abandoned.abandon()
+    going_on = await sandbox.start_command(["sleep", "601"], idempotency_key=key)
+    assert any(one.operation_id == going_on.id for one in await sandbox.processes())
+    await going_on.cancel()
+
     # It writes for ever, and is looked at for a while.
     endless = await sandbox.start_command(["yes"])
     seen = 0
@@ -102,11 +112,11 @@ async def files(sandbox: AsyncSandbox) -> None:
     assert (await files.stat("ü.txt")).size_bytes == 15
     await sandbox.run(["sh", "-c", "mkdir many && cd many && seq 1 1200 | xargs touch"])
     assert len(await gathered(files.list("many"))) == 1200
-    await sandbox.run(["sh", "-c", "head -c 20000000 /dev/urandom > large"])
+    await sandbox.run(["sh", "-c", "head -c 9000000 /dev/urandom > large"])
     expected = (await sandbox.run(["sha256sum", "large"])).stdout[:64]
     assert hashlib.sha256(await files.read_bytes("large")).hexdigest() == expected
-    sizes = [len(chunk) async for chunk in files.chunks("large")]
-    assert len(sizes) > 1 and sum(sizes) == 20_000_000, sizes
+    sizes = [len(chunk) async for chunk in files.chunks("large", from_=100)]
+    assert len(sizes) > 1 and sum(sizes) == 8_999_900, sizes
     await files.remove("many", recursive=True)
     assert not await files.exists("many")
 
@@ -116,7 +126,7 @@ async def archives(sandbox: AsyncSandbox, here: str) -> None:
     source = os.path.join(here, "source")
     os.makedirs(os.path.join(source, "empty"))
     os.makedirs(os.path.join(source, "deep", "er"))
-    for name, content in [("run.sh", b"#!/bin/sh\necho ran\n"), ("deep/er/large", os.urandom(9_000_000)), ("deep/ü", b"")]:
+    for name, content in [("run.sh", b"#!/bin/sh\necho ran\n"), ("deep/er/large", os.urandom(1_000_000)), ("deep/ü", b"")]:
         with open(os.path.join(source, name), "wb") as file:
             file.write(content)
     os.chmod(os.path.join(source, "run.sh"), 0o755)
@@ -126,7 +136,7 @@ async def archives(sandbox: AsyncSandbox, here: str) -> None:
     told: List[int] = []
     unpacked = await sandbox.files.upload(source, "project/copy", on_progress=told.append)
     assert unpacked.path == "/workspace/project/copy" and unpacked.entries == 8, unpacked
-    assert told == sorted(told) and told[-1] > 9_000_000, told[-3:]
+    assert told == sorted(told) and told[-1] > 1_000_000, told[-3:]
     assert (await sandbox.run(["./run.sh"], cwd="/workspace/project/copy")).stdout == "ran\n"
 
     # What leads out of where it is put does not come along.
@@ -135,7 +145,7 @@ async def archives(sandbox: AsyncSandbox, here: str) -> None:
     copy = os.path.join(here, "copy")
     downloaded = await sandbox.files.download("project/copy", copy)
     assert downloaded.entries == 8 and sorted(downloaded.left_out) == ["odd", "out", "up"], downloaded
-    assert downloaded.bytes >= 9_000_000
+    assert downloaded.bytes >= 1_000_000
     for folder, _, names in os.walk(source):
         for name in names:
             path = os.path.join(folder, name)
@@ -197,20 +207,19 @@ async def terminals(sandbox: AsyncSandbox) -> None:
             if b"30 100" in shown:
                 break
         await terminal.resize(120, 40)
-        await terminal.write(b"stty size; exit 3\n")
+        await terminal.write(b"until [ \"$(stty size)\" = '40 120' ]; do sleep 0.02; done; exit 3\n")
         async for piece in terminal.output():
             shown += piece
-        assert b"40 120" in shown, shown
         assert await terminal.wait() == atoll.TerminalExit(3, None)
     # What nobody reads holds the shell back, and nothing of it is lost.
     terminal = await sandbox.terminal()
-    await terminal.write("stty -echo -opost; clear; head -c 3000000 /dev/zero | tr '\\0' 'z'; exit\n")
+    await terminal.write("stty -echo -opost; clear; head -c 1000000 /dev/zero | tr '\\0' 'z'; exit\n")
     while not terminal._is_held_back:
         await asyncio.sleep(0.02)
     count = 0
     async for piece in terminal.output():
         count += piece.count(b"z")
-    assert count >= 3_000_000, count
+    assert count >= 1_000_000, count
     await terminal.close()
     idle = await sandbox.terminal()
     await idle.close()
@@ -228,7 +237,7 @@ async def tunnels(sandbox: AsyncSandbox) -> None:
         except atoll.SandboxUnavailableError:
             # It does not listen yet.
             await asyncio.sleep(0.05)
-    sent = os.urandom(3_000_000)
+    sent = os.urandom(1_000_000)
     opened = tunnel
 
     async def send() -> None:

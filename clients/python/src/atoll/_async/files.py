@@ -39,11 +39,15 @@ class AsyncFiles:
         self._api = api
         self._id = sandbox_id
 
-    async def chunks(self, path: str) -> AsyncGenerator[bytes, None]:
-        """The bytes of a file in pieces of at most 8 MiB, all of one content: a file that changes meanwhile fails with CursorStaleError."""
+    async def chunks(self, path: str, *, from_: int = 0) -> AsyncGenerator[bytes, None]:
+        """The bytes of a file in pieces of at most 8 MiB, all of one content: a file that changes meanwhile fails with CursorStaleError.
+
+        from_: absolute byte offset to begin at.
+        """
         cursor: Optional[str] = None
         while True:
-            piece = await self._api.read_file(self._id, path=absolute(path), cursor=cursor)
+            offset = from_ if cursor is None else None
+            piece = await self._api.read_file(self._id, path=absolute(path), offset=offset, cursor=cursor)
             if piece.data:
                 yield piece.data
             cursor = piece.headers.get("x-service-next-cursor")

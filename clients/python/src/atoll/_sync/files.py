@@ -40,11 +40,15 @@ class Files:
         self._api = api
         self._id = sandbox_id
 
-    def chunks(self, path: str) -> Generator[bytes, None, None]:
-        """The bytes of a file in pieces of at most 8 MiB, all of one content: a file that changes meanwhile fails with CursorStaleError."""
+    def chunks(self, path: str, *, from_: int = 0) -> Generator[bytes, None, None]:
+        """The bytes of a file in pieces of at most 8 MiB, all of one content: a file that changes meanwhile fails with CursorStaleError.
+
+        from_: absolute byte offset to begin at.
+        """
         cursor: Optional[str] = None
         while True:
-            piece = self._api.read_file(self._id, path=absolute(path), cursor=cursor)
+            offset = from_ if cursor is None else None
+            piece = self._api.read_file(self._id, path=absolute(path), offset=offset, cursor=cursor)
             if piece.data:
                 yield piece.data
             cursor = piece.headers.get("x-service-next-cursor")
