@@ -63,7 +63,7 @@ export const runProgram = (
 ): Running => {
   const child = spawn(python, ["-W", "default", path], {
     env: { ...plainEnvironment, PYTHONPATH: library, ...environment },
-    stdio: ["ignore", "pipe", "pipe"]
+    stdio: ["pipe", "pipe", "pipe"]
   })
   let said = ""
   for (const stream of [child.stdout, child.stderr])

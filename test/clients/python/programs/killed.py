@@ -1,96 +1,621 @@
-"""A service that is killed and started again in the middle of all of this: nothing twice, nothing missing. Each `KILL` that is said asks for it."""
+"""Every method against a service that is killed in its middle and started again: nothing is done twice, nothing is lost.
+
+`READY` is said when each case is about to call its method; a line that is read lets them all do so at once.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import functools
+import hashlib
+import inspect
 import os
-from typing import List
+import sys
+import tempfile
+import traceback
+from typing import Any, AsyncIterator, Awaitable, Callable, Dict, List, Type, TypeVar
 
 import atoll
-from atoll import AsyncAtoll, AsyncSandbox
-from support import AsyncBackground
+from atoll import AsyncAtoll, AsyncOperation, AsyncSandbox
+from atoll._blocking import AsyncBlocking
+from atoll._wire import AsyncWire
+from support import AsyncBackground, AsyncGate, public_methods
 
-STARTS = 12
+T = TypeVar("T")
 
-
-def say(line: str) -> None:
-    print(line, flush=True)
-
-
-async def output(sandbox: AsyncSandbox) -> None:
-    """A command writes while the service is not there."""
-    said: List[str] = []
-
-    def told(text: str) -> None:
-        if not said:
-            say("KILL")
-        said.append(text)
-
-    script = "echo once >> output; i=0; while [ $i -lt 300 ]; do echo line $i; i=$((i+1)); sleep 0.02; done; exit 7"
-    result = await sandbox.run(["sh", "-c", script], on_stdout=told)
-    lines = "".join(f"line {number}\n" for number in range(300))
-    assert result.stdout == lines == "".join(said), f"{len(result.stdout)} of {len(lines)} characters"
-    assert result.exit_code == 7 and not result.truncated, result.operation
-    assert await sandbox.files.read("output") == "once\n"
+CLASSES = [one for one in vars(atoll).values() if inspect.isclass(one) and one.__module__.startswith("atoll._async.")]
+ECHO = (
+    "require('net').createServer({ allowHalfOpen: true }, (s) => { s.on('error', () => {}); s.pipe(s) })"
+    ".listen(4000, '127.0.0.1')"
+)
+SLOWLY = "for i in $(seq 40); do echo $i; sleep 0.05; done; echo end >&2"
+SLOW_OUTPUT = "".join(f"{number}\n" for number in range(1, 41))
 
 
-async def starts(sandbox: AsyncSandbox) -> None:
-    """Commands are started all the while."""
-    for number in range(STARTS):
-        if number == 2:
-            say("KILL")
-        operation = await sandbox.start_command(["sh", "-c", f"echo {number} >> starts; sleep 0.2"])
-        ended = await operation.wait()
-        assert ended.status == "completed", ended
-    text = await sandbox.files.read("starts")
-    assert text == "".join(f"{number}\n" for number in range(STARTS)), text
+async def gathered(things: AsyncIterator[T]) -> List[T]:
+    return [thing async for thing in things]
 
 
-async def made(client: AsyncAtoll) -> None:
-    """Sandboxes are made, found again by their key, stopped, started and deleted all the while."""
-    for number in range(3):
-        key = f"{os.environ['MANNER']}-{number}"
-        sandbox = await client.sandboxes.create(idempotency_key=key, metadata={"made": key})
-        same = await client.sandboxes.create(idempotency_key=key, metadata={"made": key})
-        assert same.id == sandbox.id
-        await sandbox.stop()
-        await sandbox.start()
-        assert sandbox.record.generation == 2, sandbox.record
-        found = [one.id async for one in client.sandboxes.list(metadata={"made": key})]
-        assert found == [sandbox.id], found
+async def done_or_unknown(call: Callable[[], Awaitable[Any]]) -> None:
+    """Nothing else may become of what cannot be repeated."""
+    try:
+        await call()
+    except atoll.ConnectionError as error:
+        assert error.outcome == "unknown", error
+
+
+async def refused(kind: Type[atoll.AtollError], call: Callable[[], Awaitable[Any]]) -> None:
+    try:
+        await call()
+    except kind:
+        pass
+
+
+async def lost(call: Callable[[], Awaitable[Any]]) -> None:
+    try:
+        await call()
+    except atoll.ConnectionLost:
+        return
+    raise AssertionError("The connection was not lost.")
+
+
+async def pause() -> None:
+    await asyncio.sleep(0.05)
+
+
+class Cases:
+    """Each named by its method."""
+
+    def __init__(self, client: AsyncAtoll, sandbox: AsyncSandbox, gate: AsyncGate) -> None:
+        self.client = client
+        self.sandbox = sandbox
+        """For all; none stops it."""
+        self.gate = gate
+        self.manner = os.environ["MANNER"]
+
+    async def same(self, call: Callable[[], Awaitable[object]]) -> None:
+        """What reads and what may be repeated: the same as without a kill."""
+        before = await call()
+        await self.gate.passed()
+        after = await call()
+        assert after == before, f"{after} is not {before}"
+
+    async def another(self) -> AsyncSandbox:
+        return await self.client.sandboxes.create()
+
+    async def ended(self) -> AsyncOperation:
+        operation = await self.sandbox.start_command(["echo", "hello"])
+        await operation.wait()
+        return operation
+
+    async def of_events(self, events: AsyncIterator[atoll.TransitionEvent]) -> None:
+        seen: List[atoll.TransitionEvent] = []
+        watched: List[str] = []
+
+        async def read() -> None:
+            async for event in events:
+                seen.append(event)
+                if event.to == "completed" and event.actor_id in watched:
+                    return
+
+        reading = AsyncBackground(read)
+        while not seen:
+            await self.sandbox.run(["true"])
+        operation = await self.sandbox.start_command(["sh", "-c", SLOWLY])
+        watched.append(operation.id)
+        await self.gate.passed()
+        await reading.result()
+        own = [event.revision for event in seen if event.actor_id == operation.id]
+        stored = [step.revision async for step in operation.transitions()]
+        assert own == stored, f"{own} of {stored}"
+
+    async def atoll_me(self) -> None:
+        async def account() -> object:
+            return (await self.client.me()).account
+
+        await self.same(account)
+
+    async def atoll_events(self) -> None:
+        await self.of_events(self.client.events())
+
+    async def sandboxes_create(self) -> None:
+        await self.gate.passed()
+        made = await self.client.sandboxes.create(metadata={"made": self.manner})
+        assert [one.id async for one in self.client.sandboxes.list(metadata={"made": self.manner})] == [made.id]
+        await made.delete()
+
+    async def sandboxes_get(self) -> None:
+        async def id() -> object:
+            return (await self.client.sandboxes.get(self.sandbox.id)).id
+
+        await self.same(id)
+
+    async def sandboxes_list(self) -> None:
+        async def listed() -> object:
+            return self.sandbox.id in [one.id async for one in self.client.sandboxes.list()]
+
+        await self.same(listed)
+
+    async def workspaces_list(self) -> None:
+        async def listed() -> object:
+            return self.sandbox.workspace_id in [one.id for one in await self.client.workspaces.list()]
+
+        await self.same(listed)
+
+    async def workspaces_create(self) -> None:
+        await self.gate.passed()
+        made = await self.client.workspaces.create(f"new-{self.manner}")
+        found = [one.id for one in await self.client.workspaces.list() if one.name == f"new-{self.manner}"]
+        assert found == [made.id], found
+        await self.client.workspaces.delete(made.id)
+
+    async def workspaces_first(self) -> None:
+        async def id() -> object:
+            return (await self.client.workspaces.first()).id
+
+        await self.same(id)
+
+    async def workspaces_rename(self) -> None:
+        made = await self.client.workspaces.create(f"old-{self.manner}")
+        await self.gate.passed()
+        await done_or_unknown(lambda: self.client.workspaces.rename(made.id, f"renamed-{self.manner}"))
+        await self.client.me()
+        names = [one.name for one in await self.client.workspaces.list() if one.id == made.id]
+        assert names in ([f"old-{self.manner}"], [f"renamed-{self.manner}"]), names
+        await self.client.workspaces.delete(made.id)
+
+    async def workspaces_delete(self) -> None:
+        made = await self.client.workspaces.create(f"gone-{self.manner}")
+        await self.gate.passed()
+        await done_or_unknown(lambda: self.client.workspaces.delete(made.id))
+        await self.client.me()
+        await refused(atoll.NotFoundError, lambda: self.client.workspaces.delete(made.id))
+        assert made.id not in [one.id for one in await self.client.workspaces.list()]
+
+    async def usage_read(self) -> None:
+        async def begin() -> object:
+            return (await self.client.usage.read()).from_
+
+        await self.same(begin)
+
+    async def usage_balance(self) -> None:
+        async def status() -> object:
+            return (await self.client.usage.balance()).status
+
+        await self.same(status)
+
+    async def usage_costs(self) -> None:
+        async def read() -> object:
+            return (await self.client.usage.costs()).total_micro_usd >= 0
+
+        await self.same(read)
+
+    async def usage_transactions(self) -> None:
+        async def read() -> object:
+            return len(await gathered(self.client.usage.transactions())) >= 0
+
+        await self.same(read)
+
+    async def sandbox_refresh(self) -> None:
+        async def status() -> object:
+            return (await self.sandbox.refresh()).status
+
+        await self.same(status)
+
+    async def sandbox_until_running(self) -> None:
+        sandbox = await self.client.sandboxes.create(until_running=False)
+        await self.gate.passed()
+        await sandbox.until_running()
+        assert sandbox.status == "running"
         await sandbox.delete()
 
+    async def sandbox_stop(self) -> None:
+        sandbox = await self.another()
+        await self.gate.passed()
+        await sandbox.stop()
+        assert sandbox.status == "stopped"
+        await sandbox.delete()
 
-async def events(sandbox: AsyncSandbox, seen: List[atoll.TransitionEvent]) -> None:
-    stream = sandbox.events()
-    try:
-        async for event in stream:
-            seen.append(event)
-            if event.kind == "sandbox" and event.to == "stopped":
-                return
-    finally:
-        await stream.aclose()
+    async def sandbox_start(self) -> None:
+        sandbox = await self.another()
+        await sandbox.stop()
+        await self.gate.passed()
+        await sandbox.start()
+        assert (sandbox.status, sandbox.record.generation) == ("running", 2), "It was booted once."
+        await sandbox.delete()
+
+    async def sandbox_update(self) -> None:
+        sandbox = await self.another()
+        await self.gate.passed()
+        await done_or_unknown(lambda: sandbox.update(name="changed"))
+        await sandbox.refresh()
+        assert sandbox.record.name in (None, "changed")
+        await sandbox.delete()
+
+    async def sandbox_delete(self) -> None:
+        sandbox = await self.another()
+        await self.gate.passed()
+        await sandbox.delete()
+        while (await sandbox.refresh()).status not in ("deleting", "deleted"):
+            await pause()
+
+    async def sandbox_start_command(self) -> None:
+        await self.gate.passed()
+        operation = await self.sandbox.start_command(["sh", "-c", f"echo once >> started-{self.manner}"])
+        assert (await operation.wait()).exit_code == 0
+        assert await self.sandbox.files.read(f"started-{self.manner}") == "once\n"
+
+    async def sandbox_run(self) -> None:
+        await self.gate.passed()
+        result = await self.sandbox.run(["sh", "-c", f"echo once >> ran-{self.manner}; {SLOWLY}; exit 3"])
+        assert (result.stdout, result.stderr, result.exit_code) == (SLOW_OUTPUT, "end\n", 3), result
+        assert await self.sandbox.files.read(f"ran-{self.manner}") == "once\n"
+
+    async def sandbox_operation(self) -> None:
+        ended = await self.ended()
+
+        async def found() -> object:
+            return (await self.sandbox.operation(ended.id)).record
+
+        await self.same(found)
+
+    async def sandbox_operations(self) -> None:
+        ended = await self.ended()
+
+        async def found() -> object:
+            return [one.record async for one in self.sandbox.operations() if one.id == ended.id]
+
+        await self.same(found)
+
+    async def sandbox_processes(self) -> None:
+        sleeper = await self.sandbox.start_command(["sleep", "977"])
+
+        async def found() -> int:
+            return len([one for one in await self.sandbox.processes() if "977" in one.argv])
+
+        while await found() == 0:
+            await pause()
+        await self.same(found)
+        await sleeper.cancel()
+
+    async def sandbox_logs(self) -> None:
+        async def read() -> object:
+            return len(await self.sandbox.logs(limit=1)) <= 1
+
+        await self.same(read)
+
+    async def sandbox_transitions(self) -> None:
+        async def first() -> object:
+            return (await gathered(self.sandbox.transitions()))[0]
+
+        await self.same(first)
+
+    async def sandbox_events(self) -> None:
+        await self.of_events(self.sandbox.events())
+
+    async def sandbox_terminal(self) -> None:
+        await self.gate.passed()
+        async with self.sandbox.terminal() as terminal:
+            await terminal.write("exit 4\n")
+            await gathered(terminal.output())
+            assert await terminal.wait() == atoll.TerminalExit(4, None)
+
+    async def sandbox_tunnel(self) -> None:
+        await self.gate.passed()
+        async with self.sandbox.tunnel(4000) as tunnel:
+            await tunnel.write(b"ping")
+            await tunnel.write_eof()
+            assert await tunnel.read() == b"ping"
+            assert await tunnel.read() == b""
+
+    async def echoed(self, port: int) -> bytes:
+        """Nothing where that port carries nothing."""
+        try:
+            wire = await AsyncWire.connect("127.0.0.1", port, None, 60)
+        except OSError:
+            return b""
+        try:
+            await wire.write(b"ping")
+            return await wire.read(60)
+        except OSError:
+            return b""
+        finally:
+            await wire.aclose()
+
+    async def sandbox_forward(self) -> None:
+        async with self.sandbox.forward(4000) as forward:
+            assert await self.echoed(forward.port) == b"ping"
+            await self.gate.passed()
+            while await self.echoed(forward.port) != b"ping":
+                await pause()
+
+    async def sandbox_close_tunnels(self) -> None:
+        own = await self.client.sandboxes.get(self.sandbox.id)
+        tunnel = await own.tunnel(4000)
+        await self.gate.passed()
+        await own.close_tunnels()
+        await lost(tunnel.read)
+        await tunnel.close()
+
+    async def files_chunks(self) -> None:
+        name = f"chunks-{self.manner}"
+        await self.sandbox.run(["sh", "-c", f"head -c 9000000 /dev/urandom > {name}"])
+        expected = (await self.sandbox.run(["sha256sum", name])).stdout[:64]
+        await self.gate.passed()
+        digest = hashlib.sha256()
+        async for chunk in self.sandbox.files.chunks(name):
+            digest.update(chunk)
+        assert digest.hexdigest() == expected
+        await self.sandbox.files.remove(name)
+
+    async def files_read_bytes(self) -> None:
+        await self.sandbox.files.write(f"bytes-{self.manner}", os.urandom(1000))
+        await self.same(lambda: self.sandbox.files.read_bytes(f"bytes-{self.manner}"))
+
+    async def files_read(self) -> None:
+        await self.sandbox.files.write(f"text-{self.manner}", "grüße")
+        await self.same(lambda: self.sandbox.files.read(f"text-{self.manner}"))
+
+    async def files_sha256(self) -> None:
+        await self.sandbox.files.write(f"sum-{self.manner}", "grüße")
+        await self.same(lambda: self.sandbox.files.sha256(f"sum-{self.manner}"))
+
+    async def files_write(self) -> None:
+        name = f"written-{self.manner}"
+        await self.sandbox.files.write(name, "old")
+        await self.gate.passed()
+        await done_or_unknown(lambda: self.sandbox.files.write(name, "new"))
+        assert await self.sandbox.files.read(name) in ("old", "new")
+
+    async def files_upload(self) -> None:
+        name = f"uploaded-{self.manner}"
+        with tempfile.TemporaryDirectory() as here:
+            for number in range(20):
+                with open(os.path.join(here, str(number)), "wb") as file:
+                    file.write(b"n" * 100_000)
+            await self.gate.passed()
+            await done_or_unknown(lambda: self.sandbox.files.upload(here, name))
+            await self.client.me()
+            # The same again does no harm.
+            assert (await self.sandbox.files.upload(here, name)).entries == 20
+            assert len(await gathered(self.sandbox.files.list(name))) == 20
+
+    async def files_download(self) -> None:
+        name = f"downloaded-{self.manner}"
+        await self.sandbox.run(["sh", "-c", f"mkdir {name} && head -c 3000000 /dev/urandom > {name}/large"])
+        expected = await self.sandbox.files.sha256(f"{name}/large")
+        await self.gate.passed()
+        with tempfile.TemporaryDirectory() as here:
+            assert (await self.sandbox.files.download(name, here)).bytes == 3_000_000
+            with open(os.path.join(here, "large"), "rb") as file:
+                assert hashlib.sha256(file.read()).hexdigest() == expected
+
+    async def files_edit(self) -> None:
+        name = f"edited-{self.manner}"
+        await self.sandbox.files.write(name, "one")
+        known = await self.sandbox.files.sha256(name)
+        await self.gate.passed()
+        await done_or_unknown(
+            lambda: self.sandbox.files.edit(name, old_text="one", new_text="one two", expected_sha256=known)
+        )
+        assert await self.sandbox.files.read(name) in ("one", "one two")
+
+    async def files_list(self) -> None:
+        name = f"listed-{self.manner}"
+        await self.sandbox.run(["sh", "-c", f"mkdir {name} && cd {name} && seq 1200 | xargs touch"])
+
+        async def count() -> object:
+            return len(await gathered(self.sandbox.files.list(name)))
+
+        await self.same(count)
+
+    async def files_stat(self) -> None:
+        async def type_() -> object:
+            return (await self.sandbox.files.stat(".")).type
+
+        await self.same(type_)
+
+    async def files_exists(self) -> None:
+        await self.same(lambda: self.sandbox.files.exists("not-there"))
+
+    async def files_mkdir(self) -> None:
+        name = f"made-{self.manner}"
+        await self.gate.passed()
+        await done_or_unknown(lambda: self.sandbox.files.mkdir(name))
+        await self.client.me()
+        await refused(atoll.AlreadyExistsError, lambda: self.sandbox.files.mkdir(name))
+        assert await self.sandbox.files.exists(name)
+
+    async def files_rename(self) -> None:
+        here, there = f"here-{self.manner}", f"there-{self.manner}"
+        await self.sandbox.files.write(here, "moves")
+        await self.gate.passed()
+        await done_or_unknown(lambda: self.sandbox.files.rename(here, there))
+        await self.client.me()
+        await refused(atoll.NotFoundError, lambda: self.sandbox.files.rename(here, there))
+        assert await self.sandbox.files.read(there) == "moves"
+
+    async def files_remove(self) -> None:
+        name = f"removed-{self.manner}"
+        await self.sandbox.files.write(name, "goes")
+        await self.gate.passed()
+        await done_or_unknown(lambda: self.sandbox.files.remove(name))
+        await self.client.me()
+        await refused(atoll.NotFoundError, lambda: self.sandbox.files.remove(name))
+        assert not await self.sandbox.files.exists(name)
+
+    async def active(self, sandbox: AsyncSandbox) -> int:
+        return len([one for one in await sandbox.previews.list() if one.status == "active"])
+
+    async def previews_open(self) -> None:
+        await self.gate.passed()
+        await done_or_unknown(lambda: self.sandbox.previews.open(4000))
+        assert await self.active(self.sandbox) <= 1
+        await self.sandbox.previews.close()
+
+    async def previews_list(self) -> None:
+        async def read() -> object:
+            return len(await self.sandbox.previews.list()) >= 0
+
+        await self.same(read)
+
+    async def previews_close(self) -> None:
+        sandbox = await self.another()
+        await sandbox.previews.open(4000, within_seconds=0)
+        await self.gate.passed()
+        await sandbox.previews.close()
+        assert await self.active(sandbox) == 0
+        await sandbox.delete()
+
+    async def preview_close(self) -> None:
+        sandbox = await self.another()
+        preview = await sandbox.previews.open(4000, within_seconds=0)
+        await self.gate.passed()
+        await preview.close()
+        assert await self.active(sandbox) == 0
+        await sandbox.delete()
+
+    async def operation_refresh(self) -> None:
+        ended = await self.ended()
+        await self.same(ended.refresh)
+
+    async def operation_wait(self) -> None:
+        operation = await self.sandbox.start_command(["sh", "-c", f"{SLOWLY}; exit 5"])
+        await self.gate.passed()
+        assert (await operation.wait()).exit_code == 5
+
+    async def operation_cancel(self) -> None:
+        operation = await self.sandbox.start_command(["sleep", "600"])
+        await self.gate.passed()
+        await operation.cancel()
+        assert (await operation.wait()).status == "cancelled"
+
+    async def operation_output(self) -> None:
+        operation = await self.sandbox.start_command(["sh", "-c", SLOWLY])
+        reading = AsyncBackground(lambda: gathered(operation.output()))
+        await self.gate.passed()
+        chunks = await reading.result()
+        assert b"".join(one.data for one in chunks if one.stream == "stdout").decode() == SLOW_OUTPUT
+        assert b"".join(one.data for one in chunks if one.stream == "stderr") == b"end\n"
+
+    async def operation_read(self) -> None:
+        ended = await self.ended()
+        await self.same(lambda: ended.read("stdout", 1))
+
+    async def operation_transitions(self) -> None:
+        ended = await self.ended()
+        await self.same(lambda: gathered(ended.transitions()))
+
+    async def terminal_output(self) -> None:
+        terminal = await self.sandbox.terminal()
+        await self.gate.passed()
+        await lost(lambda: gathered(terminal.output()))
+        await terminal.close()
+
+    async def terminal_write(self) -> None:
+        terminal = await self.sandbox.terminal()
+        await self.gate.passed()
+        await done_or_unknown(lambda: terminal.write("true\n"))
+        await lost(lambda: gathered(terminal.output()))
+        await terminal.close()
+
+    async def terminal_resize(self) -> None:
+        terminal = await self.sandbox.terminal()
+        await self.gate.passed()
+        await done_or_unknown(lambda: terminal.resize(100, 30))
+        await lost(terminal.wait)
+        await terminal.close()
+
+    async def terminal_wait(self) -> None:
+        terminal = await self.sandbox.terminal()
+        await self.gate.passed()
+        await lost(terminal.wait)
+        await terminal.close()
+
+    async def terminal_close(self) -> None:
+        terminal = await self.sandbox.terminal()
+        await self.gate.passed()
+        await terminal.close()
+        assert await terminal.wait() is None
+
+    async def tunnel_read(self) -> None:
+        tunnel = await self.sandbox.tunnel(4000)
+        await self.gate.passed()
+        await lost(tunnel.read)
+        await tunnel.close()
+
+    async def tunnel_write(self) -> None:
+        tunnel = await self.sandbox.tunnel(4000)
+        await self.gate.passed()
+        await done_or_unknown(lambda: tunnel.write(b"ping"))
+        await lost(tunnel.read)
+        await tunnel.close()
+
+    async def tunnel_write_eof(self) -> None:
+        tunnel = await self.sandbox.tunnel(4000)
+        await self.gate.passed()
+        await done_or_unknown(tunnel.write_eof)
+        await lost(tunnel.read)
+        await tunnel.close()
+
+    async def tunnel_close(self) -> None:
+        tunnel = await self.sandbox.tunnel(4000)
+        await self.gate.passed()
+        await tunnel.close()
+        assert await tunnel.read() == b""
+
+    async def forward_close(self) -> None:
+        forward = await self.sandbox.forward(4000)
+        assert await self.echoed(forward.port) == b"ping"
+        await self.gate.passed()
+        await forward.close()
+        assert await self.echoed(forward.port) == b""
+
+
+def cases(world: Cases) -> Dict[str, Callable[[], Awaitable[None]]]:
+    """By the methods' names. Closing a client's connections asks nothing of the service."""
+    wanted = public_methods(CLASSES) - {"AsyncAtoll.aclose", "Atoll.close"}
+    names = {name.replace("Async", "").replace(".", "_").lower(): name for name in wanted}
+    missing = [method for name, method in names.items() if not hasattr(world, name)]
+    assert missing == [], f"No case for {missing}"
+    return {method: getattr(world, name) for name, method in names.items()}
+
+
+async def play(client: AsyncAtoll) -> List[str]:
+    """What failed."""
+    failures: List[str] = []
+    gate = AsyncGate()
+    async with client.sandboxes.create() as sandbox:
+        await sandbox.start_command(["node", "-e", ECHO])
+        while (await sandbox.run(["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/4000"])).exit_code != 0:
+            await pause()
+        # Each with an object of its own: what one does to it, such as ending its tunnels, is not the others'.
+        names = list(cases(Cases(client, sandbox, gate)))
+        worlds = [Cases(client, await client.sandboxes.get(sandbox.id), gate) for _ in names]
+
+        async def judged(world: Cases, name: str) -> None:
+            try:
+                await cases(world)[name]()
+            except Exception:
+                failures.append(f"{name}: {traceback.format_exc()}")
+
+        running = [AsyncBackground(functools.partial(judged, world, name)) for world, name in zip(worlds, names)]
+        while gate.waiting < len(names) and not failures:
+            await pause()
+        if not failures:
+            print("READY", flush=True)
+            await AsyncBlocking.run(sys.stdin.readline)
+        gate.open()
+        for one in running:
+            await one.result()
+    return failures
 
 
 async def main() -> None:
     async with AsyncAtoll(patience_seconds=240) as client:
-        async with client.sandboxes.create() as sandbox:
-            seen: List[atoll.TransitionEvent] = []
-            watching = AsyncBackground(lambda: events(sandbox, seen))
-            while not seen:
-                await sandbox.run(["true"])
-            making = AsyncBackground(lambda: made(client))
-            await output(sandbox)
-            await starts(sandbox)
-            await making.result()
-            await sandbox.stop()
-            await watching.result()
-            for operation in [one async for one in sandbox.operations() if one.record.argv[0] == "sh"]:
-                stored = [step.revision async for step in operation.transitions()]
-                revisions = [event.revision for event in seen if event.actor_id == operation.id]
-                assert revisions == stored, f"{revisions} of {stored}"
-            count = len([one async for one in sandbox.operations() if one.record.argv[0] == "sh"])
-            assert count == STARTS + 1, f"{count} were started"
+        failures = await play(client)
+    if failures:
+        raise SystemExit("\n".join(failures))
 
 
 asyncio.run(main())

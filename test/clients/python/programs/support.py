@@ -67,16 +67,55 @@ class Background(Generic[T]):
         """Nobody ends a thread."""
 
 
+class AsyncGate:
+    """Where all wait until it opens."""
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.waiting = 0
+
+    async def passed(self) -> None:
+        self.waiting += 1
+        await self._event.wait()
+
+    def open(self) -> None:
+        self._event.set()
+
+
+class Gate:
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._counting = threading.Lock()
+        self.waiting = 0
+
+    def passed(self) -> None:
+        with self._counting:
+            self.waiting += 1
+        self._event.wait()
+
+    def open(self) -> None:
+        self._event.set()
+
+
+def public_methods(classes: Iterable[type]) -> Set[str]:
+    return {
+        f"{cls.__name__}.{name}"
+        for cls in classes
+        for name, member in vars(cls).items()
+        if inspect.isfunction(member) and not name.startswith("_")
+    }
+
+
 class Called:
     """Which public methods of some classes were called since."""
 
     def __init__(self, classes: Iterable[type]) -> None:
+        known = list(classes)
         self._called: Set[str] = set()
-        self._all: Set[str] = set()
-        for cls in classes:
+        self._all = public_methods(known)
+        for cls in known:
             for name, member in list(vars(cls).items()):
-                if inspect.isfunction(member) and not name.startswith("_"):
-                    self._all.add(f"{cls.__name__}.{name}")
+                if f"{cls.__name__}.{name}" in self._all:
                     setattr(cls, name, self._noting(f"{cls.__name__}.{name}", member))
 
     def _noting(self, name: str, method: Callable[..., Any]) -> Callable[..., Any]:

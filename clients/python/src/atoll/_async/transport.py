@@ -77,7 +77,8 @@ class AsyncTransport:
                     url, protocol=protocol, headers=headers, tls=self._tls, seconds=self._attempt_seconds
                 )
             except (AtollError, ConnectionError) as fault:
-                pause = patience.pause_after(fault, is_repeatable=False)
+                # What it began ended with its connection.
+                pause = patience.pause_after(fault, is_repeatable=True)
                 if pause is None:
                     raise
             await asyncio.sleep(pause)
