@@ -4,6 +4,7 @@ import { Effect } from "effect"
 import { layer as runtime } from "../../src/host/qemu/QemuRuntime.ts"
 import { TIMEOUT_MS, unusable } from "../host/qemu/TestMachines.ts"
 import { fileContract } from "./fileContract.ts"
+import { entry, tape } from "./Tape.ts"
 import { TestService } from "./TestService.ts"
 
 /** Two Sandboxes at once, under emulation. */
@@ -27,11 +28,21 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
             Effect.promise(async () => {
               await files("POST", "/directory", { path: "/workspace/mine/sub" }, { body: { recursive: true } })
               await files("PUT", "/content", { path: "/workspace/mine/f" }, { body: Buffer.from("from outside") })
-              const argv = ["sh", "-c", "stat -c '%U %a' mine mine/sub mine/f; id -un"]
+              const body = tape(
+                entry({ name: "unpacked/f", mode: 0o600 }, "x"),
+                entry({ name: "unpacked/l", type: "2", target: "f" })
+              )
+              const tar = { "content-type": "application/x-tar" }
+              expect(
+                (await files("POST", "/archive", { path: "/workspace/mine" }, { body, headers: tar })).status
+              ).toBe(200)
+              const unpacked = ["unpacked", "unpacked/f", "unpacked/l"].map((name) => `mine/${name}`).join(" ")
+              const argv = ["sh", "-c", `stat -c '%U %a' mine mine/sub mine/f; id -un; stat -c '%U' ${unpacked}`]
               const { stdout } = (await send("POST", `/sandboxes/${sandboxId}/execute`, { body: { argv } })).json.result
               const user = stdout.split("\n")[3]
               expect(user).not.toBe("root")
-              expect(stdout).toBe(`${user} 755\n${user} 755\n${user} 644\n${user}\n`)
+              const made = `${user}\n`.repeat(3)
+              expect(stdout).toBe(`${user} 755\n${user} 755\n${user} 644\n${user}\n${made}`)
             })
           ),
         timeoutMs

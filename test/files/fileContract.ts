@@ -1,10 +1,13 @@
 /** The contract's file endpoints over HTTP, the same for every runtime. */
+import { execFileSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { connect, type Socket } from "node:net"
+import { gzipSync } from "node:zlib"
 import { expect, layer } from "@effect/vitest"
 import { Effect, type Layer } from "effect"
 import type { Settings } from "../../src/Config.ts"
 import type { Runtime } from "../../src/runtime/Runtime.ts"
+import { entry, tape } from "./Tape.ts"
 import { type Answer, TestService } from "./TestService.ts"
 
 const W = "/workspace"
@@ -114,6 +117,32 @@ export const fileContract = <E>(
             ),
           timeoutMs
         )
+
+      test("an archive is unpacked, described and packed again", async ({ files }, dir) => {
+        const archive = tape(
+          entry({ name: "sub/", type: "5", mode: 0o700 }),
+          entry({ name: "sub/run", mode: 0o750, mtime: 1_234_567_890 }, "#!/bin/sh"),
+          entry({ name: "link", type: "2", target: "sub/run" }),
+          entry({ name: "second", type: "1", target: "sub/run" })
+        )
+        const tar = { "content-type": "application/x-tar", "content-encoding": "gzip" }
+        const sent = await files("POST", "/archive", { path: dir }, { body: gzipSync(archive), headers: tar })
+        expect([sent.status, sent.json]).toEqual([200, { path: dir, entries: 4, bytes: 9 }])
+        expect((await files("GET", "/stat", { path: `${dir}/second` })).json).toMatchObject({
+          type: "file",
+          mode: "0750",
+          sizeBytes: 9,
+          modifiedAt: "2009-02-13T23:31:30.000Z"
+        })
+        expect((await files("GET", "/stat", { path: `${dir}/sub` })).json).toMatchObject({ mode: "0700" })
+        const back = await files("GET", "/archive", { path: dir }, { headers: { "accept-encoding": "gzip" } })
+        const listed = execFileSync("tar", ["tvz"], { input: back.bytes }).toString()
+        // Whichever name comes first has the content.
+        expect(listed).toMatch(/^-rwxr-x--- (0\/0|root\/root) +9 /m)
+        expect(listed).toMatch(/^hrwxr-x---.* link to /m)
+        expect(listed).toMatch(/^l.* link -> sub\/run$/m)
+        expect((await files("DELETE", "", { path: dir, recursive: "true" })).status).toBe(204)
+      })
 
       test("a file is written, described, read, edited, renamed, listed and removed", async ({ files }, dir) => {
         const path = `${dir}/ü.txt`
