@@ -30,14 +30,19 @@ export class Tmux {
     return stdout
   }
 
-  /** By tmux's names, or as text. */
+  /** By tmux's names. */
   async keys(...keys: ReadonlyArray<string>): Promise<void> {
     await this.#tell("send-keys", ...keys)
   }
 
+  /** Characters as they are. */
+  async write(text: string): Promise<void> {
+    await this.#tell("send-keys", "-l", "--", text)
+  }
+
   /** One line, and Enter. */
   async type(line: string): Promise<void> {
-    await this.#tell("send-keys", "-l", line)
+    await this.write(line)
     await this.keys("Enter")
   }
 

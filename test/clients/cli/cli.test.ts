@@ -532,8 +532,8 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
       })
     )
 
-    it.effect("completes words in bash: commands, options, their values, Sandboxes and files", () =>
-      asCustomer(async ({ bash, atoll, folder }) => {
+    it.effect("completes words in bash: commands, options, their values, Sandboxes, files here and there", () =>
+      asCustomer(async ({ answer, atoll, bash, environment, folder }) => {
         for (const [shell, check] of [
           ["bash", "bash -n"],
           ["zsh", "zsh -n"],
@@ -563,6 +563,28 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           `${folder}/atoll`,
           ""
         ])
+
+        // With a real Tab.
+        await answer("run", "-s", "dev", "--", "sh", "-c", "mkdir -p tree && touch tree/leaf")
+        const tmux = await Tmux.open(join(folder, "tab"), environment, { columns: 120, rows: 30 })
+        try {
+          await tmux.type(`PS1='here> '; source ${folder}/completion.bash; clear`)
+          await tmux.shows(/^here>$/)
+          for (const [keys, line] of [
+            ["atoll sandbo", /> atoll sandbox$/],
+            ["cre", /> atoll sandbox create$/],
+            ["--no-n", /> atoll sandbox create --no-network$/],
+            ["\x15atoll run --sandbox=d", /> atoll run --sandbox=dev$/],
+            ["\x15atoll cp dev:tr", /> atoll cp dev:tree\/$/],
+            ["le", /> atoll cp dev:tree\/leaf$/]
+          ] as const) {
+            await tmux.write(keys)
+            await tmux.keys("Tab")
+            await tmux.shows(line)
+          }
+        } finally {
+          await tmux.close()
+        }
       })
     )
   })
