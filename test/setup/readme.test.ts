@@ -8,12 +8,14 @@ import { readme } from "./readme/shown.ts"
 
 const root = join(import.meta.dirname, "../..")
 
-/** `METHOD /path` of every call of the README's table, ids as `{}`. */
-const shown = [...readme.matchAll(/`(?:curl|websocat) ([^`]*\$(?:U|\{U#http\})\/[^`]*)`/g)].map(([, call]) => {
-  const method = /-X ([A-Z]+)/.exec(call!)?.[1] ?? "GET"
-  const path = /\$(?:U|\{U#http\})(\/[^\s"?]*)/.exec(call!)![1]!
-  return `${method} /api/v2${path.replace(/\$[A-Z]+/g, "{}")}`
-})
+/** `METHOD /path` of every call of the README's table, ids as `{}`; what it sends may come by a pipe. */
+const shown = [...readme.matchAll(/`(?:tar c [^`|]*\\\| )?(?:curl|websocat) ([^`]*\$(?:U|\{U#http\})\/[^`]*)`/g)].map(
+  ([, call]) => {
+    const method = /-X ([A-Z]+)/.exec(call!)?.[1] ?? "GET"
+    const path = /\$(?:U|\{U#http\})(\/[^\s"?]*)/.exec(call!)![1]!
+    return `${method} /api/v2${path.replace(/\$[A-Z]+/g, "{}")}`
+  }
+)
 
 const served = Object.entries(OpenApi.fromApi(Api).paths).flatMap(([path, methods]) =>
   Object.keys(methods).map((method) => `${method.toUpperCase()} ${path.replace(/\{\w+\}/g, "{}")}`)
