@@ -77,24 +77,29 @@ export class TestService extends Context.Service<
   }
 }
 
-const temporaryFolder = Effect.acquireRelease(
-  Effect.sync(() => {
-    const folder = fs.mkdtempSync(path.join(os.tmpdir(), "atoll-service-"))
-    fs.chmodSync(folder, 0o755)
-    return folder
-  }),
-  (folder) => Effect.sync(() => fs.rmSync(folder, { recursive: true, force: true }))
-)
+const folderIn = (parent: string) =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const folder = fs.mkdtempSync(path.join(parent, "atoll-service-"))
+      fs.chmodSync(folder, 0o755)
+      return folder
+    }),
+    (folder) => Effect.sync(() => fs.rmSync(folder, { recursive: true, force: true }))
+  )
+const temporaryFolder = folderIn(os.tmpdir())
 
 /** Sandboxes that are simulated, but for their files: those are one real agent's, the same for every Sandbox. */
 export const agentRuntime = runtimeOfAgent(() => {})
 
-/** @param started Is told of the agent. */
-export function runtimeOfAgent(started: (agent: TestAgent, base: string) => void) {
+/**
+ * @param started Is told of the agent.
+ * @param parent Of its folder: where the disk is not what is tried, memory is faster.
+ */
+export function runtimeOfAgent(started: (agent: TestAgent, base: string) => void, parent = os.tmpdir()) {
   return Layer.effect(
     Runtime,
     Effect.gen(function* () {
-      const base = yield* temporaryFolder
+      const base = yield* folderIn(parent)
       fs.mkdirSync(path.join(base, "workspace"))
       const agent = yield* Effect.acquireRelease(
         Effect.promise(() => TestAgent.start(base)),
