@@ -53,7 +53,7 @@ export interface SandboxInput {
   readonly metadata: Readonly<Record<string, string>>
   readonly env: KeptEnv | null
   readonly lifetime: Lifetime | null
-  /** How long one boot may take before it counts as failed. */
+  /** How long one boot may take before it counts as failed; waiting for its turn at the host is no part of it. */
   readonly bootTimeoutMs: number
   readonly at: number
 }
@@ -157,6 +157,8 @@ export type SandboxEvent =
   | { readonly type: "IDLE_DUE"; readonly at: number }
   /** Runtime and volume exist no more. */
   | { readonly type: "VOLUME_GONE"; readonly at: number }
+  /** Its turn to boot at the host has not come yet, or only now: before `until` (epoch milliseconds) the boot is not too long. */
+  | { readonly type: "BOOT_WAITS"; readonly at: number; readonly generation: number; readonly until: number }
   /** The deadline of a boot passed. */
   | { readonly type: "BOOT_TIMEOUT"; readonly at: number; readonly generation: number }
 
@@ -173,6 +175,7 @@ const late = {
   IN_USE: "STALE_RUNTIME_EVENT",
   IDLE_DUE: "STALE_DEADLINE",
   VOLUME_GONE: "STALE_RUNTIME_EVENT",
+  BOOT_WAITS: "STALE_RUNTIME_EVENT",
   BOOT_TIMEOUT: "STALE_DEADLINE",
   STOP_DUE: "STALE_DEADLINE",
   IDLE_STOP_DUE: "STALE_DEADLINE",
@@ -414,6 +417,20 @@ export const sandboxMachine = setup({
             description: "A later boot failed; what is left of it is ended, the volume stays."
           }
         ],
+        BOOT_WAITS: {
+          guard: "isCurrent",
+          actions: [
+            {
+              type: "schedule",
+              params: ({ context, event }) => ({
+                name: "boot",
+                at: Math.ceil(event.until),
+                event: { type: "BOOT_TIMEOUT", generation: context.generation }
+              })
+            }
+          ],
+          description: "It waits, or has waited, for its turn at the host: the time of its boot begins anew."
+        },
         BOOT_TIMEOUT: [
           {
             guard: "isFirstBoot",

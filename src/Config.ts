@@ -359,7 +359,7 @@ export const settings = {
     "A virtual machine in which no command, operation, file call or connection was for so long is frozen to disk, and woken by the next one; what runs in the background there stands still meanwhile. 0: never.",
     { minimum: 0, maximum: 30 * 86_400 }
   ),
-  bootTimeoutMs: integer("ATOLL_BOOT_TIMEOUT_MS", 60_000, "How long one boot of a Sandbox may take."),
+  bootTimeoutMs: integer("ATOLL_BOOT_TIMEOUT_MS", 60_000, "How long one boot of a Sandbox may take, from its turn on."),
   operationsRunning: integer(
     "ATOLL_OPERATIONS_RUNNING",
     192,

@@ -95,8 +95,14 @@ export class Runtime extends Context.Service<
       /** One sentence each, printed at start: what is enforced here and what is not. */
       readonly statements: ReadonlyArray<string>
     }
-    /** Makes the volume if there is none, boots this generation (a suspended one resumes), returns when its guest answers. */
-    readonly provision: (spec: SandboxSpec) => Effect.Effect<void, RuntimeRefused | RuntimeUnavailable>
+    /**
+     * Makes the volume if there is none, boots this generation (a suspended one resumes), returns when its guest answers.
+     * `turn` is called when it no longer waits for others that boot; not at all where there is nothing to do.
+     */
+    readonly provision: (
+      spec: SandboxSpec,
+      turn?: () => void
+    ) => Effect.Effect<void, RuntimeRefused | RuntimeUnavailable>
     /** Ends the runtime and everything in it; keeps the volume. */
     readonly stop: (sandboxId: string) => Effect.Effect<void, RuntimeUnavailable>
     /** Ends the runtime and removes its volume. */

@@ -68,7 +68,7 @@ const tracedRuntime = (runtime: Runtime["Service"]): Runtime["Service"] => {
   }
   return {
     ...runtime,
-    provision: (spec) => part("provision", spec.sandboxId, spec.generation)(runtime.provision(spec)),
+    provision: (spec, turn) => part("provision", spec.sandboxId, spec.generation)(runtime.provision(spec, turn)),
     stop: (sandboxId) => part("stop", sandboxId)(runtime.stop(sandboxId)),
     destroy: (sandboxId) => part("destroy", sandboxId)(runtime.destroy(sandboxId)),
     suspend: (sandboxId, generation) => part("suspend", sandboxId, generation)(runtime.suspend(sandboxId, generation)),

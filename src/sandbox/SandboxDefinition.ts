@@ -3,7 +3,7 @@ import { Clock, Effect, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { ofThisVersion, type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
-import type { ActorDefinition, AnyEvent } from "../actor/ActorDefinition.ts"
+import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
 import { Settings } from "../Config.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
 import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
@@ -11,6 +11,7 @@ import { Int8 } from "../store/Columns.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Ledger } from "../wallet/Ledger.ts"
 import { WalletActors } from "../wallet/WalletActors.ts"
+import { bootInTurn } from "./bootInTurn.ts"
 import { bootMetrics } from "./bootMetrics.ts"
 import { Dependents } from "./Dependents.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
@@ -125,9 +126,10 @@ export const sandboxDefinition = Effect.gen(function* () {
       : { type: "WAS_IDLE", idleStopAt }
   })
 
-  const provision = (context: SandboxContext): Effect.Effect<AnyEvent> => {
-    const { generation } = context
-    return runtime.provision(specOf(context)).pipe(
+  const provision = (context: SandboxContext, tell: CommandScope["tell"]): Effect.Effect<AnyEvent> => {
+    const { generation, bootTimeoutMs } = context
+    const waits = (until: number) => tell({ type: "BOOT_WAITS", generation, until })
+    return bootInTurn((turn) => runtime.provision(specOf(context), turn), bootTimeoutMs, waits).pipe(
       Effect.retry({
         times: bootTries - 1,
         schedule: Schedule.exponential(250),
@@ -143,11 +145,12 @@ export const sandboxDefinition = Effect.gen(function* () {
     )
   }
 
-  const interpret = (command: PendingCommand, context: SandboxContext): Effect.Effect<AnyEvent | null> => {
+  const interpret = (command: PendingCommand, scope: CommandScope<SandboxContext>): Effect.Effect<AnyEvent | null> => {
+    const { context } = scope.state()
     const { sandboxId } = context
     switch (command.type) {
       case "provision":
-        return measured(provision(context))
+        return measured(provision(context, scope.tell))
       case "stopRuntime": {
         const { generation } = command.params as { readonly generation: number }
         return runtime.stop(sandboxId).pipe(
@@ -221,7 +224,7 @@ export const sandboxDefinition = Effect.gen(function* () {
     // Whatever was being done to the runtime is superseded by what shall be done now: the driver's calls may be cut anywhere.
     lane: (type) =>
       type === "closeDependents" || type === "meter" ? null : type === "lookAtIdleness" ? "idleness" : "runtime",
-    interpret: (command, scope) => Effect.suspend(() => interpret(command, scope.state().context))
+    interpret: (command, scope) => Effect.suspend(() => interpret(command, scope))
   }
   return definition
 })

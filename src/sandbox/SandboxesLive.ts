@@ -17,6 +17,7 @@ import { pageDefault } from "../../schemas/Limits.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
 import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
 import { requireCredit } from "../account/Credit.ts"
+import { inTurn } from "../account/inTurn.ts"
 import type { ActorError, EventRefused, KeyContended } from "../actor/ActorError.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
@@ -91,6 +92,7 @@ const make = Effect.gen(function* () {
   const runningWaitMs = yield* RunningWait
   const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
+  const inTurnOf = yield* inTurn
   yield* host.register(yield* sandboxDefinition)
 
   const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
@@ -239,6 +241,7 @@ const make = Effect.gen(function* () {
     })
 
     const claimed = yield* sql.withTransaction(claim).pipe(
+      inTurnOf(accountId),
       Effect.catchTag("SqlError", Effect.die),
       Effect.as(true),
       Effect.catchTag("KeyClaimed", () => Effect.succeed(false)),

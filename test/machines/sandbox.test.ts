@@ -137,12 +137,22 @@ describe("the Sandbox machine", () => {
     assert.isAbove(metered, 0)
   })
 
+  /** What a wait for its turn made of a boot's deadline. */
+  const moved = new Set(
+    stepsOf("BOOT_WAITS").flatMap(({ event, verdict }) =>
+      verdict.type === "accepted" ? [Math.ceil(event["until"] as number)] : []
+    )
+  )
+  const isMoved = ({ value }: { readonly value: unknown }, at: number | undefined) =>
+    value === "pending" && at !== undefined && moved.has(at)
+
   it("waits with a deadline for every boot, while it runs for its idleness, for what its lifetime ends, and for nothing else", () => {
     const ends = new Set<string>()
     for (const { key, snapshot } of reached) {
       const context = snapshot.context as SandboxContext
       const { generation, updatedAt, bootTimeoutMs, idleStopAt, lifetime } = context
       const { idle, ...deadlines } = JSON.parse(key).deadlines
+      if (isMoved(snapshot, deadlines.boot?.at)) deadlines.boot.at = Math.ceil(updatedAt + bootTimeoutMs)
       if (idle !== undefined) assert.deepStrictEqual([snapshot.value, idle.event], ["running", { type: "IDLE_DUE" }])
       const wanted = (name: string, at: number | null, event: object) => (at === null ? {} : { [name]: { at, event } })
       const isKept = snapshot.value === "stopped" || snapshot.value === "failed"

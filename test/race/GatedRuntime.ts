@@ -33,8 +33,8 @@ export class GatedRuntime {
         Effect.tap(effect, () => gates.arrive(call, "after").pipe(Effect.mapError(unavailable)))
     this.service = {
       ...runtime,
-      provision: (spec) =>
-        runtime.provision(spec).pipe(
+      provision: (spec, turn) =>
+        runtime.provision(spec, turn).pipe(
           Effect.onInterrupt(() => Effect.sync(() => void this.unfinishedBoots.push(spec))),
           Effect.tap(() => Effect.sync(() => this.#note(spec.sandboxId))),
           after("provision")

@@ -128,8 +128,8 @@ export class NamespaceHost {
     await this.layout.release(isOver, () => releaseCgroups(this.cgroups))
   }
 
-  /** Resolves when this generation, or a newer one, runs and its agent answers. */
-  provision(spec: SandboxSpec): Promise<void> {
+  /** Resolves when this generation, or a newer one, runs and its agent answers. `turn`: it is its turn to boot. */
+  provision(spec: SandboxSpec, turn?: () => void): Promise<void> {
     const { sandboxId, generation } = spec
     return this.turns.pass(sandboxId, async () => {
       const state = this.layout.state(sandboxId)
@@ -149,7 +149,10 @@ export class NamespaceHost {
         if (known === null) await this.admit(spec, uid)
         await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
       })
-      await this.starts.pass(() => this.start(state, spec, uid))
+      await this.starts.pass(() => {
+        turn?.()
+        return this.start(state, spec, uid)
+      })
     })
   }
 

@@ -143,9 +143,9 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
         networkRefused: networkObstacle,
         statements: statementsOf(host.cgroups, host.layout.volumesEnforced)
       },
-      provision: (spec) =>
+      provision: (spec, turn) =>
         Effect.uninterruptible(
-          Effect.catch(Effect.tryPromise({ try: () => host.provision(spec), catch: (cause) => cause }), refused)
+          Effect.catch(Effect.tryPromise({ try: () => host.provision(spec, turn), catch: (cause) => cause }), refused)
         ),
       stop: (sandboxId) => attempt(() => host.stop(sandboxId)),
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),

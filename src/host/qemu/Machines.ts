@@ -137,7 +137,7 @@ export class Machines {
     return Effect.andThen(this.templates.of(shape), this.spares.refill(shape))
   }
 
-  provision(spec: SandboxSpec): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+  provision(spec: SandboxSpec, turn?: () => void): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
     const folder = this.folderOf(spec.sandboxId)
     const bring = Effect.gen({ self: this }, function* () {
       const record = yield* readRecord(folder)
@@ -147,7 +147,7 @@ export class Machines {
       // Whoever reads its volume just now has done so soon.
       yield* Effect.promise(() => letGo(folder.file("volume")))
       if (same && record.state === "suspended") {
-        const woken = yield* this.starts.wake(folder, record).pipe(
+        const woken = yield* this.starts.wake(folder, record, turn).pipe(
           Effect.as(true),
           Effect.catchTag("RuntimeUnavailable", ({ message }) =>
             Effect.as(Effect.logWarning(`Sandbox ${spec.sandboxId} cannot be woken and boots anew: ${message}`), false)
@@ -157,7 +157,8 @@ export class Machines {
       }
       if (record !== null) yield* this.endings.end(folder, record)
       const shape = this.starts.shapeFor({ ...spec, network: spec.networkEnabled })
-      if (record !== null || !(yield* this.spares.take(folder, spec, shape))) yield* this.starts.boot(folder, spec)
+      if (record !== null || !(yield* this.spares.take(folder, spec, shape)))
+        yield* this.starts.boot(folder, spec, turn)
       yield* this.spares.refill(shape)
     })
     return this.locked(spec.sandboxId, bring)

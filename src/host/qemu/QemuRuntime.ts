@@ -92,7 +92,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
         networkRefused: () => null,
         statements: statementsOf(host)
       },
-      provision: (spec) => machines.provision(spec),
+      provision: (spec, turn) => machines.provision(spec, turn),
       stop: (sandboxId) => machines.stop(sandboxId),
       destroy: (sandboxId) => machines.destroy(sandboxId),
       suspend: (sandboxId, generation) =>

@@ -53,11 +53,16 @@ export class Starts {
   }
 
   /** A first or later boot: a clone of the template where there is one. */
-  boot(folder: SandboxFolder, spec: SandboxSpec): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+  boot(
+    folder: SandboxFolder,
+    spec: SandboxSpec,
+    turn?: () => void
+  ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
     const { host, room, templates, spares, permits } = this.options
     const { accelerator } = host.choice
     const shape = this.shapeFor({ ...spec, network: spec.networkEnabled })
     return Effect.gen({ self: this }, function* () {
+      turn?.()
       const { sandboxId, generation, vcpus, memoryBytes, volumeBytes, networkEnabled } = spec
       const record = yield* spares.givingWay(
         room.admit({
@@ -104,10 +109,15 @@ export class Starts {
   }
 
   /** Continues a machine that sleeps, with the memory that it had. */
-  wake(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+  wake(
+    folder: SandboxFolder,
+    record: MachineRecord,
+    turn?: () => void
+  ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
     const { room, spares, permits } = this.options
     const shape = this.shapeFor({ ...record, network: record.networkEnabled }, record.accelerator)
     return Effect.gen({ self: this }, function* () {
+      turn?.()
       yield* spares.givingWay(room.readmit(record))
       yield* attempt("preparing a machine", async () => {
         await access(folder.file("suspended"))

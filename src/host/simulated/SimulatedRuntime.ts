@@ -34,7 +34,9 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
       networkRefused: () => world.networkRefused,
       statements: ["Simulated machines: nothing is isolated and nothing is real."]
     },
-    provision: Effect.fnUntraced(function* (spec) {
+    provision: Effect.fnUntraced(function* (spec, turn) {
+      yield* world.intercept("turn", spec.sandboxId)
+      turn?.()
       yield* world.intercept("provision", spec.sandboxId)
       const running = world.machines.get(spec.sandboxId)
       if (running !== undefined && running.spec.generation > spec.generation) return

@@ -16,7 +16,16 @@ import type {
   SandboxSpec
 } from "../../runtime/Runtime.ts"
 
-export type SimulatedCall = "provision" | "stop" | "destroy" | "suspend" | "inventory" | "start" | "attach" | "kill"
+export type SimulatedCall =
+  | "turn"
+  | "provision"
+  | "stop"
+  | "destroy"
+  | "suspend"
+  | "inventory"
+  | "start"
+  | "attach"
+  | "kill"
 
 export type Intercept = (
   call: SimulatedCall,

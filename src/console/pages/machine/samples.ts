@@ -68,6 +68,7 @@ const sandbox: Samples<SandboxInput, SandboxContext, SandboxEvent> = {
     IN_USE: ({ updatedAt }) => ({ until: updatedAt + hourMs }),
     IDLE_DUE: nothing,
     VOLUME_GONE: nothing,
+    BOOT_WAITS: ({ generation, updatedAt }) => ({ generation, until: updatedAt + hourMs }),
     BOOT_TIMEOUT: ofGeneration
   }
 }
