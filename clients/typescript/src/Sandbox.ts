@@ -72,7 +72,8 @@ export class Sandbox implements AsyncDisposable {
       await this.refresh(options)
     }
     if (this.status !== "running" && this.status !== "sleeping") {
-      const why = this.#record.statusReason === null ? "" : ` (${this.#record.statusReason})`
+      const reason = this.#record.statusReason
+      const why = reason === null ? "" : ` (${reason.code}: ${reason.message})`
       throw new WaitTimeout(`The Sandbox ${this.id} is ${this.status}${why}, and will not run by itself.`)
     }
     return this
