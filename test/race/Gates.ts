@@ -4,7 +4,17 @@
  */
 import { Effect } from "effect"
 
-export const runtimeCalls = ["provision", "stop", "destroy", "suspend", "inventory", "start", "attach", "kill", "turn"] as const
+export const runtimeCalls = [
+  "provision",
+  "stop",
+  "destroy",
+  "suspend",
+  "inventory",
+  "start",
+  "attach",
+  "kill",
+  "turn"
+] as const
 export const databaseCalls = ["commit", "insert", "claim"] as const
 
 export type GateCall = (typeof runtimeCalls)[number] | (typeof databaseCalls)[number]
