@@ -6,7 +6,7 @@ import { AtollError } from "./errors.ts"
 import type { EditFileResponse, FileStat, FileStatResponse } from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
 import { streamOf } from "./http/streamOf.ts"
-import type { Transport } from "./http/Transport.ts"
+import type { Content, Transport } from "./http/Transport.ts"
 import { needNode } from "./socket/openSocket.ts"
 import type { Waiting } from "./Waiting.ts"
 
@@ -154,7 +154,7 @@ export class Files {
     return { name, size, mode, mtime: this.#transport.now() / 1000 }
   }
 
-  async #unpack(path: string, body: Blob | ReadableStream<Uint8Array>, options: Waiting): Promise<void> {
+  async #unpack(path: string, body: Content, options: Waiting): Promise<void> {
     const [directory] = divided(absolute(path))
     const parameters = { id: this.#id, path: directory }
     await this.#transport.call("uploadArchive", { parameters, body, attemptSeconds: null, ...options })

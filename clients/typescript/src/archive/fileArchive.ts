@@ -1,4 +1,5 @@
 /** A tar archive of one file, made as it is sent. */
+import { iterable } from "../content.ts"
 import { streamOf } from "../http/streamOf.ts"
 import { blockBytes, paddingOf, writeHeader } from "./tarHeader.ts"
 
@@ -17,10 +18,6 @@ const headerOf = ({ mtime, ...file }: ArchivedFile) =>
 
 /** Behind the content, and two blocks of nothing that end the archive. */
 const endOf = ({ size }: ArchivedFile) => new Uint8Array(paddingOf(size) + 2 * blockBytes)
-
-/** One that can be sent again. */
-export const archiveOfBlob = (file: ArchivedFile, content: Blob): Blob =>
-  new Blob([headerOf(file), content, endOf(file)])
 
 /** A stream was told to have another size than it has; the file is as it was. */
 export class WrongSize extends RangeError {
@@ -57,4 +54,13 @@ export const archiveOfStream = (file: ArchivedFile, content: AsyncIterable<Uint8
     yield endOf(file)
   }
   return { body: streamOf(archive(), () => source.return?.()), fault: () => fault }
+}
+
+/** One that can be sent again. */
+export const archiveOfBlob = (file: ArchivedFile, content: Blob): Blob | (() => ReadableStream<Uint8Array>) => {
+  const [header, end] = [headerOf(file), endOf(file)]
+  const archive = new Blob([header, content, end])
+  // Bun (1.4) leaves out of a Blob what lies in a file.
+  if (archive.size === header.length + content.size + end.length) return archive
+  return () => archiveOfStream(file, iterable(content.stream())).body
 }

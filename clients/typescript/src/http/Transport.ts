@@ -105,7 +105,7 @@ const outcomeOf = (thrown: unknown): Outcome => {
   return "unknown"
 }
 
-type Content = Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | (() => ReadableStream<Uint8Array>)
+export type Content = Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array> | (() => ReadableStream<Uint8Array>)
 
 const isContent = (body: unknown): body is Content =>
   body instanceof Uint8Array || body instanceof Blob || body instanceof ReadableStream || typeof body === "function"
