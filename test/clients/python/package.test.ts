@@ -1,6 +1,6 @@
 /** The Python library as it is published: a wheel, installed in an environment of its own and used from there; its types, and its README's. */
 import { execFile } from "node:child_process"
-import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
@@ -71,7 +71,9 @@ describe.skipIf(skipped(packagingObstacle))("the Python library's package", () =
         const library = join(libraryFolder, "src")
         const flags = ["--strict", "--python-version", "3.9", "--no-incremental", "--no-error-summary"]
         const env = { ...plainEnvironment, MYPYPATH: library }
-        const files = [join(library, "atoll"), join(at, "support.py"), ...programs, ...blocks]
+        const examples = join(libraryFolder, "examples")
+        const shown = existsSync(examples) ? [examples] : []
+        const files = [join(library, "atoll"), join(at, "support.py"), ...programs, ...blocks, ...shown]
         await run(python, ["-m", "mypy", ...flags, ...files], { cwd: at, env }).catch(({ stdout, stderr }) =>
           assert.fail(`${stdout}${stderr}`)
         )

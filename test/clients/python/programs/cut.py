@@ -10,8 +10,8 @@ import atoll
 from atoll import AsyncAtoll
 from support import AsyncBackground
 
-TURNS = 4
-PIECES = 30
+TURNS = 3
+PIECES = 20
 
 
 async def main() -> None:

@@ -107,7 +107,8 @@ class Cases:
         await reading.result()
         own = [event.revision for event in seen if event.actor_id == operation.id]
         stored = [step.revision async for step in operation.transitions()]
-        assert own == stored, f"{own} of {stored}"
+        # What settles after its end was perhaps stored already.
+        assert own and own == stored[: len(own)], f"{own} of {stored}"
 
     async def atoll_me(self) -> None:
         async def account() -> object:

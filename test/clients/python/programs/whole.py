@@ -66,7 +66,7 @@ async def commands(sandbox: AsyncSandbox) -> None:
         assert (chunk.offset, chunk.data, chunk.next_offset) == (1, b"p\n", 3), chunk
         break
     assert (await sleeper.read("stdout", 1)).next_offset == 3
-    assert (await sleeper.refresh()).status == "running"
+    assert (await sleeper.refresh()).status in ("queued", "running"), sleeper
     assert (await sleeper.cancel()).status == "cancelled"
     found = await sandbox.operation(sleeper.id)
     assert (await found.wait()).status == "cancelled"
@@ -81,7 +81,8 @@ async def commands(sandbox: AsyncSandbox) -> None:
         await asyncio.sleep(0.02)
     await abandoned.abandon()
     going_on = await sandbox.start_command(["sleep", "601"], idempotency_key=key)
-    assert any(one.operation_id == going_on.id for one in await sandbox.processes())
+    found_there = await sandbox.processes()
+    assert any(one.operation_id == going_on.id for one in found_there), (going_on, found_there)
     await going_on.cancel()
 
     # It writes for ever, and is looked at for a while.
@@ -276,8 +277,15 @@ async def tunnels(sandbox: AsyncSandbox) -> None:
         assert await cut.read(60) == b""
         await cut.aclose()
     await server.cancel()
-    gone = await failed(atoll.SandboxUnavailableError, lambda: sandbox.tunnel(4000))
-    assert "4000" in str(gone), gone
+    said = ""
+    while not said:
+        # Its processes end a moment later.
+        try:
+            await (await sandbox.tunnel(4000)).close()
+            await asyncio.sleep(0.05)
+        except atoll.SandboxUnavailableError as gone:
+            said = str(gone)
+    assert "4000" in said, said
 
 
 async def life(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
@@ -326,7 +334,9 @@ async def events(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
         for actor in {one.actor_id for one in seen}:
             revisions = [one.revision for one in seen if one.actor_id == actor]
             assert revisions == list(range(revisions[0], revisions[-1] + 1)), revisions
-        assert [one.revision for one in seen if one.actor_id == last.operation.id] == stored
+        own = [one.revision for one in seen if one.actor_id == last.operation.id]
+        # What settles after its end was perhaps stored already.
+        assert own and own == stored[: len(own)], (own, stored)
 
 
 async def account(client: AsyncAtoll) -> None:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import datetime
 import time
 import uuid
-from typing import Dict, Tuple
+from typing import Dict, Set, Tuple
 
+from .._turn import Turn
 from ..service_errors import NotFoundError, UnauthenticatedError
 from .api import Api
 from .tunnel import Tunnel
@@ -22,6 +23,9 @@ class Tunnels:
         self._id = sandbox_id
         self._accesses: Dict[int, Tuple[str, str, float]] = {}
         """By port: the access's id, its capability, and until when it is fresh."""
+        self._granted: Set[str] = set()
+        # Whoever opens at the same time shares one.
+        self._asking = Turn()
 
     def open(self, port: int) -> Tunnel:
         try:
@@ -34,12 +38,16 @@ class Tunnels:
 
     def revoke(self) -> None:
         """Ends all accesses that were asked for here, and their connections."""
-        accesses, self._accesses = self._accesses, {}
-        for access, _, _ in accesses.values():
+        self._accesses.clear()
+        while self._granted:
+            access = self._granted.pop()
             try:
                 self._api.revoke_service_access(self._id, access)
             except NotFoundError:
                 pass
+            except BaseException:
+                self._granted.add(access)
+                raise
 
     def _connected(self, port: int) -> Tunnel:
         access, capability = self._access(port)
@@ -49,16 +57,18 @@ class Tunnels:
         return Tunnel(connection)
 
     def _access(self, port: int) -> Tuple[str, str]:
-        known = self._accesses.get(port)
-        if known is not None and time.monotonic() < known[2]:
-            return known[0], known[1]
-        access = str(uuid.uuid4())
-        now = datetime.datetime.fromtimestamp(self._api.transport.now(), datetime.timezone.utc)
-        envelope = self._api.create_service_access(
-            self._id,
-            idempotency_key=access,
-            requested_at=now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-            ports=[port],
-        )
-        self._accesses[port] = (access, envelope.capability, time.monotonic() + _FRESH_SECONDS)
-        return access, envelope.capability
+        with self._asking:
+            known = self._accesses.get(port)
+            if known is not None and time.monotonic() < known[2]:
+                return known[0], known[1]
+            access = str(uuid.uuid4())
+            now = datetime.datetime.fromtimestamp(self._api.transport.now(), datetime.timezone.utc)
+            envelope = self._api.create_service_access(
+                self._id,
+                idempotency_key=access,
+                requested_at=now.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                ports=[port],
+            )
+            self._granted.add(access)
+            self._accesses[port] = (access, envelope.capability, time.monotonic() + _FRESH_SECONDS)
+            return access, envelope.capability
