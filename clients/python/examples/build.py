@@ -9,7 +9,7 @@ SCRIPT = 'for part in lexer parser checker linker; do echo "building $part"; sle
 with atoll.Atoll() as client:
     ids = sys.argv[1:]
     sandbox = client.sandboxes.get(ids[0]) if ids else client.sandboxes.create(name="build")
-    build = sandbox.operation(ids[1]) if ids else sandbox.start_command(["sh", "-ec", SCRIPT])
+    build = sandbox.operation(ids[1]) if ids else sandbox.start(["sh", "-ec", SCRIPT])
     print(f"python3 build.py {sandbox.id} {build.id}", flush=True)
 
     for chunk in build.output():  # goes on over lost connections

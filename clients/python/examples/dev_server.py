@@ -6,7 +6,7 @@ with atoll.Atoll() as client, client.sandboxes.create(
     network_enabled=True, lifetime=atoll.Lifetime(stop_after_seconds=3600)
 ) as sandbox:
     sandbox.files.write("index.html", "<h1>Hello</h1>")
-    server = sandbox.start_command(["python3", "-um", "http.server", "3000"], cwd="/workspace")
+    server = sandbox.start(["python3", "-um", "http.server", "3000"], cwd="/workspace")
 
     with sandbox.previews.open(3000) as preview:  # waits until the server answers
         print(f"Open {preview.url}", flush=True)

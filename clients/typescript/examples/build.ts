@@ -6,7 +6,7 @@ const script = 'for part in lexer parser checker linker; do echo "building $part
 const atoll = new Atoll()
 const [sandboxId, operationId] = process.argv.slice(2)
 const sandbox = sandboxId ? await atoll.sandboxes.get(sandboxId) : await atoll.sandboxes.create({ name: "build" })
-const build = operationId ? await sandbox.operation(operationId) : await sandbox.startCommand(["sh", "-ec", script])
+const build = operationId ? await sandbox.operation(operationId) : await sandbox.start(["sh", "-ec", script])
 console.log(`node build.ts ${sandbox.id} ${build.id}`)
 
 for await (const { stream, bytes } of build.output()) process[stream].write(bytes) // goes on over lost connections

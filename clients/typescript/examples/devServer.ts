@@ -3,7 +3,7 @@ import { Atoll } from "@atoll/client"
 
 await using sandbox = await new Atoll().sandboxes.create({ networkEnabled: true, lifetime: { stopAfterSeconds: 3600 } })
 await sandbox.files.write("index.html", "<h1>Hello</h1>")
-const server = await sandbox.startCommand(["python3", "-um", "http.server", "3000"], { cwd: "/workspace" })
+const server = await sandbox.start(["python3", "-um", "http.server", "3000"], { cwd: "/workspace" })
 
 await using preview = await sandbox.previews.open(3000) // waits until the server answers
 console.log(`Open ${preview.url}`)

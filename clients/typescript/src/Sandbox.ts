@@ -2,7 +2,14 @@
 import { ConnectionError, WaitTimeout } from "./errors.ts"
 import { type FollowEventsOptions, followEvents, type TransitionEvent } from "./events.ts"
 import { Files } from "./Files.ts"
-import type { LogEntry, Process, Sandbox as SandboxRecord, SandboxStatus, Transition } from "./generated/schemas.ts"
+import type {
+  LogEntry,
+  Process,
+  Sandbox as SandboxRecord,
+  SandboxStatus,
+  Transition,
+  UpdateSandboxRequest
+} from "./generated/schemas.ts"
 import { paged } from "./http/paged.ts"
 import { randomKey } from "./http/randomKey.ts"
 import { sleep } from "./http/sleep.ts"
@@ -79,8 +86,8 @@ export class Sandbox implements AsyncDisposable {
     return this
   }
 
-  /** Starts it again with the volume that it has, and waits until it runs. */
-  async start(options: UntilRunning & { readonly idempotencyKey?: string | undefined } = {}): Promise<this> {
+  /** Boots it again (the service calls that a start) with the volume that it has, and waits until it runs. */
+  async boot(options: UntilRunning & { readonly idempotencyKey?: string | undefined } = {}): Promise<this> {
     const { idempotencyKey = randomKey(), signal } = options
     const parameters = { id: this.id, "Idempotency-Key": idempotencyKey, wait: "running" as const }
     this.#told(await this.#transport.call("startSandbox", { parameters, signal, attemptSeconds: 45 }))
@@ -101,6 +108,15 @@ export class Sandbox implements AsyncDisposable {
     return this
   }
 
+  /**
+   * Changes its name, metadata, variables or lifetime. What is absent stays, null removes; of metadata and variables only what is named.
+   * Commands that begin afterwards get the new variables.
+   */
+  async update(changes: UpdateSandboxRequest, options: Waiting = {}): Promise<this> {
+    const parameters = { id: this.id }
+    return this.#told(await this.#transport.call("updateSandbox", { parameters, body: changes, ...options }))
+  }
+
   /** For good, with its volume. */
   async delete(options: Waiting = {}): Promise<void> {
     await this.#transport.call("deleteSandbox", { parameters: { id: this.id }, attemptSeconds: 45, ...options })
@@ -112,7 +128,7 @@ export class Sandbox implements AsyncDisposable {
   }
 
   /** Starts a command; it runs on whatever becomes of the caller. `argv` is a program and its arguments: no shell is involved. */
-  async startCommand(argv: ReadonlyArray<string>, options: StartOptions = {}): Promise<Operation> {
+  async start(argv: ReadonlyArray<string>, options: StartOptions = {}): Promise<Operation> {
     const { operation } = await this.#transport.call("startOperation", {
       parameters: { id: this.id, "Idempotency-Key": options.idempotencyKey ?? randomKey() },
       body: startBody(argv, options),
@@ -123,7 +139,7 @@ export class Sandbox implements AsyncDisposable {
 
   /** Runs a command to its end. A non-zero exit is a result, not an error. An aborted signal ends the waiting, not the command. */
   async run(argv: ReadonlyArray<string>, options: RunOptions = {}): Promise<RunResult> {
-    return resultOf(await this.startCommand(argv, options), options)
+    return resultOf(await this.start(argv, options), options)
   }
 
   /** One that was started earlier, here or elsewhere. */

@@ -70,7 +70,7 @@ const gone = async (sandbox: Handle, program: string): Promise<void> => {
 
 /** Starts a TCP server of Node in the Sandbox on port 4000; `carry` is the source of what it does with each connection. */
 const serving = (sandbox: Handle, carry: string) =>
-  sandbox.startCommand([
+  sandbox.start([
     "node",
     "-e",
     `require("net").createServer({ allowHalfOpen: true }, (socket) => {
@@ -228,7 +228,7 @@ describe.skipIf(skipped(unusable))("connections of the TypeScript library", () =
         await Promise.all([carried(), carried()])
         // The capability that it has belongs to the boot before.
         await sandbox.stop()
-        await sandbox.start()
+        await sandbox.boot()
         await serving(sandbox, mirror)
         await (await tunnelTo(sandbox)).destroy()
         await carried()
@@ -284,7 +284,7 @@ describe.skipIf(skipped(unusable))("connections of the TypeScript library", () =
 
     it.effect("a forwarded port carries connections, says what could not be carried, and ends", () =>
       withSandbox(async (sandbox) => {
-        await sandbox.startCommand([
+        await sandbox.start([
           "node",
           "-e",
           `require("http").createServer((request, answer) => {

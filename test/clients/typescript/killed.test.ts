@@ -117,7 +117,7 @@ const ofEvents = async ({ sandbox, now }: World, events: AsyncIterable<Transitio
   })()
   // They are told from now on, and now is when something of them came.
   while (told.length === 0) await sandbox.run(["true"])
-  const operation = await sandbox.startCommand(["sh", "-c", slowly])
+  const operation = await sandbox.start(["sh", "-c", slowly])
   watched = operation.id
   await now()
   await reading
@@ -196,13 +196,21 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
     assert.strictEqual(sandbox.status, "stopped")
     await sandbox.delete()
   },
-  "Sandbox.start": async ({ another, now }) => {
+  "Sandbox.boot": async ({ another, now }) => {
     const sandbox = await another()
     await sandbox.stop()
     await now()
-    await sandbox.start()
+    await sandbox.boot()
     assert.strictEqual(sandbox.status, "running")
     assert.strictEqual(sandbox.record.generation, 2, "it was booted once")
+    await sandbox.delete()
+  },
+  "Sandbox.update": async ({ another, now }) => {
+    const sandbox = await another()
+    await now()
+    await doneOrUnknown(sandbox.update({ name: "changed" }))
+    await sandbox.refresh()
+    assert.include([null, "changed"], sandbox.record.name)
     await sandbox.delete()
   },
   "Sandbox.delete": async ({ another, now }) => {
@@ -217,10 +225,10 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
     await sandbox[Symbol.asyncDispose]()
     await ended(sandbox)()
   },
-  "Sandbox.startCommand": async ({ sandbox, round, now }) => {
+  "Sandbox.start": async ({ sandbox, round, now }) => {
     const argv = ["sh", "-c", `echo once >> started-${round}`]
     await now()
-    const operation = await sandbox.startCommand(argv)
+    const operation = await sandbox.start(argv)
     assert.strictEqual((await operation.wait()).exitCode, 0)
     assert.strictEqual(await sandbox.files.read(`started-${round}`), "once\n")
   },
@@ -231,18 +239,18 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
     assert.strictEqual(await sandbox.files.read(`ran-${round}`), "once\n")
   },
   "Sandbox.operation": async (world) => {
-    const { id } = await world.sandbox.startCommand(["true"])
+    const { id } = await world.sandbox.start(["true"])
     await same(world, async () => (await world.sandbox.operation(id)).id)
   },
   "Sandbox.operations": async (world) => {
-    const { id } = await world.sandbox.startCommand(["true"])
+    const { id } = await world.sandbox.start(["true"])
     await same(
       world,
       async () => (await gathered(world.sandbox.operations())).filter((other) => other.id === id).length
     )
   },
   "Sandbox.processes": async (world) => {
-    const sleeper = await world.sandbox.startCommand(["sleep", "977"])
+    const sleeper = await world.sandbox.start(["sleep", "977"])
     const sleeps = async () => (await world.sandbox.processes()).filter(({ argv }) => argv.includes("977")).length
     while ((await sleeps()) === 0) await sleep(20)
     await same(world, sleeps)
@@ -413,23 +421,23 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
   },
 
   "Operation.refresh": async (world) => {
-    const operation = await world.sandbox.startCommand(["true"])
+    const operation = await world.sandbox.start(["true"])
     await operation.wait()
     await same(world, () => operation.refresh())
   },
   "Operation.wait": async ({ sandbox, now }) => {
-    const operation = await sandbox.startCommand(["sh", "-c", `${slowly}; exit 5`])
+    const operation = await sandbox.start(["sh", "-c", `${slowly}; exit 5`])
     await now()
     assert.strictEqual((await operation.wait()).exitCode, 5)
   },
   "Operation.cancel": async ({ sandbox, now }) => {
-    const operation = await sandbox.startCommand(["sleep", "600"])
+    const operation = await sandbox.start(["sleep", "600"])
     await now()
     await operation.cancel()
     assert.strictEqual((await operation.wait()).status, "cancelled")
   },
   "Operation.output": async ({ sandbox, now }) => {
-    const operation = await sandbox.startCommand(["sh", "-c", slowly])
+    const operation = await sandbox.start(["sh", "-c", slowly])
     const output = gathered(operation.output())
     await now()
     const text = (wanted: string) =>
@@ -439,12 +447,12 @@ const cases: Readonly<Record<string, (world: World) => Promise<void>>> = {
     assert.deepStrictEqual([await text("stdout"), await text("stderr")], [slowOutput, "end\n"])
   },
   "Operation.read": async (world) => {
-    const operation = await world.sandbox.startCommand(["echo", "hello"])
+    const operation = await world.sandbox.start(["echo", "hello"])
     await operation.wait()
     await same(world, async () => (await operation.read("stdout", 1)).data)
   },
   "Operation.transitions": async (world) => {
-    const operation = await world.sandbox.startCommand(["true"])
+    const operation = await world.sandbox.start(["true"])
     await operation.wait()
     await same(world, () => revisions(operation))
   },
@@ -547,7 +555,7 @@ describe.skipIf(skipped(unusable))("a service that is killed in the middle of ev
       const atoll = new Atoll({ apiKey: service.key, url: `http://127.0.0.1:${proxy.port}`, patienceSeconds: 120 })
       const round = how.replaceAll(" ", "-")
       const sandbox = await atoll.sandboxes.create({ name: round })
-      await sandbox.startCommand(["node", "-e", echo])
+      await sandbox.start(["node", "-e", echo])
       while ((await sandbox.run(["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/4000"])).exitCode !== 0) await sleep(50)
 
       let ready = 0

@@ -83,7 +83,7 @@ describe.skipIf(skipped(unusable))("the TypeScript library", () => {
           const late = await sandbox.run(["sleep", "60"], { timeoutSeconds: 1 })
           assert.strictEqual(late.operation.reason?.code, "TIMED_OUT")
 
-          const sleeper = await sandbox.startCommand(["sh", "-c", "echo up; sleep 600"])
+          const sleeper = await sandbox.start(["sh", "-c", "echo up; sleep 600"])
           assert.instanceOf(await failed(sleeper.wait({ withinSeconds: 0.1 })), WaitTimeout)
           const ending = AbortSignal.timeout(200)
           assert.strictEqual(await failed(sandbox.run(["sleep", "600"], { signal: ending })), ending.reason)
@@ -124,7 +124,7 @@ describe.skipIf(skipped(unusable))("the TypeScript library", () => {
           await files.remove("many", { recursive: true })
           assert.isFalse(await files.exists("many"))
 
-          const server = await sandbox.startCommand([
+          const server = await sandbox.start([
             "node",
             "-e",
             "setTimeout(() => require('http').createServer((_, r) => r.end('hello')).listen(3000), 500)"
@@ -143,7 +143,10 @@ describe.skipIf(skipped(unusable))("the TypeScript library", () => {
           assert.strictEqual(sandbox.status, "stopped")
           const notRunning = await failed(sandbox.run(["true"]))
           assert.isTrue(notRunning instanceof AtollError && notRunning.is("SANDBOX_UNAVAILABLE"))
-          await sandbox.start()
+          await sandbox.boot()
+          await sandbox.update({ name: "second", metadata: { team: null, stage: "two" }, env: { COLOUR: "teal" } })
+          assert.deepInclude(sandbox.record, { name: "second", metadata: { stage: "two" }, envNames: ["COLOUR"] })
+          assert.strictEqual((await sandbox.run(["printenv", "COLOUR"])).stdout, "teal\n")
           assert.strictEqual(await files.read("moved.txt"), "one three three")
           const states = (await gathered(sandbox.transitions())).map(({ to }) => to)
           assert.deepStrictEqual(states.slice(0, 2), ["pending", "running"])

@@ -84,7 +84,7 @@ class Cases:
         return await self.client.sandboxes.create()
 
     async def ended(self) -> AsyncOperation:
-        operation = await self.sandbox.start_command(["echo", "hello"])
+        operation = await self.sandbox.start(["echo", "hello"])
         await operation.wait()
         return operation
 
@@ -101,7 +101,7 @@ class Cases:
         reading = AsyncBackground(read)
         while not seen:
             await self.sandbox.run(["true"])
-        operation = await self.sandbox.start_command(["sh", "-c", SLOWLY])
+        operation = await self.sandbox.start(["sh", "-c", SLOWLY])
         watched.append(operation.id)
         await self.gate.passed()
         await reading.result()
@@ -217,11 +217,11 @@ class Cases:
         assert sandbox.status == "stopped"
         await sandbox.delete()
 
-    async def sandbox_start(self) -> None:
+    async def sandbox_boot(self) -> None:
         sandbox = await self.another()
         await sandbox.stop()
         await self.gate.passed()
-        await sandbox.start()
+        await sandbox.boot()
         assert (sandbox.status, sandbox.record.generation) == ("running", 2), "It was booted once."
         await sandbox.delete()
 
@@ -240,9 +240,9 @@ class Cases:
         while (await sandbox.refresh()).status not in ("deleting", "deleted"):
             await pause()
 
-    async def sandbox_start_command(self) -> None:
+    async def sandbox_start(self) -> None:
         await self.gate.passed()
-        operation = await self.sandbox.start_command(["sh", "-c", f"echo once >> started-{self.manner}"])
+        operation = await self.sandbox.start(["sh", "-c", f"echo once >> started-{self.manner}"])
         assert (await operation.wait()).exit_code == 0
         assert await self.sandbox.files.read(f"started-{self.manner}") == "once\n"
 
@@ -269,7 +269,7 @@ class Cases:
         await self.same(found)
 
     async def sandbox_processes(self) -> None:
-        sleeper = await self.sandbox.start_command(["sleep", "977"])
+        sleeper = await self.sandbox.start(["sleep", "977"])
 
         async def found() -> int:
             return len([one for one in await self.sandbox.processes() if "977" in one.argv])
@@ -481,18 +481,18 @@ class Cases:
         await self.same(ended.refresh)
 
     async def operation_wait(self) -> None:
-        operation = await self.sandbox.start_command(["sh", "-c", f"{SLOWLY}; exit 5"])
+        operation = await self.sandbox.start(["sh", "-c", f"{SLOWLY}; exit 5"])
         await self.gate.passed()
         assert (await operation.wait()).exit_code == 5
 
     async def operation_cancel(self) -> None:
-        operation = await self.sandbox.start_command(["sleep", "600"])
+        operation = await self.sandbox.start(["sleep", "600"])
         await self.gate.passed()
         await operation.cancel()
         assert (await operation.wait()).status == "cancelled"
 
     async def operation_output(self) -> None:
-        operation = await self.sandbox.start_command(["sh", "-c", SLOWLY])
+        operation = await self.sandbox.start(["sh", "-c", SLOWLY])
         reading = AsyncBackground(lambda: gathered(operation.output()))
         await self.gate.passed()
         chunks = await reading.result()
@@ -587,7 +587,7 @@ async def play(client: AsyncAtoll) -> List[str]:
     failures: List[str] = []
     gate = AsyncGate()
     async with client.sandboxes.create() as sandbox:
-        await sandbox.start_command(["node", "-e", ECHO])
+        await sandbox.start(["node", "-e", ECHO])
         while (await sandbox.run(["bash", "-c", "exec 3<>/dev/tcp/127.0.0.1/4000"])).exit_code != 0:
             await pause()
         # Each with an object of its own: what one does to it, such as ending its tunnels, is not the others'.

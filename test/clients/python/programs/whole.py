@@ -55,8 +55,8 @@ async def commands(sandbox: AsyncSandbox) -> None:
     late = await sandbox.run(["sleep", "60"], timeout_seconds=1)
     assert late.operation.reason is not None and late.operation.reason.code == "TIMED_OUT"
 
-    sleeper = await sandbox.start_command(["sh", "-c", "echo up; sleep 600"], idempotency_key=f"sleeper-{MANNER}")
-    again = await sandbox.start_command(["sh", "-c", "echo up; sleep 600"], idempotency_key=f"sleeper-{MANNER}")
+    sleeper = await sandbox.start(["sh", "-c", "echo up; sleep 600"], idempotency_key=f"sleeper-{MANNER}")
+    again = await sandbox.start(["sh", "-c", "echo up; sleep 600"], idempotency_key=f"sleeper-{MANNER}")
     assert again.id == sleeper.id
     await failed(atoll.WaitTimeout, lambda: sleeper.wait(within_seconds=0.1))
     async for chunk in sleeper.output():
@@ -80,13 +80,13 @@ async def commands(sandbox: AsyncSandbox) -> None:
     while not any(one.argv == ["sleep", "601"] for one in await sandbox.processes()):
         await asyncio.sleep(0.02)
     await abandoned.abandon()
-    going_on = await sandbox.start_command(["sleep", "601"], idempotency_key=key)
+    going_on = await sandbox.start(["sleep", "601"], idempotency_key=key)
     found_there = await sandbox.processes()
     assert any(one.operation_id == going_on.id for one in found_there), (going_on, found_there)
     await going_on.cancel()
 
     # It writes for ever, and is looked at for a while.
-    endless = await sandbox.start_command(["yes"])
+    endless = await sandbox.start(["yes"])
     seen = 0
     async for chunk in endless.output():
         seen += len(chunk.data)
@@ -184,7 +184,7 @@ async def archives(sandbox: AsyncSandbox, here: str) -> None:
 
 async def previews(sandbox: AsyncSandbox) -> None:
     script = "setTimeout(() => require('http').createServer((_, r) => r.end('hello')).listen(3000), 300)"
-    server = await sandbox.start_command(["node", "-e", script])
+    server = await sandbox.start(["node", "-e", script])
     async with sandbox.previews.open(3000) as preview:
         assert preview.url.startswith("http://") and preview.port == 3000
         assert any(process.argv[0] == "node" for process in await sandbox.processes())
@@ -230,7 +230,7 @@ async def terminals(sandbox: AsyncSandbox) -> None:
 
 async def tunnels(sandbox: AsyncSandbox) -> None:
     echo = "require('net').createServer({ allowHalfOpen: true }, (s) => s.pipe(s)).listen(4000)"
-    server = await sandbox.start_command(["node", "-e", echo])
+    server = await sandbox.start(["node", "-e", echo])
     tunnel = None
     while tunnel is None:
         try:
@@ -301,7 +301,7 @@ async def life(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
     assert sandbox.status == "stopped"
     stopped = await failed(atoll.SandboxUnavailableError, lambda: sandbox.run(["true"]))
     assert stopped.details.status == "stopped"
-    await sandbox.start()
+    await sandbox.boot()
     await sandbox.until_running()
     assert await sandbox.files.read("ü.txt") == "one three three"
     steps = [step.to for step in await gathered(sandbox.transitions())]
@@ -382,7 +382,7 @@ async def every_operation(client: AsyncAtoll, sandbox: AsyncSandbox) -> None:
     workspace = (await api.get_workspace(sandbox.workspace_id)).workspace
     assert workspace.sandbox_count >= 1
     assert len((await api.list_sandbox_history(sandbox.id, limit=10)).transitions) == 10
-    operation = await sandbox.start_command(["sleep", "600"])
+    operation = await sandbox.start(["sleep", "600"])
     process = None
     while process is None:
         # It is queued, perhaps.

@@ -68,7 +68,7 @@ class AsyncSandbox:
             raise WaitTimeout(f"The Sandbox {self.id} is {self.status}{why}, and will not run by itself.")
         return self
 
-    async def start(self, *, within_seconds: float = 120, idempotency_key: Optional[str] = None) -> AsyncSandbox:
+    async def boot(self, *, within_seconds: float = 120, idempotency_key: Optional[str] = None) -> AsyncSandbox:
         """Starts it again with the volume that it has, and waits until it runs."""
         key = idempotency_key or random_key()
         answer = await self._api.start_sandbox(self.id, idempotency_key=key, wait="running", attempt_seconds=45)
@@ -119,7 +119,7 @@ class AsyncSandbox:
     ) -> None:
         await self.delete()
 
-    async def start_command(
+    async def start(
         self,
         argv: Sequence[str],
         *,
@@ -165,9 +165,9 @@ class AsyncSandbox:
 
         on_stdout, on_stderr: told the text as it is written, cut anywhere but within a character.
         keep_bytes: of each stream: what is beyond is passed on, but only the end is kept for the result.
-        The others are those of start_command.
+        The others are those of start.
         """
-        operation = await self.start_command(
+        operation = await self.start(
             argv, cwd=cwd, env=env, stdin=stdin, timeout_seconds=timeout_seconds, idempotency_key=idempotency_key
         )
         gathered = Gathered(keep_bytes, on_stdout, on_stderr)

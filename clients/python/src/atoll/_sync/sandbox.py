@@ -67,7 +67,7 @@ class Sandbox:
             raise WaitTimeout(f"The Sandbox {self.id} is {self.status}{why}, and will not run by itself.")
         return self
 
-    def start(self, *, within_seconds: float = 120, idempotency_key: Optional[str] = None) -> Sandbox:
+    def boot(self, *, within_seconds: float = 120, idempotency_key: Optional[str] = None) -> Sandbox:
         """Starts it again with the volume that it has, and waits until it runs."""
         key = idempotency_key or random_key()
         answer = self._api.start_sandbox(self.id, idempotency_key=key, wait="running", attempt_seconds=45)
@@ -118,7 +118,7 @@ class Sandbox:
     ) -> None:
         self.delete()
 
-    def start_command(
+    def start(
         self,
         argv: Sequence[str],
         *,
@@ -164,9 +164,9 @@ class Sandbox:
 
         on_stdout, on_stderr: told the text as it is written, cut anywhere but within a character.
         keep_bytes: of each stream: what is beyond is passed on, but only the end is kept for the result.
-        The others are those of start_command.
+        The others are those of start.
         """
-        operation = self.start_command(
+        operation = self.start(
             argv, cwd=cwd, env=env, stdin=stdin, timeout_seconds=timeout_seconds, idempotency_key=idempotency_key
         )
         gathered = Gathered(keep_bytes, on_stdout, on_stderr)

@@ -34,7 +34,7 @@ export const started = async (
       "Input that is longer than 48 KiB, or goes on, is for a command that is waited for: without --detach."
     )
   }
-  return sandbox.startCommand(argv, { ...asked, stdin: whole ?? undefined })
+  return sandbox.start(argv, { ...asked, stdin: whole ?? undefined })
 }
 
 /** A Sandbox runs so many at once; those beyond wait, and whoever waits for one wonders. */
@@ -72,7 +72,7 @@ export const inSandbox = async (
   const folder = input === null || whole !== undefined ? null : inputFolder()
   if (folder !== null) await sandbox.files.mkdir(folder, { recursive: true })
   const words = folder === null ? argv : carriedArgv(folder, argv)
-  const operation = await sandbox.startCommand(words, { ...asked, stdin: whole })
+  const operation = await sandbox.start(words, { ...asked, stdin: whole })
 
   const over = new AbortController()
   sayIfQueued(operation, over.signal)

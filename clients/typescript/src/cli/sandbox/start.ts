@@ -9,5 +9,5 @@ export const start = command({
   options: {},
   words: { least: 1, most: Number.POSITIVE_INFINITY, completes: ["sandbox"] },
   examples: [["sandbox start dev", "By its name"]],
-  run: (given) => each(given, "runs", (sandbox) => sandbox.start())
+  run: (given) => each(given, "runs", (sandbox) => sandbox.boot())
 })
