@@ -30,7 +30,7 @@ with atoll.Atoll() as client, client.sandboxes.create() as sandbox:
     for path, text in REPOSITORY.items():
         sandbox.files.write(path, text)
     for attempt in range(1, 6):
-        tests = sandbox.run(["python3", "-m", "unittest"], timeout_seconds=60)
+        tests = sandbox.run(["python3", "-Bm", "unittest"], timeout_seconds=60)
         print(f"attempt {attempt}: {tests.stderr.strip().splitlines()[-1]}")
         if tests.exit_code == 0:
             break

@@ -25,7 +25,7 @@ await using sandbox = await new Atoll().sandboxes.create()
 for (const [path, text] of Object.entries(repository)) await sandbox.files.write(path, text)
 
 for (let attempt = 1; attempt <= 5; attempt++) {
-  const { exitCode, stderr } = await sandbox.run(["python3", "-m", "unittest"], { timeoutSeconds: 60 })
+  const { exitCode, stderr } = await sandbox.run(["python3", "-Bm", "unittest"], { timeoutSeconds: 60 })
   console.log(`attempt ${attempt}: ${stderr.trim().split("\n").at(-1)}`)
   if (exitCode === 0) break
   await sandbox.files.edit("prices.py", proposal(stderr)) // fails if the file is not what was read

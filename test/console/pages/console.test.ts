@@ -137,6 +137,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console in a browser"
         await open("Create")
         await open("Delete first")
         await page.getByRole("link", { name: "first" }).click()
+        await open("Change this Sandbox")
         await page.getByRole("link", { name: "Files" }).click()
         await open("Rename a.txt")
         await open("Remove a.txt")
