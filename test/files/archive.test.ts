@@ -12,6 +12,7 @@ import { writeHeader } from "../../src/agent/files/archive/tarHeader.ts"
 import { unpack } from "../../src/agent/files/archive/unpack.ts"
 import { FileRefusal } from "../../src/agent/files/FileRefusal.ts"
 import { acceptsGzip } from "../../src/http/acceptsGzip.ts"
+import { collectGarbage } from "../support/collectGarbage.ts"
 import { end, entry, forged, tape, treeOf } from "./Tape.ts"
 import { codeOf, pieces, TestWorkspace } from "./TestWorkspace.ts"
 
@@ -111,6 +112,26 @@ describe("an archive of the real tar", () => {
     const { stderr } = spawnSync("tar", ["tv"], { input: header })
     expect(String(stderr)).toContain("Unexpected EOF")
     expect(await refusalOf(() => unpacked(at, header))).toMatchObject({ reason: "truncated", entries: 0 })
+  })
+
+  it("is not made of directories that lie so deep in each other that their names fill the memory", async () => {
+    using at = new TestWorkspace()
+    // Each by the one before: the whole path is longer than any call takes.
+    let above = at.on("")
+    const descriptors: Array<number> = []
+    try {
+      for (let depth = 0; depth < 600; depth += 1) {
+        const name = path.join(above, "d".repeat(250))
+        fs.mkdirSync(name)
+        descriptors.push(fs.openSync(name, "r"))
+        above = `/proc/self/fd/${descriptors.at(-1)}`
+      }
+    } finally {
+      for (const descriptor of descriptors) fs.closeSync(descriptor)
+    }
+    expect(await codeOf(() => packed(at))).toBe("PAYLOAD_TOO_LARGE")
+    execFileSync("rm", ["-r", at.on("")])
+    expect(at.leakedDescriptors()).toBe(0)
   })
 
   it("leaves out fifos, what the service keeps to itself, and is refused for what is no directory", async () => {
@@ -383,6 +404,33 @@ describe("an archive that was made to do harm", () => {
     }
     const told = await refusalOf(() => unpack(at.workspace, at.staging, W, bomb(), 5000))
     expect(told).toMatchObject({ reason: "too_large", entries: 5000 })
+  })
+
+  it("has headers for all entries that are as many as the entries, and keeps nothing of them that it does not know", async () => {
+    using at = new TestWorkspace()
+    const key = (n: number) => `SOME.key${n}`
+    let kept = 0
+    async function* bomb() {
+      const value = "v".repeat(900_000)
+      const header = (n: number) => {
+        const record = ` ${key(n)}=${value}\n`
+        return entry({ name: "g", type: "g" }, `${record.length + 6}${record}`)
+      }
+      collectGarbage()
+      const before = process.memoryUsage().heapUsed
+      for (let n = 0; n < 80; n += 1) {
+        yield header(1000 + n)
+        if (n % 8 === 0) yield entry({ name: "./", type: "5" })
+      }
+      collectGarbage()
+      kept = process.memoryUsage().heapUsed - before
+      const path = " path=renamed\n"
+      yield entry({ name: "g", type: "g" }, `${path.length + 2}${path}`)
+      yield tape(entry({ name: "f" }, "content"))
+    }
+    await unpack(at.workspace, at.staging, W, bomb())
+    expect(kept).toBeLessThan(32 * 1024 * 1024)
+    expect(at.tree()).toEqual(["renamed: content"])
   })
 
   it("meets a directory that is swapped for a link meanwhile, and goes nowhere", async () => {

@@ -41,6 +41,9 @@ const unsupported: Readonly<Record<string, string>> = {
   D: "an incremental backup of a directory"
 }
 
+/** What is heeded of a header that stands for all entries behind it. Nothing else of it is kept: there may be as many as there are entries. */
+const lasting: ReadonlySet<string> = new Set(["path", "linkpath", "size", "mtime"])
+
 /** Longer ones are no instants of a file system. */
 const mtimeMaxSeconds = 2 ** 40
 
@@ -69,7 +72,7 @@ export async function* tarEntries(source: ByteSource): AsyncGenerator<Entry> {
       const bytes = await source.exactly(header.size + paddingOf(header.size))
       if (bytes.byteLength < header.size) throw truncated()
       const content = bytes.subarray(0, header.size)
-      if (header.type === entryTypes.paxGlobal) always = new Map([...always, ...readPax(content)])
+      if (header.type === entryTypes.paxGlobal) always = withLasting(always, readPax(content))
       else if (header.type === entryTypes.pax) records = readPax(content)
       else if (header.type === entryTypes.gnuLongName) longName = withoutEnd(content)
       else if (header.type === entryTypes.gnuLongTarget) longTarget = withoutEnd(content)
@@ -106,6 +109,11 @@ export async function* tarEntries(source: ByteSource): AsyncGenerator<Entry> {
     yield entry
   }
 }
+
+const withLasting = (
+  before: ReadonlyMap<string, string>,
+  told: ReadonlyMap<string, string>
+): ReadonlyMap<string, string> => new Map([...before, ...[...told].filter(([key]) => lasting.has(key))])
 
 const isPreface = (type: string): boolean =>
   type === entryTypes.pax ||
