@@ -97,7 +97,8 @@ export class Runtime extends Context.Service<
     }
     /**
      * Makes the volume if there is none, boots this generation (a suspended one resumes), returns when its guest answers.
-     * `turn` is called when it no longer waits for others that boot; not at all where there is nothing to do.
+     * `turn` is called when it no longer waits for others that boot; not at all where there is nothing to do. One that is interrupted before does
+     * not begin.
      */
     readonly provision: (
       spec: SandboxSpec,

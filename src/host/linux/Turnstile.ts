@@ -7,9 +7,11 @@ export class Turnstile {
     this.free = width
   }
 
-  async pass<A>(act: () => Promise<A>): Promise<A> {
+  /** @param wanted Aborted while the call still waits: it leaves, and rejects with the reason; `act` is not called. */
+  async pass<A>(act: () => Promise<A>, wanted?: AbortSignal): Promise<A> {
+    wanted?.throwIfAborted()
     if (this.free > 0) this.free--
-    else await new Promise<void>((resolve) => this.waiting.push(resolve))
+    else await this.turn(wanted)
     try {
       return await act()
     } finally {
@@ -17,5 +19,20 @@ export class Turnstile {
       if (next === undefined) this.free++
       else next()
     }
+  }
+
+  private turn(wanted: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const leave = () => {
+        this.waiting.splice(this.waiting.indexOf(goOn), 1)
+        reject(wanted!.reason)
+      }
+      const goOn = () => {
+        wanted?.removeEventListener("abort", leave)
+        resolve()
+      }
+      wanted?.addEventListener("abort", leave)
+      this.waiting.push(goOn)
+    })
   }
 }

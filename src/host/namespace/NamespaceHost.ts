@@ -128,8 +128,11 @@ export class NamespaceHost {
     await this.layout.release(isOver, () => releaseCgroups(this.cgroups))
   }
 
-  /** Resolves when this generation, or a newer one, runs and its agent answers. `turn`: it is its turn to boot. */
-  provision(spec: SandboxSpec, turn?: () => void): Promise<void> {
+  /**
+   * Resolves when this generation, or a newer one, runs and its agent answers. `turn`: it is its turn to boot. Until then it can be given up by
+   * `wanted`, and rejects; a boot that has begun goes on to its end.
+   */
+  provision(spec: SandboxSpec, turn?: () => void, wanted?: AbortSignal): Promise<void> {
     const { sandboxId, generation } = spec
     return this.turns.pass(sandboxId, async () => {
       const state = this.layout.state(sandboxId)
@@ -152,7 +155,7 @@ export class NamespaceHost {
       await this.starts.pass(() => {
         turn?.()
         return this.start(state, spec, uid)
-      })
+      }, wanted)
     })
   }
 

@@ -8,7 +8,8 @@ import {
   type RuntimeDown,
   type RuntimeRefused,
   RuntimeUnavailable,
-  RuntimeUnsupported
+  RuntimeUnsupported,
+  type SandboxSpec
 } from "../../runtime/Runtime.ts"
 import { worker } from "../../worker/Worker.ts"
 import { UsersExhausted } from "../linux/HostUsers.ts"
@@ -35,6 +36,20 @@ const unavailable = (cause: unknown): RuntimeUnavailable =>
 /** Every call runs to its end even if its caller is interrupted: half a boot helps nobody. */
 const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, RuntimeUnavailable> =>
   Effect.uninterruptible(Effect.tryPromise({ try: act, catch: unavailable }))
+
+/** The same of a boot, once it is its turn. Who is interrupted before does not wait for the boots before it. */
+const provision = (host: NamespaceHost, spec: SandboxSpec, turn: (() => void) | undefined) =>
+  Effect.callback<void, unknown>((resume) => {
+    const wanted = new AbortController()
+    const booted = host.provision(spec, turn, wanted.signal).then(
+      () => resume(Effect.void),
+      (cause) => resume(Effect.fail(cause))
+    )
+    return Effect.promise(() => {
+      wanted.abort()
+      return booted
+    })
+  })
 
 const isFull = (cause: unknown): cause is Error =>
   cause instanceof LoopDevicesExhausted ||
@@ -143,10 +158,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
         networkRefused: networkObstacle,
         statements: statementsOf(host.cgroups, host.layout.volumesEnforced)
       },
-      provision: (spec, turn) =>
-        Effect.uninterruptible(
-          Effect.catch(Effect.tryPromise({ try: () => host.provision(spec, turn), catch: (cause) => cause }), refused)
-        ),
+      provision: (spec, turn) => Effect.catch(provision(host, spec, turn), refused),
       stop: (sandboxId) => attempt(() => host.stop(sandboxId)),
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
       suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),
