@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import io
 import os
 import socket
@@ -11,11 +12,14 @@ import struct
 import tarfile
 import tempfile
 import threading
-from typing import Dict, List, Optional, Union
+import weakref
+from types import SimpleNamespace
+from typing import Any, Callable, Dict, List, Optional, Type, Union
 
 import httpx
 
 import atoll
+from atoll import AsyncAtoll, AsyncFiles, AsyncSandbox
 from atoll._answers import decoded, error_of
 from atoll._event_stream import EventStreamReader
 from atoll._frames import CLOSE, Close, FrameReader, Ping, frame
@@ -246,8 +250,61 @@ def refused(listening: socket.socket, context: ssl.SSLContext) -> None:
         connected.close()
 
 
+async def memory() -> None:
+    """What was read of a large file is gone with whoever held it, whether the collector of cycles came or not."""
+    answers: List["weakref.ref[httpx.Response]"] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        made = httpx.Response(200, content=b"piece", headers={"x-service-eof": "true"})
+        answers.append(weakref.ref(made))
+        return made
+
+    gc.disable()
+    try:
+        async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+            atoll_client = AsyncAtoll(api_key="key", http_client=http)
+            assert (await atoll_client.api.read_file("sbx_1", path="/workspace/large")).data == b"piece"
+        assert [made() for made in answers] == [None]
+    finally:
+        gc.enable()
+
+
+async def misuse() -> None:
+    """What no type checker was asked about is refused before anything is asked of the service."""
+    asked: List[str] = []
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(500)
+
+    async with httpx.AsyncClient(transport=httpx.MockTransport(answer)) as http:
+        anything: Any = AsyncAtoll(api_key="key", http_client=http, patience_seconds=0)
+        files: Any = AsyncFiles(anything.api, "sbx_1")
+        sandbox: Any = AsyncSandbox(anything.api, SimpleNamespace(id="sbx_1", workspace_id="wsp_1"))  # type: ignore[arg-type]
+        await refused_with(TypeError, lambda: sandbox.run("echo hi"))
+        await refused_with(TypeError, lambda: files.write("twelve", 12))
+        await refused_with(FileNotFoundError, lambda: files.upload("/not/there", "made/by/it"))
+        assert asked == []
+    for url in ("127.0.0.1:8080", "localhost:8080"):
+        try:
+            AsyncAtoll(api_key="key", url=url)
+            raise AssertionError("It took a URL that is none.")
+        except ValueError as error:
+            assert url in str(error)
+
+
+async def refused_with(kind: Type[Exception], work: Callable[[], Any]) -> None:
+    try:
+        await work()
+    except kind:
+        return
+    raise AssertionError(f"It was not refused with {kind.__name__}.")
+
+
 async def main() -> None:
     harmful_archives()
+    await memory()
+    await misuse()
     frames()
     events()
     answers()

@@ -6,7 +6,7 @@ import hashlib
 import posixpath
 import tempfile
 import uuid
-from os import PathLike, fspath, remove
+from os import PathLike, fspath, remove, stat
 from os.path import exists, isdir
 from typing import IO, AsyncGenerator, AsyncIterator, Callable, Iterator, Optional, Union
 
@@ -71,7 +71,8 @@ class AsyncFiles:
 
     async def write(self, path: str, content: Union[str, bytes]) -> None:
         """Creates or replaces a file at once, however large: a reader sees the old or the new content. Its directory must exist."""
-        data = content.encode() if isinstance(content, str) else bytes(content)
+        # Of a number, bytes() would make so many zeros.
+        data = content.encode() if isinstance(content, str) else bytes(memoryview(content))
         if len(data) <= _WRITE_MAX_BYTES:
             await self._api.write_file(self._id, path=absolute(path), content=data)
             return
@@ -92,6 +93,8 @@ class AsyncFiles:
         local = fspath(source)
         if isdir(local):
             return await self._upload(lambda: packed_directory(local), absolute(path), on_progress)
+        # What is missing here makes no directories there.
+        stat(local)
         folder, name = posixpath.split(absolute(path))
         return await self._upload(lambda: packed_file(local, name), folder, on_progress)
 

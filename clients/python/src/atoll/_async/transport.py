@@ -118,10 +118,14 @@ class AsyncTransport:
         try:
             answer = await self._http.send(sent, stream=is_stream, follow_redirects=False)
             self._note_clock(answer)
-            if answer.is_success:
+            if answer.is_success and is_stream:
                 return answer
             if is_stream:
                 await _read_to_end(answer)
+            # It and its stream hold each other: what was read would stay until the collector of cycles comes.
+            answer.stream = httpx.ByteStream(b"")
+            if answer.is_success:
+                return answer
         except httpx.UnsupportedProtocol:
             raise
         except httpx.RequestError as thrown:

@@ -62,6 +62,9 @@ class Atoll:
             raise ValueError("No API key: give api_key, or set ATOLL_API_KEY.")
         if not _KEY_FORM.fullmatch(key):
             raise ValueError("The API key has characters that no key has: a line end, perhaps.")
+        at = url or os.environ.get("ATOLL_URL") or "http://127.0.0.1:8080"
+        if not at.lower().startswith(("http://", "https://")):
+            raise ValueError(f"The service's URL begins with http:// or https://; {at!r} does not.")
         # Whoever watches many Sandboxes has as many streams. The service keeps an idle connection for 65 s.
         limits = httpx.Limits(max_connections=None, max_keepalive_connections=20, keepalive_expiry=30)
         tls = ssl_context or ssl.create_default_context()
@@ -69,7 +72,7 @@ class Atoll:
         self._own = http if http_client is None else None
         transport = Transport(
             http,
-            url=url or os.environ.get("ATOLL_URL") or "http://127.0.0.1:8080",
+            url=at,
             api_key=key,
             tls=tls,
             attempt_seconds=attempt_seconds,

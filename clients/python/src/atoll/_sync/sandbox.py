@@ -136,6 +136,8 @@ class Sandbox:
         timeout_seconds: after so long the service kills the command, which has failed then. 1 to 86,400; by default never.
         idempotency_key: names this start: the same key gives the same operation again, also from another process. By default a new one.
         """
+        if isinstance(argv, (str, bytes)):
+            raise TypeError('argv is a program and its arguments, such as ["ls", "-l"]; for a command line, ["sh", "-c", line].')
         answer = self._api.start_operation(
             self.id,
             idempotency_key=idempotency_key or random_key(),
