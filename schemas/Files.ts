@@ -368,7 +368,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
           description: [
             "Of any size, made as it is read: `curl … | tar x -C copy`. Names are relative to the directory, which is not in it itself. Compressed by gzip for who accepts that (Accept-Encoding: gzip; `curl --compressed` unpacks it again).",
             "",
-            "Permissions, times of change in seconds, symbolic and hard links are kept; everything belongs to 0:0. Fifos, sockets, devices, what lies on another mount, and what the Sandbox's user may not read are left out. Each file is as it was when its turn came; the directory may change meanwhile. A connection that closes before the end of the (chunked) body means that the archive is not whole: a file was cut while it was read, a directory in it has about a million entries or more (413 if it is the one that was asked for), directories lie many hundreds deep in each other, or the Sandbox ended."
+            "Permissions, times of change in seconds, symbolic and hard links are kept; everything belongs to 0:0. Fifos, sockets, devices, what lies on another mount, and what the Sandbox's user may not read are left out. Each file is as it was when its turn came; the directory may change meanwhile. A connection that closes before the end of the (chunked) body means that the archive is not whole: a file was cut while it was read, a directory in it has about a million entries or more (413 if it is the one that was asked for), or the Sandbox ended."
           ].join("\n")
         })
       )

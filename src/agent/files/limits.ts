@@ -21,7 +21,7 @@ export const archivePrefacesMax = 16
 export const archiveDelayedMaxBytes = 8 * 1024 * 1024
 /** Names of files with more than one, so that the second is a link to the first; beyond it a file stands in the archive twice. */
 export const archiveLinksMaxBytes = 8 * 1024 * 1024
-/** Names in the directories that are being packed, and those of the directories themselves, from the top down. */
+/** Names of the directories that are being packed, from the top down. */
 export const archiveNamesMaxBytes = 32 * 1024 * 1024
 /** Archives being packed and unpacked at a time; others wait for their turn. */
 export const archivesAtATime = 4

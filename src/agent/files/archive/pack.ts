@@ -58,14 +58,6 @@ interface Level {
   next: number
 }
 
-/** Directories in each other have names that grow with their number, so these count as what is in them does. */
-const bytesOf = ({ prefix, names }: Pick<Level, "prefix" | "names">): number => prefix.length + names.heldBytes
-
-const tooMuch = () =>
-  new FileRefusal("PAYLOAD_TOO_LARGE", "A directory has too many entries, or lies too deep in others, to be packed.", {
-    limitBytes: archiveNamesMaxBytes
-  })
-
 /** A file's second name is a link to its first. */
 interface LinkedFiles {
   readonly names: Map<bigint, string>
@@ -198,19 +190,23 @@ class Packing implements Disposable {
       for (let entry = dir.readSync(); entry !== null; entry = dir.readSync()) {
         if (isRoot && (entry.name === stagingName || entry.name === lostAndFound)) continue
         names.push(entry.name)
-        if (this.#heldBytes + bytesOf({ prefix, names }) > archiveNamesMaxBytes) throw tooMuch()
+        if (this.#heldBytes + names.heldBytes > archiveNamesMaxBytes) {
+          throw new FileRefusal("PAYLOAD_TOO_LARGE", "A directory has too many entries to be packed.", {
+            limitBytes: archiveNamesMaxBytes
+          })
+        }
       }
     } finally {
       dir.closeSync()
     }
-    this.#heldBytes += bytesOf({ prefix, names })
+    this.#heldBytes += names.heldBytes
     this.#way.push({ directory, prefix, names, next: 0 })
   }
 
   #ascend(): void {
-    const level = this.#way.pop()!
-    this.#heldBytes -= bytesOf(level)
-    level.directory[Symbol.dispose]()
+    const { directory, names } = this.#way.pop()!
+    this.#heldBytes -= names.heldBytes
+    directory[Symbol.dispose]()
   }
 
   #isOnThisMount(named: Held): boolean {
