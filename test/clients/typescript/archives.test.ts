@@ -76,6 +76,11 @@ const fill = (root: string) => {
 describe("a directory of this machine", () => {
   it("is sent as an archive that tar unpacks as it was", async () => {
     fill(at("from"))
+    // Names that are no UTF-8.
+    const folder = Buffer.concat([Buffer.from(`${at("from")}/caf`), Buffer.from([0xe9])])
+    fs.mkdirSync(folder)
+    fs.writeFileSync(Buffer.concat([folder, Buffer.from([0x2f, 0xfc])]), "latin")
+    fs.symlinkSync(Buffer.concat([folder.subarray(-4), Buffer.from([0x2f, 0xfc])]), at("from/to latin"))
     execFileSync("mkfifo", [at("from/fifo")])
     const { archive, leftOut } = await archiveOf(at("from"))
     expect(leftOut).toEqual(["fifo"])

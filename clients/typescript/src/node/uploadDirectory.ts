@@ -1,7 +1,8 @@
 /// <reference types="node" />
 /** A directory of this machine as a tar archive, made while it is sent. */
-import { type FileHandle, lstat, open, opendir, readlink, stat } from "node:fs/promises"
+import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises"
 import { join } from "node:path"
+import { nameOfBytes } from "../archive/names.ts"
 import { paddingOf, type TarHeader, writeHeader } from "../archive/tarHeader.ts"
 import type { DirectoryOptions, DirectoryTransfer } from "../DirectoryOptions.ts"
 import type { Transport } from "../http/Transport.ts"
@@ -61,6 +62,31 @@ export const uploadDirectory = async (
   }
 }
 
+/** A path of this machine: bytes where it is no UTF-8. */
+type LocalPath = string | Buffer
+
+/** As text a byte that is no UTF-8 is U+FFFD, and nothing is found under that name. */
+const mayBeNoText = (name: string): boolean => name.includes("\ufffd")
+
+/** In order. */
+const namesIn = async (folder: LocalPath): Promise<ReadonlyArray<LocalPath>> => {
+  const names = await readdir(folder)
+  if (!names.some(mayBeNoText)) return names.toSorted()
+  return (await readdir(folder, { encoding: "buffer" })).toSorted(Buffer.compare)
+}
+
+const within = (folder: LocalPath, name: LocalPath): LocalPath =>
+  typeof folder === "string" && typeof name === "string"
+    ? join(folder, name)
+    : Buffer.concat([Buffer.from(folder), Buffer.from("/"), Buffer.from(name)])
+
+const textOf = (name: LocalPath): string => (typeof name === "string" ? name : nameOfBytes(name))
+
+const targetOf = async (link: LocalPath): Promise<string> => {
+  const target = await readlink(link)
+  return mayBeNoText(target) ? nameOfBytes(await readlink(link, { encoding: "buffer" })) : target
+}
+
 interface Packing extends Pick<DirectoryOptions, "onProgress" | "filter"> {
   readonly leftOut: Array<string>
 }
@@ -114,13 +140,11 @@ export async function* packed(
     yield* gather(new Uint8Array(paddingOf(size)))
   }
 
-  async function* directory(above: string): AsyncGenerator<Uint8Array, void, undefined> {
-    const inside: Array<string> = []
-    for await (const { name } of await opendir(join(root, above))) inside.push(name)
-    for (const name of inside.toSorted()) {
-      const path = above === "" ? name : `${above}/${name}`
+  async function* directory(above: string, folder: LocalPath): AsyncGenerator<Uint8Array, void, undefined> {
+    for (const name of await namesIn(folder)) {
+      const path = above === "" ? textOf(name) : `${above}/${textOf(name)}`
       if (filter !== undefined && !filter(path)) continue
-      const local = join(root, path)
+      const local = within(folder, name)
       const found = await lstat(local, { bigint: true })
       const head = (type: string, name: string, size = 0, target = ""): TarHeader => ({
         name,
@@ -133,7 +157,7 @@ export async function* packed(
       const key = found.nlink > 1n && found.isFile() ? `${found.dev} ${found.ino}` : null
       const first = key === null ? undefined : linked.get(key)
       if (first !== undefined) yield* gather(writeHeader(head("1", path, 0, first)))
-      else if (found.isSymbolicLink()) yield* gather(writeHeader(head("2", path, 0, await readlink(local))))
+      else if (found.isSymbolicLink()) yield* gather(writeHeader(head("2", path, 0, await targetOf(local))))
       else if (found.isDirectory()) yield* gather(writeHeader(head("5", `${path}/`)))
       else if (found.isFile()) {
         const file = await open(local, "r")
@@ -149,11 +173,11 @@ export async function* packed(
       }
       entries++
       onProgress?.({ entries, bytes, path })
-      if (found.isDirectory()) yield* directory(path)
+      if (found.isDirectory()) yield* directory(path, local)
     }
   }
 
-  yield* directory("")
+  yield* directory("", root)
   // Two blocks of zeros are the end.
   yield* gather(new Uint8Array(1024))
   if (length > 0) yield gathered.subarray(0, length)
