@@ -6,9 +6,10 @@ import { remove } from "./remove.ts"
 import { show } from "./show.ts"
 import { start } from "./start.ts"
 import { stop } from "./stop.ts"
+import { update } from "./update.ts"
 
 export const sandbox: CommandGroup = {
   name: "sandbox",
-  summary: "Make, see, stop and delete Sandboxes",
-  commands: [create, list, show, stop, start, remove]
+  summary: "Make, see, change, stop and delete Sandboxes",
+  commands: [create, list, show, update, stop, start, remove]
 }

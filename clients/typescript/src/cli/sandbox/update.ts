@@ -1,0 +1,84 @@
+/** `atoll sandbox update` */
+import { command } from "../Command.ts"
+import { exitCodes, WrongUsage } from "../failure.ts"
+import { namedSandbox } from "../namedSandbox.ts"
+import { answer } from "../output.ts"
+import { plain } from "../plainText.ts"
+import { duration, pairs, variableOptions, variables } from "../values.ts"
+
+/** For the service to do it in. */
+const patienceSeconds = 30
+
+/** Of a time: none any more. */
+const never = "never"
+
+const time = (option: string, text: string | undefined): number | null | undefined =>
+  text === undefined ? undefined : text === never ? null : duration(option, text)
+
+/** What is set, and what is taken away, which the API is told by null. Undefined: nothing of it changes. */
+const changes = (set: Readonly<Record<string, string>>, removed: ReadonlyArray<string> = []) => {
+  const all = [...Object.entries(set), ...removed.map((name) => [name, null] as const)]
+  return all.length === 0 ? undefined : Object.fromEntries<string | null>(all)
+}
+
+export const update = command({
+  name: "update",
+  summary: "Change the name, metadata, variables or lifetime of a Sandbox",
+  usage: "SANDBOX [OPTIONS]",
+  details: [
+    "What is not named stays as it is. Commands that begin afterwards get the new variables; those that run keep",
+    "theirs. A time counts from the boot, or from the stop: what has passed already falls at once."
+  ].join("\n"),
+  options: {
+    name: { type: "string", value: "NAME", description: "For people; an empty one: it has none any more" },
+    metadata: {
+      type: "string",
+      short: "m",
+      multiple: true,
+      value: "KEY=VALUE",
+      description: "A mark of your own; may be repeated"
+    },
+    "remove-metadata": { type: "string", multiple: true, value: "KEY", description: "Take it away; may be repeated" },
+    ...variableOptions,
+    "remove-env": { type: "string", multiple: true, value: "NAME", description: "Take it away; may be repeated" },
+    "stop-after": { type: "string", value: "TIME", description: `Stop it when it has run for so long, or ${never}` },
+    "stop-after-idle": {
+      type: "string",
+      value: "TIME",
+      description: `Stop it when nobody has used it for so long, or ${never}`
+    },
+    "delete-after-stopped": {
+      type: "string",
+      value: "TIME",
+      description: `Delete it when it has been stopped for so long, or ${never}`
+    }
+  },
+  words: { least: 1, most: 1, completes: ["sandbox"] },
+  examples: [
+    ["sandbox update dev --name api -m stage=review", "Another name, and a mark more"],
+    ["sandbox update dev --env GITHUB_TOKEN --remove-env DEBUG", "One variable as it is here, another one away"],
+    ["sandbox update dev --stop-after-idle never", "It stays until somebody stops it"]
+  ],
+  run: async (given) => {
+    const { options } = given
+    const lifetime = {
+      stopAfterSeconds: time("--stop-after", options["stop-after"]),
+      stopAfterIdleSeconds: time("--stop-after-idle", options["stop-after-idle"]),
+      deleteAfterStoppedSeconds: time("--delete-after-stopped", options["delete-after-stopped"])
+    }
+    const asked = {
+      name: options.name === "" ? null : options.name,
+      metadata: changes(pairs("--metadata", options.metadata), options["remove-metadata"]),
+      env: changes(variables(options), options["remove-env"]),
+      lifetime: Object.values(lifetime).some((part) => part !== undefined) ? lifetime : undefined
+    }
+    if (Object.values(asked).every((part) => part === undefined)) {
+      throw new WrongUsage("Say what is to be changed: its name, metadata, variables or lifetime.")
+    }
+    const sandbox = await namedSandbox(given.connect(patienceSeconds), given.words[0]!)
+    const { record } = await sandbox.update(asked)
+    const { id, name } = record
+    await answer(given, () => `${id}${name === null ? "" : ` (${plain(name)})`} is changed.`, { sandbox: record })
+    return exitCodes.done
+  }
+})
