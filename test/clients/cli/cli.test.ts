@@ -66,7 +66,8 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
 
     it.effect("says what is wrong and what to do, and how it ends", () =>
       asCustomer(async ({ atoll, environment, bash }) => {
-        const [version, overview, help, none, typo, option, away, missing, full] = await Promise.all([
+        const other = "sbx_01m821aq5ge84rb1c2dn3m2zzz"
+        const [version, overview, help, none, typo, option, away, missing, full, ...unknown] = await Promise.all([
           atoll(["--version"]),
           atoll(["help"]),
           atoll(["run", "--help"]),
@@ -75,8 +76,19 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           atoll(["logs", "dev", "--folow"]),
           atoll(["usage"], { env: { ...environment, ATOLL_URL: `http://127.0.0.1:${await freePort()}` } }),
           atoll(["sandbox", "show", "nobody"]),
-          bash("atoll help > /dev/full")
+          bash("atoll help > /dev/full"),
+          atoll(["sandbox", "delete", other]),
+          atoll(["operation", "show", "dev", "op_none"])
         ])
+        assert.deepStrictEqual(
+          unknown.map(({ code }) => code),
+          [1, 1]
+        )
+        assert.include(unknown[0]!.stderr, `There is no Sandbox "${other}". \`atoll sandbox list\` shows`)
+        assert.include(
+          unknown[1]!.stderr,
+          'There is no operation "op_none" in this Sandbox. `atoll operation list sbx_'
+        )
         assert.match(version.stdout, /^atoll \d+\.\d+\.\d+ \(API 2\.\d+\.\d+, Node /)
         for (const { stdout, code } of [overview, help]) assert.deepStrictEqual([code, stdout.slice(-1)], [0, "\n"])
         assert.match(overview.stdout, /Exit codes\n {2}0 /)
@@ -136,6 +148,23 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
         )
         assert.match(shown, /variables +FROM_FILE GIVEN HERE/)
         assert.notInclude(shown, "secret")
+        const change = ["--name", "api2", "-m", "stage=", "--remove-metadata", "team", "--env", "GIVEN=2"]
+        const further = ["--remove-env", "HERE", "--stop-after", "never", "--delete-after-stopped", "1d"]
+        const changed = await answer("sandbox", "update", "api", ...change, ...further)
+        assert.strictEqual(changed, `${sandbox.id} (api2) is changed.\n`)
+        const [nothing, after, inIt] = await Promise.all([
+          atoll(["sandbox", "update", sandbox.id]),
+          json("sandbox", "update", sandbox.id, "--name", "api"),
+          answer("run", "-s", sandbox.id, "--", "sh", "-c", 'echo "$FROM_FILE $GIVEN $HERE."')
+        ])
+        assert.strictEqual(nothing.code, 2)
+        assert.deepStrictEqual(after.sandbox.metadata, { stage: "" })
+        assert.deepInclude(after.sandbox.lifetime, {
+          stopAfterSeconds: null,
+          stopAfterIdleSeconds: 1800,
+          deleteAfterStoppedSeconds: 86_400
+        })
+        assert.strictEqual(inIt, "one two 2 .\n")
         assert.strictEqual(await answer("sandbox", "stop", "api"), `${sandbox.id} (api) is stopped.\n`)
         const stopped = await atoll(["run", "-s", "api", "--", "true"])
         assert.strictEqual(stopped.code, 125)
@@ -174,11 +203,14 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
     )
 
     it.effect("ends as the command does; passes its streams, and its input through", () =>
-      asCustomer(async ({ atoll, start, json, sandboxId }) => {
+      asCustomer(async ({ answer, atoll, bare, start, json, sandboxId }) => {
         const inDev = (...words: ReadonlyArray<string>) => ["run", "-s", "dev", ...words]
         const large = randomBytes(2_500_000)
-        const [streams, killed, late, absent, own, input, carried, early] = await Promise.all([
+        await answer("run", "-s", "dev", "--", "mkdir", "-p", "below")
+        const [streams, below, nobody, killed, late, absent, own, input, carried, early] = await Promise.all([
           atoll(inDev("--cwd", "/tmp/..", "--", "true")),
+          atoll(inDev("--cwd", "below", "--", "pwd")),
+          atoll(inDev("true"), { env: bare }),
           atoll(inDev("sh", "-c", "kill -9 $$")),
           atoll(inDev("--timeout", "1s", "--", "sleep", "60")),
           atoll(inDev("--", "no-such-program")),
@@ -188,6 +220,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           atoll(inDev("--", "head", "-c", "3"), { input: large })
         ])
         assert.deepStrictEqual([streams.code, killed.code, late.code, absent.code], [125, 137, 124, 127])
+        assert.deepStrictEqual([nobody.code, below.stdout], [125, "/workspace/below\n"])
         assert.deepStrictEqual(own, { code: 7, stdout: "out\n", stderr: "err\n" })
         assert.deepStrictEqual(input, { code: 0, stdout: "abc", stderr: "" })
         assert.strictEqual(carried.stdout.slice(0, 64), digest(large))
@@ -208,7 +241,7 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
         )
         assert.deepInclude(operation, { sandboxId, status: "completed", exitCode: 0 })
         assert.deepStrictEqual([stdout, stderr, truncated], ["héllo\n", "oops\n", false])
-        const files = await atoll(inDev("--", "ls", "-A", "/workspace"))
+        const files = await atoll(inDev("--", "sh", "-c", "rmdir below; ls -A /workspace"))
         assert.strictEqual(files.stdout, "", "nothing of what carried the input is left")
         const { sandboxes } = await json("sandbox", "list")
         assert.isTrue(sandboxes.every((sandbox: { readonly name: string }) => sandbox.name !== "atoll run"))
@@ -224,6 +257,10 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
         assert.notInclude(stderr, "EPIPE")
         const { operations } = await json("operation", "list", "dev", "--limit", "1")
         assert.deepStrictEqual([operations[0].argv, operations[0].status], [["yes"], "cancelled"])
+        const full = await bash("atoll run -s dev -- yes full > /dev/full")
+        assert.match(full.stderr, /no space left on device/)
+        const { operations: last } = await json("operation", "list", "dev", "--limit", "1")
+        assert.deepStrictEqual([full.code, last[0].argv[1], last[0].status], [125, "full", "cancelled"])
       })
     )
 
@@ -385,18 +422,28 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           atoll(["cp", here("none"), "dev:"]),
           atoll(["cp", "dev:none", here()]),
           atoll(["cp", "dev:/etc/passwd", here()]),
-          atoll(["cp", here("large"), "dev:no/such/place"])
+          atoll(["cp", here("large"), "dev:no/such/place"]),
+          atoll(["cp", "dev:piped", here("no/such/place")])
         ])
         assert.deepStrictEqual(
           wrong.map(({ code }) => code),
-          [2, 2, 1, 1, 1, 1]
+          [2, 2, 1, 1, 1, 1, 1]
         )
         assert.match(wrong[5]!.stderr, /There is no directory \/workspace\/no\/such in the Sandbox/)
+        assert.match(
+          wrong[6]!.stderr,
+          /^atoll: There is no directory .*\/cp\/no\/such here: make it, or name another\.\n$/
+        )
+        await answer("run", "-s", "dev", "--", "ln", "-s", "piped", "linked")
+        const long = "n".repeat(255)
+        await answer("cp", "dev:linked", here(long))
+        assert.strictEqual(readFileSync(here(long), "utf8"), "from stdin")
+        assert.strictEqual(statSync(here(long)).mode & 0o111, 0)
 
         // With a bar on a terminal, and one that is interrupted leaves nothing behind.
         const seen = await bash(`script -qec 'atoll cp ${here("large")} dev:again' /dev/null`)
         assert.match(seen.stdout, /\[#{24}\] 100% {2}8\.6 MiB .*again/)
-        await answer("run", "-s", "dev", "--", "rm", "-r", "app", "renamed", "files", "again", "piped")
+        await answer("run", "-s", "dev", "--", "rm", "-r", "app", "renamed", "files", "again", "piped", "linked")
         assert.deepStrictEqual(
           readdirSync(here()).filter((name) => name.startsWith(".")),
           []

@@ -49,6 +49,7 @@ describe("what is typed", () => {
     assert.strictEqual(instant("--x", "2026-01-31T12:00:00+01:00"), "2026-01-31T11:00:00.000Z")
     for (const text of ["yesterday", "2026-13-01", "2026-01-31T12:00:00"]) assert.throws(() => instant("--x", text))
     assert.deepStrictEqual(variables({ env: ["A=b=c", "EMPTY="] }), { A: "b=c", EMPTY: "" })
+    assert.deepStrictEqual(Object.entries(variables({ env: ["__proto__=a"] })), [["__proto__", "a"]])
     assert.throws(() => variables({ env: ["NO_SUCH_VARIABLE_HERE"] }), /no such variable/)
     assert.deepStrictEqual(
       [nearest("sandobx", ["sandbox", "ssh"]), nearest("craete", ["create"]), nearest("xyz", ["run", "ssh"])],

@@ -65,7 +65,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 const unreached = (fault: ConnectionError, url: string): string => {
   const code = codeOf(fault.cause)
-  const why = code === null ? fault.message : (reasons[code] ?? code)
+  const why = code === null ? fault.message.replace(/\.$/, "") : (reasons[code] ?? code)
   const known =
     fault.outcome === "unknown" && code !== "ECONNREFUSED" ? " It may have been done: look before you repeat it." : ""
   return `The service at ${url} was not reached: ${why}.${known} Another address is told by --url, ATOLL_URL or \`atoll login\`.`

@@ -1,5 +1,6 @@
 /** A Sandbox by what a person calls it: its id, or its name where only one that is not deleted has it. */
 import type { Atoll } from "../Atoll.ts"
+import { AtollError } from "../errors.ts"
 import type { SandboxStatus } from "../generated/schemas.ts"
 import type { Sandbox } from "../Sandbox.ts"
 import { Refused } from "./failure.ts"
@@ -17,16 +18,21 @@ export const present: ReadonlyArray<SandboxStatus> = [
 
 const idForm = /^sbx_[0-9a-hjkmnp-tv-z]{26}$/
 
+const absent = (nameOrId: string) =>
+  new Refused(`There is no Sandbox ${JSON.stringify(nameOrId)}. \`atoll sandbox list\` shows what there is.`)
+
 export const namedSandbox = async (atoll: Atoll, nameOrId: string): Promise<Sandbox> => {
-  if (idForm.test(nameOrId)) return atoll.sandboxes.get(nameOrId)
+  if (idForm.test(nameOrId)) {
+    return atoll.sandboxes.get(nameOrId).catch((thrown: unknown) => {
+      throw thrown instanceof AtollError && thrown.is("NOT_FOUND") ? absent(nameOrId) : thrown
+    })
+  }
   const found: Array<Sandbox> = []
   for await (const sandbox of atoll.sandboxes.list({ status: present.filter((status) => status !== "deleting") })) {
     if (sandbox.record.name === nameOrId) found.push(sandbox)
   }
   const [one, ...others] = found
-  if (one === undefined) {
-    throw new Refused(`There is no Sandbox ${JSON.stringify(nameOrId)}. \`atoll sandbox list\` shows what there is.`)
-  }
+  if (one === undefined) throw absent(nameOrId)
   if (others.length > 0) {
     const ids = found.map(({ id }) => id).join(", ")
     throw new Refused(

@@ -68,23 +68,23 @@ export const variables = ({
   readonly env?: ReadonlyArray<string> | undefined
   readonly "env-from"?: ReadonlyArray<string> | undefined
 }): Readonly<Record<string, string>> => {
-  const all: Record<string, string> = {}
+  const all = new Map<string, string>()
   for (const path of files) {
     for (const [at, line] of fileLines(path).entries()) {
       if (line.trim() === "" || line.startsWith("#")) continue
       const pair = pairOf(line)
       // What stands there may be secret: its place is told.
       if (pair === null) throw new Refused(`Line ${at + 1} of ${path} is not NAME=VALUE.`)
-      all[pair[0]] = pair[1]
+      all.set(...pair)
     }
   }
   for (const text of env) {
     const pair = pairOf(text)
     const value = pair === null ? process.env[text] : pair[1]
     if (value === undefined) throw new WrongUsage(`--env ${text}: there is no such variable here. Give ${text}=VALUE.`)
-    all[pair === null ? text : pair[0]] = value
+    all.set(pair === null ? text : pair[0], value)
   }
-  return all
+  return Object.fromEntries(all)
 }
 
 /** Node takes an `--env-file` for itself, wherever it stands. */

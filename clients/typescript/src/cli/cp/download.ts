@@ -4,6 +4,7 @@ import { open, rename, rm } from "node:fs/promises"
 import { basename, dirname, join } from "node:path"
 import { AtollError } from "../../errors.ts"
 import type { FileStatResponse } from "../../generated/schemas.ts"
+import { randomKey } from "../../http/randomKey.ts"
 import type { Sandbox } from "../../Sandbox.ts"
 import { Refused } from "../failure.ts"
 import { write } from "../output.ts"
@@ -14,6 +15,8 @@ import { remoteStat } from "./upload.ts"
 
 /** One that changes while it is read is begun anew, so often. */
 const changedTimesMax = 5
+
+const modeOfNewFile = 0o666
 
 const localStat = (path: string): Stats | null => {
   try {
@@ -34,6 +37,15 @@ const toStdout = async (sandbox: Sandbox, from: string, signal: AbortSignal): Pr
   return { from, to: outputPath, type: "file", entries: 1, bytes, leftOut: [] }
 }
 
+/** What this machine's files fail with, in a sentence. */
+const unwritten = (to: string, thrown: unknown): unknown => {
+  const { code, message, syscall } = thrown as NodeJS.ErrnoException
+  if (syscall === undefined) return thrown
+  if (code === "ENOENT") return new Refused(`There is no directory ${dirname(to)} here: make it, or name another.`)
+  const [, why = message] = /^[A-Z]\w+: ([^,]+)/.exec(message) ?? []
+  return new Refused(`${to} cannot be written: ${why}.`)
+}
+
 /** Whole, under its name, or not at all. */
 const downloadFile = async (
   sandbox: Sandbox,
@@ -41,12 +53,16 @@ const downloadFile = async (
   to: string,
   signal: AbortSignal
 ): Promise<Copied> => {
-  const beside = join(dirname(to), `.${basename(to)}.atoll-${process.pid}`)
-  const progress = new Progress(basename(to), from.sizeBytes)
+  // Of its name nothing: that may be as long as any.
+  const beside = join(dirname(to), `.atoll-${process.pid}-${randomKey()}`)
+  // Of a link, both would be its own.
+  const isLink = from.type === "symlink"
+  const mode = isLink ? modeOfNewFile : Number.parseInt(from.mode, 8) & 0o777
+  const progress = new Progress(basename(to), isLink ? null : from.sizeBytes)
   for (let attempt = 1; ; attempt++) {
     let bytes = 0
     try {
-      const file = await open(beside, "w", Number.parseInt(from.mode, 8) & 0o777)
+      const file = await open(beside, "wx", mode)
       try {
         for await (const piece of sandbox.files.chunks(from.path, { signal })) {
           await file.writeFile(piece)
@@ -63,7 +79,7 @@ const downloadFile = async (
       await rm(beside, { force: true })
       if (thrown instanceof AtollError && thrown.is("CURSOR_STALE") && attempt < changedTimesMax) continue
       progress.stop()
-      throw thrown
+      throw unwritten(to, thrown)
     }
   }
 }

@@ -36,13 +36,13 @@ const localStat = async (path: string): Promise<Stats> => {
   }
 }
 
-/** Of all files below. */
+/** Of all files below that are found: for the bar only. What cannot be read is said when it is sent. */
 const sizeOf = async (folder: string): Promise<number> => {
   let bytes = 0
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) bytes += await sizeOf(path)
-    else if (entry.isFile()) bytes += (await lstat(path)).size
+    else if (entry.isFile()) bytes += (await lstat(path).catch(() => null))?.size ?? 0
   }
   return bytes
 }

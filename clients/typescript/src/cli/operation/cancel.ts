@@ -3,6 +3,7 @@ import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { answer } from "../output.ts"
+import { namedOperation } from "./namedOperation.ts"
 import { outcomeOf } from "./outcome.ts"
 
 /** For the service to end it in. */
@@ -18,7 +19,7 @@ export const cancel = command({
   examples: [["operation cancel dev op_6a1f7f5f0a8d4ad1b07e4e1b4b4e9c11", "By its id"]],
   run: async (given) => {
     const sandbox = await namedSandbox(given.connect(patienceSeconds), given.words[0]!)
-    const record = await (await sandbox.operation(given.words[1]!)).cancel()
+    const record = await (await namedOperation(sandbox, given.words[1]!)).cancel()
     await answer(given, () => `${record.id} is ${outcomeOf(record)}.`, { operation: record })
     return exitCodes.done
   }

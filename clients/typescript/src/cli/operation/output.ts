@@ -5,6 +5,7 @@ import { remark } from "../output.ts"
 import { endOf } from "../run/exitCode.ts"
 import { passOn } from "../run/passOn.ts"
 import { whole } from "../values.ts"
+import { namedOperation } from "./namedOperation.ts"
 
 /** While a service is away that is followed. */
 const patienceSeconds = 600
@@ -29,7 +30,7 @@ export const output = command({
     const from = { stdout: offset("from-stdout"), stderr: offset("from-stderr") }
     const { id } = await namedSandbox(given.connect(), given.words[0]!)
     const sandbox = await given.connect(patienceSeconds).sandboxes.get(id)
-    const { exitCode, said } = endOf(await passOn(await sandbox.operation(given.words[1]!), { from }))
+    const { exitCode, said } = endOf(await passOn(await namedOperation(sandbox, given.words[1]!), { from }))
     if (said !== null) remark(said)
     return exitCode
   }

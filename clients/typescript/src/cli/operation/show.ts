@@ -4,6 +4,7 @@ import { exitCodes } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { answer } from "../output.ts"
 import { list, shownBytes, shownTime } from "../table.ts"
+import { namedOperation } from "./namedOperation.ts"
 import { outcomeOf } from "./outcome.ts"
 
 export const show = command({
@@ -15,7 +16,7 @@ export const show = command({
   examples: [["operation show dev op_6a1f7f5f0a8d4ad1b07e4e1b4b4e9c11", "Whether it is over, and how it ended"]],
   run: async (given) => {
     const sandbox = await namedSandbox(given.connect(), given.words[0]!)
-    const { record } = await sandbox.operation(given.words[1]!)
+    const { record } = await namedOperation(sandbox, given.words[1]!)
     const { stdoutBytes, stderrBytes } = record.output
     const prose = () =>
       list([

@@ -53,6 +53,10 @@ const gathered = async (operation: Operation): Promise<OperationRecord> => {
   return ended
 }
 
+/** What it writes can be put nowhere here: nobody reads it any more, or the disk is full. */
+const isOfHere = (thrown: unknown): boolean =>
+  thrown instanceof ReaderGone || (thrown as NodeJS.ErrnoException).syscall === "write"
+
 export interface Circumstances {
   readonly input: Input | null
   readonly isJson: boolean
@@ -101,7 +105,7 @@ export const inSandbox = async (
     if (said !== null) remark(said)
     return exitCode
   } catch (thrown) {
-    if (thrown instanceof ReaderGone) await operation.cancel()
+    if (isOfHere(thrown)) await operation.cancel()
     if (thrown instanceof ConnectionError && isLasting) {
       remark(`The command may go on: \`atoll operation output ${sandbox.id} ${operation.id}\` follows it.`)
     }

@@ -1,4 +1,6 @@
 /** `atoll run` */
+import { posix } from "node:path"
+import type { Atoll } from "../../Atoll.ts"
 import type { StartOptions } from "../../run.ts"
 import type { Sandbox } from "../../Sandbox.ts"
 import { command } from "../Command.ts"
@@ -10,6 +12,17 @@ import { jsonOf, ReaderGone, remark, writeLine } from "../output.ts"
 import { duration, variableOptions, variables } from "../values.ts"
 import { inSandbox, patienceSeconds, started } from "./inSandbox.ts"
 import { idleSeconds, ownSandbox, removeOwn } from "./ownSandbox.ts"
+
+const workspace = "/workspace"
+
+/** What is refused before there is a Sandbox did not run either: 1 would be an exit code of the command's. */
+const orNotRun = <A>(prepare: () => A): A => {
+  try {
+    return prepare()
+  } catch (thrown) {
+    throw thrown instanceof Refused ? new Refused(thrown.message, exitCodes.notRun) : thrown
+  }
+}
 
 export const run = command({
   name: "run",
@@ -32,7 +45,7 @@ export const run = command({
       description: "In this one: name or id",
       completes: "sandbox"
     },
-    cwd: { type: "string", short: "w", value: "DIRECTORY", description: "Where it runs; /workspace by default" },
+    cwd: { type: "string", short: "w", value: "DIRECTORY", description: "Where it runs: /workspace, or below it" },
     ...variableOptions,
     timeout: { type: "string", value: "TIME", description: "Kill it after so long: 90s, 15m, 2h" },
     detach: { type: "boolean", short: "d", description: "Print the operation's id, and do not wait (with --sandbox)" },
@@ -56,11 +69,14 @@ export const run = command({
     if (options["no-network"] === true && nameOrId !== undefined) {
       throw new WrongUsage("--no-network is for a new Sandbox, and not for one that is there.")
     }
-    const asked: StartOptions = {
-      cwd,
-      env: variables(options),
-      timeoutSeconds: timeout === undefined ? undefined : duration("--timeout", timeout)
-    }
+    const [asked, atoll] = orNotRun((): readonly [StartOptions, Atoll] => [
+      {
+        cwd: cwd === undefined ? undefined : posix.resolve(workspace, cwd),
+        env: variables(options),
+        timeoutSeconds: timeout === undefined ? undefined : duration("--timeout", timeout)
+      },
+      given.connect()
+    ])
     const isInput = options["no-stdin"] !== true && process.stdin.isTTY !== true
     const input = isInput ? new Input(process.stdin) : null
 
@@ -69,7 +85,6 @@ export const run = command({
       if (own !== null)
         remark(`The Sandbox ${own.id} is left. It is deleted when it has been idle for ${idleSeconds} s.`)
     })
-    const atoll = given.connect()
     try {
       if (nameOrId === undefined) {
         const network = { networkEnabled: options["no-network"] !== true }
