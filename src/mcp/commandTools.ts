@@ -207,7 +207,8 @@ export const commandTools = Effect.gen(function* () {
       text: textOf(bytes.subarray(head, end)),
       offset: chunk.offset + head,
       nextOffset: chunk.offset + end,
-      totalBytes: Math.max(output[`${stream}Bytes`], chunk.nextOffset),
+      // What has come since may be told already; an offset beyond all of it tells nothing.
+      totalBytes: bytes.length === 0 ? output[`${stream}Bytes`] : Math.max(output[`${stream}Bytes`], chunk.nextOffset),
       truncated: chunk.truncated || (isTail && chunk.offset + head > 0),
       eof: chunk.eof,
       isKept: isTail && !chunk.truncated

@@ -236,6 +236,8 @@ describe.skipIf(skipped(unusable))("MCP", () => {
         assert.strictEqual((await rest(client, many, 0, 9973)).text, whole)
         const cut = await done(client, "output", { sandboxId, stdoutOffset: 2, maxOutputBytes: 6 })
         assert.strictEqual(cut.stdout.text, "\ufffd\ufffd😀")
+        const beyond = await done(client, "output", { sandboxId, stdoutOffset: 999_999 })
+        assert.deepInclude(beyond.stdout, { text: "", totalBytes: 160_000, eof: true })
       })
     )
 
