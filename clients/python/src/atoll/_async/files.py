@@ -101,7 +101,7 @@ class AsyncFiles:
     async def download(
         self, path: str, destination: Union[str, PathLike[str]], *, on_progress: Progress = None
     ) -> Downloaded:
-        """A file, or a whole directory, however large, to this machine; permissions, times and links are kept.
+        """A file, or a whole directory, however large, to this machine; permissions are kept, and of what is in a directory times and links.
 
         It is on this machine whole before the first file is put in its place, at once each. What would lead out of `destination`, by a
         link or by its name, is left out, and told in the answer.
