@@ -8,10 +8,11 @@ import { Effect, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import type { OperationContext } from "../../machines/operation.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { Actors } from "../store/Actors.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
 
-/** Whoever owns the one before tells what becomes of it at once; should its process be frozen, the database does. */
-const lookAgainMs = 30_000
+/** Whoever owns the one before tells what becomes of it at once; should its process be frozen, the database does. All that wait ask it in one query. */
+const lookAgainMs = 5000
 
 interface Row {
   readonly payload: OperationPayload
@@ -35,6 +36,7 @@ const statement = `
 export const operationTurns = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const host = yield* ActorHost
+  const actors = yield* Actors
 
   const look = ({ operationId, sandboxId, generation }: OperationContext) =>
     Effect.map(Effect.orDie(sql.unsafe<Row>(statement, [operationId, sandboxId, generation])), ([row]): Row => row!)
@@ -47,7 +49,15 @@ export const operationTurns = Effect.gen(function* () {
         host.follow("operation", id, revision, () => void Queue.offerUnsafe(changes, undefined)),
         { startImmediately: true }
       )
-      yield* Effect.timeoutOption(Queue.take(changes), lookAgainMs)
+      // A database that does not answer says nothing new.
+      const isUnchanged = actors.read(id).pipe(
+        Effect.map((record) => record?.revision === revision),
+        Effect.catchDefect(() => Effect.succeed(true))
+      )
+      yield* Effect.raceFirst(
+        Queue.take(changes),
+        Effect.repeat(Effect.delay(isUnchanged, lookAgainMs), { while: (unchanged) => unchanged })
+      )
     },
     (effect) => Effect.scoped(effect)
   )
