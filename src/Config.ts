@@ -185,6 +185,36 @@ const addressRanges = (env: string, description: string): Setting<ReadonlyArray<
   )
 })
 
+/** `name:port`, or `[address]:port`. */
+const peerOf = (text: string): { readonly host: string; readonly port: number } | null => {
+  const [, bracketed, plain, digits] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\],]+)):(\d{1,5})$/.exec(text) ?? []
+  const number = Number(digits)
+  return digits === undefined || number > 65_535 ? null : { host: (bracketed ?? plain)!, port: number }
+}
+
+const peers = (
+  env: string,
+  description: string
+): Setting<ReadonlyArray<{ readonly host: string; readonly port: number }>> => ({
+  env,
+  description,
+  default: "",
+  shape: "name:port, with commas between",
+  config: Config.schema(
+    Schema.String.check(Schema.makeFilter<string>((text) => listed(text).every((it) => peerOf(it) !== null))),
+    env
+  ).pipe(
+    Config.option,
+    Config.map((found) => listed(Option.getOrElse(found, () => "")).flatMap((it) => peerOf(it) ?? []))
+  )
+})
+
+/** Null: none is named. */
+const peer = (env: string, description: string): Setting<{ readonly host: string; readonly port: number } | null> => {
+  const several = peers(env, description)
+  return { ...several, shape: "name:port", config: Config.map(several.config, ([first]) => first ?? null) }
+}
+
 const port = { minimum: 0, maximum: 65_535 }
 
 export const settings = {
@@ -412,6 +442,70 @@ export const settings = {
     "Output that one Sandbox may have on disk, what the database needs beside it included; beyond it the oldest is forgotten."
   ),
   pruneIntervalMs: integer("ATOLL_PRUNE_INTERVAL_MS", 60_000, "How often what is past its retention is removed."),
+  role: oneOf(
+    "ATOLL_ROLE",
+    ["all", "service", "host"],
+    "all",
+    "What this process does: all of it; the API and the actors, with Sandboxes on hosts that join it; or carrying Sandboxes for services."
+  ),
+  fleetHost: text(
+    "ATOLL_FLEET_HOST",
+    "127.0.0.1",
+    "Address on which a service listens for hosts, and a host for services."
+  ),
+  fleetPort: integer("ATOLL_FLEET_PORT", 7070, "TCP port for that; 0 takes any free one.", port),
+  fleetAddress: peer(
+    "ATOLL_FLEET_ADDRESS",
+    "Where services reach this host, as name:port. Default: ATOLL_FLEET_HOST and ATOLL_FLEET_PORT."
+  ),
+  fleetJoin: peers(
+    "ATOLL_FLEET_JOIN",
+    "Of a host: services, as name:port with commas between; it joins the first that answers, and may use a balancer."
+  ),
+  fleetSecretFile: file(
+    "ATOLL_FLEET_SECRET_FILE",
+    "File with a secret of at least 32 characters, the same for all services and hosts of a fleet; read anew when it changes. Several lines: all are accepted, the first is used."
+  ),
+  fleetCertFile: file(
+    "ATOLL_FLEET_CERT_FILE",
+    "In the place of a secret: this process's certificate in PEM, for the name atoll-service or atoll-host. Read anew when it changes, as the next two."
+  ),
+  fleetKeyFile: file("ATOLL_FLEET_KEY_FILE", "Its private key in PEM."),
+  fleetCaFile: file("ATOLL_FLEET_CA_FILE", "The certificates in PEM of those that sign the fleet's."),
+  hostVcpus: integer(
+    "ATOLL_HOST_VCPUS",
+    0,
+    "Virtual CPUs that the Sandboxes of this host together may have; 0: eight for each processor."
+  ),
+  hostMemoryBytes: integer(
+    "ATOLL_HOST_MEMORY_BYTES",
+    0,
+    "Memory that the Sandboxes of this host together may have; 0: 85 % of the host's."
+  ),
+  hostLeaseMs: integer(
+    "ATOLL_HOST_LEASE_MS",
+    10_000,
+    "How long a host may be silent before it is suspect and gets no new Sandboxes.",
+    { minimum: 1000, maximum: 600_000 }
+  ),
+  hostLostAfterMs: integer(
+    "ATOLL_HOST_LOST_AFTER_MS",
+    60_000,
+    "How long a host may be suspect before it is lost and its Sandboxes are taken for stopped.",
+    { minimum: 1000, maximum: 86_400_000 }
+  ),
+  placement: oneOf(
+    "ATOLL_PLACEMENT",
+    ["spread", "pack"],
+    "spread",
+    "Which host gets a new Sandbox: the emptiest, or the fullest that has room."
+  ),
+  fleetRuntime: oneOf(
+    "ATOLL_FLEET_RUNTIME",
+    ["any", "vm", "namespace"],
+    "any",
+    "The kind of Sandboxes in a fleet where a request names none."
+  ),
   clusterHost: text(
     "ATOLL_CLUSTER_HOST",
     "127.0.0.1",

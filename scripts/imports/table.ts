@@ -57,6 +57,12 @@ const trace = "src/trace/"
 /** The Model Context Protocol; knows nothing of who carries its messages. */
 const mcp = "src/mcp/"
 
+/** Connections between Atoll's own processes; knows nothing of what they carry. */
+const peer = "src/peer/"
+
+/** A host's way to its services, and theirs to it. */
+const distant = "src/runtime/distant/"
+
 const belowResources = [
   "schemas/",
   "machines/",
@@ -86,13 +92,34 @@ export const importTable: ReadonlyArray<Place> = [
   { path: trace, places: [], packages: ["effect"], builtins: false },
   { path: "src/postgres/", places: [fileLock, worker, config] },
   { path: "src/store/", places: ["schemas/", "src/postgres/", metric, trace, worker, config] },
-  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", metric, trace, worker, config] },
+  { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", peer, metric, trace, worker, config] },
+  { path: peer, places: [worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
   { path: "src/agent/", places: [], packages: [] },
   /** What the service sees of a host. */
   { path: "src/runtime/", places: ["schemas/", trace, config] },
   { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/agent/", "schemas/", bundle, config] },
+  /** What host and service say to each other, and the service's end of it. */
+  {
+    path: distant,
+    places: ["src/runtime/", "src/runtime/agentClient/", "src/agent/", "schemas/", peer, worker, trace, config]
+  },
+  /** Where a host serves its services. */
+  {
+    path: "src/host/door/",
+    places: [
+      "src/host/linux/",
+      "src/runtime/",
+      "src/runtime/agentClient/",
+      distant,
+      "src/agent/",
+      "schemas/",
+      peer,
+      worker,
+      config
+    ]
+  },
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
   { path: "src/host/linux/", places: ["src/runtime/", "schemas/", config] },
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
@@ -108,6 +135,9 @@ export const importTable: ReadonlyArray<Place> = [
     path: "src/host/RuntimeChoice.ts",
     places: ["src/host/namespace/", "src/host/qemu/", "src/host/simulated/", "src/runtime/", "schemas/", config]
   },
+
+  /** Hosts as actors, and which of them gets a Sandbox. */
+  { path: "src/fleet/", places: [...belowResources, ...resources, distant, peer] },
 
   /** What runs in a browser. Of schemas and machines it takes types, and what is pure. */
   {
@@ -128,7 +158,10 @@ export const importTable: ReadonlyArray<Place> = [
     packages: ["effect", "@modelcontextprotocol/server"]
   },
   { path: "src/http/", places: [...belowResources, ...resources, mcp, "src/console/bundle/"] },
-  { path: "src/cli/", places: [...belowResources, ...resources, "src/Down.ts", "src/doctor/", "src/backup/"] },
+  {
+    path: "src/cli/",
+    places: [...belowResources, ...resources, "src/fleet/", "src/Down.ts", "src/doctor/", "src/backup/"]
+  },
   /** What this host has of what Atoll needs. */
   {
     path: "src/doctor/",

@@ -37,6 +37,7 @@ import declinedEvents from "./migrations/0040_declined_events.ts"
 import operationStarts from "./migrations/0041_operation_starts.ts"
 import stillPending from "./migrations/0042_still_pending.ts"
 import sandboxEnvs from "./migrations/0043_sandbox_envs.ts"
+import fleet from "./migrations/0044_fleet.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -68,7 +69,8 @@ export const migrations: MigrationRecord = {
   "0040_declined_events": declinedEvents,
   "0041_operation_starts": operationStarts,
   "0042_still_pending": stillPending,
-  "0043_sandbox_envs": sandboxEnvs
+  "0043_sandbox_envs": sandboxEnvs,
+  "0044_fleet": fleet
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -1,0 +1,31 @@
+/** How a host makes itself known to a service, any of them: over `atoll-join/1`. */
+import { Schema } from "effect"
+import { Rpc, RpcGroup } from "effect/rpc"
+import { HostCapacity, HostDescription } from "./HostDescription.ts"
+
+/** It may not join. `message` is one sentence for its operator. */
+export class JoinRefused extends Schema.TaggedError<JoinRefused>()("JoinRefused", { message: Schema.String }) {}
+
+/** That process of that host is not known (any more): it joins anew. */
+export class HostUnknown extends Schema.TaggedError<HostUnknown>()("HostUnknown", {}) {}
+
+export const JoinRpcs = RpcGroup.make(
+  /** `installation`: what its folder belongs to from now on. It beats every `beatEveryMs`. */
+  Rpc.make("Join", {
+    payload: HostDescription.fields,
+    success: Schema.Struct({ installation: Schema.String, beatEveryMs: Schema.Int }),
+    error: JoinRefused
+  }),
+  /** It is there. */
+  Rpc.make("Beat", {
+    payload: {
+      hostId: Schema.String,
+      boot: Schema.String,
+      capacity: HostCapacity,
+      networkRefused: Schema.NullOr(Schema.String)
+    },
+    error: HostUnknown
+  }),
+  /** Its process ends in order; its Sandboxes go on. */
+  Rpc.make("Leave", { payload: { hostId: Schema.String, boot: Schema.String } })
+)
