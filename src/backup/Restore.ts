@@ -200,6 +200,7 @@ const nothingRuns = Layer.succeed(
     suspend: () => Effect.never,
     inventory: Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." })),
     guest: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),
+    connect: () => Effect.fail(new GuestUnavailable({ message: "Nothing was started yet." })),
     sample: () => Effect.fail(new RuntimeUnavailable({ message: "Nothing was started yet." })),
     downs: Stream.never,
     stalls: Stream.never,

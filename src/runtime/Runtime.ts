@@ -6,7 +6,8 @@
  *
  * @source design.md "The runtime"
  */
-import { Context, type Effect, Schema, type Stream } from "effect"
+import type { Duplex } from "node:stream"
+import { Context, type Effect, Schema, type Scope, type Stream } from "effect"
 import type { Guest, GuestUnavailable } from "./Guest.ts"
 
 /** A known limit of this host or of its settings: trying again does not help until something is freed. Contract: status `expired`, 429. */
@@ -104,8 +105,8 @@ export class Runtime extends Context.Service<
       spec: SandboxSpec,
       turn?: () => void
     ) => Effect.Effect<void, RuntimeRefused | RuntimeUnavailable>
-    /** Ends the runtime and everything in it; keeps the volume. */
-    readonly stop: (sandboxId: string) => Effect.Effect<void, RuntimeUnavailable>
+    /** Ends the runtime of this generation, or of an older one, and everything in it; keeps the volume. A newer one that runs is left alone. */
+    readonly stop: (sandboxId: string, generation: number) => Effect.Effect<void, RuntimeUnavailable>
     /** Ends the runtime and removes its volume. */
     readonly destroy: (sandboxId: string) => Effect.Effect<void, RuntimeUnavailable>
     /** Freezes the running generation to disk, processes and all; `provision` of the same generation wakes it. */
@@ -116,6 +117,11 @@ export class Runtime extends Context.Service<
     readonly inventory: Effect.Effect<ReadonlyArray<InventoryEntry>, RuntimeUnavailable>
     /** The guest of a running generation; fails when that generation does not run here. Cheap: connections are kept. */
     readonly guest: (sandboxId: string, generation: number) => Effect.Effect<Guest, GuestUnavailable>
+    /**
+     * The bytes of one HTTP/2 connection to the agent of a running generation, for who speaks to it from afar; nothing of them was read. It is
+     * destroyed with the scope, and ends with that runtime.
+     */
+    readonly connect: (sandboxId: string, generation: number) => Effect.Effect<Duplex, GuestUnavailable, Scope.Scope>
     readonly sample: (sandboxId: string, generation: number) => Effect.Effect<ResourceSample, RuntimeUnavailable>
     /** Every runtime of this host that ends without being asked to, for as long as the stream is consumed; starts with those found dead at first look. */
     readonly downs: Stream.Stream<RuntimeDown>

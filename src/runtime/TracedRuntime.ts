@@ -69,7 +69,7 @@ const tracedRuntime = (runtime: Runtime["Service"]): Runtime["Service"] => {
   return {
     ...runtime,
     provision: (spec, turn) => part("provision", spec.sandboxId, spec.generation)(runtime.provision(spec, turn)),
-    stop: (sandboxId) => part("stop", sandboxId)(runtime.stop(sandboxId)),
+    stop: (sandboxId, generation) => part("stop", sandboxId, generation)(runtime.stop(sandboxId, generation)),
     destroy: (sandboxId) => part("destroy", sandboxId)(runtime.destroy(sandboxId)),
     suspend: (sandboxId, generation) => part("suspend", sandboxId, generation)(runtime.suspend(sandboxId, generation)),
     guest: (sandboxId, generation) =>

@@ -153,7 +153,7 @@ export const sandboxDefinition = Effect.gen(function* () {
         return measured(provision(context, scope.tell))
       case "stopRuntime": {
         const { generation } = command.params as { readonly generation: number }
-        return runtime.stop(sandboxId).pipe(
+        return runtime.stop(sandboxId, generation).pipe(
           Effect.tapError((error) => Effect.logWarning(`The runtime of ${sandboxId} does not stop`, error.message)),
           Effect.retry(untilDone),
           Effect.orDie,

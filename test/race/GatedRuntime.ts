@@ -39,7 +39,7 @@ export class GatedRuntime {
           Effect.tap(() => Effect.sync(() => this.#note(spec.sandboxId))),
           after("provision")
         ),
-      stop: (sandboxId) => after("stop")(runtime.stop(sandboxId)),
+      stop: (sandboxId, generation) => after("stop")(runtime.stop(sandboxId, generation)),
       destroy: (sandboxId) => after("destroy")(runtime.destroy(sandboxId)),
       suspend: (sandboxId, generation) => after("suspend")(runtime.suspend(sandboxId, generation)),
       guest: (sandboxId, generation) =>

@@ -4,6 +4,7 @@
  * Calls for one Sandbox run one after the other; every step may be repeated after a crash at any point, because each looks at what is there first.
  */
 import { rm } from "node:fs/promises"
+import type { Socket } from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
@@ -159,9 +160,11 @@ export class NamespaceHost {
     })
   }
 
-  stop(sandboxId: string): Promise<void> {
+  stop(sandboxId: string, generation: number): Promise<void> {
     return this.turns.pass(sandboxId, async () => {
       const state = this.layout.state(sandboxId)
+      const record = state.runtime()
+      if (record !== null && record.generation > generation && isUp(record)) return
       await this.end(state)
       await closeVolume(this.layout.volume(state))
     })
@@ -204,6 +207,18 @@ export class NamespaceHost {
   /** Null when that generation does not run here. */
   guest(sandboxId: string, generation: number): Guest | null {
     return this.running(sandboxId, generation)?.guest ?? null
+  }
+
+  /** Another connection to the agent of that generation. */
+  async connect(sandboxId: string, generation: number): Promise<Socket> {
+    const live = this.running(sandboxId, generation)
+    if (live !== null) {
+      const connection = await connectUnix(this.layout.state(sandboxId).socket)
+      // The folder is the next generation's by now, perhaps.
+      if (this.live.get(sandboxId) === live) return connection
+      connection.destroy()
+    }
+    throw new Error("That generation of the Sandbox does not run")
   }
 
   /** Null when that generation does not run here. */

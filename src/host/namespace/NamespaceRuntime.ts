@@ -159,7 +159,7 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
         statements: statementsOf(host.cgroups, host.layout.volumesEnforced)
       },
       provision: (spec, turn) => Effect.catch(provision(host, spec, turn), refused),
-      stop: (sandboxId) => attempt(() => host.stop(sandboxId)),
+      stop: (sandboxId, generation) => attempt(() => host.stop(sandboxId, generation)),
       destroy: (sandboxId) => attempt(() => host.destroy(sandboxId)),
       suspend: () => Effect.fail(new RuntimeUnsupported({ message: "Namespaces cannot be suspended" })),
       inventory: Effect.try({ try: () => host.inventory(), catch: unavailable }),
@@ -170,6 +170,14 @@ export const layer: Layer.Layer<Runtime, NamespacesUnusable, Settings> = Layer.e
             ? Effect.fail(new GuestUnavailable({ message: "That generation of the Sandbox does not run" }))
             : Effect.succeed(guest)
         }),
+      connect: (sandboxId, generation) =>
+        Effect.acquireRelease(
+          Effect.tryPromise({
+            try: () => host.connect(sandboxId, generation),
+            catch: (cause) => new GuestUnavailable({ message: unavailable(cause).message })
+          }),
+          (connection) => Effect.sync(() => connection.destroy())
+        ),
       sample: (sandboxId, generation) =>
         Effect.flatMap(Effect.try({ try: () => host.sample(sandboxId, generation), catch: unavailable }), (sample) =>
           sample === null

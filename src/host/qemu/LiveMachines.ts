@@ -7,7 +7,7 @@ import { reopenLifePipe } from "../linux/lifePipe.ts"
 import { type ConnectedNetwork, closeHostAddresses, connectNetwork } from "../linux/networkNamespace.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { type Launched, withRoomToConnect } from "./launch.ts"
-import { agentAnswers, connectMachine, disconnect, type Machine } from "./Machine.ts"
+import { agentAnswers, connectMachine, disconnect, endRelays, type Machine } from "./Machine.ts"
 import { Descriptor } from "./machineArguments.ts"
 import { cgroupsOf } from "./machineCgroups.ts"
 import { pauseHeld, resumeHeld, wantedHolding, writeOut } from "./machineHold.ts"
@@ -243,6 +243,7 @@ export class LiveMachines {
     const { record, machine } = live
     if (this.live.get(record.sandboxId) === live) this.live.delete(record.sandboxId)
     machine.boot.close()
+    endRelays(machine)
     if (live.expected) return
     // A QEMU that lost its control socket and lives cannot be managed any more.
     if (!(await goneWithin(() => isAlive(machine.process), 1_000))) signal(machine.process, "SIGKILL")

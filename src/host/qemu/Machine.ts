@@ -1,7 +1,9 @@
 /** A QEMU process that we are connected to: its control socket, its boot port and its agent. */
-import { Effect, Schedule } from "effect"
+import type { Duplex } from "node:stream"
+import { Effect, Schedule, type Scope } from "effect"
 import { connectSerial } from "../../agent/serialLink.ts"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
+import { relayAgent } from "../../runtime/agentClient/AgentRelay.ts"
 import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
@@ -22,6 +24,8 @@ export interface Machine {
   readonly boot: BootPort
   readonly session: AgentSession
   readonly guest: Guest
+  /** Connections to its agent from afar: they go over `session`, and end with it. */
+  readonly relays: Set<Duplex>
 }
 
 /** Waits for the sockets of a QEMU that has just been started, or finds those of one that runs. */
@@ -40,7 +44,7 @@ export const connectMachine = (
           connect: async () => connectSerial(await connectUnixSoon(folder.file("agentSocket"), soon)),
           idleMs: null
         })
-        return { process, qmp, boot, session, guest: makeAgentGuest(session) }
+        return { process, qmp, boot, session, guest: makeAgentGuest(session), relays: new Set() }
       } catch (error) {
         qmp.close()
         throw error
@@ -49,9 +53,26 @@ export const connectMachine = (
     return attempt("connecting to QEMU", connect)
   })
 
+/** Another connection to its agent, over the one that its only port takes. */
+export const connectRelay = ({ session, relays }: Machine): Effect.Effect<Duplex, never, Scope.Scope> =>
+  Effect.acquireRelease(
+    Effect.sync(() => {
+      const relay = relayAgent(session)
+      relays.add(relay)
+      relay.once("close", () => relays.delete(relay))
+      return relay
+    }),
+    (relay) => Effect.sync(() => relay.destroy())
+  )
+
+export const endRelays = ({ relays }: Machine): void => {
+  for (const relay of relays) relay.destroy()
+}
+
 /** Ends our connections; the machine runs on. */
 export const disconnect = (machine: Machine): Effect.Effect<void> =>
   Effect.sync(() => {
+    endRelays(machine)
     machine.session.close()
     machine.boot.close()
     machine.qmp.close()

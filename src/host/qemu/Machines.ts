@@ -4,7 +4,8 @@
  *
  * Calls for one Sandbox run one after the other, and each to its end, even when its caller gives up: half a boot helps nobody.
  */
-import { Effect, Fiber, Semaphore } from "effect"
+import type { Duplex } from "node:stream"
+import { Effect, Fiber, type Scope, Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../../runtime/Guest.ts"
 import type { InventoryEntry, RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
@@ -16,6 +17,7 @@ import { Turns } from "../linux/Turns.ts"
 import { Endings } from "./Endings.ts"
 import { HostRoom } from "./HostRoom.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
+import { connectRelay, type Machine } from "./Machine.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
@@ -164,11 +166,12 @@ export class Machines {
     return this.locked(spec.sandboxId, bring)
   }
 
-  stop(sandboxId: string): Effect.Effect<void, RuntimeUnavailable> {
+  stop(sandboxId: string, generation: number): Effect.Effect<void, RuntimeUnavailable> {
     const folder = this.folderOf(sandboxId)
     const stop = Effect.gen({ self: this }, function* () {
       const record = yield* readRecord(folder)
       if (record === null || record.state === "stopped") return
+      if (record.generation > generation && isUp(record)) return
       yield* this.endings.end(folder, record)
       yield* attempt("writing a record", () =>
         folder.write({ ...record, state: "stopped", process: null, network: null })
@@ -203,14 +206,23 @@ export class Machines {
   )
 
   guest(sandboxId: string, generation: number): Effect.Effect<Guest, GuestUnavailable> {
+    return Effect.map(this.answering(sandboxId, generation), ({ guest }) => guest)
+  }
+
+  connect(sandboxId: string, generation: number): Effect.Effect<Duplex, GuestUnavailable, Scope.Scope> {
+    return Effect.flatMap(this.answering(sandboxId, generation), connectRelay)
+  }
+
+  /** One whose host does not hold it up. */
+  private answering(sandboxId: string, generation: number): Effect.Effect<Machine, GuestUnavailable> {
     const found = this.live.get(sandboxId)
     if (found?.record.generation === generation && !found.expected) {
       return found.stall
         ? Effect.fail(new GuestUnavailable({ message: found.stall.message }))
-        : Effect.succeed(found.machine.guest)
+        : Effect.succeed(found.machine)
     }
     return this.running(sandboxId, generation).pipe(
-      Effect.map(({ machine }) => machine.guest),
+      Effect.map(({ machine }) => machine),
       Effect.mapError(({ message }) => new GuestUnavailable({ message }))
     )
   }
@@ -251,6 +263,9 @@ export class Machines {
 
 const readRecord = (folder: SandboxFolder): Effect.Effect<MachineRecord | null, RuntimeUnavailable> =>
   attempt("reading a record", () => folder.read())
+
+/** It runs, or was frozen and can go on. */
+const isUp = (record: MachineRecord): boolean => record.state === "suspended" || processOf(record) !== null
 
 const entryOf = (sandboxId: string, record: MachineRecord | null): InventoryEntry => {
   if (record?.state === "suspended") return { sandboxId, state: "suspended", generation: record.generation }

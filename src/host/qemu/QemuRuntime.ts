@@ -93,7 +93,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
         statements: statementsOf(host)
       },
       provision: (spec, turn) => machines.provision(spec, turn),
-      stop: (sandboxId) => machines.stop(sandboxId),
+      stop: (sandboxId, generation) => machines.stop(sandboxId, generation),
       destroy: (sandboxId) => machines.destroy(sandboxId),
       suspend: (sandboxId, generation) =>
         host.qemu.clones
@@ -101,6 +101,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
           : Effect.fail(new RuntimeUnsupported({ message: "This host's QEMU is older than 8.2 and cannot do it." })),
       inventory: machines.inventory,
       guest: (sandboxId, generation) => machines.guest(sandboxId, generation),
+      connect: (sandboxId, generation) => machines.connect(sandboxId, generation),
       sample: sample(machines),
       downs: Stream.fromQueue(downs),
       stalls: Stream.fromQueue(stalls),

@@ -59,10 +59,16 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
       })
       world.boots.push(`${spec.sandboxId}#${spec.generation}`)
     }),
-    stop: (sandboxId) =>
-      world
-        .intercept("stop", sandboxId)
-        .pipe(Effect.mapError(onlyUnavailable), Effect.andThen(Effect.sync(() => wakeWatchers(sandboxId)))),
+    stop: (sandboxId, generation) =>
+      world.intercept("stop", sandboxId).pipe(
+        Effect.mapError(onlyUnavailable),
+        Effect.andThen(
+          Effect.sync(() => {
+            const running = world.machines.get(sandboxId)
+            if (running === undefined || running.spec.generation <= generation) wakeWatchers(sandboxId)
+          })
+        )
+      ),
     destroy: (sandboxId) =>
       world.intercept("destroy", sandboxId).pipe(
         Effect.mapError(onlyUnavailable),
@@ -105,6 +111,7 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
           ? Effect.succeed(simulatedGuest(world, machine))
           : Effect.fail(new GuestUnavailable({ message: `Generation ${generation} of ${sandboxId} does not run.` }))
       }),
+    connect: () => Effect.fail(new GuestUnavailable({ message: "A simulated machine has no agent." })),
     sample: () => Effect.succeed(notMeasured),
     downs: Stream.fromPubSub(world.downs),
     stalls: Stream.fromPubSub(world.stalls),

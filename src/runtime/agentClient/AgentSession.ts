@@ -333,7 +333,9 @@ const awaitHead = (
     }
     const onClose = () => {
       stop()
-      resume(Effect.fail(unavailable("The Sandbox's agent closed the connection", "lost")))
+      // Who refuses a stream has done nothing of it (RFC 9113 section 8.7).
+      const fault = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? "unreached" : "lost"
+      resume(Effect.fail(unavailable("The Sandbox's agent closed the connection", fault)))
     }
     const timeoutMs = request.headTimeoutMs === undefined ? HEAD_TIMEOUT_MS : request.headTimeoutMs
     const patienceMs = within(request.patienceMs ?? 0)

@@ -29,7 +29,7 @@ describe.skipIf(unusable !== null || !isRoot)("namespace driver on a small disk"
             expect(refused.message).not.toMatch(/ATOLL_|MiB|\d/)
             expect((yield* driver.inventory).map(({ sandboxId }) => sandboxId).toSorted()).toEqual(["one", "two"])
             // A volume that is there has its room.
-            yield* driver.stop("one")
+            yield* driver.stop("one", 1)
             yield* driver.provision({ ...spec("one"), generation: 2 })
             yield* driver.destroy("two")
             yield* driver.provision(spec("three"))

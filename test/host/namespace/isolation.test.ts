@@ -287,7 +287,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
               (e) => e._tag === "Success"
             )
           )
-          yield* it.stop("inmate")
+          yield* it.stop("inmate", 1)
           yield* it.provision(sandboxSpec("inmate"))
         })
       )

@@ -36,10 +36,10 @@ describe.skipIf(skipped(unusable))("what a Sandbox leaves behind", () => {
         yield* driver.provision(sandboxSpec("thicket"))
         const first = yield* driver.guest("thicket", 1)
         expect((yield* run(first, commandSpec(["python3", "-c", thicket("/tmp")]))).exited.exitCode).toBe(0)
-        yield* driver.stop("thicket")
+        yield* driver.stop("thicket", 1)
         yield* driver.provision(sandboxSpec("thicket", { generation: 2 }))
         // Ended in the middle of the removal, and gone on with.
-        yield* driver.stop("thicket")
+        yield* driver.stop("thicket", 1)
         yield* driver.provision(sandboxSpec("thicket", { generation: 3 }))
         expect(yield* output(yield* driver.guest("thicket", 3), "ls -A /tmp")).toBe("")
         yield* eventually(

@@ -14,7 +14,7 @@ console.log("up")
 for (let generation = 1; ; generation += 2) {
   await host.provision(sandboxSpec("victim", { generation }))
   console.log(`booted ${generation}`)
-  await host.stop("victim")
+  await host.stop("victim", generation)
   await host.provision(sandboxSpec("victim", { generation: generation + 1 }))
   await host.destroy("victim")
 }

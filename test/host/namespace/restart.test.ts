@@ -91,7 +91,7 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
           Effect.gen(function* () {
             yield* one.provision(sandboxSpec("anew"))
             expect(yield* output(yield* other.guest("anew", 1), "echo first")).toBe("first")
-            yield* one.stop("anew")
+            yield* one.stop("anew", 1)
             yield* one.provision(sandboxSpec("anew", { generation: 2 }))
             expect(yield* output(yield* other.guest("anew", 2), "echo second")).toBe("second")
             expect(yield* Effect.flip(other.guest("anew", 1))).toMatchObject({ _tag: "GuestUnavailable" })

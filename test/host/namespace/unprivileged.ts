@@ -45,7 +45,7 @@ const routesAgain = await tell("ip route")
 for (const folder of ["/tmp", "/workspace"]) {
   await Effect.runPromise(run(guest, commandSpec(["python3", "-c", thicket(folder)])))
 }
-await host.stop("plain")
+await host.stop("plain", 1)
 await host.provision(sandboxSpec("plain", { generation: 2 }))
 const again = await Effect.runPromise(output(host.guest("plain", 2)!, "cat file"))
 const fresh = await Effect.runPromise(output(host.guest("plain", 2)!, "ls -A /tmp"))

@@ -51,7 +51,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         expect(refused).toMatchObject({ _tag: "RuntimeRefused", code: "HOST_FULL" })
         expect(refused.message).not.toMatch(/ATOLL_|MiB|\d/)
         // One that does not run keeps its volume only.
-        yield* driver.stop("first")
+        yield* driver.stop("first", 1)
         yield* driver.provision(sandboxSpec("second"))
       })
   )

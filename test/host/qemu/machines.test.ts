@@ -110,7 +110,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
       yield* driver.provision(sandboxSpec("dozer"))
       yield* output(yield* driver.guest("dozer", 1), "echo written > file")
       yield* driver.suspend("dozer", 1)
-      yield* driver.stop("dozer")
+      yield* driver.stop("dozer", 1)
       expect(yield* driver.inventory).toEqual([{ sandboxId: "dozer", state: "volume", generation: null }])
       yield* driver.provision(sandboxSpec("dozer", { generation: 2 }))
       expect(yield* output(yield* driver.guest("dozer", 2), "cat file")).toBe("written")
@@ -277,7 +277,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         // Once its guest has no more room to take, either.
         yield* eventually(Effect.sync(() => openFilesMaxOf(pid) < 8192))
         expect(yield* output(yield* driver.guest("greedy", 1), "echo served")).toBe("served")
-        yield* driver.stop("greedy")
+        yield* driver.stop("greedy", 1)
         expect(alive(pid)).toBe(false)
       })
       yield* Effect.provide(later, driverOn(folder))
@@ -320,7 +320,7 @@ describe.skipIf(unusable !== null)("virtual machines", () => {
         reason: { code: "CRASHED", message: expect.stringContaining("did not answer") }
       })
       expect(alive(pid)).toBe(false)
-      yield* driver.stop("frozen")
+      yield* driver.stop("frozen", 1)
       expect(yield* driver.inventory).toEqual([{ sandboxId: "frozen", state: "volume", generation: null }])
     }).pipe(Effect.provide(driverOn(folder, { ATOLL_VM_ANSWER_TIMEOUT_MS: "5000" })))
   )

@@ -93,7 +93,7 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
         expect(yield* output(yield* driver.guest("second", 1), "ls -A | wc -l")).toBe("0")
 
         // A later boot keeps what was written.
-        yield* driver.stop("first")
+        yield* driver.stop("first", 1)
         yield* driver.provision(sandboxSpec("first", { generation: 2 }))
         expect(yield* output(yield* driver.guest("first", 2), "ls")).toBe("mine")
       }),
