@@ -1,0 +1,87 @@
+/**
+ * Proof by a secret that all processes of a fleet have in a file: TLS with a pre-shared key that is derived from it, so nothing of the secret
+ * crosses, and what was recorded cannot be read by who learns it later.
+ *
+ * A key is called by a name that is derived from its secret, too. A file may hold several, a line each: all are accepted and the first is used,
+ * so a fleet comes to another secret without a moment in which two processes do not know each other.
+ *
+ * @source RFC 5489 (ECDHE_PSK), RFC 7905 (ChaCha20-Poly1305), RFC 5869 (HKDF)
+ */
+import { hkdfSync } from "node:crypto"
+import { Effect } from "effect"
+import { followed } from "./followed.ts"
+import { type Proof, secureOptions } from "./Proof.ts"
+import { readFileOf, unusable } from "./readPrivate.ts"
+
+const env = "ATOLL_FLEET_SECRET_FILE"
+const secretCharactersMin = 32
+const secretsMax = 16
+
+const tls = {
+  ciphers: "ECDHE-PSK-CHACHA20-POLY1305",
+  minVersion: "TLSv1.2",
+  maxVersion: "TLSv1.2",
+  secureOptions
+} as const
+
+interface NamedKey {
+  readonly identity: string
+  readonly psk: Buffer
+}
+
+const derive = (secret: string, purpose: string, bytes: number): Buffer =>
+  Buffer.from(hkdfSync("sha256", secret, "", purpose, bytes))
+
+const keyOf = (secret: string): NamedKey => ({
+  identity: `atoll-${derive(secret, "atoll fleet: name of the key", 8).toString("hex")}`,
+  psk: derive(secret, "atoll fleet: key", 32)
+})
+
+const parsed = (path: string, text: string): Effect.Effect<ReadonlyArray<NamedKey>, ReturnType<typeof unusable>> => {
+  const secrets = text
+    .split(/\r?\n/)
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+  if (secrets.length === 0) {
+    return Effect.fail(unusable(`${env}, ${path}, holds no secret. Make one: openssl rand -hex 32`))
+  }
+  if (secrets.length > secretsMax) {
+    return Effect.fail(unusable(`${env}, ${path}, holds more than ${secretsMax} secrets, a line each.`))
+  }
+  const short = secrets.findIndex((secret) => secret.length < secretCharactersMin)
+  return short === -1
+    ? Effect.succeed(secrets.map(keyOf))
+    : Effect.fail(
+        unusable(
+          `Secret ${short + 1} in ${env}, ${path}, has fewer than ${secretCharactersMin} characters. Make one: openssl rand -hex 32`
+        )
+      )
+}
+
+/** Read again whenever the file changes, for as long as the scope lasts. */
+export const secretProof = Effect.fnUntraced(function* (path: string) {
+  let keys: ReadonlyArray<NamedKey> = []
+  yield* followed(
+    {
+      read: Effect.map(readFileOf(env, path, true), (text) => [text]),
+      parse: ([text]) => parsed(path, text!),
+      describe: ({ length }) =>
+        `The fleet's secret is read from ${path}${length === 1 ? "" : `: ${length} are accepted, the first is used`}`
+    },
+    (found) => {
+      keys = found
+    }
+  )
+  return {
+    client: () => ({
+      ...tls,
+      pskCallback: () => keys[0]!,
+      // There is no certificate: whoever has the key is of this fleet.
+      checkServerIdentity: () => undefined
+    }),
+    server: { ...tls, pskCallback: (_, claimed) => keys.find(({ identity }) => identity === claimed)?.psk ?? null },
+    mayEnter: () => true,
+    onChange: () => () => {},
+    lacks: `which has this one's secret (${env})`
+  } satisfies Proof as Proof
+})

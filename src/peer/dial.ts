@@ -1,0 +1,72 @@
+/** A connection to another process of the fleet. */
+import { connect } from "node:tls"
+import { Effect } from "effect"
+import { welcome } from "./listen.ts"
+import { type PeerAddress, type PeerProtocol, PeerUnreachable } from "./PeerSockets.ts"
+import type { Proof } from "./Proof.ts"
+
+const answerWithin = "5 seconds"
+const keepAliveMs = 10_000
+const flushWithinMs = 1000
+
+const shown = ({ host, port }: PeerAddress): string => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`)
+
+/** By the system's codes; whatever else ends a handshake is about who is there. */
+const whyNobody: Readonly<Record<string, string>> = {
+  ECONNREFUSED: "nothing listens there",
+  ENOTFOUND: "there is no machine of that name",
+  EAI_AGAIN: "the name cannot be looked up now",
+  EHOSTUNREACH: "there is no way to that machine",
+  ENETUNREACH: "there is no way to that network",
+  ETIMEDOUT: "that machine does not answer"
+}
+
+const reason = (cause: Error | null, { lacks }: Proof, protocol: PeerProtocol): string => {
+  const code = String((cause as NodeJS.ErrnoException | null)?.code)
+  if (code.includes("NO_APPLICATION_PROTOCOL")) return `what is there has no door for ${protocol}`
+  return whyNobody[code] ?? `nothing is there ${lacks}`
+}
+
+/** Open once the other end has said that it takes it. */
+export const dial = (proof: Proof, to: PeerAddress, protocol: PeerProtocol) =>
+  Effect.gen(function* () {
+    const fails = (why: string) => new PeerUnreachable({ message: `No connection to ${shown(to)}: ${why}.` })
+    let isOpen = false
+    const socket = yield* Effect.acquireRelease(
+      Effect.sync(() =>
+        connect({ ...proof.client(protocol), host: to.host, port: to.port, ALPNProtocols: [protocol] })
+      ),
+      (socket) =>
+        Effect.sync(() => {
+          if (!isOpen) return void socket.destroy()
+          // What was written goes out, if the other end takes it.
+          socket.destroySoon()
+          setTimeout(() => socket.destroy(), flushWithinMs).unref()
+        })
+    )
+    // Whoever has the socket sees that it has closed.
+    socket.on("error", () => {})
+    socket.setNoDelay(true)
+    socket.setKeepAlive(true, keepAliveMs)
+    yield* Effect.callback<void, PeerUnreachable>((resume) => {
+      const fail = (cause: Error | null) => resume(Effect.fail(fails(reason(cause, proof, protocol))))
+      const closed = () => fail(null)
+      const readable = () => {
+        const first: Buffer | null = socket.read(1)
+        if (first === null) return
+        // What follows is for whoever gets the socket.
+        socket.off("readable", readable)
+        if (first[0] === welcome && socket.alpnProtocol === protocol) resume(Effect.void)
+        else fail(null)
+      }
+      socket.on("readable", readable).once("error", fail).once("close", closed)
+      return Effect.sync(() => socket.off("readable", readable).off("error", fail).off("close", closed))
+    }).pipe(
+      Effect.timeoutOrElse({
+        duration: answerWithin,
+        orElse: () => Effect.fail(fails(`it does not answer within ${answerWithin}`))
+      })
+    )
+    isOpen = true
+    return socket
+  })
