@@ -1,6 +1,9 @@
 #!/bin/sh
 # Before Atoll starts in a container: what a host has and a container has not. What cannot be done here, Atoll says itself.
 
+# One that carries no Sandboxes needs none of it.
+[ "$ATOLL_ROLE" = service ] && exec "$@"
+
 # A container hides parts of its /proc, and as long as it sees no whole one the kernel mounts none for a Sandbox.
 if grep -q '^[^ ]* /proc/' /proc/self/mounts; then
   mkdir -p /run/whole-proc
