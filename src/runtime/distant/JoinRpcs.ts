@@ -3,8 +3,11 @@ import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { HostCapacity, HostDescription } from "./HostDescription.ts"
 
-/** It may not join. `message` is one sentence for its operator. */
-export class JoinRefused extends Schema.TaggedError<JoinRefused>()("JoinRefused", { message: Schema.String }) {}
+/** It may not join. `message` is one sentence for its operator. `isFinal`: that will not change while it runs as it is. */
+export class JoinRefused extends Schema.TaggedError<JoinRefused>()("JoinRefused", {
+  message: Schema.String,
+  isFinal: Schema.Boolean
+}) {}
 
 /** That process of that host is not known (any more): it joins anew. */
 export class HostUnknown extends Schema.TaggedError<HostUnknown>()("HostUnknown", {}) {}
@@ -16,7 +19,7 @@ export const JoinRpcs = RpcGroup.make(
     success: Schema.Struct({ installation: Schema.String, beatEveryMs: Schema.Int }),
     error: JoinRefused
   }),
-  /** It is there. */
+  /** It is there, and this is what of it may have changed. */
   Rpc.make("Beat", {
     payload: {
       hostId: Schema.String,
