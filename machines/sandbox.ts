@@ -46,6 +46,8 @@ export interface SandboxInput {
   readonly accountId: string
   readonly workspaceId: string
   readonly volumeId: string
+  /** Where its volume lives, for good. Null: on the one host there is; or none had room. */
+  readonly hostId: string | null
   readonly name: string | null
   readonly runtime: "vm" | "namespace"
   readonly profile: { readonly vcpus: number; readonly memoryBytes: number; readonly diskBytes: number }
@@ -79,14 +81,18 @@ export interface SandboxContext extends Omit<SandboxInput, "at"> {
   readonly madeWith: Changeable | null
 }
 
+/** What a context of version 2 did not have. */
+const ofOneHost = { hostId: null }
 /** What a context of version 1 did not have. */
-const unlimited = { env: null, lifetime: null, upAt: null, idleStopAt: null, edition: 1, madeWith: null }
+const unlimited = { ...ofOneHost, env: null, lifetime: null, upAt: null, idleStopAt: null, edition: 1, madeWith: null }
 
 /** A context as it is stored, brought to this version; one of this version stays as it is. */
 export const ofThisVersion = (value: string, context: SandboxContext): SandboxContext =>
   context.edition === undefined
     ? { ...unlimited, ...context, upAt: value === "running" || value === "sleeping" ? context.startedAt : null }
-    : context
+    : context.hostId === undefined
+      ? { ...ofOneHost, ...context }
+      : context
 
 /** What it was made of, by its context: whoever folds its log begins with that. */
 export const inputOf = (context: SandboxContext): SandboxInput => ({
@@ -141,6 +147,17 @@ export type SandboxEvent =
       readonly reason: Reason
       readonly seenAt?: number
     }
+  /**
+   * Its host is lost, and with it whatever this generation has there; `seenAt` (epoch milliseconds) is the last moment at which the host was
+   * seen. Without a generation: whichever it has.
+   */
+  | {
+      readonly type: "HOST_LOST"
+      readonly at: number
+      readonly generation?: number
+      readonly reason: Reason
+      readonly seenAt: number
+    }
   /** A runtime of this Sandbox was found on the host, which nobody may have asked for. */
   | { readonly type: "RUNTIME_FOUND"; readonly at: number }
   /** The host holds the runtime up, with nothing lost. */
@@ -167,6 +184,7 @@ const late = {
   RUNTIME_REFUSED: "STALE_RUNTIME_EVENT",
   RUNTIME_FAILED: "STALE_RUNTIME_EVENT",
   RUNTIME_DOWN: "STALE_RUNTIME_EVENT",
+  HOST_LOST: "STALE_RUNTIME_EVENT",
   RUNTIME_FOUND: "STALE_RUNTIME_EVENT",
   RUNTIME_STALLED: "STALE_RUNTIME_EVENT",
   RUNTIME_RESUMED: "STALE_RUNTIME_EVENT",
@@ -219,6 +237,15 @@ export const sandboxMachine = setup({
       context.startedAt === null &&
       "generation" in event &&
       event.generation === context.generation,
+    /** Its host is lost, and with that the present generation. */
+    isLost: ({ context, event }) =>
+      event.type === "HOST_LOST" && (event.generation ?? context.generation) === context.generation,
+    /** The same of the first generation, which has never run. */
+    isLostBeforeItRan: ({ context, event }) =>
+      event.type === "HOST_LOST" &&
+      (event.generation ?? 1) === 1 &&
+      context.generation === 1 &&
+      context.startedAt === null,
     /** It speaks of the present generation, and the host was said to hold that up. */
     isHeldUp: ({ context, event }) =>
       context.statusReason !== null && "generation" in event && event.generation === context.generation,
@@ -245,6 +272,8 @@ export const sandboxMachine = setup({
     provision: (_, _params: { readonly generation: number }) => {},
     /** Command: end the runtime, keep the volume. Answers RUNTIME_STOPPED. */
     stopRuntime: (_, _params: { readonly generation: number }) => {},
+    /** Command: whatever was being done to the runtime is given up, and its place on its host is free. Answers nothing. */
+    leaveRuntime: () => {},
     /** Command: see when the Sandbox was last used. Answers IN_USE, SLEEP, or nothing where Sandboxes do not sleep. */
     lookAtUse: () => {},
     /** Command: see whether anybody used it for as long as its lifetime says. Answers WAS_USED or WAS_IDLE. */
@@ -332,7 +361,7 @@ export const sandboxMachine = setup({
   }
 }).createMachine({
   id: "sandbox",
-  version: "2",
+  version: "3",
   description: "One Sandbox, from its durable acceptance to the end of its volume.",
   // `input?.`: where only an actor's scope is wanted, one is made of this machine without input, and its context thrown away.
   context: ({ input }) => ({
@@ -340,6 +369,7 @@ export const sandboxMachine = setup({
     accountId: input?.accountId,
     workspaceId: input?.workspaceId,
     volumeId: input?.volumeId,
+    hostId: input?.hostId ?? null,
     name: input?.name,
     runtime: input?.runtime,
     profile: input?.profile,
@@ -451,6 +481,36 @@ export const sandboxMachine = setup({
           actions: ["noteTime", "noteReason"],
           description: "The runtime ended before it answered."
         },
+        HOST_LOST: [
+          {
+            guard: "isLostBeforeItRan",
+            target: "failed",
+            actions: ["noteTime", "noteReason"],
+            description: "Its host was lost before the first boot was done."
+          },
+          {
+            guard: "isLost",
+            target: "stopped",
+            actions: [
+              "noteTime",
+              "noteReason",
+              "noteStopped",
+              {
+                type: "closeDependents",
+                params: ({ context: { generation }, event: { reason } }) => ({
+                  code: "SANDBOX_LOST",
+                  message: `The Sandbox's runtime ended: ${reason.message}`,
+                  generation
+                })
+              },
+              { type: "leaveRuntime" },
+              "forgetRun",
+              { type: "unschedule", params: { name: "stop" } },
+              { type: "unschedule", params: { name: "idleStop" } }
+            ],
+            description: "Its host is lost; the volume waits there."
+          }
+        ],
         CHANGED: {
           guard: "isOfEdition",
           actions: [
@@ -561,6 +621,29 @@ export const sandboxMachine = setup({
           actions: ["noteTime", "noteReason"],
           description: "The runtime ended by itself; what is left of it is cleaned up, the volume stays."
         },
+        HOST_LOST: {
+          guard: "isLost",
+          target: "stopped",
+          actions: [
+            "noteTime",
+            "noteReason",
+            "noteStopped",
+            {
+              type: "closeDependents",
+              params: ({ context: { generation }, event: { reason } }) => ({
+                code: "SANDBOX_LOST",
+                message: `The Sandbox's runtime ended: ${reason.message}`,
+                generation
+              })
+            },
+            { type: "leaveRuntime" },
+            "forgetRun",
+            { type: "unschedule", params: { name: "stop" } },
+            { type: "unschedule", params: { name: "idleStop" } }
+          ],
+          description:
+            "Its host is lost; what may still run there is ended when that returns, and the volume waits there."
+        },
         RUNTIME_STALLED: {
           guard: "isCurrent",
           actions: ["noteTime", "noteReason"],
@@ -627,6 +710,28 @@ export const sandboxMachine = setup({
           actions: ["noteTime"],
           description: "Freezing it failed, and how far it came is unknown: the same generation is made to run again."
         },
+        HOST_LOST: {
+          guard: "isLost",
+          target: "stopped",
+          actions: [
+            "noteTime",
+            "noteReason",
+            "noteStopped",
+            {
+              type: "closeDependents",
+              params: ({ context: { generation }, event: { reason } }) => ({
+                code: "SANDBOX_LOST",
+                message: `The Sandbox's runtime ended: ${reason.message}`,
+                generation
+              })
+            },
+            { type: "leaveRuntime" },
+            "forgetRun",
+            { type: "unschedule", params: { name: "stop" } },
+            { type: "unschedule", params: { name: "idleStop" } }
+          ],
+          description: "Its host is lost; what is frozen there is ended when that returns, and the volume waits there."
+        },
         RUNTIME_DOWN: {
           guard: "isCurrent",
           target: "stopping",
@@ -674,6 +779,12 @@ export const sandboxMachine = setup({
           },
           { guard: "isCurrent", target: "stopped", actions: ["noteTime", "noteStopped"], description: "Ended." }
         ],
+        HOST_LOST: {
+          guard: "isLost",
+          target: "stopped",
+          actions: ["noteTime", "noteReason", "noteStopped", { type: "leaveRuntime" }],
+          description: "Its host is lost: nothing more can be ended there until that returns."
+        },
         START: { actions: ["noteTime", "requestStart"], description: "Boots again once the runtime has ended." },
         STOP: [
           {

@@ -194,6 +194,12 @@ export const CreateSandboxRequest = Schema.Struct({
     description: "An own workspace; any other gives 404."
   }),
   name: orNull(name, "For people; names need not be unique. Absent or null: none."),
+  runtime: Schema.optionalKey(
+    Schema.NullOr(Schema.Literals(["vm", "namespace"])).annotate({
+      description:
+        "Which kind of runtime it has, for good; one that this server does not offer gives 501. Absent or null: as the operator has chosen."
+    })
+  ),
   networkEnabled: withDefault(Schema.Boolean, true, "Whether it reaches the internet and can have previews."),
   metadata: withDefault(SandboxMetadata, {}, "Pairs of text of your own, by which lists can be filtered."),
   env: withDefault(SandboxEnv, {}, envMeaning),
@@ -317,7 +323,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         OpenApi.annotations({
           identifier: "createSandbox",
           summary: "Create a Sandbox",
-          description: `Answers 202 at once with a pending Sandbox. With \`wait=running\`, the first answer too is as a repeated one: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, and each keeps nothing.`
+          description: `Answers 202 at once with a pending Sandbox. With \`wait=running\`, the first answer too is as a repeated one: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, a runtime that it does not offer 501, and each keeps nothing.`
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {
@@ -373,7 +379,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "startSandbox",
           summary: "Start a Sandbox",
           description:
-            "running: the same runtime. stopped or sleeping: boots or wakes it with its volume, and answers once it runs, or after 20 s (with `wait=running`: 30 s) with the status it has. pending: waited for likewise, then 201 with pending if it still is. A limit refuses the boot: 429. expired or failed: 502. A repeated Idempotency-Key boots once."
+            "running: the same runtime. stopped or sleeping: boots or wakes it with its volume, and answers once it runs, or after 20 s (with `wait=running`: 30 s) with the status it has. pending: waited for likewise, then 201 with pending if it still is. A limit refuses the boot: 429. expired or failed, or its volume is on a host that cannot be reached or takes none now: 502, with a sentence. A repeated Idempotency-Key boots once."
         })
       ),
     HttpApiEndpoint.post("stopSandbox", "/sandboxes/:id/stop", {

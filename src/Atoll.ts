@@ -27,6 +27,8 @@ import { Pruner } from "./retention/Pruner.ts"
 import { HostGauges } from "./runtime/HostGauges.ts"
 import { Heartbeat } from "./sandbox/Heartbeat.ts"
 import { IdleSleep } from "./sandbox/IdleSleep.ts"
+import { OneHost } from "./sandbox/OneHost.ts"
+import type { Placement } from "./sandbox/Placement.ts"
 import { RuntimeWatch } from "./sandbox/RuntimeWatch.ts"
 import { SandboxEnvs } from "./sandbox/SandboxEnvs.ts"
 import { SandboxesLive } from "./sandbox/SandboxesLive.ts"
@@ -47,55 +49,77 @@ import { WalletActors } from "./wallet/WalletActors.ts"
 /** Once every kind is registered, whatever waits for its owner is woken. */
 const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.recover))
 
+/** What differs between a service that carries its Sandboxes itself and one whose hosts do. */
+interface Carried<WE, WR, KE, KR, PE, PR> {
+  /** Keeps Sandboxes and machines in agreement. */
+  readonly watch: Layer.Layer<never, WE, WR>
+  /** Kinds of actors besides those of the resources. */
+  readonly kinds: Layer.Layer<never, KE, KR>
+  readonly placement: Layer.Layer<Placement, PE, PR>
+}
+
+const assembled = <WE, WR, KE, KR, PE, PR>(
+  options: Partial<ActorHostOptions>,
+  { watch, kinds, placement }: Carried<WE, WR, KE, KR, PE, PR>
+) =>
+  Layer.mergeAll(
+    watch,
+    IdleSleep.layer,
+    ConsoleLog.layer,
+    TelemetrySampler.layer,
+    Pruner.layer,
+    WalletNudges.layer,
+    recovery
+  ).pipe(
+    Layer.provideMerge(kinds),
+    Layer.provideMerge(Layer.merge(PreviewGateway.layer, SshGateway.layer)),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        OperationsLive,
+        Files.layer,
+        SandboxProcesses.layer,
+        Terminals.layer,
+        Logs.layer,
+        Analytics.layer,
+        UsageReports.layer,
+        Costs.layer,
+        Transactions.layer,
+        Events.layer(),
+        PreviewsLive,
+        ServiceAccessesLive,
+        ConnectionGrantsLive
+      )
+    ),
+    Layer.provideMerge(Layer.mergeAll(SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)),
+    Layer.provideMerge(SandboxesLive),
+    Layer.provideMerge(placement),
+    Layer.provideMerge(LiveConnections.layer),
+    Layer.provideMerge(WalletActors.layer),
+    Layer.provideMerge(ActorHost.layer(options)),
+    Layer.provideMerge(SandboxEnvs.layer),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        Journal.layer,
+        Actors.layer,
+        Output.layer,
+        ExecutionLog.layer,
+        SandboxUse.layer,
+        Audit.layer,
+        Ledger.layer,
+        MoneyGauges.layer,
+        StateGauges.layer,
+        HostGauges.layer
+      )
+    )
+  )
+
+const watchHere = RuntimeWatch.layer.pipe(Layer.provide(Heartbeat.layer))
+
 export const Atoll = {
   /** Needs a Runtime, the Database, Settings and an ActorCluster. */
   layer: (options: Partial<ActorHostOptions> = {}) =>
-    Layer.mergeAll(
-      RuntimeWatch.layer.pipe(Layer.provide(Heartbeat.layer)),
-      IdleSleep.layer,
-      ConsoleLog.layer,
-      TelemetrySampler.layer,
-      Pruner.layer,
-      WalletNudges.layer,
-      recovery
-    ).pipe(
-      Layer.provideMerge(Layer.merge(PreviewGateway.layer, SshGateway.layer)),
-      Layer.provideMerge(
-        Layer.mergeAll(
-          OperationsLive,
-          Files.layer,
-          SandboxProcesses.layer,
-          Terminals.layer,
-          Logs.layer,
-          Analytics.layer,
-          UsageReports.layer,
-          Costs.layer,
-          Transactions.layer,
-          Events.layer(),
-          PreviewsLive,
-          ServiceAccessesLive,
-          ConnectionGrantsLive
-        )
-      ),
-      Layer.provideMerge(Layer.mergeAll(SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)),
-      Layer.provideMerge(SandboxesLive),
-      Layer.provideMerge(LiveConnections.layer),
-      Layer.provideMerge(WalletActors.layer),
-      Layer.provideMerge(ActorHost.layer(options)),
-      Layer.provideMerge(SandboxEnvs.layer),
-      Layer.provideMerge(
-        Layer.mergeAll(
-          Journal.layer,
-          Actors.layer,
-          Output.layer,
-          ExecutionLog.layer,
-          SandboxUse.layer,
-          Audit.layer,
-          Ledger.layer,
-          MoneyGauges.layer,
-          StateGauges.layer,
-          HostGauges.layer
-        )
-      )
-    )
+    assembled(options, { watch: watchHere, kinds: Layer.empty, placement: OneHost.layer }),
+
+  /** The same, on hosts. Needs HostLinks and HostFeeds as well. */
+  ofFleet: assembled
 }

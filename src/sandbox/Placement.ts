@@ -1,6 +1,7 @@
-/** On which host a new Sandbox lives. */
+/** On which host a Sandbox lives: chosen once, for its volume is there. */
 import { Context, type Effect } from "effect"
 import type { UnsupportedByRuntime } from "../../schemas/Errors.ts"
+import type { LostHost } from "./hostLost.ts"
 
 export interface Wanted {
   readonly sandboxId: string
@@ -18,6 +19,9 @@ export interface Place {
   readonly runtime: "vm" | "namespace"
 }
 
+/** How the host of a Sandbox stands. there: it serves, as far as is known. silent: nobody reaches it now, and it may come back any time. */
+export type Standing = { readonly is: "there" | "silent" } | LostHost
+
 export class Placement extends Context.Service<
   Placement,
   {
@@ -25,5 +29,13 @@ export class Placement extends Context.Service<
     readonly place: (wanted: Wanted) => Effect.Effect<Place, UnsupportedByRuntime>
     /** Why a Sandbox that was placed there cannot be started now, one sentence; null: nothing is known to be against it. */
     readonly obstacle: (sandboxId: string) => Effect.Effect<string | null>
+    /** Asked when something of a Sandbox could not be done at its host. */
+    readonly standing: (sandboxId: string) => Effect.Effect<Standing>
+    /** For so long a host may fail to answer, in ms, before its standing says so. */
+    readonly unsureForMs: number
+    /** Nothing of it runs, or will when its host returns: what it was promised is free, but for its volume. */
+    readonly leave: (sandboxId: string) => Effect.Effect<void>
+    /** Nothing of it is left, or ever was: all of its room is free. */
+    readonly release: (sandboxId: string) => Effect.Effect<void>
   }
 >()("atoll/sandbox/Placement") {}

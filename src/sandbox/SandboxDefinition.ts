@@ -14,10 +14,14 @@ import { WalletActors } from "../wallet/WalletActors.ts"
 import { bootInTurn } from "./bootInTurn.ts"
 import { bootMetrics } from "./bootMetrics.ts"
 import { Dependents } from "./Dependents.ts"
+import { hostLost, type LostHost } from "./hostLost.ts"
+import { Placement } from "./Placement.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 
 const bootTries = 3
+/** Those of a host that nobody can reach are many, until it is lost or the boot has taken too long. */
+const bootAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(2_000)])
 
 const specOf = (context: SandboxContext): SandboxSpec => ({
   sandboxId: context.sandboxId,
@@ -52,6 +56,7 @@ const context = Schema.Struct({
   accountId: Schema.String,
   workspaceId: Schema.String,
   volumeId: Schema.String,
+  hostId: Schema.NullOr(Schema.String),
   ...changeable,
   runtime: Schema.Literals(["vm", "namespace"]),
   profile: Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Number, diskBytes: Schema.Number }),
@@ -73,6 +78,7 @@ const context = Schema.Struct({
 
 export const sandboxDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
+  const placement = yield* Placement
   const dependents = yield* Dependents
   const uses = yield* SandboxUse
   const envs = yield* SandboxEnvs
@@ -126,24 +132,67 @@ export const sandboxDefinition = Effect.gen(function* () {
       : { type: "WAS_IDLE", idleStopAt }
   })
 
-  const provision = (context: SandboxContext, tell: CommandScope["tell"]): Effect.Effect<AnyEvent> => {
-    const { generation, bootTimeoutMs } = context
-    const waits = (until: number) => tell({ type: "BOOT_WAITS", generation, until })
-    return bootInTurn((turn) => runtime.provision(specOf(context), turn), bootTimeoutMs, waits).pipe(
-      Effect.retry({
-        times: bootTries - 1,
-        schedule: Schedule.exponential(250),
-        while: (error) => error._tag === "RuntimeUnavailable"
-      }),
-      Effect.match({
-        onSuccess: (): AnyEvent => ({ type: "RUNTIME_UP", generation }),
-        onFailure: (error): AnyEvent =>
-          error._tag === "RuntimeRefused"
-            ? { type: "RUNTIME_REFUSED", generation, reason: { code: error.code, message: error.message } }
-            : { type: "RUNTIME_FAILED", generation, reason: { code: "RUNTIME_FAILED", message: error.message } }
+  const provision = (context: SandboxContext, tell: CommandScope["tell"]): Effect.Effect<AnyEvent> =>
+    Effect.suspend(() => {
+      const { sandboxId, generation, bootTimeoutMs } = context
+      const waits = (until: number) => tell({ type: "BOOT_WAITS", generation, until })
+      const began = performance.now()
+      let tries = 0
+      let lost: LostHost | null = null
+      /** A host that is silent is waited for: what is frozen there may wake yet. */
+      const mayAgain = Effect.map(placement.standing(sandboxId), (standing) => {
+        tries++
+        if (standing.is === "lost" || standing.is === "gone") lost = standing
+        if (standing.is !== "there") return standing.is === "silent"
+        return tries < bootTries || performance.now() - began < placement.unsureForMs
       })
+      return bootInTurn((turn) => runtime.provision(specOf(context), turn), bootTimeoutMs, waits).pipe(
+        Effect.retry({
+          schedule: bootAgain,
+          while: (error) => (error._tag === "RuntimeUnavailable" ? mayAgain : Effect.succeed(false))
+        }),
+        // It expires: nothing of it is kept, its room neither.
+        Effect.tapError((error) =>
+          error._tag === "RuntimeRefused" && generation === 1 && context.startedAt === null
+            ? placement.release(sandboxId)
+            : Effect.void
+        ),
+        Effect.match({
+          onSuccess: (): AnyEvent => ({ type: "RUNTIME_UP", generation }),
+          onFailure: (error): AnyEvent =>
+            lost !== null
+              ? hostLost(generation, lost)
+              : error._tag === "RuntimeRefused"
+                ? { type: "RUNTIME_REFUSED", generation, reason: { code: error.code, message: error.message } }
+                : { type: "RUNTIME_FAILED", generation, reason: { code: "RUNTIME_FAILED", message: error.message } }
+        })
+      )
+    })
+
+  /** Once, or told why it need not be done: the host is lost. */
+  const stopped = (sandboxId: string, generation: number): Effect.Effect<AnyEvent, RuntimeUnavailable> =>
+    runtime.stop(sandboxId, generation).pipe(
+      Effect.as<AnyEvent>({ type: "RUNTIME_STOPPED", generation }),
+      Effect.catch((error) =>
+        Effect.flatMap(placement.standing(sandboxId), (standing) =>
+          standing.is === "lost" || standing.is === "gone"
+            ? Effect.as(placement.leave(sandboxId), hostLost(generation, standing))
+            : Effect.fail(error)
+        )
+      )
     )
-  }
+
+  /** Once. Of a host that was taken out of the fleet nothing is left to be removed. */
+  const destroyed = (sandboxId: string): Effect.Effect<void, RuntimeUnavailable> =>
+    runtime
+      .destroy(sandboxId)
+      .pipe(
+        Effect.catch((error) =>
+          Effect.flatMap(placement.standing(sandboxId), ({ is }) =>
+            is === "gone" ? placement.release(sandboxId) : Effect.fail(error)
+          )
+        )
+      )
 
   const interpret = (command: PendingCommand, scope: CommandScope<SandboxContext>): Effect.Effect<AnyEvent | null> => {
     const { context } = scope.state()
@@ -153,15 +202,16 @@ export const sandboxDefinition = Effect.gen(function* () {
         return measured(provision(context, scope.tell))
       case "stopRuntime": {
         const { generation } = command.params as { readonly generation: number }
-        return runtime.stop(sandboxId, generation).pipe(
+        return stopped(sandboxId, generation).pipe(
           Effect.tapError((error) => Effect.logWarning(`The runtime of ${sandboxId} does not stop`, error.message)),
           Effect.retry(untilDone),
-          Effect.orDie,
-          Effect.as({ type: "RUNTIME_STOPPED", generation })
+          Effect.orDie
         )
       }
+      case "leaveRuntime":
+        return Effect.as(placement.leave(sandboxId), null)
       case "destroyRuntime":
-        return runtime.destroy(sandboxId).pipe(
+        return destroyed(sandboxId).pipe(
           Effect.tapError((error) =>
             Effect.logWarning(`The runtime of ${sandboxId} is not removed yet`, error.message)
           ),

@@ -34,6 +34,8 @@ import { Journal } from "../store/Journal.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
 import { Dependents } from "./Dependents.ts"
+import { hostLostCode } from "./hostLost.ts"
+import { type Place, Placement } from "./Placement.ts"
 import { RunningWait } from "./RunningWait.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
@@ -87,6 +89,7 @@ const make = Effect.gen(function* () {
   const actors = yield* Actors
   const journal = yield* Journal
   const runtime = yield* Runtime
+  const placement = yield* Placement
   const settings = yield* Settings
   const connections = yield* LiveConnections
   const runningWaitMs = yield* RunningWait
@@ -168,34 +171,33 @@ const make = Effect.gen(function* () {
     const sandboxId = newId("sbx_")
     const at = yield* Clock.currentTimeMillis
     const env = envs.name(request.env)
-    const inserted = host.prepare("sandbox", {
-      id: sandboxId,
-      accountId,
-      sandboxId,
-      input: {
-        sandboxId,
+    const { sandboxVcpus: vcpus, sandboxMemoryBytes: memoryBytes, volumeBytes: diskBytes } = settings
+    const prepare = ({ hostId, runtime }: Place) =>
+      host.prepare("sandbox", {
+        id: sandboxId,
         accountId,
-        workspaceId: request.workspaceId,
-        volumeId: newId("vol_"),
-        name: request.name,
-        runtime: runtime.kind,
-        profile: {
-          vcpus: settings.sandboxVcpus,
-          memoryBytes: settings.sandboxMemoryBytes,
-          diskBytes: settings.volumeBytes
+        sandboxId,
+        input: {
+          sandboxId,
+          accountId,
+          workspaceId: request.workspaceId,
+          volumeId: newId("vol_"),
+          hostId,
+          name: request.name,
+          runtime,
+          profile: { vcpus, memoryBytes, diskBytes },
+          networkEnabled: request.networkEnabled,
+          metadata: request.metadata,
+          env,
+          lifetime: lifetimeOf(null, request.lifetime),
+          bootTimeoutMs: settings.bootTimeoutMs,
+          at
         },
-        networkEnabled: request.networkEnabled,
-        metadata: request.metadata,
-        env,
-        lifetime: lifetimeOf(null, request.lifetime),
-        bootTimeoutMs: settings.bootTimeoutMs,
-        at
-      },
-      payload: null,
-      cause: "client",
-      requestId,
-      idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
-    })
+        payload: null,
+        cause: "client",
+        requestId,
+        idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
+      })
 
     // Counting and inserting are one step for the whole account: its row is locked meanwhile, by whichever process. So what it says of
     // credit and limits is true at the commit, whatever the request's key brought along.
@@ -231,23 +233,26 @@ const make = Effect.gen(function* () {
       if (used!.count >= limits.sandboxes) {
         return yield* new SandboxLimitReached({ details: { limit: limits.sandboxes } })
       }
-      if (Number(used!.bytes) + settings.volumeBytes > limits.workspaceStorageBytes) {
+      if (Number(used!.bytes) + diskBytes > limits.workspaceStorageBytes) {
         return yield* new StorageLimitReached({ details: { limitBytes: limits.workspaceStorageBytes } })
       }
+      const { networkEnabled } = request
+      const wanted = { sandboxId, runtime: request.runtime ?? null, networkEnabled, vcpus, memoryBytes, diskBytes }
+      const inserted = prepare(yield* placement.place(wanted))
       yield* changeBegins
       const made = yield* insertActors(sql, [encodeInsert(inserted)], [requestId])
       if (made.size === 0) return yield* new KeyClaimed()
       if (env !== null) yield* envs.keep(sandboxId, env, request.env)
+      return inserted
     })
 
-    const claimed = yield* sql.withTransaction(claim).pipe(
+    const inserted = yield* sql.withTransaction(claim).pipe(
       inTurnOf(accountId),
       Effect.catchTag("SqlError", Effect.die),
-      Effect.as(true),
-      Effect.catchTag("KeyClaimed", () => Effect.succeed(false)),
+      Effect.catchTag("KeyClaimed", () => Effect.succeed(null)),
       Effect.uninterruptible
     )
-    if (!claimed) return yield* answer((yield* replay(accountId, idempotencyKey, fingerprint))!)
+    if (inserted === null) return yield* answer((yield* replay(accountId, idempotencyKey, fingerprint))!)
     yield* host.adopt(inserted)
     return yield* answer(sandboxView(inserted.row.snapshot.value, inserted.row.snapshot.context as SandboxContext))
   })
@@ -331,8 +336,18 @@ const make = Effect.gen(function* () {
     const record = yield* find(accountId, sandboxId)
     if (record.status === "deleted") return yield* new NotFound()
     const answer = waitForStart(sandboxId, waitsFor === "running" ? runningWaitMs : startAnswerMs)
+    const requireHost = placement
+      .obstacle(sandboxId)
+      .pipe(
+        Effect.flatMap((message) =>
+          message === null
+            ? Effect.void
+            : Effect.fail(new SandboxUnavailable({ message, details: { status: record.status } }))
+        )
+      )
     if (idempotencyKey === null) {
       yield* requireCredit(exhaustedAt)
+      yield* requireHost
       const state = yield* send(sandboxId, "START", requestId)
       return state.value === "running"
         ? sandboxView(state.value, state.context as SandboxContext)
@@ -346,18 +361,18 @@ const make = Effect.gen(function* () {
       Effect.orDie
     )
     // A key is taken by the commit of its START: one that is taken has nothing left to do.
-    const startOnce: Effect.Effect<void, CreditExhausted | ActorError | KeyContended> = Effect.flatMap(
-      isTaken,
-      (taken) =>
+    const startOnce: Effect.Effect<void, CreditExhausted | SandboxUnavailable | ActorError | KeyContended> =
+      Effect.flatMap(isTaken, (taken) =>
         taken
           ? Effect.void
           : requireCredit(exhaustedAt).pipe(
+              Effect.andThen(requireHost),
               Effect.andThen(
                 host.sendOnce("sandbox", sandboxId, { type: "START" }, { cause: "client", requestId }, key)
               ),
               Effect.asVoid
             )
-    )
+      )
     yield* startOnce.pipe(
       Effect.retry({ while: ({ _tag }) => _tag === "KeyContended" }),
       Effect.catchTag("KeyContended", Effect.die),
@@ -366,12 +381,17 @@ const make = Effect.gen(function* () {
     return yield* booted(answer, record)
   })
 
-  /** A limit that refused the boot is the answer to whoever asked for it. */
+  /** A limit that refused the boot, or a host that was lost under it, is the answer to whoever asked for it. */
   const booted = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
-    Effect.filterOrFail(
-      settled(answer, before),
-      ({ status, statusReason }) => status !== "stopped" || !limitCodes.includes(statusReason?.code ?? ""),
-      limitOf
+    settled(answer, before).pipe(
+      Effect.filterOrFail(
+        ({ status, statusReason }) => status !== "stopped" || !limitCodes.includes(statusReason?.code ?? ""),
+        limitOf
+      ),
+      Effect.filterOrFail(
+        ({ status, statusReason }) => status !== "stopped" || statusReason?.code !== hostLostCode,
+        ({ status, statusReason }) => new SandboxUnavailable({ message: statusReason!.message, details: { status } })
+      )
     )
 
   /** One that was deleted while its answer was waited for is not found. */

@@ -291,6 +291,17 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
     })
   )
 
+  it.effect("a runtime that this server does not have is refused at once, keeps nothing, and its own is taken", () =>
+    withTenant(async ({ create }) => {
+      const { status, json } = await create({ runtime: "vm" }, "of a kind")
+      assert.deepStrictEqual([status, json.code], [501, "UNSUPPORTED_BY_RUNTIME"])
+      const made = await create({ runtime: "namespace" }, "of a kind")
+      assert.deepStrictEqual([made.status, made.json.sandbox.runtime], [202, "namespace"])
+      assert.strictEqual((await create({ runtime: null })).status, 202)
+      assert.strictEqual((await create({ runtime: "container" })).status, 400)
+    })
+  )
+
   it.effect("the account's limit is 429, also for creates at once", () =>
     withTenant(async ({ create }) => {
       const answers = await Promise.all(Array.from({ length: 26 }, () => create({})))

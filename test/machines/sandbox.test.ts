@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import { deletesAt, inputOf, type SandboxContext, stopsAt } from "../../machines/sandbox.ts"
+import { deletesAt, inputOf, ofThisVersion, type SandboxContext, stopsAt } from "../../machines/sandbox.ts"
 import { machineSources } from "./MachineSource.ts"
 import { isFollowed, walk } from "./walk.ts"
 
@@ -208,5 +208,66 @@ describe("the Sandbox machine", () => {
       taken++
     }
     assert.isAbove(taken, 0)
+  })
+
+  it("is stopped with its lost host in every state in which something of it may be there, and only of its generation", () => {
+    const from: Record<string, Set<string>> = {}
+    for (const { state, event, verdict, from: before } of stepsOf("HOST_LOST")) {
+      const { generation, startedAt, startRequested } = JSON.parse(before).context as SandboxContext
+      if ((event["generation"] ?? generation) !== generation) {
+        assert.strictEqual(verdict.type, "refused", state)
+        continue
+      }
+      if (verdict.type !== "accepted") {
+        assert.include(["stopped", "failed", "expired", "deleting", "deleted"], state)
+        assert.deepInclude(verdict, { type: "refused", code: "STALE_RUNTIME_EVENT" })
+        continue
+      }
+      const to = verdict.snapshot.value as string
+      const context = verdict.snapshot.context as SandboxContext
+      from[state] = (from[state] ?? new Set()).add(to)
+      assert.strictEqual(to, state === "pending" && generation === 1 && startedAt === null ? "failed" : "stopped")
+      assert.deepStrictEqual(context.statusReason, event["reason"] as SandboxContext["statusReason"])
+      assert.strictEqual(context.generation, generation)
+      if (to === "failed") continue
+      assert.isFalse(context.startRequested, `${startRequested}`)
+      assert.isNotNull(context.stoppedAt)
+      assert.isNull(context.upAt)
+      const commands = verdict.commands.map(({ type }) => type)
+      // Nothing is asked of a host that does not answer, and nothing that was goes on.
+      assert.include(commands, "leaveRuntime")
+      assert.notInclude(commands, "stopRuntime")
+      const told = verdict.commands.find(({ type }) => type === "closeDependents")?.params
+      if (state === "stopping") assert.isUndefined(told)
+      else assert.deepInclude(told, { code: "SANDBOX_LOST", generation })
+    }
+    assert.deepStrictEqual(Object.fromEntries(Object.entries(from).map(([state, to]) => [state, [...to].sort()])), {
+      pending: ["failed", "stopped"],
+      running: ["stopped"],
+      sleeping: ["stopped"],
+      stopping: ["stopped"]
+    })
+  })
+
+  it("reads a context of each earlier version as this one", () => {
+    const { context } = reached.find(({ snapshot }) => snapshot.value === "running")!.snapshot as {
+      readonly context: SandboxContext
+    }
+    const { hostId: _, ...ofTwo } = context
+    assert.deepStrictEqual(ofThisVersion("running", ofTwo as SandboxContext), { ...context, hostId: null })
+    const { env, lifetime, upAt, idleStopAt, edition, madeWith, ...ofOne } = ofTwo
+    assert.deepStrictEqual(ofThisVersion("running", ofOne as SandboxContext), {
+      ...ofOne,
+      ...{
+        hostId: null,
+        env: null,
+        lifetime: null,
+        upAt: context.startedAt,
+        idleStopAt: null,
+        edition: 1,
+        madeWith: null
+      }
+    })
+    assert.strictEqual(ofThisVersion("running", context), context)
   })
 })

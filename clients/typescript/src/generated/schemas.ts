@@ -247,6 +247,11 @@ export interface CreateSandboxRequest {
   readonly workspaceId: string
   /** For people; names need not be unique. Absent or null: none. */
   readonly name?: string | null | undefined
+  /**
+   * Which kind of runtime it has, for good; one that this server does not offer gives 501. Absent or null: as the
+   * operator has chosen.
+   */
+  readonly runtime?: "vm" | "namespace" | null | undefined
   /** Whether it reaches the internet and can have previews. By default `true`. */
   readonly networkEnabled?: boolean | null | undefined
   /** Pairs of text of your own, by which lists can be filtered. By default `{}`. */

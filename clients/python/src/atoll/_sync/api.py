@@ -182,6 +182,7 @@ class Api:
         workspace_id: str,
         wait: Optional[Literal["running"]] = None,
         name: Given[Optional[str]] = UNSET,
+        runtime: Given[Optional[Literal["vm", "namespace"]]] = UNSET,
         network_enabled: Given[Optional[bool]] = UNSET,
         metadata: Given[Optional[Dict[str, str]]] = UNSET,
         env: Given[Optional[Dict[str, str]]] = UNSET,
@@ -196,6 +197,8 @@ class Api:
         it made, and at least 24 hours.
         workspace_id: An own workspace; any other gives 404.
         name: For people; names need not be unique. Absent or null: none.
+        runtime: Which kind of runtime it has, for good; one that this server does not offer gives 501. Absent or
+        null: as the operator has chosen.
         network_enabled: Whether it reaches the internet and can have previews. By default `true`.
         metadata: Pairs of text of your own, by which lists can be filtered. By default `{}`.
         env: Variables of every command, terminal and SSH session of it; what a command itself brings wins by name.
@@ -209,7 +212,7 @@ class Api:
             "/api/v2/sandboxes",
             query={"wait": wait},
             headers={"Idempotency-Key": idempotency_key},
-            json={"workspaceId": workspace_id, "name": name, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime},
+            json={"workspaceId": workspace_id, "name": name, "runtime": runtime, "networkEnabled": network_enabled, "metadata": metadata, "env": env, "lifetime": lifetime},
         )
         return self.transport.json(request, SandboxResponse.from_json, attempt_seconds)
 

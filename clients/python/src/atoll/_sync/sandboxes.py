@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Iterator, Mapping, Optional, Sequence
+from typing import Dict, Iterator, Literal, Mapping, Optional, Sequence
 
 from .._given import unless_none
 from .._random_key import random_key
@@ -24,6 +24,7 @@ class Sandboxes:
         *,
         name: Optional[str] = None,
         workspace_id: Optional[str] = None,
+        runtime: Optional[Literal["vm", "namespace"]] = None,
         network_enabled: Optional[bool] = None,
         metadata: Optional[Mapping[str, str]] = None,
         env: Optional[Mapping[str, str]] = None,
@@ -37,6 +38,7 @@ class Sandboxes:
             with atoll.sandboxes.create() as sandbox:
 
         workspace_id: by default the account's first one, which is made if there is none.
+        runtime: a virtual machine, or namespaces of the host's kernel; by default as the operator has chosen.
         network_enabled: whether it reaches the internet and can have previews; by default it may.
         env: variables of every command in it. They are secrets, and answered by name only.
         lifetime: what stops and deletes it by itself.
@@ -49,6 +51,7 @@ class Sandboxes:
             wait="running" if until_running else None,
             workspace_id=workspace_id or self._workspaces.first().id,
             name=unless_none(name),
+            runtime=unless_none(runtime),
             network_enabled=unless_none(network_enabled),
             metadata=unless_none(_copied(metadata)),
             env=unless_none(_copied(env)),

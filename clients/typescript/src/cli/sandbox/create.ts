@@ -3,7 +3,7 @@ import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
 import { namedWorkspace } from "../namedWorkspace.ts"
 import { answer, remark } from "../output.ts"
-import { duration, pairs, variableOptions, variables } from "../values.ts"
+import { duration, oneOf, pairs, variableOptions, variables } from "../values.ts"
 
 const optionalDuration = (option: string, text: string | undefined): number | undefined =>
   text === undefined ? undefined : duration(option, text)
@@ -38,6 +38,7 @@ export const create = command({
       value: "TIME",
       description: "Delete it when it has been stopped for so long; 0 for at once"
     },
+    runtime: { type: "string", value: "KIND", description: "vm or namespace; by default as the operator has chosen" },
     "no-network": { type: "boolean", description: "It reaches nothing, and has no previews" },
     "no-wait": { type: "boolean", description: "Do not wait until it runs" },
     "idempotency-key": {
@@ -64,6 +65,7 @@ export const create = command({
       workspaceId: workspace === undefined ? undefined : (await namedWorkspace(atoll, workspace)).id,
       metadata: pairs("--metadata", options.metadata),
       env: variables(options),
+      runtime: options.runtime === undefined ? undefined : oneOf("--runtime", options.runtime, ["vm", "namespace"]),
       networkEnabled: options["no-network"] !== true,
       lifetime: {
         stopAfterSeconds: optionalDuration("--stop-after", options["stop-after"]),

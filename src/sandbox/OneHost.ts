@@ -1,0 +1,32 @@
+/** The Placement of a service that carries its Sandboxes itself: there is one place, and whether it has room is its driver's to say. */
+import { Effect, Layer } from "effect"
+import { UnsupportedByRuntime } from "../../schemas/Errors.ts"
+import { Runtime } from "../runtime/Runtime.ts"
+import { Placement } from "./Placement.ts"
+
+const there = Effect.succeed({ is: "there" } as const)
+const nothing = Effect.succeed(null)
+
+export const OneHost = {
+  layer: Layer.effect(
+    Placement,
+    Effect.map(Runtime, ({ kind }) => {
+      const here = Effect.succeed({ hostId: null, runtime: kind })
+      return Placement.of({
+        place: ({ runtime }) =>
+          runtime === null || runtime === kind
+            ? here
+            : Effect.fail(
+                new UnsupportedByRuntime({
+                  message: `Sandboxes of this server are of the runtime ${kind}. Send that, or none.`
+                })
+              ),
+        obstacle: () => nothing,
+        standing: () => there,
+        unsureForMs: 0,
+        leave: () => Effect.void,
+        release: () => Effect.void
+      })
+    })
+  )
+}
