@@ -163,8 +163,10 @@ const costOf = (drawing: Drawing): number =>
   60 * jogsOf(drawing) +
   5 * drawing.initial[0]!.y
 
-/** The best of all trials; the same on every machine, for ELK computes in doubles and keeps no clock. */
+/** The best of all trials; the same on every machine, for ELK computes in doubles and keeps no clock. Some ways fail with some machines. */
 export const layOut = async (description: Description): Promise<Drawing> => {
-  const drawings = await Promise.all(trials.map((trial) => layOutOnce(description, trial)))
+  const tried = await Promise.allSettled(trials.map((trial) => layOutOnce(description, trial)))
+  const drawings = tried.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []))
+  if (drawings.length === 0) throw new Error(`No way of placing draws ${description.kind}.`)
   return drawings.reduce((best, drawing) => (costOf(drawing) < costOf(best) ? drawing : best))
 }

@@ -164,9 +164,9 @@ const parts = Effect.gen(function* () {
     )
   )
 
-  /** Of a Sandbox that lives on. Whatever still waits for something is not done. */
+  /** Of a Sandbox that lives on. Whatever still waits for something is not done. That a host was given up is remembered for ever. */
   const endedThings = forgetAll(
-    "kind <> 'sandbox' and ended_at is not null and ended_at < $1 and pending = '[]'::jsonb and due_at is null order by ended_at",
+    "kind not in ('sandbox', 'host') and ended_at is not null and ended_at < $1 and pending = '[]'::jsonb and due_at is null order by ended_at",
     [endedCutoff]
   )
 

@@ -42,7 +42,7 @@ const deadlinesOf = (key: string): Deadlines => JSON.parse(key).deadlines
 
 /**
  * Events of every type with every sample of their fields; generations before, at and after the present one; the last look at a Sandbox's use
- * and another one; at a way's end too, at which its deadline may not have fired.
+ * and another one; two processes of a host; at a way's end too, at which its deadline may not have fired.
  */
 export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot): ReadonlyArray<AnyEvent> => {
   const {
@@ -60,7 +60,9 @@ export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot
         ? [present - 1, present, present + 1].map((generation) => ({ ...event, type, generation }))
         : "idleStopAt" in event
           ? [at, ...(idleStopAt ? [idleStopAt] : [])].map((look) => ({ ...event, type, idleStopAt: look }))
-          : [{ ...event, type }]
+          : "boot" in event
+            ? ["boot-1", "boot-2"].map((boot) => ({ ...event, type, boot }))
+            : [{ ...event, type }]
     )
   )
   return expiresAt === undefined ? sampled : [...sampled, ...sampled.map((event) => ({ ...event, at: expiresAt }))]

@@ -1,0 +1,11 @@
+/** What the states of a host mean for others, from the tags of its machine. */
+import { hostMachine } from "../../machines/host.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
+
+export const hostStates: ReadonlyArray<string> = Object.keys(hostMachine.states)
+/** It gets new Sandboxes. */
+export const placeableStates = taggedStates(hostMachine, "placeable")
+/** Its Sandboxes can be started. */
+export const startableStates = taggedStates(hostMachine, "startable")
+/** Nothing that runs there is believed to run, and nobody waits for it. */
+export const absentStates = taggedStates(hostMachine, "absent")
