@@ -1,0 +1,126 @@
+/** What a host serves to the services of its fleet, over any runtime: its calls (`HostRpcs`) and the bytes of its agents. */
+
+import type { TLSSocket } from "node:tls"
+import { Effect, Queue, type Scope, Stream } from "effect"
+import { peerRpcDoor } from "../../peer/PeerRpc.ts"
+import type { HostDescription } from "../../runtime/distant/HostDescription.ts"
+import { HostRpcs } from "../../runtime/distant/HostRpcs.ts"
+import { type Runtime, type RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { worker } from "../../worker/Worker.ts"
+import { agentDoor } from "./agentDoor.ts"
+import { consoleFeed } from "./ConsoleFeed.ts"
+import { LatestFeed } from "./LatestFeed.ts"
+
+export interface HostDoorsOptions {
+  readonly runtime: Runtime["Service"]
+  readonly hostId: string
+  /** As it is now. */
+  readonly describe: Effect.Effect<HostDescription, RuntimeUnavailable>
+}
+
+interface HostDoors {
+  readonly "atoll-host/1": (socket: TLSSocket) => void
+  readonly "atoll-agent/1": (socket: TLSSocket) => void
+}
+
+/** For `PeerSockets.listen`. It consumes the runtime's streams. */
+export const hostDoors = ({
+  runtime,
+  hostId,
+  describe
+}: HostDoorsOptions): Effect.Effect<HostDoors, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const feeds = yield* feedsOf(runtime)
+    const handlers = HostRpcs.toLayer(handlersOf(runtime, feeds, hostId, describe))
+    return {
+      "atoll-host/1": yield* Effect.provide(peerRpcDoor(HostRpcs), handlers),
+      "atoll-agent/1": yield* agentDoor(runtime, hostId)
+    }
+  })
+
+type Feeds = Effect.Success<ReturnType<typeof feedsOf>>
+
+const feedsOf = (runtime: Runtime["Service"]) =>
+  Effect.gen(function* () {
+    const downs = new LatestFeed<Stream.Success<typeof runtime.downs>>()
+    const stalls = new LatestFeed<Stream.Success<typeof runtime.stalls>>()
+    yield* worker(
+      "host downs",
+      Stream.runForEach(runtime.downs, (down) => Effect.sync(() => downs.put(down))).pipe(Effect.andThen(Effect.never))
+    )
+    yield* worker(
+      "host stalls",
+      Stream.runForEach(runtime.stalls, (stall) => Effect.sync(() => stalls.put(stall))).pipe(
+        Effect.andThen(Effect.never)
+      )
+    )
+    return {
+      downs: downs.stream,
+      stalls: stalls.stream,
+      console: yield* consoleFeed(runtime.console),
+      /** This generation is no more, or an older one. */
+      forget: (sandboxId: string, generation: number) => {
+        downs.forget(sandboxId, generation)
+        stalls.forget(sandboxId, generation)
+      }
+    }
+  })
+
+const handlersOf = (
+  runtime: Runtime["Service"],
+  feeds: Feeds,
+  hostId: string,
+  describe: HostDoorsOptions["describe"]
+) => {
+  /** An address may be another host's by now. */
+  const refusal = (meant: string) =>
+    meant === hostId ? null : new RuntimeUnavailable({ message: "Another host is there by now." })
+  const ours = <A, E>(meant: { readonly hostId: string }, act: Effect.Effect<A, E>) =>
+    Effect.suspend((): Effect.Effect<A, E | RuntimeUnavailable> => {
+      const other = refusal(meant.hostId)
+      return other === null ? act : Effect.fail(other)
+    })
+  const told = <A, E>(meant: { readonly hostId: string }, stream: Stream.Stream<A, E>) =>
+    Stream.suspend((): Stream.Stream<A, E | RuntimeUnavailable> => {
+      const other = refusal(meant.hostId)
+      return other === null ? stream : Stream.fail(other)
+    })
+  return HostRpcs.of({
+    Describe: () => describe,
+    Provision: (asked) =>
+      told(
+        asked,
+        Stream.callback<"turn", RuntimeRefused | RuntimeUnavailable>((queue) =>
+          runtime
+            .provision(asked, () => void Queue.offerUnsafe(queue, "turn" as const))
+            .pipe(
+              Effect.tap(() => Effect.sync(() => feeds.forget(asked.sandboxId, asked.generation - 1))),
+              Effect.matchCauseEffect({
+                onFailure: (cause) => Queue.failCause(queue, cause),
+                onSuccess: () => Queue.end(queue)
+              })
+            )
+        )
+      ),
+    Stop: (asked) =>
+      ours(
+        asked,
+        Effect.tap(runtime.stop(asked.sandboxId, asked.generation), () =>
+          Effect.sync(() => feeds.forget(asked.sandboxId, asked.generation))
+        )
+      ),
+    Destroy: (asked) =>
+      ours(
+        asked,
+        Effect.tap(runtime.destroy(asked.sandboxId), () =>
+          Effect.sync(() => feeds.forget(asked.sandboxId, Number.POSITIVE_INFINITY))
+        )
+      ),
+    Suspend: (asked) => ours(asked, runtime.suspend(asked.sandboxId, asked.generation)),
+    Inventory: (asked) => ours(asked, runtime.inventory),
+    Sample: (asked) => ours(asked, runtime.sample(asked.sandboxId, asked.generation)),
+    Downs: (asked) => told(asked, feeds.downs),
+    Stalls: (asked) => told(asked, feeds.stalls),
+    Console: (asked) => told(asked, feeds.console)
+  })
+}

@@ -1,0 +1,113 @@
+/**
+ * A service's connections to the agents of one host. Some are open ahead and name no Sandbox yet, so that its first command waits for no handshake; each that is
+ * taken is replaced. Where none is taken for a while, none is kept.
+ */
+import type { Duplex } from "node:stream"
+import type { TLSSocket } from "node:tls"
+import { Effect, Exit, Scope } from "effect"
+import { type PeerAddress, PeerSockets } from "../../peer/PeerSockets.ts"
+import { type AgentName, nameFrame, readAnswer } from "./agentNaming.ts"
+
+const AHEAD = 2
+/** Less than a host waits for a name. */
+const AHEAD_MAX_MS = 4 * 60_000
+/** Less than a session waits for its connection. */
+const ANSWER_MS = 8_000
+
+export interface AgentConnections {
+  /** Rejects with a sentence when that generation does not run there, or the host does not answer. */
+  readonly open: (sandboxId: string, generation: number) => Promise<Duplex>
+  /** A connection will be wanted soon. */
+  readonly prepare: () => void
+}
+
+interface Ahead {
+  readonly socket: TLSSocket
+  readonly timer: NodeJS.Timeout
+}
+
+export const agentConnections = (
+  hostId: string,
+  to: PeerAddress
+): Effect.Effect<AgentConnections, never, Scope.Scope | PeerSockets> =>
+  Effect.gen(function* () {
+    const sockets = yield* PeerSockets
+    const all = yield* Effect.scope
+    const run = Effect.runPromiseWith(yield* Effect.context<never>())
+    const ahead: Array<Ahead> = []
+    let dialling = 0
+    let isOver = false
+
+    /** It has a scope of its own, which ends with it. */
+    const dial = (): Promise<TLSSocket> =>
+      run(
+        Effect.gen(function* () {
+          const own = yield* Scope.fork(all)
+          const socket = yield* sockets.connect(to, "atoll-agent/1").pipe(
+            Scope.provide(own),
+            Effect.onError(() => Scope.close(own, Exit.void))
+          )
+          socket.on("error", () => {}).once("close", () => void run(Scope.close(own, Exit.void)))
+          return socket
+        })
+      )
+
+    const keep = (socket: TLSSocket) => {
+      const timer = setTimeout(() => socket.destroy(), AHEAD_MAX_MS).unref()
+      const kept = { socket, timer }
+      socket.once("close", () => {
+        clearTimeout(timer)
+        const at = ahead.indexOf(kept)
+        if (at >= 0) ahead.splice(at, 1)
+      })
+      ahead.push(kept)
+    }
+
+    const prepare = () => {
+      for (let missing = AHEAD - ahead.length - dialling; missing > 0 && !isOver; missing--) {
+        dialling++
+        dial()
+          .then((socket) => (isOver || socket.destroyed ? socket.destroy() : keep(socket)))
+          // Whoever needs one tries for himself, and is told.
+          .catch(() => {})
+          .finally(() => dialling--)
+      }
+    }
+
+    const take = (): TLSSocket | null => {
+      const kept = ahead.pop()
+      if (kept === undefined) return null
+      clearTimeout(kept.timer)
+      return kept.socket
+    }
+
+    const named = async (socket: TLSSocket, name: AgentName): Promise<Duplex | undefined> => {
+      socket.write(nameFrame(name))
+      const refusal = await readAnswer(socket, ANSWER_MS)
+      if (refusal === null) return socket
+      socket.destroy()
+      if (refusal !== undefined) throw new Error(refusal)
+      return undefined
+    }
+
+    yield* Effect.addFinalizer(() =>
+      Effect.sync(() => {
+        isOver = true
+        for (const { socket } of [...ahead]) socket.destroy()
+      })
+    )
+
+    return {
+      prepare,
+      open: async (sandboxId, generation) => {
+        const name = { hostId, sandboxId, generation }
+        const kept = take()
+        prepare()
+        // One that was open for long may be broken by now. It was not taken, so nothing was done.
+        const opened =
+          (kept === null ? undefined : await named(kept, name)) ?? (await dial().then((fresh) => named(fresh, name)))
+        if (opened === undefined) throw new Error("The host broke off the connection.")
+        return opened
+      }
+    }
+  })

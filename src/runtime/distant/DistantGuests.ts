@@ -1,0 +1,118 @@
+/**
+ * The guests of one distant host: each speaks to its agent as a near one does, over a connection that the host splices. One is kept for as long as it is
+ * connected, which its session gives up where it is not used; the host bounds how many are.
+ */
+import type { Duplex } from "node:stream"
+import { Effect } from "effect"
+import { makeAgentGuest } from "../agentClient/AgentGuest.ts"
+import { type AgentSession, makeAgentSession } from "../agentClient/AgentSession.ts"
+import { type Guest, GuestUnavailable } from "../Guest.ts"
+import type { AgentConnections } from "./AgentConnections.ts"
+
+/** A connection that was made to see whether there is a guest is kept for its first request so long. */
+const UNUSED_MS = 30_000
+
+interface Kept {
+  readonly sandboxId: string
+  readonly generation: number
+  readonly guest: Guest
+  readonly session: AgentSession
+  /** Open, and for the session's next connecting. */
+  unused: { readonly connection: Duplex; readonly timer: NodeJS.Timeout } | null
+  connections: number
+  /** Being made. */
+  opening: Promise<void> | null
+}
+
+export class DistantGuests {
+  readonly #connections: AgentConnections
+  readonly #kept = new Map<string, Kept>()
+
+  constructor(connections: AgentConnections) {
+    this.#connections = connections
+  }
+
+  /** Fails when that generation does not run there. */
+  guest(sandboxId: string, generation: number): Effect.Effect<Guest, GuestUnavailable> {
+    return Effect.suspend(() => {
+      const key = `${sandboxId} ${generation}`
+      const kept = this.#kept.get(key) ?? this.#make(key, sandboxId, generation)
+      if (kept.connections > 0) return Effect.succeed(kept.guest)
+      kept.opening ??= this.#prove(kept)
+      const proved = kept.opening.then(() => kept.guest)
+      return Effect.tryPromise({
+        try: () => proved,
+        catch: (cause) => new GuestUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
+      })
+    })
+  }
+
+  /** Ends the connections to every generation of a Sandbox up to this one. */
+  end(sandboxId: string, generation: number): void {
+    this.#endThose((kept) => kept.sandboxId === sandboxId && kept.generation <= generation)
+  }
+
+  endAll(): void {
+    this.#endThose(() => true)
+  }
+
+  #endThose(are: (kept: Kept) => boolean): void {
+    for (const [key, kept] of this.#kept) {
+      if (!are(kept)) continue
+      // Whoever asks from now on asks the host.
+      this.#kept.delete(key)
+      endOne(kept)
+    }
+  }
+
+  #make(key: string, sandboxId: string, generation: number): Kept {
+    const session = makeAgentSession({ connect: () => this.#connect(key, kept) })
+    const guest = makeAgentGuest(session)
+    const kept: Kept = { sandboxId, generation, guest, session, unused: null, connections: 0, opening: null }
+    this.#kept.set(key, kept)
+    return kept
+  }
+
+  async #prove(kept: Kept): Promise<void> {
+    const key = `${kept.sandboxId} ${kept.generation}`
+    try {
+      const connection = await this.#open(key, kept)
+      const timer = setTimeout(() => connection.destroy(), UNUSED_MS).unref()
+      kept.unused = { connection, timer }
+    } finally {
+      kept.opening = null
+      this.#forgetUnconnected(key, kept)
+    }
+  }
+
+  /** For the session. */
+  async #connect(key: string, kept: Kept): Promise<Duplex> {
+    const { unused } = kept
+    kept.unused = null
+    clearTimeout(unused?.timer)
+    return unused !== null && !unused.connection.destroyed ? unused.connection : await this.#open(key, kept)
+  }
+
+  async #open(key: string, kept: Kept): Promise<Duplex> {
+    const connection = await this.#connections.open(kept.sandboxId, kept.generation)
+    if (connection.destroyed) throw new Error("The host broke off the connection.")
+    kept.connections++
+    // Whoever held it while it was not connected has brought it back.
+    if (!this.#kept.has(key)) this.#kept.set(key, kept)
+    connection.once("close", () => {
+      kept.connections--
+      this.#forgetUnconnected(key, kept)
+    })
+    return connection
+  }
+
+  #forgetUnconnected(key: string, kept: Kept): void {
+    if (kept.connections === 0 && kept.opening === null && this.#kept.get(key) === kept) this.#kept.delete(key)
+  }
+}
+
+const endOne = (kept: Kept): void => {
+  clearTimeout(kept.unused?.timer)
+  kept.unused?.connection.destroy()
+  kept.session.close()
+}

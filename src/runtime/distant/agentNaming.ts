@@ -1,0 +1,80 @@
+/**
+ * How a connection over `atoll-agent/1` begins: the service names a running generation of a Sandbox, and the host takes it or says why not. From then on the
+ * connection carries the agent's bytes, and nothing of ours.
+ *
+ *     two bytes: how many follow; JSON: {"hostId", "sandboxId", "generation"}
+ *     one byte: 0, it is taken; otherwise how many bytes of a sentence follow
+ */
+import type { Duplex } from "node:stream"
+import { Option, Schema } from "effect"
+
+const NAME_MAX_BYTES = 512
+const LENGTH_BYTES = 2
+const SENTENCE_MAX_BYTES = 255
+
+const Named = Schema.fromJsonString(
+  Schema.Struct({
+    hostId: Schema.String,
+    sandboxId: Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64)),
+    generation: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
+  })
+)
+export type AgentName = typeof Named.Type
+
+const decode = Schema.decodeUnknownOption(Named)
+
+export const nameFrame = (name: AgentName): Buffer => {
+  const json = Buffer.from(JSON.stringify(name))
+  const frame = Buffer.allocUnsafe(LENGTH_BYTES + json.length)
+  frame.writeUInt16BE(json.length)
+  json.copy(frame, LENGTH_BYTES)
+  return frame
+}
+
+export const taken = Buffer.of(0)
+
+/** At most 255 bytes of it. */
+export const refusalFrame = (sentence: string): Buffer => {
+  const text = Buffer.from(sentence === "" ? "It is refused." : sentence).subarray(0, SENTENCE_MAX_BYTES)
+  return Buffer.concat([Buffer.of(text.length), text])
+}
+
+/** Null: it broke off, was not whole in time, or is no name. What follows it stays in the connection. */
+export const readName = async (
+  from: Duplex,
+  times: { readonly silentMs: number; readonly wholeMs: number }
+): Promise<AgentName | null> => {
+  const length = await readExactly(from, LENGTH_BYTES, times.silentMs)
+  const bytes = length?.readUInt16BE() ?? 0
+  if (bytes === 0 || bytes > NAME_MAX_BYTES) return null
+  const json = await readExactly(from, bytes, times.wholeMs)
+  return json === null ? null : Option.getOrNull(decode(json.toString("utf8")))
+}
+
+/** Undefined: it broke off or did not come in time. Null: it is taken. Otherwise why not. */
+export const readAnswer = async (from: Duplex, withinMs: number): Promise<string | null | undefined> => {
+  const length = await readExactly(from, 1, withinMs)
+  if (length === null) return undefined
+  if (length[0] === 0) return null
+  const sentence = await readExactly(from, length[0]!, withinMs)
+  return sentence?.toString("utf8")
+}
+
+/** So many bytes and none more; null when they do not come. */
+const readExactly = (from: Duplex, bytes: number, withinMs: number): Promise<Buffer | null> =>
+  new Promise((resolve) => {
+    const give = (read: Buffer | null) => {
+      clearTimeout(timer)
+      from.off("readable", look).off("end", broken).off("close", broken)
+      resolve(read)
+    }
+    const look = () => {
+      const read: Buffer | null = from.read(bytes)
+      if (read !== null) give(read.length === bytes ? read : null)
+    }
+    const broken = () => give(null)
+    const timer = setTimeout(broken, withinMs)
+    from.on("readable", look).on("end", broken).on("close", broken)
+    if (from.destroyed) broken()
+    else look()
+  })

@@ -1,0 +1,168 @@
+/**
+ * A host on another machine as a `Runtime`: its calls are RPCs (`HostRpcs`), and its guests speak to their agents over connections that it splices.
+ *
+ * What it says is held to its schemas and cut where they leave it open: a host is trusted with its own Sandboxes and no more. Whatever else ends a call is a
+ * `RuntimeUnavailable`, which says nothing about whether the host did it: every call may be repeated.
+ */
+
+import { Cause, Effect, Option, Schedule, Stream } from "effect"
+import type { RpcClient, RpcClientError, RpcGroup } from "effect/rpc"
+import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
+import { type PeerAddress, PeerSockets } from "../../peer/PeerSockets.ts"
+import { GuestUnavailable } from "../Guest.ts"
+import { Runtime, RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported } from "../Runtime.ts"
+import { agentConnections } from "./AgentConnections.ts"
+import { DistantGuests } from "./DistantGuests.ts"
+import type { HostDescription } from "./HostDescription.ts"
+import { HostRpcs } from "./HostRpcs.ts"
+
+const MESSAGE_MAX_CHARS = 1024
+const DESCRIBED_WITHIN = "10 seconds"
+/** A description that is older is asked for anew where it is used. */
+const DESCRIPTION_MS = 30_000
+/** A stream that broke is asked for again soon; one that the host ended belongs to another service now. */
+const AGAIN = "500 millis"
+const ANOTHERS = "5 seconds"
+
+type Client = RpcClient.RpcClient<RpcGroup.Rpcs<typeof HostRpcs>, RpcClientError.RpcClientError>
+type HostError = RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported
+
+const cut = (text: string): string => text.slice(0, MESSAGE_MAX_CHARS)
+
+const held = <E>(error: E): E =>
+  (error instanceof RuntimeRefused
+    ? new RuntimeRefused({ code: error.code, message: cut(error.message) })
+    : error instanceof RuntimeUnavailable
+      ? new RuntimeUnavailable({ message: cut(error.message) })
+      : error instanceof RuntimeUnsupported
+        ? new RuntimeUnsupported({ message: cut(error.message) })
+        : error) as E
+
+const isHostError = (error: unknown): error is HostError =>
+  error instanceof RuntimeRefused || error instanceof RuntimeUnavailable || error instanceof RuntimeUnsupported
+
+/**
+ * It connects again by itself, for as long as the scope lasts.
+ *
+ * @param hostId Whoever else answers at that address is asked for nothing.
+ */
+export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: PeerAddress) {
+  const sockets = yield* PeerSockets
+  const scope = yield* Effect.scope
+  const connections = yield* agentConnections(hostId, to)
+  const guests = new DistantGuests(connections)
+  yield* Effect.addFinalizer(() => Effect.sync(() => guests.endAll()))
+
+  const silence = new RuntimeUnavailable({ message: "The host of the Sandbox does not answer." })
+  const breach = new RuntimeUnavailable({ message: "The host of the Sandbox broke its protocol." })
+
+  /** What a call fails with is an error of its own, or the host does not answer. */
+  const asked = <A, E extends { readonly _tag: string }>(
+    effect: Effect.Effect<A, E>
+  ): Effect.Effect<A, Extract<E, HostError> | RuntimeUnavailable> =>
+    Effect.catchCause(effect, (cause): Effect.Effect<never, Extract<E, HostError> | RuntimeUnavailable> => {
+      const error = Option.getOrNull(Cause.findErrorOption(cause))
+      if (isHostError(error)) return Effect.fail(held(error) as Extract<E, HostError>)
+      // A host that is stopping interrupts what it was asked for.
+      return Effect.fail(error !== null || Cause.hasInterrupts(cause) ? silence : breach)
+    })
+
+  let client: Client | null = null
+  let description: HostDescription | null = null
+  let describedAt = 0
+  const describe = (by: Client) =>
+    asked(by.Describe(undefined)).pipe(
+      Effect.timeoutOrElse({ duration: DESCRIBED_WITHIN, orElse: () => Effect.fail(silence) }),
+      Effect.tap((it) =>
+        Effect.sync(() => {
+          if (it.hostId !== hostId) return
+          description = it
+          describedAt = performance.now()
+        })
+      )
+    )
+  const describeAgain = Effect.suspend(() =>
+    client === null ? Effect.void : Effect.asVoid(Effect.forkIn(Effect.ignore(describe(client)), scope))
+  )
+  const runFork = Effect.runForkWith(yield* Effect.context<never>())
+
+  const calls = yield* connectPeerRpcs(HostRpcs, to, "atoll-host/1", {
+    connected: describeAgain,
+    // What waits for an agent there would wait for ever.
+    silent: Effect.sync(() => guests.endAll())
+  })
+  client = calls
+  const first = yield* describe(calls)
+  if (first.hostId !== hostId) {
+    return yield* new RuntimeUnavailable({ message: "Another host is at the address of the Sandbox's host." })
+  }
+
+  /** Over a connection of its own: a consumer that is slow holds up no call. */
+  const feed = <A, E>(name: string, ask: (by: Client) => Stream.Stream<A, E>): Stream.Stream<A> => {
+    const once = Stream.unwrap(
+      Effect.map(connectPeerRpcs(HostRpcs, to, "atoll-host/1"), (by) => Stream.orDie(ask(by)))
+    ).pipe(Stream.provideService(PeerSockets, sockets))
+    const pause = (duration: typeof AGAIN | typeof ANOTHERS) => Stream.fromEffectDrain(Effect.sleep(duration))
+    return Stream.concat(once, pause(ANOTHERS)).pipe(
+      Stream.catchCause((cause) =>
+        Stream.concat(
+          Stream.fromEffectDrain(Effect.logDebug(`The ${name} of ${hostId} broke off`, cause)),
+          pause(AGAIN)
+        )
+      ),
+      Stream.repeat(Schedule.forever)
+    )
+  }
+
+  return Runtime.of({
+    driver: first.driver,
+    kind: first.kind,
+    capabilities: {
+      suspend: first.suspends,
+      networkFiltered: first.networkFiltered,
+      networkRefused: () => {
+        if (performance.now() - describedAt > DESCRIPTION_MS) {
+          describedAt = performance.now()
+          runFork(describeAgain)
+        }
+        const { networkRefused } = description ?? first
+        return networkRefused === null ? null : cut(networkRefused)
+      },
+      statements: []
+    },
+    provision: (spec, turn) =>
+      Effect.suspend(() => {
+        connections.prepare()
+        const { sandboxId, generation } = spec
+        return asked(Stream.runForEach(calls.Provision({ hostId, ...spec }), () => Effect.sync(() => turn?.()))).pipe(
+          Effect.tap(() => Effect.sync(() => guests.end(sandboxId, generation - 1)))
+        )
+      }),
+    stop: (sandboxId, generation) =>
+      Effect.tap(asked(calls.Stop({ hostId, sandboxId, generation })), () =>
+        Effect.sync(() => guests.end(sandboxId, generation))
+      ),
+    destroy: (sandboxId) =>
+      Effect.tap(asked(calls.Destroy({ hostId, sandboxId })), () =>
+        Effect.sync(() => guests.end(sandboxId, Number.POSITIVE_INFINITY))
+      ),
+    suspend: (sandboxId, generation) =>
+      Effect.tap(asked(calls.Suspend({ hostId, sandboxId, generation })), () =>
+        Effect.sync(() => guests.end(sandboxId, generation))
+      ),
+    inventory: asked(calls.Inventory({ hostId })),
+    guest: (sandboxId, generation) => guests.guest(sandboxId, generation),
+    connect: (sandboxId, generation) =>
+      Effect.acquireRelease(
+        Effect.tryPromise({
+          try: () => connections.open(sandboxId, generation),
+          catch: (cause) => new GuestUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
+        }),
+        (connection) => Effect.sync(() => connection.destroy())
+      ),
+    sample: (sandboxId, generation) => asked(calls.Sample({ hostId, sandboxId, generation })),
+    downs: feed("downs", (by) => by.Downs({ hostId }, { streamBufferSize: 1024 })),
+    stalls: feed("stalls", (by) => by.Stalls({ hostId }, { streamBufferSize: 1024 })),
+    console: feed("console", (by) => by.Console({ hostId }))
+  })
+})
