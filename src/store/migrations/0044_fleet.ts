@@ -1,6 +1,9 @@
 /**
  * The hosts of a fleet, as they describe themselves, and what of each is promised to Sandboxes. How a host stands is its actor's state
  * (`actors`, kind `host`, the same id). The promised sums are those of the promises, and change with them in one statement.
+ *
+ * `boot`: empty once its process has left. `seen_at`: of its last beat; `heard_at`: until when its machines were listened to. `asked`: an event that the
+ * operator wants told to its actor. `is_missing`: the Sandbox had a volume, and that is not on its host any more.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -28,7 +31,10 @@ export default Effect.gen(function* () {
       memory_promised bigint not null default 0,
       disk_promised bigint not null default 0,
       joined_at bigint not null,
-      seen_at bigint not null
+      seen_at bigint not null,
+      heard_at bigint,
+      asked text,
+      asked_token text
     ) with (fillfactor = 50)`
   yield* sql`
     create table host_promises (
@@ -37,7 +43,8 @@ export default Effect.gen(function* () {
       vcpus integer not null,
       memory_bytes bigint not null,
       disk_bytes bigint not null,
-      is_up boolean not null
+      is_up boolean not null,
+      is_missing boolean not null default false
     )`
   yield* sql`create index host_promises_host on host_promises (host_id)`
 })
