@@ -1,6 +1,4 @@
 /** What a process that froze or died had goes to the others in bounded time; one that thaws learns of it and goes on. */
-import { once } from "node:events"
-import { type IncomingMessage, request } from "node:http"
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
@@ -8,19 +6,13 @@ import { describe } from "vitest"
 import { probe } from "../../src/host/namespace/probe.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { Members } from "./Members.ts"
+import { visit } from "./visit.ts"
 
 /** The lease, the look of the others, their reading; and a machine that does much else. */
 const takeoverWithinMs = 25_000
 
 /** Closing: a moment for the owner, the commit, and the wait for a guest that only the owner asks. */
 const closeWithinMs = 25_000
-
-const visit = async (port: number, host: string) => {
-  const sent = request({ host: "127.0.0.1", port, headers: { host } }).end()
-  const [answer] = (await once(sent, "response")) as [IncomingMessage]
-  answer.resume()
-  return answer.statusCode
-}
 
 const withMembers = (count: number, test: (members: Members) => Promise<void>) =>
   Effect.gen(function* () {
@@ -79,7 +71,7 @@ describe.runIf(ok)("actors of a process that is gone", () => {
           })
         )
         // Nothing listens in them, so they are served with 502.
-        for (const { host } of previews) assert.strictEqual(await visit(other.port, host), 502)
+        for (const { host } of previews) assert.strictEqual(await visit(other.origin, host), 502)
         one.freeze()
         await Promise.all(
           previews.map(async ({ path, host }) => {
@@ -87,11 +79,11 @@ describe.runIf(ok)("actors of a process that is gone", () => {
             const { status, body } = await other.ask("DELETE", path)
             assert.isBelow(performance.now() - began, closeWithinMs)
             if (status !== 204) assert.strictEqual(body.code, "CLEANUP_PENDING")
-            assert.strictEqual(await visit(other.port, host), 404)
+            assert.strictEqual(await visit(other.origin, host), 404)
           })
         )
         one.thaw()
-        for (const { host } of previews) assert.strictEqual(await visit(one.port, host), 404)
+        for (const { host } of previews) assert.strictEqual(await visit(one.origin, host), 404)
       }),
     180_000
   )

@@ -1,5 +1,4 @@
 /** The real service as its own process group on one data folder, with the embedded Postgres: started, killed, started again. */
-import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { type Agent, type IncomingMessage, request } from "node:http"
@@ -7,13 +6,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
-import { compiledOnce } from "../support/compiledOnce.ts"
 import { freePort } from "../support/freePort.ts"
+import { Program } from "../support/Program.ts"
 
-const root = join(import.meta.dirname, "../..")
 const startWithinMs = 60_000
 const deletedWithinMs = 90_000
-const logKept = 200
 
 export interface Answer {
   readonly status: number
@@ -21,47 +18,68 @@ export interface Answer {
   readonly body: any
 }
 
-export class ServiceProcess {
+/** Where a service runs, if not beside the test. */
+export interface Place {
+  readonly address: string
+  /** Words before a command that is to run there. */
+  readonly enter: ReadonlyArray<string>
+}
+
+const here: Place = { address: "127.0.0.1", enter: [] }
+
+export class ServiceProcess extends Program {
   /** Of this run alone: everything that it starts names it. */
   readonly dataDir: string
   readonly port: number
   readonly #key: string
   readonly #environment: Readonly<Record<string, string>>
-  readonly #log: Array<string> = []
-  #child: ChildProcess | null = null
+  readonly #place: Place
 
-  private constructor(port: number, environment: Readonly<Record<string, string>>, beside: ServiceProcess | null) {
-    this.dataDir = beside === null ? mkdtempSync(join(tmpdir(), "atoll-crash-")) : beside.dataDir
-    this.#key = beside === null ? newSecret() : beside.#key
-    this.#environment = beside === null ? environment : { ...beside.#environment, ...environment }
-    // As root, the database and the Sandboxes are other users.
-    chmodSync(this.dataDir, 0o755)
+  private constructor(
+    port: number,
+    environment: Readonly<Record<string, string>>,
+    { dataDir, key, place }: Pick<ServiceProcess, "dataDir" | "key"> & { readonly place: Place }
+  ) {
+    super()
     this.port = port
+    this.dataDir = dataDir
+    this.#key = key
+    this.#place = place
+    this.#environment = environment
+    // As root, the database and the Sandboxes are other users.
+    chmodSync(dataDir, 0o755)
+  }
+
+  static #onItsOwn() {
+    return { dataDir: mkdtempSync(join(tmpdir(), "atoll-crash-")), key: newSecret(), place: here }
   }
 
   /** @param environment Beside what every test wants. */
   static async make(environment: Readonly<Record<string, string>> = {}) {
-    return new ServiceProcess(await freePort(), environment, null)
+    return new ServiceProcess(await freePort(), environment, ServiceProcess.#onItsOwn())
   }
 
   /** Processes of one cluster, on one data folder. */
   static async cluster(count: number, environment: Readonly<Record<string, string>>) {
     const members: Array<ServiceProcess> = []
+    const shared = ServiceProcess.#onItsOwn()
     for (let made = 0; made < count; made++) {
-      const own = { ATOLL_CLUSTER_PORT: String(await freePort()), ...(made === 0 ? environment : {}) }
-      members.push(new ServiceProcess(await freePort(), own, members[0] ?? null))
+      const own = { ...environment, ATOLL_CLUSTER_PORT: String(await freePort()) }
+      members.push(new ServiceProcess(await freePort(), own, shared))
     }
     return members
   }
 
+  /** A service of a fleet, in a place of its own, on a folder that is there. */
+  static at(place: Place, port: number, dataDir: string, key: string, environment: Readonly<Record<string, string>>) {
+    return new ServiceProcess(port, { ...environment, ATOLL_HOST: place.address }, { dataDir, key, place })
+  }
+
   /** Returns once it answers. */
   async start(answers = "/api/v2/me", environment: Readonly<Record<string, string>> = {}): Promise<void> {
-    const child = spawn(process.execPath, [join(root, "src/main.ts")], {
-      cwd: root,
-      stdio: ["ignore", "pipe", "pipe"],
-      env: {
-        PATH: process.env["PATH"],
-        ...compiledOnce,
+    this.spawn(
+      ["src/main.ts"],
+      {
         ATOLL_DATA_DIR: this.dataDir,
         ATOLL_PORT: String(this.port),
         ATOLL_RUNTIME: "namespace",
@@ -71,20 +89,14 @@ export class ServiceProcess {
         ATOLL_RECONCILE_INTERVAL_MS: "2000",
         ...this.#environment,
         ...environment
-      }
-    })
-    this.#child = child
-    for (const stream of [child.stdout, child.stderr]) {
-      stream?.setEncoding("utf8").on("data", (text: string) => {
-        this.#log.push(text)
-        if (this.#log.length > logKept) this.#log.shift()
-      })
-    }
+      },
+      this.#place.enter
+    )
     const end = Date.now() + startWithinMs
     const headers = { authorization: `Bearer ${this.#key}` }
-    const look = () => fetch(`http://127.0.0.1:${this.port}${answers}`, { headers, signal: AbortSignal.timeout(2000) })
+    const look = () => fetch(`${this.origin}${answers}`, { headers, signal: AbortSignal.timeout(2000) })
     while ((await look().catch(() => null))?.status !== 200) {
-      if (child.exitCode !== null) throw new Error(`The service ended with ${child.exitCode}:\n${this.log}`)
+      if (this.exitCode !== null) throw new Error(`The service ended with ${this.exitCode}:\n${this.log}`)
       if (Date.now() > end) throw new Error(`The service does not answer:\n${this.log}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
@@ -100,12 +112,12 @@ export class ServiceProcess {
     return Number(this.#environment["ATOLL_CLUSTER_PORT"])
   }
 
-  get isUp() {
-    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
+  get host() {
+    return this.#place.address
   }
 
-  get log() {
-    return this.#log.join("")
+  get origin() {
+    return `http://${this.host}:${this.port}`
   }
 
   /** Throws when the service is cut off before it answers. */
@@ -114,9 +126,10 @@ export class ServiceProcess {
     path: string,
     body?: unknown,
     idempotencyKey?: string,
-    key: string = this.#key
+    key: string = this.#key,
+    withinMs = 40_000
   ): Promise<Answer> {
-    const answer = await fetch(`http://127.0.0.1:${this.port}/api/v2${path}`, {
+    const answer = await fetch(`${this.origin}/api/v2${path}`, {
       method,
       headers: {
         authorization: `Bearer ${key}`,
@@ -124,7 +137,7 @@ export class ServiceProcess {
         ...(idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey })
       },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(40_000)
+      signal: AbortSignal.timeout(withinMs)
     })
     const text = await answer.text()
     return { status: answer.status, body: text === "" ? null : JSON.parse(text) }
@@ -135,7 +148,7 @@ export class ServiceProcess {
     const text = body === undefined ? "" : JSON.stringify(body)
     const sent = request({
       agent,
-      host: "127.0.0.1",
+      host: this.#place.address,
       port: this.port,
       method,
       path: `/api/v2${path}`,
@@ -158,44 +171,16 @@ export class ServiceProcess {
   async bytes(
     method: "GET" | "PUT",
     path: string,
-    content?: Uint8Array<ArrayBuffer>
+    content?: Uint8Array<ArrayBuffer>,
+    withinMs = 40_000
   ): Promise<{ readonly status: number; readonly bytes: Buffer }> {
-    const answer = await fetch(`http://127.0.0.1:${this.port}/api/v2${path}`, {
+    const answer = await fetch(`${this.origin}/api/v2${path}`, {
       method,
       headers: { authorization: `Bearer ${this.#key}`, "content-type": "application/octet-stream" },
       ...(content === undefined ? {} : { body: content }),
-      signal: AbortSignal.timeout(40_000)
+      signal: AbortSignal.timeout(withinMs)
     })
     return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) }
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    const child = this.#child
-    this.#child = null
-    if (child === null || child.exitCode !== null || child.signalCode !== null) return
-    const ended = once(child, "exit")
-    child.kill(signal)
-    await ended
-  }
-
-  /** kill -9, in the middle of whatever it does. */
-  kill(): Promise<void> {
-    return this.#end("SIGKILL")
-  }
-
-  /** SIGSTOP: it keeps its memory, its connections and its files, and does nothing. */
-  freeze(): void {
-    this.#child?.kill("SIGSTOP")
-  }
-
-  /** SIGCONT. */
-  thaw(): void {
-    this.#child?.kill("SIGCONT")
-  }
-
-  /** In order: what it started besides Sandboxes ends too. */
-  stop(): Promise<void> {
-    return this.#end("SIGTERM")
   }
 
   /** Sandboxes outlive their service: those of the account of `key` are deleted, and it is waited for until none of them is left. */

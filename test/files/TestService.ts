@@ -16,6 +16,7 @@ import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { ApiServer } from "../../src/http/ApiServer.ts"
 import { makeAgentGuest } from "../../src/runtime/agentClient/AgentGuest.ts"
 import { Runtime } from "../../src/runtime/Runtime.ts"
+import { fleetEdge, overAFleetOr } from "../fleet/FleetEdge.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 import { TestAgent } from "./TestAgent.ts"
@@ -58,6 +59,24 @@ export class TestService extends Context.Service<
   static readonly layer = <E>(
     runtime: Layer.Layer<Runtime, E, Settings>,
     environment: Readonly<Record<string, string>> = {}
+  ) =>
+    overAFleetOr(
+      () => TestService.#overAFleet(environment),
+      () => TestService.#inProcess(runtime, environment)
+    ).pipe(Layer.provideMerge(TestDatabase.layer))
+
+  static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
+    const key = newSecret()
+    const edge = fleetEdge({ driver: "namespace", environment, key })
+    return Layer.effect(
+      TestService,
+      Effect.flatMap(edge, ({ port }) => connect(port, key))
+    )
+  }
+
+  static readonly #inProcess = <E>(
+    runtime: Layer.Layer<Runtime, E, Settings>,
+    environment: Readonly<Record<string, string>>
   ) => {
     const key = newSecret()
     const http = NodeHttpServer.layer(() => createServer(), { host: "127.0.0.1", port: 0 })
@@ -70,10 +89,10 @@ export class TestService extends Context.Service<
         )
         return Layer.effect(
           TestService,
-          Effect.flatMap(HttpServer.HttpServer, (server) => connect(server, key))
+          Effect.flatMap(HttpServer.HttpServer, ({ address }) => connect("port" in address ? address.port : 0, key))
         ).pipe(Layer.provide(ApiServer.layer), Layer.provide(http), Layer.provide(service), Layer.provide(settings))
       })
-    ).pipe(Layer.provideMerge(TestDatabase.layer))
+    )
   }
 }
 
@@ -120,9 +139,9 @@ export function runtimeOfAgent(started: (agent: TestAgent, base: string) => void
 }
 
 /** Every Sandbox is deleted at the end: real ones outlive the service. */
-const connect = (server: HttpServer.HttpServer["Service"], key: string) =>
+const connect = (port: number, key: string) =>
   Effect.acquireRelease(
-    Effect.promise(() => client(server, key)),
+    Effect.promise(() => client(port, key)),
     ({ send }) =>
       Effect.promise(async () => {
         const { sandboxes } = (await send("GET", "/sandboxes")).json
@@ -130,8 +149,7 @@ const connect = (server: HttpServer.HttpServer["Service"], key: string) =>
       })
   )
 
-const client = async (server: HttpServer.HttpServer["Service"], key: string): Promise<TestService["Service"]> => {
-  const port = "port" in server.address ? server.address.port : 0
+const client = async (port: number, key: string): Promise<TestService["Service"]> => {
   const send = (method: string, target: string, { body, headers = {}, key: other }: Ask = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const bytes = body === undefined ? null : body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body))

@@ -23,6 +23,7 @@ import { ApiServer } from "../../src/http/ApiServer.ts"
 import { protocolServer } from "../../src/http/ProtocolServer.ts"
 import { Runtime } from "../../src/runtime/Runtime.ts"
 import { TracedRuntime } from "../../src/runtime/TracedRuntime.ts"
+import { fleetEdge, groupsWritten, overAFleetOr } from "../fleet/FleetEdge.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
@@ -72,8 +73,27 @@ export class TestApi extends Context.Service<
     TestApi.on(environment).pipe(Layer.provideMerge(TestDatabase.layer))
 
   /** On a database of the caller's. */
-  static readonly on = (environment: Readonly<Record<string, string>> = {}) => {
-    const key = `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
+  static readonly on = (environment: Readonly<Record<string, string>> = {}) =>
+    overAFleetOr(
+      () => TestApi.#overAFleet(environment),
+      () => TestApi.#inProcess(environment)
+    )
+
+  /** Real processes with simulated machines. */
+  static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
+    const key = newKey()
+    const api = Effect.gen(function* () {
+      const { port, second } = yield* fleetEdge({ driver: "simulated", environment, key })
+      return yield* make({ key, port, second: { port: second }, world: notHere, auditWritten: groupsWritten })
+    })
+    return Layer.effect(TestApi, api).pipe(
+      Layer.provide(Layer.merge(Accounts.layer, ApiKeys.layer)),
+      Layer.provide(testSettings(environment))
+    )
+  }
+
+  static readonly #inProcess = (environment: Readonly<Record<string, string>>) => {
+    const key = newKey()
     const http = () => NodeHttpServer.layer(protocolServer, { host: "127.0.0.1", port: 0, gracefulShutdownTimeout: 0 })
     return Layer.unwrap(
       Effect.gen(function* () {
@@ -88,7 +108,13 @@ export class TestApi extends Context.Service<
           Layer.provide(Layer.fresh(ApiServer.layer)),
           Layer.provide(Layer.fresh(http()))
         )
-        return Layer.effect(TestApi, make(key, world)).pipe(
+        const api = Effect.gen(function* () {
+          const audit = yield* Audit
+          const { port } = portOf(yield* HttpServer.HttpServer)
+          const second = yield* Second
+          return yield* make({ key, port, second, world, auditWritten: () => Effect.runPromise(audit.write) })
+        })
+        return Layer.effect(TestApi, api).pipe(
           Layer.provide(ApiServer.layer),
           Layer.provide(http()),
           Layer.provide(another),
@@ -100,6 +126,8 @@ export class TestApi extends Context.Service<
     )
   }
 }
+
+const newKey = () => `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
 
 class Second extends Context.Service<Second, { readonly port: number }>()("atoll/test/Second") {}
 
@@ -174,11 +202,21 @@ const rawTo =
       })
     })
 
-const make = (key: string, world: SimulatedWorld) =>
+/** Suites that look behind the machines, or hold them up, have them in their own process. */
+const notHere = new Proxy({} as SimulatedWorld, {
+  get: (_, name) => {
+    throw new Error(`The machines of a fleet are not in this process: ${String(name)}`)
+  }
+})
+
+const make = ({
+  key,
+  port,
+  second,
+  world,
+  auditWritten
+}: Pick<TestApi["Service"], "key" | "port" | "second" | "world" | "auditWritten">) =>
   Effect.gen(function* () {
-    const { port } = portOf(yield* HttpServer.HttpServer)
-    const second = yield* Second
-    const audit = yield* Audit
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
     const send = sendTo(port, key)
@@ -199,7 +237,7 @@ const make = (key: string, world: SimulatedWorld) =>
       send,
       raw: rawTo(port),
       second,
-      auditWritten: () => Effect.runPromise(audit.write),
+      auditWritten,
       newKey: (scopes, name) =>
         Effect.runPromise(
           Effect.gen(function* () {

@@ -17,6 +17,7 @@ import { SignInLinks } from "../../src/console/server/SignInLinks.ts"
 import { ApiServer } from "../../src/http/ApiServer.ts"
 import { Listener } from "../../src/http/Listener.ts"
 import type { Runtime } from "../../src/runtime/Runtime.ts"
+import { fleetEdge, groupsWritten, overAFleetOr } from "../fleet/FleetEdge.ts"
 import { type Answer, type Ask, sendTo } from "../http/TestApi.ts"
 import { testSettings } from "./TestSettings.ts"
 
@@ -50,6 +51,27 @@ export class ServedAtoll extends Context.Service<
   static readonly layer = <E, R>(
     runtime: Layer.Layer<Runtime, E, Settings | R>,
     environment: Readonly<Record<string, string>> = {}
+  ) =>
+    overAFleetOr(
+      () => ServedAtoll.#overAFleet(environment),
+      () => ServedAtoll.#inProcess(runtime, environment)
+    )
+
+  static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
+    const key = newSecret()
+    const served = Effect.gen(function* () {
+      const { port } = yield* fleetEdge({ driver: "namespace", environment, key })
+      return yield* make({ key, port, auditWritten: groupsWritten })
+    })
+    return Layer.effect(ServedAtoll, served).pipe(
+      Layer.provide(Layer.mergeAll(Accounts.layer, ApiKeys.layer, SignInLinks.layer)),
+      Layer.provide(testSettings(environment))
+    )
+  }
+
+  static readonly #inProcess = <E, R>(
+    runtime: Layer.Layer<Runtime, E, Settings | R>,
+    environment: Readonly<Record<string, string>>
   ) => {
     const key = newSecret()
     return Layer.unwrap(
@@ -64,7 +86,13 @@ export class ServedAtoll extends Context.Service<
           Layer.provideMerge(runtime),
           Layer.provide(ActorCluster.layerSingle)
         )
-        return Layer.effect(ServedAtoll, make(key)).pipe(
+        const served = Effect.gen(function* () {
+          const server = yield* HttpServer.HttpServer
+          const audit = yield* Audit
+          const port = "port" in server.address ? server.address.port : 0
+          return yield* make({ key, port, auditWritten: () => Effect.runPromise(audit.write) })
+        })
+        return Layer.effect(ServedAtoll, served).pipe(
           Layer.provide(ApiServer.layer),
           Layer.provide(Listener.layer),
           Layer.provide(Layer.mergeAll(Accounts.layer, ApiKeys.layer, SignInLinks.layer)),
@@ -76,14 +104,11 @@ export class ServedAtoll extends Context.Service<
   }
 }
 
-const make = (key: string) =>
+const make = ({ key, port, auditWritten }: Pick<ServedAtoll["Service"], "key" | "port" | "auditWritten">) =>
   Effect.gen(function* () {
-    const server = yield* HttpServer.HttpServer
-    const port = "port" in server.address ? server.address.port : 0
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
     const links = yield* SignInLinks
-    const audit = yield* Audit
     const [account] = yield* accounts.list
     const accountId = account!.id
     const send = sendTo(port, key)
@@ -117,6 +142,6 @@ const make = (key: string) =>
         return sandbox.id
       },
       newLink: () => Effect.runPromise(Effect.map(links.create(accountId), ({ code }) => code)),
-      auditWritten: () => Effect.runPromise(audit.write)
+      auditWritten
     })
   })

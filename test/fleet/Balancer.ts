@@ -1,0 +1,34 @@
+/** One port of this machine before several services: each connection goes to the next of them. */
+import { once } from "node:events"
+import { connect, createServer, type Socket } from "node:net"
+import { Effect } from "effect"
+
+export const balancer = (services: ReadonlyArray<{ readonly host: string; readonly port: number }>) =>
+  Effect.map(
+    Effect.acquireRelease(
+      Effect.promise(async () => {
+        let turn = 0
+        const open = new Set<Socket>()
+        const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
+          const service = connect({ ...services[turn++ % services.length]!, allowHalfOpen: true, noDelay: true })
+          client.pipe(service).pipe(client)
+          for (const [one, other] of [
+            [client, service],
+            [service, client]
+          ] as const) {
+            open.add(one)
+            one.on("error", () => other.destroy())
+            one.on("close", () => open.delete(one))
+          }
+        }).listen(0, "127.0.0.1")
+        await once(server, "listening")
+        return { server, open }
+      }),
+      ({ server, open }) =>
+        Effect.sync(() => {
+          server.close()
+          for (const socket of open) socket.destroy()
+        })
+    ),
+    ({ server }) => (server.address() as { readonly port: number }).port
+  )

@@ -1,0 +1,232 @@
+/**
+ * A whole fleet of real processes: services and hosts, each in a network namespace of its own with a data folder of its own, and the database
+ * at an address of theirs. Whatever becomes of it, its end leaves nothing on this machine.
+ */
+import { once } from "node:events"
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Effect, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { newSecret } from "../../src/account/ApiKeySecret.ts"
+import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
+import { ServiceProcess } from "../crash/ServiceProcess.ts"
+import { Program } from "../support/Program.ts"
+import { HostProcess } from "./HostProcess.ts"
+import { clear, clearAbandoned, folderPrefix, remainsOf } from "./leftovers.ts"
+import { Net } from "./Net.ts"
+
+const databasePort = 5432
+const apiPort = 8080
+export const fleetPort = 7070
+export const actorsPort = 7071
+const readyWithinMs = 120_000
+const goneWithinMs = 30_000
+
+export interface FleetShape {
+  readonly services: number
+  readonly hosts: number
+  readonly driver: "namespace" | "simulated"
+  /** Of every process, beside what every fleet wants. */
+  readonly environment: Readonly<Record<string, string>>
+  /** Of full scope, for the first account. */
+  readonly key: string
+}
+
+/** The server's socket, and what of a DATABASE_URL says the rest. */
+const socketOf = ({
+  path,
+  url,
+  username = "postgres",
+  database = "postgres"
+}: DatabaseServer["Service"]["connect"]) => {
+  if (path !== undefined) return { path, user: username, database }
+  const { searchParams, pathname, username: user } = new URL(Redacted.value(url!))
+  return { path: join(searchParams.get("host")!, `.s.PGSQL.${databasePort}`), user, database: pathname.slice(1) }
+}
+
+const answers = async (port: number, host: string): Promise<boolean> => {
+  const socket = connect(port, host)
+  try {
+    await once(socket, "connect")
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}
+
+const until = async (holds: () => boolean | Promise<boolean>, withinMs: number, otherwise: () => string) => {
+  for (const end = Date.now() + withinMs; !(await holds()); ) {
+    if (Date.now() > end) throw new Error(otherwise())
+    await sleep(50)
+  }
+}
+
+export class Fleet {
+  /** Members are `service-0`, `host-0`, …, and `database`. */
+  readonly net: Net
+  readonly services: ReadonlyArray<ServiceProcess>
+  readonly hosts: ReadonlyArray<HostProcess>
+  readonly folder: string
+  /** Hosts that take new Sandboxes now. */
+  readonly #ready: () => Promise<number>
+  readonly #relay = new Program()
+
+  /** On the database of the surroundings, which is migrated. Everything is up and every host is ready. */
+  static readonly make = (shape: Partial<FleetShape> = {}) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { connect } = yield* DatabaseServer
+      const ready = Effect.map(
+        sql<{ readonly id: string }>`select id from actors where kind = 'host' and status = 'ready'`,
+        ({ length }) => length
+      )
+      yield* Effect.sync(clearAbandoned)
+      const net = yield* Effect.acquireRelease(
+        Effect.promise(() => Net.make()),
+        (net) => Effect.promise(() => net.end())
+      )
+      const folder = join(tmpdir(), `${folderPrefix}${net.id}`)
+      yield* Effect.acquireRelease(
+        Effect.sync(() => mkdirSync(folder)),
+        () => Effect.sync(() => clear(folder))
+      )
+      chmodSync(folder, 0o711)
+      return yield* Effect.promise(() =>
+        Fleet.#start(net, folder, socketOf(connect), shape, () => Effect.runPromise(Effect.orDie(ready)))
+      )
+    })
+
+  static async #start(
+    net: Net,
+    folder: string,
+    database: ReturnType<typeof socketOf>,
+    { services = 2, hosts = 2, driver = "namespace", environment = {}, key = newSecret() }: Partial<FleetShape>,
+    ready: () => Promise<number>
+  ): Promise<Fleet> {
+    const place = async (name: string) => {
+      const dataDir = join(folder, name)
+      mkdirSync(dataDir)
+      chmodSync(dataDir, 0o755)
+      return { name, dataDir, member: await net.join(name) }
+    }
+    const secretFile = join(folder, "secret")
+    writeFileSync(secretFile, `${newSecret()}\n`, { mode: 0o600 })
+    const server = await net.join("database")
+    const servicePlaces = await Promise.all(Array.from({ length: services }, (_, at) => place(`service-${at}`)))
+    const hostPlaces = await Promise.all(Array.from({ length: hosts }, (_, at) => place(`host-${at}`)))
+    const shared = {
+      ATOLL_LOG_LEVEL: "warn",
+      ATOLL_FLEET_PORT: String(fleetPort),
+      ATOLL_FLEET_SECRET_FILE: secretFile,
+      ATOLL_RECONCILE_INTERVAL_MS: "2000",
+      ATOLL_VOLUME_BYTES: String(32 * 1024 * 1024),
+      ATOLL_SANDBOX_MEMORY_BYTES: String(128 * 1024 * 1024),
+      ...environment
+    }
+    const fleet = new Fleet(
+      net,
+      folder,
+      servicePlaces.map(({ dataDir, member }) =>
+        ServiceProcess.at(member, apiPort, dataDir, key, {
+          ...shared,
+          ATOLL_ROLE: "service",
+          DATABASE_URL: `postgres://${database.user}@${server.address}:${databasePort}/${database.database}`,
+          ATOLL_FLEET_HOST: member.address,
+          ATOLL_CLUSTER_HOST: member.address,
+          ATOLL_CLUSTER_PORT: String(actorsPort)
+        })
+      ),
+      hostPlaces.map(
+        ({ name, dataDir, member }) =>
+          new HostProcess(name, member, dataDir, {
+            ...shared,
+            ATOLL_ROLE: "host",
+            ATOLL_RUNTIME: driver,
+            ATOLL_FLEET_HOST: member.address,
+            ATOLL_FLEET_JOIN: servicePlaces.map((service) => `${service.member.address}:${fleetPort}`).join(",")
+          })
+      ),
+      ready
+    )
+    fleet.#relay.spawn(
+      ["test/fleet/fixtures/relay.ts", database.path, server.address, String(databasePort)],
+      // Says whose it is.
+      { ATOLL_DATA_DIR: join(folder, "database") },
+      server.enter
+    )
+    await until(
+      () => answers(databasePort, server.address),
+      readyWithinMs,
+      () => fleet.#relay.log
+    )
+    for (const host of fleet.hosts) host.start()
+    await Promise.all(fleet.services.map((service) => service.start()))
+    await fleet.untilReady()
+    return fleet
+  }
+
+  private constructor(
+    net: Net,
+    folder: string,
+    services: ReadonlyArray<ServiceProcess>,
+    hosts: ReadonlyArray<HostProcess>,
+    ready: () => Promise<number>
+  ) {
+    this.net = net
+    this.folder = folder
+    this.services = services
+    this.hosts = hosts
+    this.#ready = ready
+  }
+
+  get log() {
+    return [...this.services, ...this.hosts].map(({ dataDir, log }) => `== ${dataDir}\n${log}`).join("\n")
+  }
+
+  /** Every host is up and takes Sandboxes. */
+  async untilReady(): Promise<void> {
+    const ended = () => this.hosts.find(({ exitCode }) => exitCode !== null)
+    await until(
+      async () => ended() !== undefined || (await this.#ready()) >= this.hosts.length,
+      readyWithinMs,
+      () => `Not every host is ready:\n${this.log}`
+    )
+    const host = ended()
+    if (host !== undefined) throw new Error(`${host.name} ended with ${host.exitCode}:\n${this.log}`)
+  }
+
+  /** Nothing is frozen, cut, slow or down any more. */
+  async mend(): Promise<void> {
+    await this.net.heal()
+    for (const program of [...this.services, ...this.hosts]) program.thaw()
+    for (const host of this.hosts) {
+      if (!host.isItself) await host.kill()
+      if (!host.isUp) host.start()
+    }
+    await Promise.all(this.services.filter((service) => !service.isUp).map((service) => service.start()))
+    await this.untilReady()
+  }
+
+  /** Every Sandbox of the first account is deleted through a service; then the fleet stops in order. What is left of it on this machine: nothing. */
+  async retire(): Promise<ReadonlyArray<string>> {
+    await this.services[0]!.deleteSandboxes()
+    await Promise.all(this.hosts.map((host) => host.stop()))
+    await Promise.all(this.services.map((service) => service.stop()))
+    await this.#relay.kill()
+    let left: ReadonlyArray<string> = []
+    await until(
+      () => {
+        left = remainsOf(this.folder)
+        return left.length === 0
+      },
+      goneWithinMs,
+      () => left.join("\n")
+    ).catch(() => null)
+    return left
+  }
+}

@@ -1,0 +1,51 @@
+/** A host of a fleet as a process of its own, on its own data folder and at its own address. */
+
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
+import { markedProcesses } from "../../src/host/namespace/markedProcesses.ts"
+import type { Place } from "../crash/ServiceProcess.ts"
+import { Program } from "../support/Program.ts"
+
+const main = "src/main.ts"
+
+export class HostProcess extends Program {
+  readonly name: string
+  readonly dataDir: string
+  readonly #place: Place
+  readonly #environment: Readonly<Record<string, string>>
+  #isItself = true
+
+  constructor(name: string, place: Place, dataDir: string, environment: Readonly<Record<string, string>>) {
+    super()
+    this.name = name
+    this.dataDir = dataDir
+    this.#place = place
+    this.#environment = environment
+  }
+
+  /** Returns at once: the fleet says when it is ready. `source`: another program in the place of Atoll's own. */
+  start(source = main): void {
+    this.#isItself = source === main
+    this.spawn([source], { ...this.#environment, ATOLL_DATA_DIR: this.dataDir }, this.#place.enter)
+  }
+
+  /** It is Atoll's own program that runs. */
+  get isItself() {
+    return this.#isItself
+  }
+
+  /** As its data folder says, once it was started. */
+  get id() {
+    return readFileSync(join(this.dataDir, "host"), "utf8").trim()
+  }
+
+  /** What really runs here by the marks of its processes, whatever anybody says: each Sandbox and generation once. */
+  get alive(): ReadonlyArray<{ readonly sandboxId: string; readonly generation: number }> {
+    const found = new Map<string, { readonly sandboxId: string; readonly generation: number }>()
+    for (const { sandboxId, generation } of markedProcesses(HostLayout.at(this.dataDir).instance)) {
+      found.set(`${sandboxId}#${generation}`, { sandboxId, generation })
+    }
+    return [...found.values()]
+  }
+}

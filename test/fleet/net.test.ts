@@ -1,0 +1,98 @@
+/** The networks that the tests of fleets are made of do what those rely on. */
+import { existsSync, readdirSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { assert, describe, it } from "vitest"
+import { Program } from "../support/Program.ts"
+import { clearAbandoned, folderPrefix } from "./leftovers.ts"
+import { Net } from "./Net.ts"
+
+const port = "7777"
+const soonMs = 60_000
+/** Bytes are sent every 20 ms; what is on its way may come before. */
+const silenceMs = 400
+
+const until = async (holds: () => boolean, otherwise: () => string) => {
+  for (const end = Date.now() + soonMs; !holds(); await sleep(20)) assert.isBelow(Date.now(), end, otherwise())
+}
+
+const refusal = await Net.refusal()
+if (refusal !== null) console.warn(`Skipped: ${refusal}`)
+
+describe.skipIf(refusal !== null)("a network of namespaces", () => {
+  it("cuts in silence what was open, one way and both, and heals", async () => {
+    const net = await Net.make()
+    const [echo, caller] = [new Program(), new Program()]
+    try {
+      const one = await net.join("one")
+      const other = await net.join("other")
+      echo.spawn(["test/fleet/fixtures/echo.ts", one.address, port], {}, one.enter)
+      const heard = () => Number(caller.log.trim().split(" ").at(-1))
+      const isHearing = async () => {
+        const before = heard()
+        await until(
+          () => heard() > before,
+          () => caller.log
+        )
+      }
+      const isDeaf = async () => {
+        const end = Date.now() + soonMs
+        for (let before = -1; before !== heard(); await sleep(silenceMs)) {
+          assert.isBelow(Date.now(), end, caller.log)
+          before = heard()
+        }
+      }
+      await until(
+        () => {
+          if (!caller.isUp) caller.spawn(["test/fleet/fixtures/caller.ts", one.address, port], {}, other.enter)
+          return caller.log.includes("heard")
+        },
+        () => caller.log
+      )
+      for (const cut of [
+        () => net.cut("one", "other"),
+        () => net.cutOneWay("one", "other"),
+        () => net.cutOneWay("other", "one"),
+        () => net.isolate("other")
+      ]) {
+        await cut()
+        await isDeaf()
+        await net.heal()
+        await isHearing()
+      }
+      await net.slow("one")
+      await isHearing()
+      await net.heal()
+      await isHearing()
+      assert.notInclude(caller.log, "closed")
+    } finally {
+      await Promise.all([echo.kill(), caller.kill()])
+      await net.end()
+    }
+  })
+
+  it("what a killed run left is removed by the next one, and nobody else's", async () => {
+    const net = await Net.make()
+    const lost = new Program()
+    try {
+      lost.spawn(["test/fleet/fixtures/abandoned.ts"])
+      await until(
+        () => lost.log.includes("\n"),
+        () => lost.log
+      )
+      const id = lost.log.trim()
+      const left = () => readdirSync("/run/netns").filter((name) => name.includes(id)).length
+      clearAbandoned()
+      assert.strictEqual(left(), 2)
+      await lost.kill()
+      clearAbandoned()
+      assert.strictEqual(left(), 0)
+      assert.isFalse(existsSync(join(tmpdir(), `${folderPrefix}${id}`)))
+      assert.isTrue(readdirSync("/run/netns").some((name) => name.includes(net.id)))
+    } finally {
+      await lost.kill()
+      await net.end()
+    }
+  })
+})

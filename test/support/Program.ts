@@ -1,0 +1,82 @@
+/** A program of Atoll's as a process of its own: started, killed, frozen, thawed, stopped; and what it said. */
+import { type ChildProcess, spawn } from "node:child_process"
+import { once } from "node:events"
+import { join } from "node:path"
+import { compiledOnce } from "./compiledOnce.ts"
+
+const root = join(import.meta.dirname, "../..")
+const logKept = 200
+
+export class Program {
+  readonly #log: Array<string> = []
+  #child: ChildProcess | null = null
+
+  /**
+   * @param words A source of this repository, and its arguments.
+   * @param enter Words before the command, that lead it to where it is to run.
+   */
+  spawn(
+    words: ReadonlyArray<string>,
+    environment: Readonly<Record<string, string | undefined>> = {},
+    enter: ReadonlyArray<string> = []
+  ): void {
+    const [command, ...rest] = [...enter, process.execPath, ...words]
+    const child = spawn(command!, rest, {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { PATH: process.env["PATH"], ...compiledOnce, ...environment }
+    })
+    this.#child = child
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding("utf8").on("data", (text: string) => {
+        this.#log.push(text)
+        if (this.#log.length > logKept) this.#log.shift()
+      })
+    }
+  }
+
+  get isUp() {
+    return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  get pid() {
+    return this.#child?.pid ?? null
+  }
+
+  get exitCode() {
+    return this.#child?.exitCode ?? null
+  }
+
+  get log() {
+    return this.#log.join("")
+  }
+
+  async #end(signal: NodeJS.Signals): Promise<void> {
+    const child = this.#child
+    this.#child = null
+    if (child === null || child.exitCode !== null || child.signalCode !== null) return
+    const ended = once(child, "exit")
+    child.kill(signal)
+    await ended
+  }
+
+  /** kill -9, in the middle of whatever it does. */
+  kill(): Promise<void> {
+    return this.#end("SIGKILL")
+  }
+
+  /** SIGSTOP: it keeps its memory, its connections and its files, and does nothing. */
+  freeze(): void {
+    this.#child?.kill("SIGSTOP")
+  }
+
+  /** SIGCONT. */
+  thaw(): void {
+    this.#child?.kill("SIGCONT")
+  }
+
+  /** In order: what it started besides Sandboxes ends too. */
+  stop(): Promise<void> {
+    return this.#end("SIGTERM")
+  }
+}
