@@ -60,6 +60,9 @@ const mcp = "src/mcp/"
 /** Connections between Atoll's own processes; knows nothing of what they carry. */
 const peer = "src/peer/"
 
+/** What a data folder says of itself; knows nothing else. */
+const dataFolder = "src/dataFolder/"
+
 /** A host's way to its services, and theirs to it. */
 const distant = "src/runtime/distant/"
 
@@ -86,12 +89,13 @@ export const importTable: ReadonlyArray<Place> = [
   { path: config, places: [] },
   { path: identifier, places: ["schemas/"] },
   { path: fileLock, places: [], packages: [] },
+  { path: dataFolder, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
   { path: worker, places: [], packages: ["effect"], builtins: false },
   { path: metric, places: [], packages: ["effect"], builtins: false },
   { path: trace, places: [], packages: ["effect"], builtins: false },
   { path: "src/postgres/", places: [fileLock, worker, config] },
-  { path: "src/store/", places: ["schemas/", "src/postgres/", metric, trace, worker, config] },
+  { path: "src/store/", places: ["schemas/", "src/postgres/", dataFolder, metric, trace, worker, config] },
   { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", peer, metric, trace, worker, config] },
   { path: peer, places: [worker, config] },
 
@@ -115,6 +119,7 @@ export const importTable: ReadonlyArray<Place> = [
       distant,
       "src/agent/",
       "schemas/",
+      dataFolder,
       peer,
       worker,
       config

@@ -4,13 +4,12 @@
  *
  * The folder carries the database's id (`installation`) and an id of its own (`host`), which the database remembers.
  */
-import { randomBytes } from "node:crypto"
-import { mkdir, readFile, writeFile } from "node:fs/promises"
 import { hostname } from "node:os"
-import { join, resolve } from "node:path"
+import { resolve } from "node:path"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
+import { DataFolder } from "../dataFolder/DataFolder.ts"
 import { textColumn } from "./Columns.ts"
 import { DatabaseUnusable } from "./Database.ts"
 import { claimHolders } from "./DatabaseClaim.ts"
@@ -24,25 +23,6 @@ const Bond = Schema.Struct({
   /** Processes that live on this database, this one included. */
   processes: Schema.Int
 })
-
-const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code
-
-const readIfThere = (path: string) =>
-  readFile(path, "utf8").then(
-    (text) => text.trim(),
-    (error: unknown) => {
-      if (codeOf(error) === "ENOENT") return null
-      throw error
-    }
-  )
-
-/** Two processes that start at once on a new folder: the first writes, both read. */
-const readOrMake = async (path: string, made: string): Promise<string> => {
-  await writeFile(path, `${made}\n`, { flag: "wx" }).catch((error: unknown) => {
-    if (codeOf(error) !== "EEXIST") throw error
-  })
-  return (await readFile(path, "utf8")).trim()
-}
 
 export class Installation extends Context.Service<
   Installation,
@@ -77,8 +57,8 @@ export class Installation extends Context.Service<
               })
           })
         const before = yield* inFolder(async () => {
-          await mkdir(folder, { recursive: true })
-          return readIfThere(join(folder, "installation"))
+          await DataFolder.make(folder)
+          return DataFolder.installation(folder)
         })
 
         const refusal = (bond: typeof Bond.Type) => {
@@ -116,9 +96,7 @@ export class Installation extends Context.Service<
               message: `The data folder ${folder} belongs to another database, whose Sandboxes would be destroyed here as unknown. Set DATABASE_URL to that database, or ATOLL_DATA_DIR to another folder.`
             })
           }
-          const host = yield* inFolder(() =>
-            readOrMake(join(folder, "host"), `host_${randomBytes(12).toString("hex")}`)
-          )
+          const host = yield* inFolder(() => DataFolder.host(folder))
           const { host_id: bound, sandboxes, processes } = bond
           const isFree =
             // Of a time when the database did not remember its folder: the folder remembers the database.
@@ -128,7 +106,7 @@ export class Installation extends Context.Service<
           if (bound !== host && !isFree) return yield* refusal(bond)
           yield* sql`update installation set host_id = ${host}, host_label = ${label}
                    where host_id is distinct from ${host} or host_label is distinct from ${label}`
-          yield* inFolder(() => readOrMake(join(folder, "installation"), bond.id))
+          yield* inFolder(() => DataFolder.bind(folder, bond.id))
           return { host, bond }
         }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
 
