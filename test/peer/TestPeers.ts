@@ -10,7 +10,7 @@ export const loopback = "127.0.0.1"
 
 export const logged: Array<string> = []
 
-const remember = Logger.layer([Logger.make(({ message }) => void logged.push([message].flat().join(" ")))])
+export const remember = Logger.layer([Logger.make(({ message }) => void logged.push([message].flat().join(" ")))])
 
 /** With its credentials, for as long as the scope lasts. */
 export const peer = (environment: Readonly<Record<string, string>>) =>

@@ -1,0 +1,160 @@
+/**
+ * How a host makes itself known to its fleet, and stays known: it joins one of the services of ATOLL_FLEET_JOIN, says at intervals that it is there,
+ * and joins another one, or that one again, when it is not heard any more. Which service it is with has no meaning but this.
+ */
+import { Context, Deferred, Effect, Exit, Layer, Schema } from "effect"
+import { Settings, SettingsUnusable } from "../../Config.ts"
+import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
+import { type PeerAddress, PeerSockets, PeerUnreachable } from "../../peer/PeerSockets.ts"
+import { JoinRefused, JoinRpcs } from "../../runtime/distant/JoinRpcs.ts"
+import { worker } from "../../worker/Worker.ts"
+import { OwnHost } from "./OwnHost.ts"
+
+const answerWithin = "10 seconds"
+/** A service that stops waits for nobody. */
+const leaveWithin = "1 second"
+const pauseFirstMs = 250
+const pauseMaxMs = 5000
+const beatEvery = { minimumMs: 50, maximumMs: 60_000 }
+
+/** What it can never join. `message` is one sentence. */
+export class NeverJoins extends Schema.TaggedError<NeverJoins>()("NeverJoins", { message: Schema.String }) {}
+
+export interface Standing {
+  /** Where it joined; null: nowhere now. */
+  readonly service: string | null
+  /** Why it is with none, or left the last one; null: nothing was amiss. */
+  readonly fault: string | null
+}
+
+const shown = ({ host, port }: PeerAddress): string => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`)
+
+/** What an RPC client says of a broken connection is not for an operator. */
+const sentenceOf = (fault: { readonly _tag: string; readonly message: string }, to: PeerAddress): string => {
+  switch (fault._tag) {
+    case "HostUnknown":
+      return `The service ${shown(to)} does not know this host any more.`
+    case "RpcClientError":
+      return `The service ${shown(to)} has closed the connection.`
+    default:
+      return fault.message
+  }
+}
+
+/** Between half and all of it: hosts that lost the same service do not come back in one moment. */
+const jittered = (pauseMs: number): number => pauseMs * (0.5 + Math.random() / 2)
+
+export class Joining extends Context.Service<
+  Joining,
+  {
+    readonly standing: () => Standing
+    /** Fails once it is sure that this host can join nowhere. */
+    readonly forbidden: Effect.Effect<never, NeverJoins>
+  }
+>()("atoll/host/door/Joining") {
+  /** Needs OwnHost, whose door listens, PeerSockets and Settings. */
+  static readonly layer = Layer.effect(
+    Joining,
+    Effect.gen(function* () {
+      const { fleetJoin } = yield* Settings
+      const sockets = yield* PeerSockets
+      const own = yield* OwnHost
+      if (fleetJoin.length === 0) {
+        return yield* new SettingsUnusable({
+          message: "ATOLL_ROLE=host needs ATOLL_FLEET_JOIN: services of its fleet, as name:port with commas between."
+        })
+      }
+      const forbidden = yield* Deferred.make<never, NeverJoins>()
+      let standing: Standing = { service: null, fault: null }
+
+      /** Until the connection is lost, or the service does not want it any more. */
+      const stay = Effect.fnUntraced(function* (to: PeerAddress) {
+        const name = shown(to)
+        const unreachable = (what: string) => new PeerUnreachable({ message: `The service ${name} ${what}.` })
+        const lost = yield* Deferred.make<never, PeerUnreachable>()
+        const up = yield* Deferred.make<void>()
+        /** This connection: there is no second one. */
+        const connect: PeerSockets["Service"]["connect"] = (address, protocol) =>
+          sockets.connect(address, protocol).pipe(
+            Effect.tapError((fault) => Deferred.fail(lost, fault)),
+            Effect.tap((socket) =>
+              Effect.sync(() =>
+                socket.once("close", () =>
+                  Deferred.doneUnsafe(lost, Exit.fail(unreachable("has closed the connection")))
+                )
+              )
+            )
+          )
+        const client = yield* connectPeerRpcs(JoinRpcs, to, "atoll-join/1", {
+          connected: Deferred.succeed(up, undefined),
+          silent: Deferred.fail(lost, unreachable("does not answer any more"))
+        }).pipe(Effect.provideService(PeerSockets, PeerSockets.of({ ...sockets, connect })))
+        const answered = <A, E>(call: Effect.Effect<A, E>, within: number | typeof answerWithin) =>
+          call.pipe(
+            Effect.catchDefect(() => Effect.fail(unreachable("answered with a fault of its own"))),
+            Effect.timeoutOrElse({
+              duration: within,
+              orElse: () => Effect.fail(unreachable("does not answer in time"))
+            })
+          )
+
+        const life = Effect.gen(function* () {
+          yield* Deferred.await(up)
+          const description = yield* own.describe
+          const { hostId, boot } = description
+          const { installation, beatEveryMs } = yield* answered(client.Join(description), answerWithin)
+          const bound = yield* own.bind(installation)
+          if (bound !== installation) {
+            return yield* new JoinRefused({
+              message: "The data folder of this host belongs to another database, whose Sandboxes it carries.",
+              isFinal: true
+            })
+          }
+          standing = { service: name, fault: null }
+          yield* Effect.logInfo(`This host, ${hostId}, has joined its fleet by the service ${name}`)
+          const everyMs = Math.min(Math.max(beatEveryMs, beatEvery.minimumMs), beatEvery.maximumMs)
+          const beat = Effect.gen(function* () {
+            const { capacity, networkRefused } = yield* own.describe
+            yield* answered(client.Beat({ hostId, boot, capacity, networkRefused }), 2 * everyMs)
+          })
+          return yield* Effect.forever(Effect.andThen(Effect.sleep(everyMs), beat)).pipe(
+            Effect.onInterrupt(() =>
+              Deferred.isDoneUnsafe(lost)
+                ? Effect.void
+                : client.Leave({ hostId, boot }).pipe(Effect.timeout(leaveWithin), Effect.ignoreCause)
+            )
+          )
+        })
+        return yield* Effect.raceFirst(life, Deferred.await(lost))
+      }, Effect.scoped)
+
+      const join = Effect.gen(function* () {
+        let next = 0
+        let failures = 0
+        let told: string | null = null
+        while (true) {
+          const fault = yield* Effect.flip(stay(fleetJoin[next]!))
+          if (fault._tag === "JoinRefused" && fault.isFinal) {
+            yield* Deferred.fail(forbidden, new NeverJoins({ message: fault.message }))
+            return yield* Effect.never
+          }
+          const message = sentenceOf(fault, fleetJoin[next]!)
+          const wasJoined = standing.service !== null
+          standing = { service: null, fault: message }
+          failures = wasJoined ? 0 : failures + 1
+          if (wasJoined || message !== told) yield* Effect.logWarning(`This host is with no service now. ${message}`)
+          told = message
+          next = (next + 1) % fleetJoin.length
+          // Each is asked once before any is asked again.
+          const rounds = Math.floor(failures / fleetJoin.length)
+          if (failures % fleetJoin.length === 0) {
+            yield* Effect.sleep(jittered(Math.min(pauseFirstMs * 2 ** Math.min(rounds, 10), pauseMaxMs)))
+          }
+        }
+      })
+      yield* worker("fleet joining", join)
+
+      return { standing: () => standing, forbidden: Deferred.await(forbidden) }
+    })
+  )
+}
