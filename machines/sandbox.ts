@@ -272,8 +272,8 @@ export const sandboxMachine = setup({
     provision: (_, _params: { readonly generation: number }) => {},
     /** Command: end the runtime, keep the volume. Answers RUNTIME_STOPPED. */
     stopRuntime: (_, _params: { readonly generation: number }) => {},
-    /** Command: whatever was being done to the runtime is given up, and its place on its host is free. Answers nothing. */
-    leaveRuntime: () => {},
+    /** Command: whatever was being done to the runtime is given up, and its host's vCPUs and memory are free. Answers nothing. */
+    leaveRuntime: (_, _params: { readonly generation: number }) => {},
     /** Command: see when the Sandbox was last used. Answers IN_USE, SLEEP, or nothing where Sandboxes do not sleep. */
     lookAtUse: () => {},
     /** Command: see whether anybody used it for as long as its lifetime says. Answers WAS_USED or WAS_IDLE. */
@@ -503,7 +503,7 @@ export const sandboxMachine = setup({
                   generation
                 })
               },
-              { type: "leaveRuntime" },
+              { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) },
               "forgetRun",
               { type: "unschedule", params: { name: "stop" } },
               { type: "unschedule", params: { name: "idleStop" } }
@@ -636,7 +636,7 @@ export const sandboxMachine = setup({
                 generation
               })
             },
-            { type: "leaveRuntime" },
+            { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) },
             "forgetRun",
             { type: "unschedule", params: { name: "stop" } },
             { type: "unschedule", params: { name: "idleStop" } }
@@ -725,7 +725,7 @@ export const sandboxMachine = setup({
                 generation
               })
             },
-            { type: "leaveRuntime" },
+            { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) },
             "forgetRun",
             { type: "unschedule", params: { name: "stop" } },
             { type: "unschedule", params: { name: "idleStop" } }
@@ -782,7 +782,12 @@ export const sandboxMachine = setup({
         HOST_LOST: {
           guard: "isLost",
           target: "stopped",
-          actions: ["noteTime", "noteReason", "noteStopped", { type: "leaveRuntime" }],
+          actions: [
+            "noteTime",
+            "noteReason",
+            "noteStopped",
+            { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) }
+          ],
           description: "Its host is lost: nothing more can be ended there until that returns."
         },
         START: { actions: ["noteTime", "requestStart"], description: "Boots again once the runtime has ended." },

@@ -71,7 +71,8 @@ const chosen = (present: string | null) =>
 const places = {
   namespace: "Sandboxes run in namespaces of this host's kernel.",
   qemu: "Sandboxes run in virtual machines.",
-  simulated: "Sandboxes are simulated: nothing runs in them, and nothing is isolated."
+  simulated: "Sandboxes are simulated: nothing runs in them, and nothing is isolated.",
+  fleet: "Sandboxes run on hosts that join."
 }
 
 const stated = Layer.effectDiscard(

@@ -85,7 +85,8 @@ export interface ResourceSample {
 export class Runtime extends Context.Service<
   Runtime,
   {
-    readonly driver: "namespace" | "qemu" | "simulated"
+    /** fleet: each Sandbox is on a host of its own, which has a driver. */
+    readonly driver: "namespace" | "qemu" | "simulated" | "fleet"
     /** The API's `runtime` field: always the truth. */
     readonly kind: "vm" | "namespace"
     readonly capabilities: {

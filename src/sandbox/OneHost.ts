@@ -6,6 +6,7 @@ import { Placement } from "./Placement.ts"
 
 const there = Effect.succeed({ is: "there" } as const)
 const nothing = Effect.succeed(null)
+const always = Effect.succeed(true)
 
 export const OneHost = {
   layer: Layer.effect(
@@ -24,6 +25,8 @@ export const OneHost = {
         obstacle: () => nothing,
         standing: () => there,
         unsureForMs: 0,
+        suspends: () => always,
+        attended: nothing,
         leave: () => Effect.void,
         release: () => Effect.void
       })

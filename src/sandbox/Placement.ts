@@ -33,8 +33,12 @@ export class Placement extends Context.Service<
     readonly standing: (sandboxId: string) => Effect.Effect<Standing>
     /** For so long a host may fail to answer, in ms, before its standing says so. */
     readonly unsureForMs: number
-    /** Nothing of it runs, or will when its host returns: what it was promised is free, but for its volume. */
-    readonly leave: (sandboxId: string) => Effect.Effect<void>
+    /** Whether it can sleep there. */
+    readonly suspends: (sandboxId: string) => Effect.Effect<boolean>
+    /** Ids of the hosts whose Sandboxes this process looks after; null: all Sandboxes are its own. */
+    readonly attended: Effect.Effect<ReadonlyArray<string> | null>
+    /** Nothing of this generation runs, or will when its host returns: what it was promised is free, but for its volume. */
+    readonly leave: (sandboxId: string, generation: number) => Effect.Effect<void>
     /** Nothing of it is left, or ever was: all of its room is free. */
     readonly release: (sandboxId: string) => Effect.Effect<void>
   }

@@ -103,7 +103,7 @@ export const sandboxDefinition = Effect.gen(function* () {
   })
 
   const lookAtUse = Effect.fnUntraced(function* (context: SandboxContext) {
-    if (uses.sleepAfterMs === null) return null
+    if (uses.sleepAfterMs === null || !(yield* placement.suspends(context.sandboxId))) return null
     const until = yield* idleAt(context, uses.sleepAfterMs)
     return (yield* Clock.currentTimeMillis) < until ? { type: "IN_USE", until } : { type: "SLEEP" }
   })
@@ -176,7 +176,7 @@ export const sandboxDefinition = Effect.gen(function* () {
       Effect.catch((error) =>
         Effect.flatMap(placement.standing(sandboxId), (standing) =>
           standing.is === "lost" || standing.is === "gone"
-            ? Effect.as(placement.leave(sandboxId), hostLost(generation, standing))
+            ? Effect.as(placement.leave(sandboxId, generation), hostLost(generation, standing))
             : Effect.fail(error)
         )
       )
@@ -208,8 +208,10 @@ export const sandboxDefinition = Effect.gen(function* () {
           Effect.orDie
         )
       }
-      case "leaveRuntime":
-        return Effect.as(placement.leave(sandboxId), null)
+      case "leaveRuntime": {
+        const { generation } = command.params as { readonly generation: number }
+        return Effect.as(placement.leave(sandboxId, generation), null)
+      }
       case "destroyRuntime":
         return destroyed(sandboxId).pipe(
           Effect.tapError((error) =>

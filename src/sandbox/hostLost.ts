@@ -15,6 +15,8 @@ const messages = {
   gone: "The host of this Sandbox was taken out of service, and its volume with it."
 }
 
+export const hostLostMessage = ({ is }: Pick<LostHost, "is">): string => messages[is]
+
 /** @param generation Of which it is known that it was there. */
 export const hostLost = (generation: number, { is, seenAt }: LostHost): AnyEvent => ({
   type: "HOST_LOST",

@@ -1,0 +1,118 @@
+/** The Placement of a service whose Sandboxes live on hosts: room is promised in the create's own transaction. */
+import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { UnsupportedByRuntime } from "../../schemas/Errors.ts"
+import { Settings } from "../Config.ts"
+import { hostLostMessage } from "../sandbox/hostLost.ts"
+import { type Place, Placement, type Standing } from "../sandbox/Placement.ts"
+import { Int8 } from "../store/Columns.ts"
+import { HostFeeds } from "./HostFeeds.ts"
+import { type Asked, Promises, type Survey } from "./Promises.ts"
+
+/** Hosts with room that others are taking of just now are asked again so soon, for so long. */
+const busyMs = { least: 1, more: 5, most: 10_000 }
+
+const HostRow = Schema.Struct({
+  /** Null: it was never seen; a service waits for the host on which an Atoll of the role `all` kept its Sandboxes. */
+  status: Schema.NullOr(Schema.String),
+  seen_at: Int8,
+  suspends: Schema.Boolean
+})
+
+const there = { is: "there" } as const
+const silent = { is: "silent" } as const
+
+const standingOf = ({ status, seen_at: seenAt }: typeof HostRow.Type): Standing => {
+  switch (status) {
+    case "ready":
+    case "cordoned":
+    case "draining":
+      return there
+    case "lost":
+    case "gone":
+      return { is: status, seenAt }
+    default:
+      return silent
+  }
+}
+
+const obstacleOf = (host: typeof HostRow.Type): string | null => {
+  const standing = standingOf(host)
+  switch (standing.is) {
+    case "lost":
+    case "gone":
+      return hostLostMessage(standing)
+    case "silent":
+      return "The host of this Sandbox does not answer now. Try again in a minute."
+    case "there":
+      return host.status === "draining"
+        ? "The operator empties the host of this Sandbox. Its volume is there, and can be used again once that host takes Sandboxes."
+        : null
+  }
+}
+
+const refusalOf = ({ kind, networkEnabled }: Asked, { ofKind, withNetwork, networkRefused }: Survey) => {
+  if (kind !== null && ofKind === 0) {
+    return new UnsupportedByRuntime({
+      message: `No host of this server has Sandboxes of the runtime ${kind}. Send another one, or none.`
+    })
+  }
+  if (networkEnabled && ofKind > 0 && withNetwork === 0) {
+    return new UnsupportedByRuntime({
+      message: `Sandboxes of this server cannot have a network (${networkRefused}). Send networkEnabled false.`
+    })
+  }
+  return null
+}
+
+export const FleetPlacement = {
+  layer: Layer.effect(
+    Placement,
+    Effect.gen(function* () {
+      const promises = yield* Promises
+      const feeds = yield* HostFeeds
+      const sql = yield* SqlClient.SqlClient
+      const { fleetRuntime, hostLeaseMs } = yield* Settings
+
+      const findHost = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: HostRow,
+        execute: (sandboxId) => sql`
+          select a.status, h.seen_at, h.suspends
+          from host_promises p join hosts h on h.id = p.host_id left join actors a on a.id = h.id and a.kind = 'host'
+          where p.sandbox_id = ${sandboxId}`
+      })
+
+      /** @param none Of a Sandbox that is on none. */
+      const ofHost = <A>(sandboxId: string, none: A, some: (host: typeof HostRow.Type) => A) =>
+        Effect.map(Effect.orDie(findHost(sandboxId)), Option.match({ onNone: () => none, onSome: some }))
+
+      const place = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Place, UnsupportedByRuntime> {
+        const giveUpAt = (yield* Clock.currentTimeMillis) + busyMs.most
+        while (true) {
+          const taken = yield* promises.take(asked)
+          if (taken !== null) return taken
+          const survey = yield* promises.survey(asked)
+          const refusal = refusalOf(asked, survey)
+          if (refusal !== null) return yield* refusal
+          if (survey.fitting === 0 || (yield* Clock.currentTimeMillis) > giveUpAt) {
+            return { hostId: null, runtime: asked.kind ?? survey.kind ?? "namespace" }
+          }
+          yield* Effect.sleep(busyMs.least + Math.random() * busyMs.more)
+        }
+      })
+
+      return Placement.of({
+        place: ({ runtime, ...wanted }) =>
+          place({ ...wanted, kind: runtime ?? (fleetRuntime === "any" ? null : fleetRuntime) }),
+        obstacle: (sandboxId) => ofHost(sandboxId, null, obstacleOf),
+        standing: (sandboxId) => ofHost<Standing>(sandboxId, there, standingOf),
+        unsureForMs: hostLeaseMs,
+        suspends: (sandboxId) => ofHost(sandboxId, false, ({ suspends }) => suspends),
+        attended: feeds.attended,
+        leave: promises.lower,
+        release: promises.release
+      })
+    })
+  )
+}

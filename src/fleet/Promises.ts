@@ -1,0 +1,184 @@
+/**
+ * What of each host is promised to Sandboxes: its disk to each that lives there, vCPUs and memory besides to each that is up. A promise is a row
+ * of `host_promises`; the sums of a host change with it in one statement, and never beyond what that host has. So no capacity is given
+ * twice, whoever asks at once and whatever is repeated.
+ *
+ * A Sandbox that sleeps is up: it can be woken at any time. Whose promise it is, and of which host, never changes.
+ */
+import { Context, Effect, Layer, Option, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { Settings } from "../Config.ts"
+import type { Place, Wanted } from "../sandbox/Placement.ts"
+import { BoundedMap } from "../store/BoundedMap.ts"
+
+/** Two short texts each. */
+const rememberedMax = 100_000
+
+export interface Asked extends Omit<Wanted, "runtime"> {
+  /** Null: of any kind. */
+  readonly kind: "vm" | "namespace" | null
+}
+
+/** What there is of hosts for a Sandbox, those included that are busy with others now. */
+export interface Survey {
+  /** Ready ones with room for it. */
+  readonly fitting: number
+  /** Of its kind, whether they are ready or not; those that were taken out of the fleet are none. */
+  readonly ofKind: number
+  /** Of those: a Sandbox with network would boot there. */
+  readonly withNetwork: number
+  /** Why not on another one. */
+  readonly networkRefused: string | null
+  /** One that is there. */
+  readonly kind: "vm" | "namespace" | null
+}
+
+export class Promises extends Context.Service<
+  Promises,
+  {
+    /**
+     * The host on which a Sandbox lives; null: on none. It never changes, so it is remembered.
+     */
+    readonly hostOf: (sandboxId: string) => Effect.Effect<string | null>
+    /**
+     * Takes room for a new Sandbox, which is up, on the best ready host that nobody else is taking of just now. Null: on none. It is taken in the
+     * caller's transaction, and waits for nobody while it holds a host.
+     */
+    readonly take: (asked: Asked) => Effect.Effect<Place | null>
+    readonly survey: (asked: Asked) => Effect.Effect<Survey>
+    /** vCPUs and memory for one that comes up; false: its host has not so much left. One that is up already is. */
+    readonly raise: (sandboxId: string) => Effect.Effect<boolean>
+    /** It was brought down in this generation. Of one that was started again since nothing is given back. */
+    readonly lower: (sandboxId: string, generation: number) => Effect.Effect<void>
+    /** Nothing of it is left. */
+    readonly release: (sandboxId: string) => Effect.Effect<void>
+  }
+>()("atoll/fleet/Promises") {
+  static readonly layer = Layer.effect(
+    Promises,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const { placement } = yield* Settings
+      const hosts = new BoundedMap<string, string>(rememberedMax)
+
+      const findHost = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Schema.Struct({ host_id: Schema.String }),
+        execute: (sandboxId) => sql`select host_id from host_promises where sandbox_id = ${sandboxId}`
+      })
+
+      const hostOf = (sandboxId: string) =>
+        Effect.suspend(() => {
+          const known = hosts.get(sandboxId)
+          if (known !== undefined) return Effect.succeed(known)
+          return findHost(sandboxId).pipe(
+            Effect.orDie,
+            Effect.map((row) => {
+              if (Option.isNone(row)) return null
+              hosts.set(sandboxId, row.value.host_id)
+              return row.value.host_id
+            })
+          )
+        })
+
+      const hasRoom = ({ vcpus, memoryBytes, diskBytes }: Asked) => sql`
+        h.vcpus_promised + ${vcpus}::int4 <= h.vcpus
+        and h.memory_promised + ${BigInt(memoryBytes)}::int8 <= h.memory_bytes
+        and h.disk_promised + ${BigInt(diskBytes)}::int8 <= h.disk_bytes`
+
+      const suits = ({ kind, networkEnabled }: Asked) => sql`
+        (${kind}::text is null or h.kind = ${kind}::text) and (not ${networkEnabled}::bool or h.network_refused is null)`
+
+      const isReady = sql`exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'ready')`
+
+      /** How full it would be of what it has least of, from 0 to 1. */
+      const fullness = ({ vcpus, memoryBytes, diskBytes }: Asked) => sql`
+        greatest(
+          (h.vcpus_promised + ${vcpus}::int4)::float8 / h.vcpus,
+          (h.memory_promised + ${BigInt(memoryBytes)}::int8)::float8 / h.memory_bytes,
+          (h.disk_promised + ${BigInt(diskBytes)}::int8)::float8 / h.disk_bytes)`
+
+      const best = placement === "spread" ? sql`asc` : sql`desc`
+
+      const takeRoom = (asked: Asked) => sql<{ readonly hostId: string; readonly runtime: "vm" | "namespace" }>`
+          with chosen as (
+            select h.id from hosts h where ${hasRoom(asked)} and ${suits(asked)} and ${isReady}
+            order by ${fullness(asked)} ${best}, random() limit 1
+            for no key update of h skip locked),
+          taken as (
+            update hosts h set vcpus_promised = h.vcpus_promised + ${asked.vcpus}::int4,
+              memory_promised = h.memory_promised + ${BigInt(asked.memoryBytes)}::int8,
+              disk_promised = h.disk_promised + ${BigInt(asked.diskBytes)}::int8
+            from chosen c where h.id = c.id and ${hasRoom(asked)}
+            returning h.id, h.kind),
+          promised as (
+            insert into host_promises (sandbox_id, host_id, vcpus, memory_bytes, disk_bytes, is_up)
+            select ${asked.sandboxId}, id, ${asked.vcpus}::int4, ${BigInt(asked.memoryBytes)}::int8, ${BigInt(asked.diskBytes)}::int8, true from taken)
+          select id as "hostId", kind as runtime from taken`
+
+      const surveyHosts = (asked: Asked) => sql<Survey>`
+          select count(*) filter (where ${hasRoom(asked)} and ${suits(asked)} and ${isReady})::int4 as fitting,
+            count(*)::int4 as "ofKind", count(*) filter (where h.network_refused is null)::int4 as "withNetwork",
+            min(h.network_refused) as "networkRefused", min(h.kind) as kind
+          from hosts h
+          where (${asked.kind}::text is null or h.kind = ${asked.kind}::text)
+            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'gone')`
+
+      const raisePromise = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Schema.Struct({ is_up: Schema.Boolean }),
+        execute: (sandboxId) => sql`
+          with down as (
+            select host_id, vcpus, memory_bytes from host_promises where sandbox_id = ${sandboxId} and not is_up
+            for no key update),
+          taken as (
+            update hosts h set vcpus_promised = h.vcpus_promised + d.vcpus, memory_promised = h.memory_promised + d.memory_bytes
+            from down d
+            where h.id = d.host_id and h.vcpus_promised + d.vcpus <= h.vcpus and h.memory_promised + d.memory_bytes <= h.memory_bytes
+            returning h.id),
+          raised as (update host_promises p set is_up = true from taken t where p.sandbox_id = ${sandboxId})
+          select is_up or exists (select 1 from taken) as is_up from host_promises where sandbox_id = ${sandboxId}`
+      })
+
+      const isUp = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Schema.Struct({ is_up: Schema.Boolean }),
+        execute: (sandboxId) => sql`select is_up from host_promises where sandbox_id = ${sandboxId}`
+      })
+
+      const upOf = Option.match({ onNone: () => false, onSome: ({ is_up }: { readonly is_up: boolean }) => is_up })
+
+      return Promises.of({
+        hostOf,
+        take: (asked) => Effect.map(Effect.orDie(takeRoom(asked)), ([taken]): Place | null => taken ?? null),
+        survey: (asked) => Effect.map(Effect.orDie(surveyHosts(asked)), ([survey]) => survey!),
+        raise: (sandboxId) =>
+          raisePromise(sandboxId).pipe(
+            Effect.map(upOf),
+            // Somebody else raised it while this statement waited, which sees it as it was before.
+            Effect.flatMap((raised) => (raised ? Effect.succeed(true) : Effect.map(isUp(sandboxId), upOf))),
+            Effect.orDie
+          ),
+        lower: (sandboxId, generation) =>
+          sql`
+            with lowered as (
+              update host_promises p set is_up = false
+              where p.sandbox_id = ${sandboxId} and p.is_up and not exists (
+                select 1 from actors a
+                where a.id = p.sandbox_id and (a.snapshot -> 'context' ->> 'generation')::int4 > ${generation}::int4)
+              returning host_id, vcpus, memory_bytes)
+            update hosts h set vcpus_promised = h.vcpus_promised - l.vcpus, memory_promised = h.memory_promised - l.memory_bytes
+            from lowered l where h.id = l.host_id`.pipe(Effect.orDie, Effect.asVoid),
+        release: (sandboxId) =>
+          sql`
+            with released as (
+              delete from host_promises where sandbox_id = ${sandboxId}
+              returning host_id, disk_bytes, case when is_up then vcpus else 0 end as vcpus,
+                case when is_up then memory_bytes else 0 end as memory_bytes)
+            update hosts h set vcpus_promised = h.vcpus_promised - r.vcpus, memory_promised = h.memory_promised - r.memory_bytes,
+              disk_promised = h.disk_promised - r.disk_bytes
+            from released r where h.id = r.host_id`.pipe(Effect.orDie, Effect.asVoid)
+      })
+    })
+  )
+}
