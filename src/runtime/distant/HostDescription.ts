@@ -25,7 +25,7 @@ export const HostDescription = Schema.Struct({
   boot: Schema.String,
   /** Of Atoll. */
   version: Schema.String,
-  driver: Schema.Literals(["namespace", "qemu", "simulated"]),
+  driver: Schema.Literals(["namespace", "qemu", "simulated", "fleet"]),
   kind: Schema.Literals(["vm", "namespace"]),
   capacity: HostCapacity,
   suspends: Schema.Boolean,
