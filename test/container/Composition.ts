@@ -1,17 +1,30 @@
-/** One project of docker compose: its files, its two containers, and what is asked of them from outside. */
+/** One project of docker compose: its files, its containers, and what is asked of them from outside. */
 import { writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { Engine } from "./Engine.ts"
 
 const root = join(import.meta.dirname, "../..")
 
-export type Service = "atoll" | "postgres"
+export const hosts = ["host-1", "host-2", "host-3"] as const
+export const services = ["service-1", "service-2"] as const
+
+/** Of all that docker-compose.yml names. */
+export type Service = "atoll" | "postgres" | "fleet" | (typeof hosts)[number] | (typeof services)[number]
+
+/** What is started together: all of Atoll in one container, or a fleet of them. */
+export type Kind = "alone" | "fleet"
+
+export const containersOf: Readonly<Record<Kind, ReadonlyArray<Service>>> = {
+  alone: ["postgres", "atoll"],
+  fleet: ["postgres", ...services, ...hosts, "fleet"]
+}
 
 export interface CompositionOptions {
   readonly engine: Engine
   /** Empty, ours. */
   readonly folder: string
   readonly project: string
+  readonly kind: Kind
   readonly port: number
   readonly isPrivileged: boolean
 }
@@ -31,11 +44,11 @@ export class Composition {
     ]
   }
 
-  /** One more file, as the text of `services.atoll`; the next `up` goes by it. Returns what takes it away again. */
-  async also(name: string, atoll: object): Promise<() => void> {
+  /** One more file, over those that there are; the next `up` goes by it. Returns what takes it away again. */
+  async also(name: string, content: object): Promise<() => void> {
     const path = join(this.options.folder, `${name}.yml`)
     // JSON is YAML.
-    await writeFile(path, JSON.stringify({ services: { atoll } }))
+    await writeFile(path, JSON.stringify(content))
     const before = this.files
     this.files = [...before, path]
     return () => {
@@ -43,12 +56,24 @@ export class Composition {
     }
   }
 
+  /** Those that are built here; the later ones are the first one's layers. */
+  get ours(): ReadonlyArray<Service> {
+    return containersOf[this.options.kind].filter((it) => it !== "postgres" && it !== "fleet")
+  }
+
   async build(): Promise<void> {
-    await this.compose(["build"], BUILD_TIMEOUT_MS)
+    await this.compose(["build", ...this.ours], BUILD_TIMEOUT_MS)
   }
 
   async up(...more: ReadonlyArray<string>): Promise<void> {
     await this.compose(["up", "--detach", "--no-build", ...more], UP_TIMEOUT_MS)
+  }
+
+  /** Which containers run, by the names of the file. */
+  async running(): Promise<ReadonlyArray<string>> {
+    const format = '{{.Label "com.docker.compose.service"}}'
+    const project = `label=com.docker.compose.project=${this.options.project}`
+    return (await this.docker("ps", "--format", format, "--filter", project)).trim().split("\n")
   }
 
   async down(): Promise<void> {
@@ -83,9 +108,10 @@ export class Composition {
   }
 
   private compose(args: ReadonlyArray<string>, timeoutMs: number): Promise<string> {
-    const { engine, project, port } = this.options
+    const { engine, project, port, kind } = this.options
+    const profile = kind === "fleet" ? ["--profile", "fleet"] : []
     const files = this.files.flatMap((file) => ["--file", file])
-    return engine.compose(["--project-name", project, ...files, ...args], {
+    return engine.compose(["--project-name", project, ...files, ...profile, ...args], {
       timeoutMs,
       cwd: root,
       env: { POSTGRES_PASSWORD: "0123456789abcdef", ATOLL_PORT: String(port) }

@@ -15,6 +15,7 @@ export interface TrialOptions {
   readonly engine: Engine
   readonly folder: string
   readonly port: number
+  readonly project: string
 }
 
 const HEALTHY_WITHIN_MS = 180_000
@@ -192,8 +193,12 @@ export class Trial {
     await mkdir(folder)
     selfSigned(folder, "atoll", ["DNS:localhost", "IP:127.0.0.1"])
     const back = await this.composition.also("https", {
-      environment: { ATOLL_TLS_CERT_FILE: "/tls/atoll.crt", ATOLL_TLS_KEY_FILE: "/tls/atoll.key" },
-      volumes: [`${folder}:/tls:ro`]
+      services: {
+        atoll: {
+          environment: { ATOLL_TLS_CERT_FILE: "/tls/atoll.crt", ATOLL_TLS_KEY_FILE: "/tls/atoll.key" },
+          volumes: [`${folder}:/tls:ro`]
+        }
+      }
     })
     await this.composition.up("--no-deps", "atoll")
     await this.isHealthy()
@@ -207,7 +212,7 @@ export class Trial {
     await this.api
       .with({ origin: `https://127.0.0.1:${this.options.port}` })
       .expect(204, "DELETE", `/v2/sandboxes/${this.sandbox}`)
-    const ours = `label=com.docker.compose.project=atoll-trial-${process.pid}`
+    const ours = `label=com.docker.compose.project=${this.options.project}`
     await this.composition.down()
     for (const kind of [
       ["ps", "--all"],

@@ -4,6 +4,7 @@
  * Made ones are not the published ones. `node` is Debian's minimal system with the Node that npm brought and npm, which takes its packages from a
  * cache that was filled before: its build needs no registry. `postgres` is the embedded server, by an entrypoint that does of the published one's
  * what docker-compose.yml asks for: user, password and database by environment, arguments of initdb, a cluster in a folder of the version.
+ * `haproxy` is Debian's, which may be an older one.
  */
 import { chmod, copyFile, cp, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -20,6 +21,7 @@ const MAKE_TIMEOUT_MS = 900_000
 export interface BaseNames {
   readonly node: string
   readonly postgres: string
+  readonly haproxy: string
 }
 
 /** As the Dockerfile and docker-compose.yml name them. */
@@ -31,18 +33,26 @@ export const baseNames = async (): Promise<BaseNames> => {
   }
   return {
     node: await named("Dockerfile", /^FROM (\S+)$/m),
-    postgres: await named("docker-compose.yml", /^ +image: (postgres\S*)$/m)
+    postgres: await named("docker-compose.yml", /^ +image: (postgres\S*)$/m),
+    haproxy: await named("docker-compose.yml", /^ +image: (haproxy\S*)$/m)
   }
 }
 
 /** @returns One sentence for each image: where it came from. */
-export const provideBases = async (engine: Engine, names: BaseNames): Promise<ReadonlyArray<string>> => {
+export const provideBases = async (
+  engine: Engine,
+  names: BaseNames,
+  kinds: ReadonlyArray<keyof BaseNames>
+): Promise<ReadonlyArray<string>> => {
   const told: Array<string> = []
-  for (const [kind, name] of Object.entries(names) as ReadonlyArray<[keyof BaseNames, string]>) {
+  for (const kind of kinds) {
+    const name = names[kind]
     if (await isThere(engine, name)) told.push(`${name} is here`)
     else if (await pulled(engine, name)) told.push(`${name} was pulled`)
     else if (engine.isOwn) {
-      await (kind === "node" ? makeNode(engine, name) : makePostgres(engine, name, names.node))
+      if (kind === "node") await makeNode(engine, name)
+      else if (kind === "postgres") await makePostgres(engine, name, names.node)
+      else await makeHaproxy(engine, name, names.node)
       told.push(`${name} could not be pulled, and was made from Debian's packages`)
     } else throw new NoEngine(`This engine has no ${name} and cannot pull it, and nobody's images are replaced.`)
   }
@@ -150,6 +160,20 @@ ENTRYPOINT ["sh", "/usr/local/bin/docker-entrypoint.sh"]
 STOPSIGNAL SIGINT
 EXPOSE 5432
 CMD ["postgres"]
+`
+    )
+    await engine.docker(["build", "--network=host", "--tag", name, folder], { timeoutMs: MAKE_TIMEOUT_MS })
+  })
+
+const makeHaproxy = (engine: Engine, name: string, base: string): Promise<void> =>
+  inFolder(async (folder) => {
+    await writeFile(
+      join(folder, "Dockerfile"),
+      `FROM ${base}
+RUN apt-get update && apt-get install --yes --no-install-recommends haproxy
+USER haproxy
+STOPSIGNAL SIGUSR1
+CMD ["haproxy", "-W", "-db", "-f", "/usr/local/etc/haproxy/haproxy.cfg"]
 `
     )
     await engine.docker(["build", "--network=host", "--tag", name, folder], { timeoutMs: MAKE_TIMEOUT_MS })

@@ -1,6 +1,7 @@
 /**
- * `npm run test:container [-- --privileged | --keep]`: the Dockerfile and docker-compose.yml for real. Builds the image, brings it up with Postgres,
- * goes the API's main path over the published port, kills and restarts each container, serves HTTPS, and takes everything down.
+ * `npm run test:container [-- --privileged] [--only alone | fleet]`: the Dockerfile and docker-compose.yml for real. Builds the image, brings it up
+ * with Postgres, goes the API's main path over the published port, kills and restarts each container, serves HTTPS, and takes everything down.
+ * Then the same with a fleet: two services behind a balancer and three hosts, each of which is killed under a client.
  *
  * With the engine that answers here, else, as root, with one of its own (`Engine.ts`); the images that ours are made from are made here where they
  * cannot be pulled (`baseImages.ts`). Where there is no engine, it says so and ends well. `--privileged`: by docker-compose.yml alone; without it,
@@ -12,11 +13,15 @@ import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { freePort } from "../support/freePort.ts"
 import { baseNames, provideBases } from "./baseImages.ts"
-import { Composition } from "./Composition.ts"
-import { findEngine, NoEngine } from "./Engine.ts"
+import { Composition, containersOf, type Kind } from "./Composition.ts"
+import { type Engine, findEngine, NoEngine } from "./Engine.ts"
+import { FleetTrial } from "./FleetTrial.ts"
 import { Trial } from "./Trial.ts"
 
-const { values } = parseArgs({ options: { privileged: { type: "boolean", default: false } } })
+const { values } = parseArgs({
+  options: { privileged: { type: "boolean", default: false }, only: { type: "string" } }
+})
+const kinds = (["alone", "fleet"] as const).filter((kind) => values.only === undefined || values.only === kind)
 
 const say = (text: string): void => console.log(text)
 
@@ -39,32 +44,48 @@ const step = async <A>(title: string, work: () => Promise<A>): Promise<A> => {
 // Ctrl-C ends what is running, whose failure then takes everything down. Twice: at once.
 process.once("SIGINT", () => say("Taking everything down; once more ends at once."))
 
-const main = async (): Promise<void> => {
-  const engine = await findEngine()
+const tryKind = async (engine: Engine, kind: Kind): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), "atoll-container-"))
   const port = await freePort()
-  const project = `atoll-trial-${process.pid}`
-  const composition = new Composition({ engine, folder, project, port, isPrivileged: values.privileged })
+  const project = `atoll-trial-${kind}-${process.pid}`
+  const composition = new Composition({ engine, folder, project, kind, port, isPrivileged: values.privileged })
   try {
-    say(engine.isOwn ? "No engine answers here: one of its own is started." : "The engine that answers here is used.")
-    const told = await step("the images that ours is made from", async () => provideBases(engine, await baseNames()))
-    for (const sentence of told) say(`        ${sentence}`)
     // A container has no way out where the engine sets up no packet filter.
-    if (engine.isOwn)
-      await composition.also("build", { build: { context: join(import.meta.dirname, "../.."), network: "host" } })
-    const trial = new Trial({ composition, folder, port, engine })
+    if (engine.isOwn) {
+      const build = { context: join(import.meta.dirname, "../.."), network: "host" }
+      await composition.also("build", { services: Object.fromEntries(composition.ours.map((it) => [it, { build }])) })
+    }
+    const options = { composition, folder, port, engine, project }
+    const trial = kind === "alone" ? new Trial(options) : new FleetTrial(options)
     for (const [title, work] of trial.steps) await step(title, work)
-    say(`All of it works (${seconds(began)}).`)
   } catch (fault) {
-    for (const service of ["postgres", "atoll"] as const) {
+    for (const service of containersOf[kind]) {
       const logs = await composition.logs(service).catch(() => "")
       say(`\n${service}:\n${logs.split("\n").slice(-25).join("\n")}`)
     }
     throw fault
   } finally {
     await composition.down().catch((fault: unknown) => say(String(fault)))
-    await engine.close()
     await rm(folder, { recursive: true, force: true })
+  }
+}
+
+const main = async (): Promise<void> => {
+  const engine = await findEngine()
+  try {
+    say(engine.isOwn ? "No engine answers here: one of its own is started." : "The engine that answers here is used.")
+    const bases = kinds.includes("fleet") ? (["node", "postgres", "haproxy"] as const) : (["node", "postgres"] as const)
+    const told = await step("the images that ours is made from", async () =>
+      provideBases(engine, await baseNames(), bases)
+    )
+    for (const sentence of told) say(`        ${sentence}`)
+    for (const kind of kinds) {
+      say(kind === "alone" ? "All in one:" : "A fleet:")
+      await tryKind(engine, kind)
+    }
+    say(`All of it works (${seconds(began)}).`)
+  } finally {
+    await engine.close()
   }
 }
 

@@ -1,0 +1,241 @@
+/**
+ * What a Sandbox leaves in the database, and what very many of them cost while nothing happens. First 200 lives (create, an execute, an operation,
+ * stop) on the simulated runtime: bytes of each table and of the write-ahead log for each life and each transition; what a sample of telemetry
+ * takes, and how many notifications the server passes on. Then one of these Sandboxes is copied a million times (BENCH_SANDBOXES), stopped and with a deadline far away, and for a minute the service stands still over them: the CPU
+ * of it and of its database, and each statement of its own that takes 10 ms or more.
+ *
+ * @source deploy/scale.md, which goes by these figures
+ */
+import { readdirSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { databaseOf } from "./BenchDatabase.ts"
+import { BenchService } from "./BenchService.ts"
+
+const lives = 200
+const repeated = 2000
+const together = 20
+const copies = Number(process.env["BENCH_SANDBOXES"] ?? 1_000_000)
+const piece = 50_000
+const idleSeconds = 60
+const slowMs = 10
+const ticksPerSecond = 100
+
+const query = <A extends object>(service: BenchService, text: string): Promise<ReadonlyArray<A>> =>
+  Effect.runPromise(
+    Effect.flatMap(SqlClient.SqlClient, (sql) => sql.unsafe<A>(text)).pipe(
+      Effect.provide(databaseOf(service.databaseSocketFolder))
+    )
+  )
+
+interface Sizes {
+  readonly wal: number
+  readonly transitions: number
+  readonly tables: ReadonlyMap<string, number>
+}
+
+const sizes = async (service: BenchService): Promise<Sizes> => {
+  await query(service, "vacuum analyze")
+  const tables = await query<{ name: string; bytes: string }>(
+    service,
+    "select relname as name, pg_total_relation_size(oid)::text as bytes from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace"
+  )
+  const [log] = await query<{ wal: string; transitions: string }>(
+    service,
+    "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::text as wal, (select count(*) from transitions)::text as transitions"
+  )
+  return {
+    wal: Number(log!.wal),
+    transitions: Number(log!.transitions),
+    tables: new Map(tables.map(({ name, bytes }) => [name, Number(bytes)]))
+  }
+}
+
+/** CPU seconds of every process of the database's server. */
+const databaseCpu = (service: BenchService): number => {
+  const postmaster = Number(
+    readFileSync(join(service.databaseSocketFolder, "../data/postmaster.pid"), "utf8").split("\n")[0]
+  )
+  let ticks = 0
+  for (const pid of readdirSync("/proc")) {
+    if (!/^\d+$/.test(pid)) continue
+    try {
+      const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ")
+      if (Number(pid) === postmaster || Number(fields[1]) === postmaster)
+        ticks += Number(fields[11]) + Number(fields[12])
+    } catch {
+      // It ended while we looked.
+    }
+  }
+  return ticks / ticksPerSecond
+}
+
+interface Told {
+  readonly operation: { readonly id: string; readonly finishedAt: string | null }
+}
+
+const operation = async (service: BenchService, sandboxId: string): Promise<void> => {
+  const at = `/sandboxes/${sandboxId}/operations`
+  let told = await service.call<Told>("POST", at, { argv: ["true"] })
+  while (told.operation.finishedAt === null)
+    told = await service.call<Told>("POST", `${at}/${told.operation.id}/wait`, {})
+}
+
+const live = async (service: BenchService, workspaceId: string): Promise<string> => {
+  const id = await service.sandbox(workspaceId)
+  await service.call("POST", `/sandboxes/${id}/execute`, { argv: ["true"] })
+  await operation(service, id)
+  await service.call("POST", `/sandboxes/${id}/stop`)
+  return id
+}
+
+const copy = async (service: BenchService, model: string): Promise<void> => {
+  const named = await query<{ column_name: string }>(
+    service,
+    "select column_name from information_schema.columns where table_name = 'actors' and is_generated = 'NEVER' order by ordinal_position"
+  )
+  const columns = named.map(({ column_name }) => column_name)
+  const far = Date.now() + 10 * 86_400_000
+  for (let from = 0; from < copies; from += piece) {
+    const values = columns.map((name) =>
+      name === "id" || name === "sandbox_id"
+        ? `'sbx_' || md5('copy' || i)`
+        : name === "due_at"
+          ? String(far)
+          : name === "deadlines"
+            ? `'{"deletion": ${far}}'::jsonb`
+            : name
+    )
+    await query(
+      service,
+      `insert into actors (${columns.join(", ")}) select ${values.join(", ")} from actors, generate_series(${from + 1}, ${Math.min(copies, from + piece)}) as i where id = '${model}'`
+    )
+  }
+}
+
+await BenchService.use(
+  {
+    ATOLL_RUNTIME: "simulated",
+    ATOLL_SANDBOXES_PER_ACCOUNT: String(lives + 1),
+    ATOLL_WORKSPACE_STORAGE_BYTES: String(2 ** 52)
+  },
+  async (service) => {
+    const workspaceId = await service.workspace()
+    const model = await live(service, workspaceId)
+    const before = await sizes(service)
+    for (let made = 1; made < lives; made++) await live(service, workspaceId)
+    const after = await sizes(service)
+    const counted = lives - 1
+    const transitions = after.transitions - before.transitions
+    console.log(
+      `A life: ${(transitions / counted).toFixed(1)} transitions, ${Math.round((after.wal - before.wal) / counted)} bytes of write-ahead log (${Math.round((after.wal - before.wal) / transitions)} a transition). Bytes of tables with their indexes:`
+    )
+    const grown = [...after.tables]
+      .map(([table, bytes]) => ({
+        table,
+        "bytes a life": Math.round((bytes - (before.tables.get(table) ?? 0)) / counted)
+      }))
+      .filter((row) => row["bytes a life"] > 0)
+      .sort((a, b) => b["bytes a life"] - a["bytes a life"])
+    console.table(grown)
+
+    const busy = await service.sandbox(workspaceId)
+    const execute = () => service.call("POST", `/sandboxes/${busy}/execute`, { argv: ["true"] })
+    const operate = () => operation(service, busy)
+    for (const [what, work] of [
+      ["an execute", execute],
+      ["an operation", operate]
+    ] as const) {
+      const start = await sizes(service)
+      const before = { service: await service.cpuSeconds(), database: databaseCpu(service) }
+      for (let round = 0; round < repeated / together; round++)
+        await Promise.all(Array.from({ length: together }, work))
+      const used = (await service.cpuSeconds()) - before.service
+      const usedThere = databaseCpu(service) - before.database
+      const end = await sizes(service)
+      const all = (from: Sizes) => [...from.tables.values()].reduce((sum, bytes) => sum + bytes, 0)
+      console.log(
+        `${what}: ${((end.transitions - start.transitions) / repeated).toFixed(1)} transitions, ${Math.round((all(end) - all(start)) / repeated)} bytes of tables, ${Math.round((end.wal - start.wal) / repeated)} of write-ahead log, ${((1000 * used) / repeated).toFixed(2)} ms of the service's CPU and ${((1000 * usedThere) / repeated).toFixed(2)} of the database's`
+      )
+    }
+
+    console.table(
+      await query(
+        service,
+        `select split_part(actor_id, '_', 1) as "kind, by its ids", (count(*)::float8 / ${lives})::float8 as "transitions a life", avg(pg_column_size(t))::int4 as "bytes of a row"
+         from transitions t group by 1 order by 2 desc`
+      )
+    )
+    const sampled = 100_000
+    const samples = (await sizes(service)).tables.get("telemetry_samples")!
+    await query(
+      service,
+      `insert into telemetry_samples select 'sbx_' || md5((i / 100)::text), 1, i, i * 0.001, i, i, i, i from generate_series(1, ${sampled}) as i`
+    )
+    console.log(
+      `A sample of telemetry: ${Math.round(((await sizes(service)).tables.get("telemetry_samples")! - samples) / sampled)} bytes with its index.`
+    )
+    for (const senders of [1, 8]) {
+      let told = 0
+      const until = performance.now() + 2000
+      const tell = Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        while (performance.now() < until) {
+          yield* sql`select pg_notify('bench', ${`written ${told}`})`
+          told++
+        }
+      })
+      await Effect.runPromise(
+        Effect.all(
+          Array.from({ length: senders }, () => tell),
+          { concurrency: "unbounded" }
+        ).pipe(Effect.provide(databaseOf(service.databaseSocketFolder)))
+      )
+      console.log(`Notifications from ${senders} at once: ${Math.round(told / 2)} a second.`)
+    }
+
+    const began = performance.now()
+    await copy(service, model)
+    const filled = await sizes(service)
+    const bytes = filled.tables.get("actors")! - after.tables.get("actors")!
+    console.log(
+      `${copies} copies in ${((performance.now() - began) / 1000).toFixed(0)} s: ${Math.round(bytes / copies)} bytes each with indexes`
+    )
+
+    await query(service, `alter system set log_min_duration_statement = ${slowMs}`)
+    await query(service, "alter system set log_parameter_max_length = 0")
+    await query(service, "select pg_reload_conf()")
+    const path = join(service.databaseSocketFolder, "../server.log")
+    const offset = readFileSync(path, "utf8").length
+    const start = {
+      service: await service.cpuSeconds(),
+      database: databaseCpu(service),
+      resident: await service.residentBytes()
+    }
+    await new Promise((resolve) => setTimeout(resolve, idleSeconds * 1000))
+    await fetch(service.base.replace("/api/v2", "/metrics"))
+    const used = {
+      service: (await service.cpuSeconds()) - start.service,
+      database: databaseCpu(service) - start.database
+    }
+    const statements = new Map<string, Array<number>>()
+    const log = readFileSync(path, "utf8").slice(offset)
+    for (const [, ms, text] of log.matchAll(/duration: ([\d.]+) ms {2}[^:]+: ([\s\S]*?)(?=\n\d{4}-\d\d-\d\d |$)/g)) {
+      const name = text!.replace(/\s+/g, " ").trim().slice(0, 110)
+      statements.set(name, [...(statements.get(name) ?? []), Number(ms)])
+    }
+    console.log(
+      `Standing still for ${idleSeconds} s over ${copies} Sandboxes: CPU of the service ${((100 * used.service) / idleSeconds).toFixed(1)} % of a core, of its database ${((100 * used.database) / idleSeconds).toFixed(1)} %; resident ${Math.round(start.resident / 1024 ** 2)} MiB. Statements of ${slowMs} ms and more:`
+    )
+    console.table(
+      [...statements].map(([statement, took]) => ({
+        statement,
+        times: took.length,
+        "mean ms": Math.round(took.reduce((sum, ms) => sum + ms, 0) / took.length)
+      }))
+    )
+    // The end asks for each Sandbox by itself.
+    await query(service, "delete from actors where id like 'sbx\\_%' and length(id) = 36 and due_at is not null")
+  }
+)
