@@ -68,5 +68,7 @@ Ctrl-C stops Atoll; the data stays, and Sandboxes go on. This ends them, too: np
 `
 
 service.on("message", (message) => {
+  // Who uses a host asks its fleet's services.
+  if (message.role === "host") return
   process.stdout.write(`${greeting(reachable(message.ready), firstAccess())}\n`)
 })

@@ -6,8 +6,10 @@ import { existsSync } from "node:fs"
 import { readdir, rm, rmdir } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect, Layer, Schema } from "effect"
-import { Settings } from "./Config.ts"
+import { Settings, type SettingsShape } from "./Config.ts"
+import { HostFolder, presentDriver } from "./host/HostFolder.ts"
 import { removeTree } from "./host/linux/treeRemoval.ts"
+import { RuntimeChoice } from "./host/RuntimeChoice.ts"
 import { Runtime } from "./runtime/Runtime.ts"
 import { alone, service, store } from "./Service.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
@@ -32,6 +34,36 @@ const endSandboxes = Effect.fnUntraced(function* (isPurge: boolean) {
   return running
 })
 
+/** A host has no database: its services learn of this when it is back. */
+const endOnHost = Effect.fnUntraced(function* (isPurge: boolean) {
+  const runtime = yield* Runtime
+  let running = 0
+  for (const { sandboxId, generation } of yield* runtime.inventory) {
+    if (generation !== null) {
+      yield* runtime.stop(sandboxId, generation)
+      running++
+    }
+    if (isPurge) yield* runtime.destroy(sandboxId)
+  }
+  return running
+})
+
+/** What is done with the Sandboxes, by ATOLL_ROLE: those of a service are on hosts, and other services use them. */
+const endSandboxesOf = ({ role, dataDir }: SettingsShape, isPurge: boolean) => {
+  switch (role) {
+    case "all":
+      return endSandboxes(isPurge).pipe(Effect.provide(service.pipe(Layer.provideMerge(store), Layer.provide(alone))))
+    case "host":
+      return endOnHost(isPurge).pipe(
+        Effect.provide(
+          RuntimeChoice.layer(presentDriver(dataDir)).pipe(Layer.provide(HostFolder.layer), Layer.provide(alone))
+        )
+      )
+    case "service":
+      return Effect.succeed(0)
+  }
+}
+
 /** Removes what is ours in the data folder, and it too if nothing else is in it. */
 const removeFolder = async (dataDir: string): Promise<ReadonlyArray<string>> => {
   // Of any shape: Sandboxes made it.
@@ -52,7 +84,8 @@ export interface Downed {
 
 /** Needs Settings. `isPurge`: the Sandboxes are deleted, and the data folder with everything in it that is Atoll's. */
 export const takeDown = Effect.fn("takeDown")(function* (isPurge: boolean) {
-  const { dataDir } = yield* Settings
+  const settings = yield* Settings
+  const { dataDir } = settings
   const { ended, alive } = yield* Effect.promise(() => ServiceProcesses.end(dataDir))
   if (alive.length > 0) {
     return yield* new NotDown({
@@ -61,9 +94,7 @@ export const takeDown = Effect.fn("takeDown")(function* (isPurge: boolean) {
   }
   // Written by the first start.
   const isBegun = existsSync(join(dataDir, "host"))
-  const sandboxes = isBegun
-    ? yield* endSandboxes(isPurge).pipe(Effect.provide(service.pipe(Layer.provideMerge(store), Layer.provide(alone))))
-    : 0
+  const sandboxes = isBegun ? yield* endSandboxesOf(settings, isPurge) : 0
   if (!isPurge) return { processes: ended, sandboxes, left: [] } satisfies Downed
   if (existsSync(join(dataDir, "postgres/data/postmaster.pid"))) {
     return yield* new NotDown({

@@ -77,27 +77,35 @@ const boundTheStop = (): void => {
 }
 
 /** Says where it serves: to the log, and to a parent with an IPC channel (`npm run up`). */
-const announce = Effect.flatMap(Settings, ({ tlsCertFile }) =>
+const announce = Effect.flatMap(Settings, ({ role, tlsCertFile }) =>
   HttpServer.addressFormattedWith((formatted) => {
-    const address = tlsCertFile === null ? formatted : formatted.replace(/^http:/, "https:")
+    const isHost = role === "host"
+    const address = tlsCertFile === null || isHost ? formatted : formatted.replace(/^http:/, "https:")
     return Effect.andThen(
-      Effect.log(`Atoll serves ${address}`),
-      Effect.sync(() => process.send?.({ ready: address }))
+      Effect.log(isHost ? `Atoll's host tells at ${address} how it is` : `Atoll serves ${address}`),
+      Effect.sync(() => process.send?.({ ready: address, role }))
     )
   })
 )
 
-/** @param service Everything, except the settings and the log. */
-export const launch = <A, E>(service: Layer.Layer<A | HttpServer.HttpServer, E, Settings>): void => {
+/**
+ * @param service Everything, except the settings and the log.
+ * @param until What may end the process while it serves, by its failure.
+ */
+export const launch = <A, E, R extends A = never, E2 = never>(
+  service: Layer.Layer<A | HttpServer.HttpServer, E, Settings>,
+  until: Effect.Effect<never, E2, R> = Effect.never
+): void => {
   boundTheStop()
-  const program = Layer.launch(
-    Layer.effectDiscard(announce).pipe(
-      Layer.provide(service),
-      Layer.provide(traces),
-      Layer.provide(logLevel),
-      Layer.provide(logFormat),
-      Layer.provide(Settings.layer)
-    )
+  const surrounded = Layer.effectDiscard(announce).pipe(
+    Layer.provideMerge(service),
+    Layer.provide(traces),
+    Layer.provide(logLevel),
+    Layer.provide(logFormat),
+    Layer.provide(Settings.layer)
+  )
+  const program = Effect.scoped(
+    Effect.flatMap(Layer.build(surrounded), (context) => Effect.provideContext(until, context))
   )
   NodeRuntime.runMain(program, {
     disableErrorReporting: true,

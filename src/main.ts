@@ -1,19 +1,4 @@
-/** Where the layers meet. */
-import { Layer } from "effect"
-import { Farewell } from "./Farewell.ts"
-import { ApiServer } from "./http/ApiServer.ts"
-import { Listener } from "./http/Listener.ts"
-import { collectPassingBytes } from "./http/PassingBytes.ts"
-import { launch } from "./Launch.ts"
-import { service, store } from "./Service.ts"
-import { ServiceProcesses } from "./ServiceProcesses.ts"
-
-collectPassingBytes()
-launch(
-  ApiServer.layer.pipe(
-    Layer.provideMerge(Listener.layer),
-    Layer.provide(Farewell.layer.pipe(Layer.provideMerge(service))),
-    Layer.provide(ServiceProcesses.layer),
-    Layer.provide(store)
-  )
-)
+/** What this process is, by ATOLL_ROLE. A host loads nothing of the service: no database, no actors, no API. */
+const { start } =
+  process.env["ATOLL_ROLE"] === "host" ? await import("./HostProgram.ts") : await import("./ServiceProgram.ts")
+start()

@@ -141,6 +141,8 @@ export const importTable: ReadonlyArray<Place> = [
     places: ["src/host/namespace/", "src/host/qemu/", "src/host/simulated/", "src/runtime/", "schemas/", config]
   },
 
+  { path: "src/host/HostFolder.ts", places: ["src/host/linux/", dataFolder, fileLock, config] },
+
   /** Hosts as actors, and which of them gets a Sandbox. */
   { path: "src/fleet/", places: [...belowResources, ...resources, distant, peer] },
 
@@ -182,7 +184,26 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/Traces.ts", places: [trace, config] },
   { path: "src/ReadableLog.ts", places: [] },
   { path: "src/Launch.ts", places: [config, "src/ReadableLog.ts", "src/Traces.ts"] },
-  { path: "src/main.ts", places: "all" },
+  { path: "src/main.ts", places: ["src/ServiceProgram.ts", "src/HostProgram.ts"], packages: [], builtins: false },
+  { path: "src/ServiceProgram.ts", places: "all" },
+  /** Nothing of the service. */
+  {
+    path: "src/HostProgram.ts",
+    places: [
+      "src/host/door/",
+      "src/host/HostFolder.ts",
+      "src/host/RuntimeChoice.ts",
+      "src/http/",
+      "src/runtime/",
+      peer,
+      "src/Farewell.ts",
+      "src/HostHealth.ts",
+      "src/Launch.ts",
+      "src/ServiceProcesses.ts",
+      config
+    ]
+  },
+  { path: "src/HostHealth.ts", places: ["src/host/door/", "src/http/", "src/runtime/", worker, config] },
 
   /** What customers install: it knows the service only by its description. */
   { path: "clients/typescript/src/", places: ["clients/typescript/src/node/"], packages: [], builtins: false },

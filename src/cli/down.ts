@@ -32,13 +32,15 @@ export const down = Command.make(
     yes: Flag.Boolean("yes").pipe(Flag.withDescription("Do not ask before --purge"), Flag.withDefault(false))
   },
   Effect.fnUntraced(function* ({ purge, yes }) {
-    const { dataDir, databaseUrl } = yield* Settings
+    const { dataDir, databaseUrl, role } = yield* Settings
     const isThere = existsSync(dataDir)
     if (purge && isThere && !yes) yield* confirmed(dataDir)
     // All of the service, which no other command needs.
     const { takeDown } = yield* Effect.promise(() => import("../Down.ts"))
     const { processes, sandboxes, left } = yield* takeDown(purge)
-    if (purge && databaseUrl !== null)
+    if (role === "host" && sandboxes > 0)
+      yield* remark("the services of this host's fleet learn of it when it joins them again, or is lost")
+    if (purge && role === "all" && databaseUrl !== null)
       yield* remark("the database of DATABASE_URL is not removed; its Sandboxes are deleted")
     if (left.length > 0) yield* remark(`${dataDir} has things that are not Atoll's, which stay: ${left.join(", ")}`)
     const stopped = `${count(processes, "process", "processes")} of Atoll and ${count(sandboxes, "Sandbox", "Sandboxes")} stopped`

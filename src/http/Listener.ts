@@ -1,8 +1,7 @@
 /** The TCP port on which everything is served: API, previews, tunnels, terminals. */
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
-import { Effect, Layer, Schema } from "effect"
-import type { HttpServerError } from "effect/http"
-import { Settings, type SettingsShape } from "../Config.ts"
+import { Effect, Layer } from "effect"
+import { Settings } from "../Config.ts"
 import { noteClients } from "../gateway/Clients.ts"
 import { trusting } from "../gateway/forwardedFor.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
@@ -12,6 +11,7 @@ import { PreviewGateway } from "../preview/PreviewGateway.ts"
 import { certificateFiles, followCertificate, readCertificate } from "./Certificate.ts"
 import { clearTextWarning } from "./clearText.ts"
 import { drainOnClose } from "./Draining.ts"
+import { listenerUnusable } from "./ListenerUnusable.ts"
 import { protocolServer } from "./ProtocolServer.ts"
 import { TerminalGateway } from "./TerminalGateway.ts"
 import { TunnelGateway } from "./TunnelGateway.ts"
@@ -20,33 +20,6 @@ import { TunnelGateway } from "./TunnelGateway.ts"
 const drainWithinMs = 1000
 
 const disputesEveryMs = 60_000
-
-/** The address cannot be listened on. `message` is a sentence for the operator. */
-export class ListenerUnusable extends Schema.TaggedError<ListenerUnusable>()("ListenerUnusable", {
-  message: Schema.String
-}) {}
-
-const unusable =
-  ({ host, port }: SettingsShape) =>
-  ({ cause }: HttpServerError.ServeError): ListenerUnusable => {
-    const code = cause instanceof Error && "code" in cause ? cause.code : undefined
-    switch (code) {
-      case "EADDRINUSE":
-        return new ListenerUnusable({
-          message: `Port ${port} of ${host} is in use by another program. Stop it, or set ATOLL_PORT to another port.`
-        })
-      case "EACCES":
-        return new ListenerUnusable({
-          message: `Port ${port} needs root or CAP_NET_BIND_SERVICE. Set ATOLL_PORT to one above 1023.`
-        })
-      case "EADDRNOTAVAIL":
-      case "ENOTFOUND":
-      case "EAI_AGAIN":
-        return new ListenerUnusable({ message: `ATOLL_HOST, ${host}, is no address of this machine.` })
-      default:
-        return new ListenerUnusable({ message: `Cannot listen on ${host} port ${port}: ${String(cause)}.` })
-    }
-  }
 
 /** Now and then: each visitor of a proxy that lets both through could have a line written. */
 const tellDisputes = Effect.map(Effect.context<never>(), (context) => {
@@ -87,7 +60,7 @@ export const Listener = {
           port: settings.port,
           gracefulShutdownTimeout: 2 * drainWithinMs
         })
-      ).pipe(Effect.mapError(unusable(settings)))
+      ).pipe(Effect.mapError(listenerUnusable(settings)))
       if (files !== null && certificate !== null) {
         yield* followCertificate(server, files, certificate, settings.previewDomain)
       }

@@ -6,6 +6,7 @@ import { Context, Deferred, Effect, Exit, Layer, Schema } from "effect"
 import { Settings, SettingsUnusable } from "../../Config.ts"
 import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
 import { type PeerAddress, PeerSockets, PeerUnreachable } from "../../peer/PeerSockets.ts"
+import type { HostDescription } from "../../runtime/distant/HostDescription.ts"
 import { JoinRefused, JoinRpcs } from "../../runtime/distant/JoinRpcs.ts"
 import { worker } from "../../worker/Worker.ts"
 import { OwnHost } from "./OwnHost.ts"
@@ -98,9 +99,7 @@ export class Joining extends Context.Service<
             })
           )
 
-        const life = Effect.gen(function* () {
-          yield* Deferred.await(up)
-          const description = yield* own.describe
+        const joined = Effect.fnUntraced(function* (description: HostDescription) {
           const { hostId, boot } = description
           const { installation, beatEveryMs } = yield* answered(client.Join(description), answerWithin)
           const bound = yield* own.bind(installation)
@@ -117,7 +116,14 @@ export class Joining extends Context.Service<
             const { capacity, networkRefused } = yield* own.describe
             yield* answered(client.Beat({ hostId, boot, capacity, networkRefused }), 2 * everyMs)
           })
-          return yield* Effect.forever(Effect.andThen(Effect.sleep(everyMs), beat)).pipe(
+          return yield* Effect.forever(Effect.andThen(Effect.sleep(everyMs), beat))
+        })
+
+        const life = Effect.gen(function* () {
+          yield* Deferred.await(up)
+          const description = yield* own.describe
+          const { hostId, boot } = description
+          return yield* joined(description).pipe(
             Effect.onInterrupt(() =>
               Deferred.isDoneUnsafe(lost)
                 ? Effect.void

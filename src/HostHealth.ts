@@ -1,0 +1,106 @@
+/**
+ * How a host is, for its operator and his machines, on ATOLL_PORT: no key, no secret, cheap.
+ *
+ * - `GET /healthz`: `{"status", "service", "fault", "driver", "workers"}`. `service` is the one that it is with, and `fault` why it is with none (or left
+ *   the last one); `driver` is `ok` or `unavailable`; workers are as a service's `/healthz` has them. `unavailable` (503) while it is with no service, its
+ *   driver does not tell what exists here, or a vital worker does not run; `degraded` (200) while another worker does not; otherwise `ok` (200).
+ * - `GET /metrics`: Prometheus text format, of this process and its machine.
+ */
+import { createServer, type IncomingMessage } from "node:http"
+import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
+import { Clock, Effect, Layer } from "effect"
+import { HttpServer, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { PrometheusMetrics } from "effect/observability"
+import { Settings } from "./Config.ts"
+import { Joining } from "./host/door/Joining.ts"
+import { listenerUnusable } from "./http/ListenerUnusable.ts"
+import { ProcessGauges } from "./http/ProcessGauges.ts"
+import { pathOf } from "./http/RequestTarget.ts"
+import { HostGauges } from "./runtime/HostGauges.ts"
+import { Runtime } from "./runtime/Runtime.ts"
+import { Workers } from "./worker/Worker.ts"
+
+const drainWithinMs = 1000
+/** The driver is asked no more often, and for no longer. */
+const driverFreshForMs = 5000
+const driverPatience = "2 seconds"
+
+const listener = Layer.effect(
+  HttpServer.HttpServer,
+  Effect.flatMap(Settings, (settings) =>
+    NodeHttpServer.make(createServer, {
+      host: settings.host,
+      port: settings.port,
+      gracefulShutdownTimeout: drainWithinMs
+    }).pipe(Effect.mapError(listenerUnusable(settings)))
+  )
+)
+
+const driverWorks = Effect.map(Runtime, ({ inventory }) => {
+  let last = { works: true, atMs: Number.NEGATIVE_INFINITY }
+  return Effect.gen(function* () {
+    const atMs = Number((yield* Clock.monotonicTimeNanos) / 1_000_000n)
+    if (atMs - last.atMs < driverFreshForMs) return last.works
+    last = { ...last, atMs }
+    const works = yield* inventory.pipe(
+      Effect.as(true),
+      Effect.timeout(driverPatience),
+      Effect.catchCause(() => Effect.succeed(false))
+    )
+    last = { works, atMs }
+    return works
+  })
+})
+
+const health = Effect.gen(function* () {
+  const { standing } = yield* Joining
+  const workers = yield* Workers
+  const works = yield* driverWorks
+  return Effect.gen(function* () {
+    const { service, fault } = standing()
+    const driver = (yield* works) ? "ok" : "unavailable"
+    const all = workers.byName
+    const idle = all.filter(({ state }) => state !== "up")
+    const isUnavailable = service === null || driver !== "ok" || idle.some(({ isVital }) => isVital)
+    const status = isUnavailable ? "unavailable" : idle.length > 0 ? "degraded" : "ok"
+    return HttpServerResponse.jsonUnsafe(
+      { status, service, fault, driver, workers: all },
+      { status: isUnavailable ? 503 : 200, headers: { "cache-control": "no-store" } }
+    )
+  })
+})
+
+const metrics = Effect.gen(function* () {
+  const { refresh } = yield* HostGauges
+  return Effect.gen(function* () {
+    yield* refresh
+    const body = yield* PrometheusMetrics.format()
+    return HttpServerResponse.text(body, { contentType: "text/plain; version=0.0.4; charset=utf-8" })
+  })
+})
+
+const serving = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const pages = new Map([
+      ["/healthz", yield* health],
+      ["/metrics", yield* metrics]
+    ])
+    const server = yield* HttpServer.HttpServer
+    const answer = Effect.gen(function* () {
+      const request = yield* HttpServerRequest.HttpServerRequest
+      const page = pages.get(pathOf(request.source as IncomingMessage) ?? "")
+      if (page === undefined) {
+        return HttpServerResponse.text("This is a host of Atoll: /healthz and /metrics.\n", { status: 404 })
+      }
+      return request.method === "GET" || request.method === "HEAD"
+        ? yield* page
+        : HttpServerResponse.empty({ status: 405, headers: { allow: "GET, HEAD" } })
+    })
+    yield* server.serve(answer)
+  })
+)
+
+export const HostHealth = {
+  /** Needs Joining, the Runtime and Settings; gives the HttpServer. */
+  layer: Layer.merge(serving, ProcessGauges.layer).pipe(Layer.provide(HostGauges.layer), Layer.provideMerge(listener))
+}

@@ -1,0 +1,45 @@
+/** A host of a fleet: a driver, its door, and its place among the services; and a port that tells how it is. */
+import { Effect, Layer } from "effect"
+import { Settings } from "./Config.ts"
+import { Farewell } from "./Farewell.ts"
+import { HostHealth } from "./HostHealth.ts"
+import { HostDoor } from "./host/door/HostDoor.ts"
+import { Joining } from "./host/door/Joining.ts"
+import { OwnHost } from "./host/door/OwnHost.ts"
+import { HostFolder, presentDriver } from "./host/HostFolder.ts"
+import { RuntimeChoice } from "./host/RuntimeChoice.ts"
+import { collectPassingBytes } from "./http/PassingBytes.ts"
+import { launch } from "./Launch.ts"
+import { PeerSocketsLive } from "./peer/PeerSocketsLive.ts"
+import { ServiceProcesses } from "./ServiceProcesses.ts"
+
+const driver = Layer.unwrap(Effect.map(Settings, ({ dataDir }) => RuntimeChoice.layer(presentDriver(dataDir))))
+
+const kept = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { dataDir } = yield* Settings
+    const { hostId } = yield* OwnHost
+    yield* Effect.log(`This is the host ${hostId}. Its Sandboxes are kept in ${dataDir}.`)
+  })
+)
+
+/** In the order in which it ends: it leaves its fleet, then its door closes, then it says what it leaves running. */
+const host = HostHealth.layer.pipe(
+  Layer.provideMerge(Joining.layer),
+  Layer.provide(HostDoor.layer),
+  Layer.provide(kept),
+  Layer.provide(OwnHost.layer),
+  Layer.provide(Farewell.layer),
+  Layer.provide(driver),
+  Layer.provide(PeerSocketsLive.layer),
+  Layer.provide(ServiceProcesses.layer),
+  Layer.provide(HostFolder.layer)
+)
+
+export const start = (): void => {
+  collectPassingBytes()
+  launch(
+    host,
+    Effect.flatMap(Joining, ({ forbidden }) => forbidden)
+  )
+}

@@ -1,0 +1,21 @@
+/** The service with its edges: API, pages, and the actors behind them. */
+import { Layer } from "effect"
+import { Farewell } from "./Farewell.ts"
+import { ApiServer } from "./http/ApiServer.ts"
+import { Listener } from "./http/Listener.ts"
+import { collectPassingBytes } from "./http/PassingBytes.ts"
+import { launch } from "./Launch.ts"
+import { service, store } from "./Service.ts"
+import { ServiceProcesses } from "./ServiceProcesses.ts"
+
+export const start = (): void => {
+  collectPassingBytes()
+  launch(
+    ApiServer.layer.pipe(
+      Layer.provideMerge(Listener.layer),
+      Layer.provide(Farewell.layer.pipe(Layer.provideMerge(service))),
+      Layer.provide(ServiceProcesses.layer),
+      Layer.provide(store)
+    )
+  )
+}

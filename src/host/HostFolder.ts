@@ -1,0 +1,58 @@
+/** A host's data folder: made where there is none, and of one process at a time. */
+import { existsSync } from "node:fs"
+import { mkdir } from "node:fs/promises"
+import { join } from "node:path"
+import { Effect, Layer, Schema } from "effect"
+import { Settings } from "../Config.ts"
+import { DataFolder } from "../dataFolder/DataFolder.ts"
+import { FileLock } from "../fileLock/FileLock.ts"
+import { sandboxIdsIn } from "./linux/SandboxRecords.ts"
+
+/** A predecessor may still be ending. */
+const waitSeconds = 10
+
+/** It cannot be used. `message` is one sentence. */
+export class HostFolderUnusable extends Schema.TaggedError<HostFolderUnusable>()("HostFolderUnusable", {
+  message: Schema.String
+}) {}
+
+const unusable = (message: string) => new HostFolderUnusable({ message })
+
+/** The driver whose Sandboxes are there; null: none are. */
+export const presentDriver = (dataDir: string): string | null =>
+  ["qemu", "namespace"].find((driver) => sandboxIdsIn(join(dataDir, "runtime", driver)).length > 0) ?? null
+
+export const HostFolder = {
+  /** Needs Settings. */
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { dataDir } = yield* Settings
+      const inFolder = <A>(act: () => Promise<A>) =>
+        Effect.tryPromise({
+          try: act,
+          catch: (cause) =>
+            unusable(
+              `The data folder ${dataDir} cannot be used: ${String(cause)}. Correct ATOLL_DATA_DIR or its permissions.`
+            )
+        })
+      const lock = yield* Effect.acquireRelease(
+        inFolder(async () => {
+          await DataFolder.make(dataDir)
+          await mkdir(join(dataDir, "service"), { recursive: true, mode: 0o700 })
+          return FileLock.open(join(dataDir, "service", "lock"))
+        }),
+        (lock) => Effect.promise(() => lock.close())
+      )
+      if (existsSync(join(dataDir, "restoring"))) {
+        return yield* unusable(
+          `A restore into ${dataDir} has not ended: wait for it, or repeat it (atoll restore FILE), which goes on with it.`
+        )
+      }
+      if (!(yield* inFolder(() => lock.exclusive(waitSeconds)))) {
+        return yield* unusable(
+          `Another host process uses the data folder ${dataDir}. Stop it, or set ATOLL_DATA_DIR to a folder of this one's own.`
+        )
+      }
+    })
+  )
+}

@@ -1,0 +1,22 @@
+/** The port of a host, at which the services of its fleet use its Sandboxes. */
+import { Effect, Layer } from "effect"
+import { Settings } from "../../Config.ts"
+import { PeerSockets } from "../../peer/PeerSockets.ts"
+import { Runtime } from "../../runtime/Runtime.ts"
+import { hostDoors } from "./hostDoors.ts"
+import { OwnHost } from "./OwnHost.ts"
+
+export const HostDoor = {
+  /** Needs OwnHost, which is told the port, PeerSockets, the Runtime and Settings. */
+  layer: Layer.effectDiscard(
+    Effect.gen(function* () {
+      const { fleetHost, fleetPort } = yield* Settings
+      const runtime = yield* Runtime
+      const { hostId, describe, listensOn } = yield* OwnHost
+      const peers = yield* PeerSockets
+      const doors = yield* hostDoors({ runtime, hostId, describe })
+      const { port } = yield* peers.listen({ host: fleetHost, port: fleetPort }, doors)
+      listensOn(port)
+    })
+  )
+}
