@@ -19,6 +19,8 @@ export interface AtollOptions {
   readonly attemptSeconds?: number | undefined
   /** For how long a request is asked again while the service is away or a rate limit holds. By default 60. 0: never. */
   readonly patienceSeconds?: number | undefined
+  /** The same while the service was never reached, which may be another address than was meant. By default `patienceSeconds`. */
+  readonly unreachedSeconds?: number | undefined
 }
 
 const environment = (name: string): string | undefined => {
@@ -48,6 +50,7 @@ export class Atoll {
       fetch: options.fetch ?? ((...request) => globalThis.fetch(...request)),
       attemptSeconds: options.attemptSeconds ?? 30,
       patienceSeconds: options.patienceSeconds ?? 60,
+      unreachedSeconds: options.unreachedSeconds ?? Number.POSITIVE_INFINITY,
       userAgent: `atoll-client/${libraryVersion} (description ${descriptionVersion})`
     })
     this.workspaces = new Workspaces(this.api)

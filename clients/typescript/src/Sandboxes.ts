@@ -19,6 +19,8 @@ export interface CreateSandboxOptions extends UntilRunning, Omit<CreateSandboxRe
 export interface ListSandboxesOptions extends Waiting {
   readonly status?: ReadonlyArray<SandboxStatus> | undefined
   readonly workspaceId?: string | undefined
+  /** Only those that have all of these pairs. */
+  readonly metadata?: Readonly<Record<string, string>> | undefined
 }
 
 export class Sandboxes {
@@ -55,11 +57,13 @@ export class Sandboxes {
   async *list({
     status,
     workspaceId,
+    metadata = {},
     ...options
   }: ListSandboxesOptions = {}): AsyncGenerator<Sandbox, void, undefined> {
+    const pairs = Object.fromEntries(Object.entries(metadata).map(([key, value]) => [`metadata.${key}`, value]))
     const pages = paged((cursor) =>
       this.#transport.call("listSandboxes", {
-        parameters: { status, workspaceId, cursor },
+        parameters: { status, workspaceId, metadata: pairs, cursor },
         ...options
       })
     )

@@ -22,6 +22,8 @@ export interface Started {
   readonly ended: Promise<Ended>
   /** Resolves when it has written this to either stream. */
   readonly hasSaid: (text: string | RegExp) => Promise<string>
+  /** What it has written so far. */
+  readonly stdout: () => string
 }
 
 export type Environment = Readonly<Record<string, string>>
@@ -76,7 +78,7 @@ export const startProcess = (
       }
       heard()
     })
-  return { child, ended, hasSaid }
+  return { child, ended, hasSaid, stdout: () => said.stdout }
 }
 
 interface Asked {
@@ -139,7 +141,7 @@ export class Customer extends Context.Service<
       const { port, key } = yield* ServedAtoll
       const folder = yield* Effect.acquireRelease(
         Effect.sync(() => mkdtempSync(join(tmpdir(), "atoll-customer-"))),
-        (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+        (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 20 }))
       )
       const customer = customerAt(folder, { url: `http://127.0.0.1:${port}`, key })
       const created = yield* Effect.promise(() => customer.answer("sandbox", "create", "--name", "dev"))

@@ -46,7 +46,8 @@ export interface Given<O extends Options = Options> {
   /**
    * The service, with the key that is in use. Fails with Refused where nobody is logged in.
    *
-   * @param patienceSeconds For how long a service that is away is asked again; by default 3: a person waits.
+   * @param patienceSeconds For how long a service that is away is asked again; by default 60 where it was there when the command began, else 3:
+   *   a person waits.
    */
   readonly connect: (patienceSeconds?: number) => Atoll
 }
@@ -64,6 +65,8 @@ export interface Command<O extends Options = Options> {
   readonly words: { readonly least: number; readonly most: number; readonly completes: ReadonlyArray<Completion> }
   /** From its first word on everything is another command's: options, too. `--` may stand before it. */
   readonly isPrefix?: boolean
+  /** Its exit code where it fails and does not say another; by default 1. Of what ends as a command in a Sandbox does: `notRun`. */
+  readonly failsWith?: number
   /** Command lines without `atoll`, and what they do. */
   readonly examples: ReadonlyArray<readonly [line: string, does: string]>
   /** Answers the exit code. What it fails with is said in one sentence on stderr. */

@@ -83,10 +83,17 @@ const patientFetch = (url: string): typeof globalThis.fetch => {
   }
 }
 
+/** For a service that was there when the command began, and is away for a moment. */
+const patienceDefaultSeconds = 60
+/** For one that never was: a person waits, and may mean another address. */
+const unreachedSeconds = 3
+
 /** @param patienceSeconds For how long a service that is away is asked again. */
-export const connect = ({ url, apiKey }: Credentials, patienceSeconds: number): Atoll => {
+export const connect = ({ url, apiKey }: Credentials, patienceSeconds?: number): Atoll => {
+  const patience =
+    patienceSeconds === undefined ? { patienceSeconds: patienceDefaultSeconds, unreachedSeconds } : { patienceSeconds }
   try {
-    return new Atoll({ url, apiKey, patienceSeconds, fetch: patientFetch(url) })
+    return new Atoll({ url, apiKey, ...patience, fetch: patientFetch(url) })
   } catch (thrown) {
     throw thrown instanceof TypeError ? new Refused(thrown.message) : thrown
   }

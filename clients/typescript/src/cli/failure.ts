@@ -22,9 +22,10 @@ export const exitCodes = {
 /** It was understood and is not done. `message` says why and what to do. */
 export class Refused extends Error {
   override readonly name = "Refused"
-  readonly exitCode: number
+  /** Null: as the command fails. */
+  readonly exitCode: number | null
 
-  constructor(message: string, exitCode: number = exitCodes.refused) {
+  constructor(message: string, exitCode: number | null = null) {
     super(message)
     this.exitCode = exitCode
   }
@@ -63,17 +64,18 @@ const reasons: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: "its certificate is another host's"
 }
 
-const unreached = (fault: ConnectionError, url: string): string => {
+const lookFirst = "It may have been done: look before you repeat it."
+
+const unreached = (fault: ConnectionError, url: string, advice: string): string => {
   const code = codeOf(fault.cause)
   const why = code === null ? fault.message.replace(/\.$/, "") : (reasons[code] ?? code)
-  const known =
-    fault.outcome === "unknown" && code !== "ECONNREFUSED" ? " It may have been done: look before you repeat it." : ""
-  return `The service at ${url} was not reached: ${why}.${known} Another address is told by --url, ATOLL_URL or \`atoll login\`.`
+  if (fault.outcome === "unknown") return `The connection to the service at ${url} was lost: ${why}. ${advice}`
+  return `The service at ${url} was not reached: ${why}. Another address is told by --url, ATOLL_URL or \`atoll login\`.`
 }
 
 const sentencePart = (text: string): string => text.replace(/\s+$/, "")
 
-const refused = (fault: AtollError, url: string): string => {
+const refused = (fault: AtollError, url: string, advice: string): string => {
   const said = sentencePart(fault.message)
   if (fault.is("UNAUTHENTICATED")) {
     const mend = process.env["ATOLL_API_KEY"] ? "Mend ATOLL_API_KEY." : "Log in with another: `atoll login`."
@@ -90,20 +92,26 @@ const refused = (fault: AtollError, url: string): string => {
     return `${said} \`atoll sandbox start\` boots it again.`
   }
   if (fault.status < 500) return said
-  const unknown = fault.outcome === "unknown" ? " It may have been done: look before you repeat it." : ""
+  const unknown = fault.outcome === "unknown" ? ` ${advice}` : ""
   const named = (fault.status === 500 || unknown !== "") && fault.requestId !== ""
   return `${said}${unknown}${named ? ` (${fault.requestId})` : ""}`
 }
 
-/** @param url Of the service that was asked. */
-export const sentenceOf = (fault: unknown, url: string): string => {
-  if (fault instanceof AtollError) return refused(fault, url)
+/**
+ * @param url Of the service that was asked.
+ * @param advice What to do where nobody knows whether it was done.
+ */
+export const sentenceOf = (fault: unknown, url: string, advice = lookFirst): string => {
+  if (fault instanceof AtollError) return refused(fault, url, advice)
   if (fault instanceof ConnectionLost) return fault.message
-  if (fault instanceof ConnectionError) return unreached(fault, url)
+  if (fault instanceof ConnectionError) return unreached(fault, url, advice)
   return fault instanceof Error && fault.message !== ""
     ? fault.message
     : String(isRecord(fault) ? fault["code"] : fault)
 }
 
-export const exitCodeOf = (fault: unknown): number =>
-  fault instanceof WrongUsage ? exitCodes.wrongUsage : fault instanceof Refused ? fault.exitCode : exitCodes.refused
+/** @param failsWith Of the command. */
+export const exitCodeOf = (fault: unknown, failsWith: number = exitCodes.refused): number => {
+  if (fault instanceof WrongUsage) return exitCodes.wrongUsage
+  return (fault instanceof Refused ? fault.exitCode : null) ?? failsWith
+}

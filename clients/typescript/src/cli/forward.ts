@@ -9,7 +9,7 @@ import { jsonOf, remark, writeLine } from "./output.ts"
 import { port } from "./values.ts"
 
 /** While the service is away. */
-const patienceSeconds = 30
+const patienceSeconds = 60
 
 const portsOf = (text: string): { readonly port: number; readonly localPort: number | null } => {
   const [remote, local, ...rest] = text.split(":")

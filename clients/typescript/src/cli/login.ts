@@ -30,7 +30,7 @@ export const login = command({
     if (apiKey === "") {
       throw new Refused("No key was given. Make one in the service's console, and paste it, or pipe it in.")
     }
-    const me = await connect({ url, apiKey }, 3)
+    const me = await connect({ url, apiKey })
       .me()
       .catch((thrown: unknown) => {
         if (!(thrown instanceof AtollError)) throw thrown

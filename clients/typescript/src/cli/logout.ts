@@ -1,9 +1,20 @@
 /** `atoll logout` */
+
+import { AtollError } from "../errors.ts"
 import { command } from "./Command.ts"
 import { connect } from "./connection.ts"
-import { credentialsPath, forgetCredentials, storedCredentials } from "./credentials.ts"
+import { type Credentials, credentialsPath, forgetCredentials, storedCredentials } from "./credentials.ts"
 import { exitCodes } from "./failure.ts"
+import { insist } from "./insist.ts"
 import { answer, remark } from "./output.ts"
+
+const patienceSeconds = 60
+
+/** One that was revoked before is not taken any more. */
+const revoke = (stored: Credentials): Promise<void> =>
+  insist(patienceSeconds, () => connect(stored).api.call("revokeKey")).catch((thrown: unknown) => {
+    if (!(thrown instanceof AtollError) || !thrown.is("UNAUTHENTICATED")) throw thrown
+  })
 
 export const logout = command({
   name: "logout",
@@ -21,7 +32,7 @@ export const logout = command({
     const isRevoked = given.options.revoke === true
     if (isRevoked) {
       const stored = storedCredentials()
-      if (stored !== null) await connect(stored, 3).api.call("revokeKey")
+      if (stored !== null) await revoke(stored)
     }
     const wasThere = forgetCredentials()
     await answer(given, wasThere ? "Logged out." : "Nobody was logged in.", {

@@ -77,7 +77,7 @@ const perform = async (command: Command, path: ReadonlyArray<string>, given: Rea
       words,
       isJson: every.json === true,
       url: every.url,
-      connect: (patienceSeconds = 3) => {
+      connect: (patienceSeconds) => {
         const credentials = credentialsInUse(every.url)
         url = credentials.url
         return connect(credentials, patienceSeconds)
@@ -87,7 +87,7 @@ const perform = async (command: Command, path: ReadonlyArray<string>, given: Rea
     if (thrown instanceof ReaderGone) return exitCodes.readerGone
     remark(sentenceOf(thrown, url ?? urlInUse(named)))
     if (thrown instanceof WrongUsage) remark(`\`atoll ${path.join(" ")} --help\` shows how.`)
-    return exitCodeOf(thrown)
+    return exitCodeOf(thrown, command.failsWith)
   }
 }
 

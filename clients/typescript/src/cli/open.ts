@@ -2,14 +2,15 @@
 import { AtollError, WaitTimeout } from "../errors.ts"
 import { openInBrowser } from "./browser.ts"
 import { command } from "./Command.ts"
-import { exitCodes, Refused } from "./failure.ts"
+import { exitCodes, Refused, sentenceOf } from "./failure.ts"
+import { insist, isUnknown } from "./insist.ts"
 import { namedSandbox } from "./namedSandbox.ts"
 import { answer, remark } from "./output.ts"
 import { shownTime } from "./table.ts"
 import { duration, port } from "./values.ts"
 
 /** For a Sandbox that wakes. */
-const patienceSeconds = 30
+const patienceSeconds = 60
 const waitDefaultSeconds = 30
 
 export const open = command({
@@ -39,9 +40,15 @@ export const open = command({
     const { replace, wait } = given.options
     const wanted = port(given.words[1]!)
     const withinSeconds = wait === undefined ? waitDefaultSeconds : duration("--wait", wait)
-    const sandbox = await namedSandbox(given.connect(patienceSeconds), given.words[0]!)
-    if (replace === true) await sandbox.previews.close()
-    const preview = await sandbox.previews.open(wanted, { withinSeconds }).catch((thrown: unknown) => {
+    const atoll = given.connect(patienceSeconds)
+    const sandbox = await namedSandbox(atoll, given.words[0]!)
+    const replaced = async () => {
+      await sandbox.previews.close()
+      return sandbox.previews.open(wanted, { withinSeconds })
+    }
+    const opening =
+      replace === true ? insist(patienceSeconds, replaced) : sandbox.previews.open(wanted, { withinSeconds })
+    const preview = await opening.catch((thrown: unknown) => {
       if (thrown instanceof AtollError && thrown.is("PREVIEW_EXISTS")) {
         throw new Refused(
           "A preview of this Sandbox is open, and its URL is known only to who opened it. --replace closes it and opens another one."
@@ -52,7 +59,10 @@ export const open = command({
           `Nothing listens on port ${wanted} of the Sandbox after ${withinSeconds} s. Start a program that does (\`atoll run -s ${given.words[0]} -d -- …\`), or give --wait.`
         )
       }
-      throw thrown
+      if (!isUnknown(thrown)) throw thrown
+      const advice =
+        "It may be open, and its URL is lost: the same with --replace closes what is open, and opens another one."
+      throw new Refused(sentenceOf(thrown, atoll.api.url.origin, advice))
     })
     const { id, url, expiresAt } = preview
     await answer(given, url, { preview: { id, sandboxId: sandbox.id, port: wanted, url, status: "active", expiresAt } })

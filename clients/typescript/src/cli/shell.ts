@@ -11,7 +11,7 @@ import { write } from "./output.ts"
 import { signalNumber } from "./run/exitCode.ts"
 
 /** For a Sandbox that wakes. */
-const patienceSeconds = 30
+const patienceSeconds = 60
 
 /** What ends the input of a program on a terminal. */
 const endOfInput = "\x04"
@@ -69,12 +69,14 @@ export const shell = command({
   ].join("\n"),
   options: {},
   words: { least: 1, most: 1, completes: ["sandbox"] },
+  failsWith: exitCodes.notRun,
   examples: [
     ["shell dev", "By its name"],
     ['shell "$(atoll sandbox create --stop-after-idle 30m)"', "In a new one"]
   ],
   run: async (given) => {
-    const sandbox = await namedSandbox(given.connect(patienceSeconds), given.words[0]!)
+    const nameOrId = given.words[0]!
+    const sandbox = await namedSandbox(given.connect(patienceSeconds), nameOrId)
     const terminal = await sandbox.terminal(sizeOf(process.stdout))
     const own = new RawTerminal()
     own.begin()
@@ -103,7 +105,7 @@ export const shell = command({
       return exit.exitCode ?? 128 + (signalNumber(exit.signal ?? "") ?? 0)
     } catch (thrown) {
       if (!(thrown instanceof ConnectionLost)) throw thrown
-      throw new Refused(thrown.message, exitCodes.notRun)
+      throw new Refused(`${thrown.message} \`atoll shell ${nameOrId}\` opens another one.`)
     } finally {
       process.stdout.off("resize", resized)
       own.end(isWhole)

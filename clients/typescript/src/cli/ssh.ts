@@ -7,13 +7,17 @@ import { join } from "node:path"
 import { AtollError } from "../errors.ts"
 import type { CooperativeEnvelope } from "../generated/schemas.ts"
 import { command } from "./Command.ts"
-import { Refused } from "./failure.ts"
+import { exitCodes, Refused } from "./failure.ts"
+import { insist } from "./insist.ts"
 import { namedSandbox } from "./namedSandbox.ts"
 import { remark } from "./output.ts"
 import { newSshKey } from "./sshKey.ts"
 
 /** For a Sandbox that wakes. */
-const patienceSeconds = 30
+const patienceSeconds = 60
+
+/** Of ssh itself, should the command not end so. */
+const lostCode = 255
 
 /** All that is said to ssh, in a file: nothing of it is anybody else's business. */
 const configOf = (folder: string, { host, port, username }: CooperativeEnvelope): string =>
@@ -49,7 +53,8 @@ export const ssh = command({
   usage: "SANDBOX [-- COMMAND [ARGUMENTS]]",
   details: [
     "The service gives a key that is made for this one connection 30 s to open it, and takes it back afterwards; the",
-    "host key is the one that the service tells. Exit codes are ssh's. The service must have SSH switched on."
+    "host key is the one that the service tells. Exit codes are ssh's, which are the command's, or 255 where the connection",
+    "is lost; 125 where there was none to begin with. The service must have SSH switched on."
   ].join("\n"),
   options: {
     tunnel: {
@@ -61,6 +66,7 @@ export const ssh = command({
     },
     tty: { type: "boolean", short: "t", description: "A terminal for the command, too" }
   },
+  failsWith: exitCodes.notRun,
   words: { least: 1, most: Number.POSITIVE_INFINITY, completes: ["sandbox", "command", "file"] },
   examples: [
     ["ssh dev", "A shell"],
@@ -72,14 +78,15 @@ export const ssh = command({
     const sandbox = await namedSandbox(given.connect(patienceSeconds), nameOrId)
     const { api } = given.connect(patienceSeconds)
     const { publicKey, privateKey } = newSshKey()
-    const envelope = await api
-      .call("grantConnection", { parameters: { id: sandbox.id }, body: { publicKeys: [publicKey] } })
-      .catch((thrown: unknown) => {
-        if (thrown instanceof AtollError && thrown.is("UNSUPPORTED_BY_RUNTIME")) {
-          throw new Refused("This service has SSH switched off. `atoll shell` needs none.")
-        }
-        throw thrown
-      })
+    // One that nobody heard of opens nothing after its 30 s.
+    const envelope = await insist(patienceSeconds, () =>
+      api.call("grantConnection", { parameters: { id: sandbox.id }, body: { publicKeys: [publicKey] } })
+    ).catch((thrown: unknown) => {
+      if (thrown instanceof AtollError && thrown.is("UNSUPPORTED_BY_RUNTIME")) {
+        throw new Refused("This service has SSH switched off. `atoll shell` needs none.")
+      }
+      throw thrown
+    })
     if (!isPlain(envelope)) throw new Refused("What the service says of its SSH is not understood.")
     const folder = mkdtempSync(join(tmpdir(), "atoll-ssh-"))
     // Ctrl-C is for what runs at the other end, and ssh's own affair.
@@ -98,6 +105,11 @@ export const ssh = command({
       const [code, signal] = (await once(child, "close").catch((thrown: NodeJS.ErrnoException) => {
         throw new Refused(thrown.code === "ENOENT" ? "There is no ssh here: install OpenSSH's client." : thrown.message)
       })) as [number | null, NodeJS.Signals | null]
+      if (code === lostCode) {
+        remark(
+          `ssh ended with ${lostCode}, as it does where the connection is lost: \`atoll ssh ${nameOrId}\` makes another one.`
+        )
+      }
       return code ?? 128 + constants.signals[signal!]
     } finally {
       rmSync(folder, { recursive: true, force: true })

@@ -4,7 +4,7 @@
  * Asked again is what only reads, what carries an Idempotency-Key, what the contract says is the same when repeated, and what certainly was
  * not done: refused by a rate limit, or by a service that was not reached or said that nothing was changed.
  */
-import { AtollError, ConnectionError, errorOf, type Outcome, UnreadableAnswer } from "../errors.ts"
+import { AtollError, ConnectionError, errorOf, isRecord, type Outcome, UnreadableAnswer } from "../errors.ts"
 import { type Operations, operations } from "../generated/operations.ts"
 import { HandshakeRefused, type MessageSocket, type SocketListener } from "../socket/MessageSocket.ts"
 import { openSocket } from "../socket/openSocket.ts"
@@ -46,6 +46,8 @@ export interface TransportOptions {
   readonly attemptSeconds: number
   /** For how long one call is asked again. */
   readonly patienceSeconds: number
+  /** The same as long as the service was never reached. */
+  readonly unreachedSeconds: number
   readonly userAgent: string
 }
 
@@ -116,6 +118,8 @@ export class Transport {
   readonly #options: TransportOptions
   /** The service's clock before ours. */
   #aheadMs = 0
+  /** Something was there, and may have heard. */
+  #wasReached = false
 
   constructor(options: TransportOptions) {
     this.#options = options
@@ -229,10 +233,13 @@ export class Transport {
     signal: AbortSignal | undefined,
     attempt: () => Promise<Attempted<A>>
   ): Promise<A> {
-    const giveUpAt = Date.now() + this.#options.patienceSeconds * 1000
+    const begunAt = Date.now()
+    const { patienceSeconds, unreachedSeconds } = this.#options
     for (let made = 0; ; made++) {
       const { value, fault } = await attempt()
+      this.#wasReached ||= !(fault instanceof ConnectionError) || fault.outcome === "unknown"
       if (fault === null) return value
+      const withinSeconds = this.#wasReached ? patienceSeconds : Math.min(unreachedSeconds, patienceSeconds)
       const mayRepeat = attempts === "repeatable" || (attempts === "unlessApplied" && fault.outcome === "notApplied")
       const again = mayRepeat && isPassing(fault)
       const told = fault instanceof AtollError ? fault.retryAfterSeconds : null
@@ -240,7 +247,7 @@ export class Transport {
       // Not all at once.
       const pauseMs =
         told === null ? backOffMs * (0.5 + Math.random() / 2) : Math.max(told * 1000, 10) + Math.random() * 50
-      if (!again || Date.now() + pauseMs > giveUpAt) throw fault
+      if (!again || Date.now() + pauseMs > begunAt + withinSeconds * 1000) throw fault
       await sleep(pauseMs, signal)
     }
   }
@@ -263,6 +270,8 @@ export class Transport {
       if (value === undefined || value === null) continue
       if (pathname.includes(`{${name}}`)) pathname = pathname.replace(`{${name}}`, encodeURIComponent(textOf(value)))
       else if (sentAsHeaders.has(name)) headers.set(name, textOf(value))
+      // Pairs, whose names are parameters of their own.
+      else if (isRecord(value)) for (const [key, text] of Object.entries(value)) query.set(key, textOf(text))
       else query.set(name, textOf(value))
     }
     const url = this.#address(pathname)

@@ -1,8 +1,9 @@
 /** `atoll cp` */
 import type { Sandbox } from "../../Sandbox.ts"
 import { command } from "../Command.ts"
-import { exitCodes, Refused, WrongUsage } from "../failure.ts"
+import { exitCodes, Refused, sentenceOf, WrongUsage } from "../failure.ts"
 import { Interruption } from "../Interruption.ts"
+import { isUnknown } from "../insist.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { jsonOf, remark, writeLine } from "../output.ts"
 import type { Copied } from "./Copied.ts"
@@ -13,6 +14,8 @@ import { upload } from "./upload.ts"
 /** While the service is away. */
 const patienceSeconds = 60
 const leftOutShown = 5
+
+const again = "Copy it again; every file is the old one or the new one."
 
 const tellLeftOut = ({ from, leftOut }: Copied): void => {
   if (leftOut.length === 0) return
@@ -57,8 +60,9 @@ export const cp = command({
     const isDirectory = sources.length > 1 || isDirectoryMeant(last)
     const interruption = new Interruption(() => {})
     const { signal } = interruption
+    const atoll = given.connect(patienceSeconds)
     try {
-      const sandbox: Sandbox = await namedSandbox(given.connect(patienceSeconds), [...names][0]!)
+      const sandbox: Sandbox = await namedSandbox(atoll, [...names][0]!)
       const copied: Array<Copied> = []
       for (const [at, { path }] of from.entries()) {
         const one = isUpload
@@ -70,8 +74,10 @@ export const cp = command({
       if (given.isJson) await writeLine(jsonOf({ copied }, 2))
       return exitCodes.done
     } catch (thrown) {
-      if (interruption.exitCode === null) throw thrown
-      throw new Refused("It is not whole. Every file is the old one or the new one.", interruption.exitCode)
+      if (interruption.exitCode !== null) {
+        throw new Refused("It is not whole. Every file is the old one or the new one.", interruption.exitCode)
+      }
+      throw isUnknown(thrown) ? new Refused(sentenceOf(thrown, atoll.api.url.origin, again)) : thrown
     }
   }
 })

@@ -7,7 +7,7 @@ import { namedOperation } from "./namedOperation.ts"
 import { outcomeOf } from "./outcome.ts"
 
 /** For the service to end it in. */
-const patienceSeconds = 30
+const patienceSeconds = 60
 
 export const cancel = command({
   name: "cancel",

@@ -1,5 +1,6 @@
 /** `atoll operation output` */
 import { command } from "../Command.ts"
+import { exitCodes } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
 import { remark } from "../output.ts"
 import { endOf } from "../run/exitCode.ts"
@@ -20,6 +21,7 @@ export const output = command({
     "from-stdout": { type: "string", value: "OFFSET", description: "Absolute, in bytes; 0 by default" },
     "from-stderr": { type: "string", value: "OFFSET", description: "The same of the errors" }
   },
+  failsWith: exitCodes.notRun,
   words: { least: 2, most: 2, completes: ["sandbox", null] },
   examples: [["operation output dev op_6a1f7f5f0a8d4ad1b07e4e1b4b4e9c11", "All of it, to the end"]],
   run: async (given) => {

@@ -1,28 +1,18 @@
 /** `atoll run` */
 import { posix } from "node:path"
-import type { Atoll } from "../../Atoll.ts"
 import type { StartOptions } from "../../run.ts"
 import type { Sandbox } from "../../Sandbox.ts"
 import { command } from "../Command.ts"
-import { exitCodes, Refused, sentenceOf, WrongUsage } from "../failure.ts"
+import { exitCodes, WrongUsage } from "../failure.ts"
 import { Input } from "../Input.ts"
 import { Interruption } from "../Interruption.ts"
 import { namedSandbox } from "../namedSandbox.ts"
-import { jsonOf, ReaderGone, remark, writeLine } from "../output.ts"
+import { jsonOf, remark, writeLine } from "../output.ts"
 import { duration, variableOptions, variables } from "../values.ts"
 import { inSandbox, patienceSeconds, started } from "./inSandbox.ts"
 import { idleSeconds, ownSandbox, removeOwn } from "./ownSandbox.ts"
 
 const workspace = "/workspace"
-
-/** What is refused before there is a Sandbox did not run either: 1 would be an exit code of the command's. */
-const orNotRun = <A>(prepare: () => A): A => {
-  try {
-    return prepare()
-  } catch (thrown) {
-    throw thrown instanceof Refused ? new Refused(thrown.message, exitCodes.notRun) : thrown
-  }
-}
 
 export const run = command({
   name: "run",
@@ -54,6 +44,7 @@ export const run = command({
   },
   words: { least: 1, most: Number.POSITIVE_INFINITY, completes: ["command", "file"] },
   isPrefix: true,
+  failsWith: exitCodes.notRun,
   examples: [
     ["run -- python3 -c 'print(6 * 7)'", "In a Sandbox of its own"],
     ["run --sandbox dev --env CI=1 -- npm test", "In one that is there"],
@@ -69,14 +60,12 @@ export const run = command({
     if (options["no-network"] === true && nameOrId !== undefined) {
       throw new WrongUsage("--no-network is for a new Sandbox, and not for one that is there.")
     }
-    const [asked, atoll] = orNotRun((): readonly [StartOptions, Atoll] => [
-      {
-        cwd: cwd === undefined ? undefined : posix.resolve(workspace, cwd),
-        env: variables(options),
-        timeoutSeconds: timeout === undefined ? undefined : duration("--timeout", timeout)
-      },
-      given.connect()
-    ])
+    const asked: StartOptions = {
+      cwd: cwd === undefined ? undefined : posix.resolve(workspace, cwd),
+      env: variables(options),
+      timeoutSeconds: timeout === undefined ? undefined : duration("--timeout", timeout)
+    }
+    const atoll = given.connect()
     const isInput = options["no-stdin"] !== true && process.stdin.isTTY !== true
     const input = isInput ? new Input(process.stdin) : null
 
@@ -100,8 +89,7 @@ export const run = command({
       return await inSandbox(sandbox, words, asked, { input, isJson, isLasting: own === null, interruption })
     } catch (thrown) {
       if (interruption.exitCode !== null) return interruption.exitCode
-      if (thrown instanceof ReaderGone || thrown instanceof WrongUsage) throw thrown
-      throw new Refused(sentenceOf(thrown, atoll.api.url.origin), exitCodes.notRun)
+      throw thrown
     } finally {
       if (own !== null) await removeOwn(atoll, own)
     }

@@ -9,7 +9,7 @@ const optionalDuration = (option: string, text: string | undefined): number | un
   text === undefined ? undefined : duration(option, text)
 
 /** A Sandbox that is new may take as long to come up as its image to be fetched. */
-const patienceSeconds = 30
+const patienceSeconds = 60
 
 export const create = command({
   name: "create",

@@ -7,7 +7,7 @@ import { answer, remark } from "../output.ts"
 import { plain } from "../plainText.ts"
 
 /** For the service to do it in. */
-const patienceSeconds = 30
+const patienceSeconds = 60
 
 /** @param past `stopped`: what was done, as it is said of each. */
 export const each = async (

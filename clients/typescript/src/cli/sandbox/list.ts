@@ -49,13 +49,11 @@ export const list = command({
   run: async (given) => {
     const { all, status, workspace, metadata, quiet } = given.options
     const wanted = status?.map((one) => oneOf("--status", one, statuses)) ?? (all === true ? undefined : present)
-    const marks = Object.entries(pairs("--metadata", metadata))
     const sandboxes: Array<Sandbox> = []
     const atoll = given.connect()
     const workspaceId = workspace === undefined ? undefined : (await namedWorkspace(atoll, workspace)).id
-    for await (const { record } of atoll.sandboxes.list({ status: wanted, workspaceId })) {
-      if (marks.every(([key, value]) => record.metadata[key] === value)) sandboxes.push(record)
-    }
+    const asked = { status: wanted, workspaceId, metadata: pairs("--metadata", metadata) }
+    for await (const { record } of atoll.sandboxes.list(asked)) sandboxes.push(record)
     const prose = () =>
       quiet === true
         ? sandboxes.map(({ id }) => id).join("\n")

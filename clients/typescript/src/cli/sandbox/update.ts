@@ -7,7 +7,7 @@ import { plain } from "../plainText.ts"
 import { duration, pairs, variableOptions, variables } from "../values.ts"
 
 /** For the service to do it in. */
-const patienceSeconds = 30
+const patienceSeconds = 60
 
 /** Of a time: none any more. */
 const never = "never"
