@@ -16,7 +16,9 @@ const HostRow = Schema.Struct({
   /** Null: it was never seen; a service waits for the host on which an Atoll of the role `all` kept its Sandboxes. */
   status: Schema.NullOr(Schema.String),
   seen_at: Int8,
-  suspends: Schema.Boolean
+  suspends: Schema.Boolean,
+  /** Its volume was there, and is not any more. */
+  is_missing: Schema.Boolean
 })
 
 const there = { is: "there" } as const
@@ -45,6 +47,8 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
     case "silent":
       return "The host of this Sandbox does not answer now. Try again in a minute."
     case "there":
+      if (host.is_missing)
+        return "The volume of this Sandbox is not on its host any more. Ask the operator for it, or delete the Sandbox."
       return host.status === "draining"
         ? "The operator empties the host of this Sandbox. Its volume is there, and can be used again once that host takes Sandboxes."
         : null
@@ -78,7 +82,7 @@ export const FleetPlacement = {
         Request: Schema.String,
         Result: HostRow,
         execute: (sandboxId) => sql`
-          select a.status, h.seen_at, h.suspends
+          select a.status, h.seen_at, h.suspends, p.is_missing
           from host_promises p join hosts h on h.id = p.host_id left join actors a on a.id = h.id and a.kind = 'host'
           where p.sandbox_id = ${sandboxId}`
       })

@@ -1,0 +1,105 @@
+/** The hosts of a fleet as actors: one is made when a host joins for the first time. */
+import { Clock, Context, Effect, Layer, Queue, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { Settings } from "../Config.ts"
+import { worker } from "../worker/Worker.ts"
+import { type BootVerdict, bootsFailMax, HostBoots } from "./HostBoots.ts"
+import { hostDefinition } from "./HostDefinition.ts"
+import { HostLinks } from "./HostLinks.ts"
+
+const cause = "host"
+
+/** A host that does not answer is not to blame for a boot: its link is. */
+const answersWithin = "5 seconds"
+
+export class HostActors extends Context.Service<
+  HostActors,
+  {
+    /** Returns when it is stored that this process of the host is there. */
+    readonly joined: (hostId: string, boot: string) => Effect.Effect<void>
+    /** Tells it; one that takes it for no news, or is gone, is not told. False: it was refused, or there is no such host. */
+    readonly tell: (hostId: string, event: AnyEvent, cause?: string) => Effect.Effect<boolean>
+  }
+>()("atoll/fleet/HostActors") {
+  static readonly layer = Layer.effect(
+    HostActors,
+    Effect.gen(function* () {
+      const host = yield* ActorHost
+      const links = yield* HostLinks
+      const boots = yield* HostBoots
+      const sql = yield* SqlClient.SqlClient
+      const { hostLeaseMs: leaseMs } = yield* Settings
+      yield* host.register(yield* hostDefinition)
+
+      const send = (hostId: string, event: AnyEvent, by: string) => host.send("host", hostId, event, { cause: by })
+
+      const make = Effect.fnUntraced(function* (hostId: string, boot: string) {
+        return yield* host.create("host", {
+          id: hostId,
+          // It is the operator's, and lives in no Sandbox.
+          accountId: "",
+          sandboxId: "",
+          input: { hostId, boot, leaseMs, at: yield* Clock.currentTimeMillis },
+          payload: null,
+          cause,
+          requestId: null,
+          idempotency: null
+        })
+      })
+
+      const joined = Effect.fn("HostActors.joined")((hostId: string, boot: string) => {
+        const tell = send(hostId, { type: "JOINED", boot, leaseMs }, cause)
+        return tell.pipe(
+          Effect.catchTag("ActorNotFound", () =>
+            // False: somebody else has just made it.
+            Effect.flatMap(make(hostId, boot), (isNew) => (isNew ? Effect.void : tell))
+          ),
+          Effect.orDie,
+          Effect.asVoid
+        )
+      })
+
+      const tell = (hostId: string, event: AnyEvent, by = cause) =>
+        send(hostId, event, by).pipe(
+          Effect.as(true),
+          Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.succeed(false)),
+          Effect.orDie
+        )
+
+      const findBoot = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Schema.Struct({ boot: Schema.String }),
+        execute: (hostId) => sql`select boot from hosts where id = ${hostId}`
+      })
+
+      const judge = Effect.fnUntraced(function* (verdict: BootVerdict) {
+        const { hostId } = verdict
+        if (verdict.type === "fail") {
+          const way = yield* links.to(hostId)
+          yield* Effect.timeout(way.inventory, answersWithin)
+        }
+        const found = yield* findBoot(hostId)
+        if (found._tag === "None") return
+        const { boot } = found.value
+        if (verdict.type === "work") return yield* tell(hostId, { type: "BOOTS_WORK", boot })
+        const message = `${bootsFailMax} Sandboxes in a row did not boot there: ${verdict.message}`
+        yield* tell(hostId, { type: "BOOTS_FAIL", boot, reason: { code: "BOOTS_FAIL", message } })
+      })
+      yield* worker(
+        "host boots",
+        Queue.take(boots.verdicts).pipe(
+          Effect.flatMap((verdict) =>
+            Effect.catchCause(judge(verdict), (cause) =>
+              Effect.logInfo(`Boots on ${verdict.hostId} were not judged: it does not answer`, cause)
+            )
+          ),
+          Effect.forever
+        )
+      )
+
+      return HostActors.of({ joined, tell })
+    })
+  )
+}

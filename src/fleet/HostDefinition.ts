@@ -1,0 +1,154 @@
+/** How the commands of a host are done: by its link, and by what is known of its Sandboxes. */
+import { Clock, Effect, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { type HostContext, hostMachine } from "../../machines/host.ts"
+import { Reason } from "../../schemas/Sandbox.ts"
+import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { ActorHost } from "../actor/ActorHost.ts"
+import { Settings } from "../Config.ts"
+import { hostLost, type LostHost } from "../sandbox/hostLost.ts"
+import { runtimeNews } from "../sandbox/RuntimeNews.ts"
+import { Int8 } from "../store/Columns.ts"
+import type { PendingCommand } from "../store/JournalRecord.ts"
+import { AttendedHosts } from "./AttendedHosts.ts"
+import { attendance } from "./attendance.ts"
+import { Canaries } from "./canary.ts"
+import { HostLinks } from "./HostLinks.ts"
+import { hostSandboxes } from "./hostSandboxes.ts"
+
+/** So many Sandboxes are told at once. */
+const tellBatch = 32
+/** What is still to be stopped is looked at so often. */
+const lookEveryMs = 1_000
+/** What the log has of its lease is read by nobody for long. So many of its oldest entries are looked at whenever it is looked at the lease. */
+const forgetBatch = 16
+const forgetAfterMs = 24 * 60 * 60 * 1000
+
+const draining = { code: "HOST_DRAINING", message: "Its host is taken out of use. The volume is kept." }
+
+/** A context as it is stored: held against what is loaded. */
+const context = Schema.Struct({
+  hostId: Schema.String,
+  boot: Schema.String,
+  wish: Schema.Literals(["open", "cordoned", "draining"]),
+  reason: Schema.NullOr(Reason),
+  failures: Schema.Number,
+  isReconciled: Schema.Boolean,
+  isProven: Schema.Boolean,
+  retryAt: Schema.NullOr(Schema.Number),
+  seenAt: Schema.Number,
+  leaseMs: Schema.Number,
+  createdAt: Schema.Number,
+  updatedAt: Schema.Number,
+  endedAt: Schema.NullOr(Schema.Number)
+})
+
+export const hostDefinition = Effect.gen(function* () {
+  const actors = yield* ActorHost
+  const links = yield* HostLinks
+  const attended = yield* AttendedHosts
+  const news = yield* runtimeNews
+  const sql = yield* SqlClient.SqlClient
+  const { hostLeaseMs: leaseMs, hostLostAfterMs: lostAfterMs, reconcileIntervalMs, bootTimeoutMs } = yield* Settings
+  const canaries = new Canaries(links, bootTimeoutMs)
+  const attend = attendance({ links, attended, news, sql, canaries, leaseMs, reconcileIntervalMs })
+
+  const findSeen = SqlSchema.findOneOption({
+    Request: Schema.String,
+    Result: Schema.Struct({ boot: Schema.String, seenAt: Int8 }),
+    execute: (hostId) => sql`select boot, seen_at as "seenAt" from hosts where id = ${hostId}`
+  })
+
+  const forgetOldEntries = (hostId: string, now: number) =>
+    sql`
+      delete from transitions where actor_id = ${hostId} and at < ${BigInt(now - forgetAfterMs)}
+        and revision in (select revision from transitions where actor_id = ${hostId} order by revision limit ${forgetBatch})`.pipe(
+      Effect.orDie
+    )
+
+  const lookAtHost = Effect.fnUntraced(function* (hostId: string, known: HostContext) {
+    const found = yield* Effect.orDie(findSeen(hostId))
+    const now = yield* Clock.currentTimeMillis
+    yield* forgetOldEntries(hostId, now)
+    const { boot, seenAt } = found._tag === "Some" ? found.value : { boot: "", seenAt: known.seenAt }
+    // One that left is not there, however short ago it was.
+    return boot !== "" && now < seenAt + leaseMs
+      ? { type: "SEEN", seenAt, leaseMs }
+      : { type: "SILENT", seenAt, lostAfterMs }
+  })
+
+  /** Tells each of its Sandboxes that has a runtime, or is to have one, until there is none; for as long as the host is in one of these states. */
+  const settle = Effect.fnUntraced(function* (
+    scope: CommandScope<HostContext>,
+    states: ReadonlyArray<string>,
+    eventFor: (generation: number) => AnyEvent
+  ) {
+    const { hostId } = scope.state().context
+    const { unsettled } = hostSandboxes(sql, hostId)
+    let after = ""
+    let left = 0
+    while (states.includes(scope.state().value)) {
+      const found = yield* Effect.orDie(unsettled(after, tellBatch))
+      yield* Effect.forEach(
+        found,
+        ({ id, generation }) =>
+          actors.send("sandbox", id, eventFor(generation), { cause: "host" }).pipe(
+            // It is on its way already.
+            Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
+            Effect.orDie
+          ),
+        { concurrency: "unbounded", discard: true }
+      )
+      left += found.length
+      const last = found.at(-1)
+      if (last !== undefined && found.length === tellBatch) {
+        after = last.id
+        continue
+      }
+      if (left === 0) return true
+      // Who was told is looked at once more.
+      after = ""
+      left = 0
+      yield* Effect.sleep(lookEveryMs)
+    }
+    return false
+  })
+
+  const interpret = (command: PendingCommand, scope: CommandScope<HostContext>): Effect.Effect<AnyEvent | null> => {
+    const { id: hostId, context } = scope.state()
+    switch (command.type) {
+      case "attend":
+        return attend(hostId, (command.params as { readonly boot: string }).boot, scope)
+      case "canary":
+        return canaries.boot(hostId, (command.params as { readonly boot: string }).boot)
+      case "lookAtHost":
+        return lookAtHost(hostId, context)
+      case "loseSandboxes": {
+        const { seenAt } = command.params as { readonly seenAt: number }
+        const lostAs = (): LostHost => ({ is: scope.state().value === "gone" ? "gone" : "lost", seenAt })
+        return Effect.as(
+          settle(scope, ["lost", "gone"], (generation) => hostLost(generation, lostAs())),
+          null
+        )
+      }
+      case "drainSandboxes":
+        return Effect.map(
+          settle(scope, ["draining"], () => ({ type: "STOP", reason: draining })),
+          (isDrained) => (isDrained ? { type: "DRAINED" } : null)
+        )
+      default:
+        return Effect.die(new Error(`Unknown command ${command.type} of a host.`))
+    }
+  }
+
+  const definition: ActorDefinition<HostContext> = {
+    kind: "host",
+    version: Number(hostMachine.version),
+    machine: hostMachine,
+    context,
+    // A host that is lost is not attended.
+    lane: (type) => (type === "loseSandboxes" ? "attend" : type),
+    interpret: (command, scope) => Effect.suspend(() => interpret(command, scope))
+  }
+  return definition
+})

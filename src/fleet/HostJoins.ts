@@ -1,0 +1,201 @@
+/**
+ * How hosts come, stay and leave, as a service takes it: what they say of themselves is written down, and their actors are told what changes something.
+ *
+ * A host is its data folder. A folder of another database is refused, for its Sandboxes would be destroyed as unknown; a driver that its
+ * Sandboxes were not made with; and a second process of the same folder while the first is heard of.
+ */
+import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { Settings } from "../Config.ts"
+import type { HostCapacity, HostDescription } from "../runtime/distant/HostDescription.ts"
+import { HostUnknown, JoinRefused } from "../runtime/distant/JoinRpcs.ts"
+import { removedStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
+import { HostActors } from "./HostActors.ts"
+
+/** Beats to a lease. */
+const beatsPerLease = 5
+/** A process of a host that was not heard of for half of its lease is not there: one that beats is heard of twice in that. */
+const silentAfter = 0.5
+
+interface Beat {
+  readonly hostId: string
+  readonly boot: string
+  readonly capacity: HostCapacity
+  readonly networkRefused: string | null
+}
+
+export class HostJoins extends Context.Service<
+  HostJoins,
+  {
+    /** `installation`: the database that its folder belongs to from now on. It is there as long as it beats. */
+    readonly join: (
+      description: HostDescription
+    ) => Effect.Effect<{ readonly installation: string; readonly beatEveryMs: number }, JoinRefused>
+    readonly beat: (beat: Beat) => Effect.Effect<void, HostUnknown>
+    readonly leave: (left: { readonly hostId: string; readonly boot: string }) => Effect.Effect<void>
+  }
+>()("atoll/fleet/HostJoins") {
+  static readonly layer = Layer.effect(
+    HostJoins,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const actors = yield* HostActors
+      const { hostLeaseMs: leaseMs, hostLostAfterMs: lostAfterMs } = yield* Settings
+
+      const findInstallation = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({
+          id: Schema.String,
+          driver: Schema.NullOr(Schema.String),
+          hostId: Schema.NullOr(Schema.String)
+        }),
+        execute: () => sql`select id, driver, host_id as "hostId" from installation`
+      })
+      const findHost = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Schema.Struct({
+          boot: Schema.String,
+          driver: Schema.String,
+          seenAt: Int8,
+          state: Schema.NullOr(Schema.String),
+          sandboxes: Schema.Int
+        }),
+        execute: (hostId) => sql`
+          select h.boot, h.driver, h.seen_at as "seenAt", a.status as state,
+            (select count(*)::int4 from host_promises p where p.host_id = h.id) as sandboxes
+          from hosts h left join actors a on a.id = h.id and a.kind = 'host'
+          where h.id = ${hostId} for update of h`
+      })
+
+      const refusal = (message: string, isFinal: boolean) => new JoinRefused({ message, isFinal })
+
+      const insert = (it: HostDescription, now: number) => sql`
+        insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
+          suspends, network_filtered, network_refused, joined_at, seen_at)
+        values (${it.hostId}, ${it.label}, ${it.address.host}, ${it.address.port}, ${it.boot}, ${it.version}, ${it.driver}, ${it.kind},
+          ${it.capacity.vcpus}, ${BigInt(it.capacity.memoryBytes)}, ${BigInt(it.capacity.diskBytes)}, ${it.capacity.parallelStarts},
+          ${it.suspends}, ${it.networkFiltered}, ${it.networkRefused}, ${BigInt(now)}, ${BigInt(now)})
+        on conflict (id) do update set label = excluded.label, address_host = excluded.address_host, address_port = excluded.address_port,
+          boot = excluded.boot, version = excluded.version, driver = excluded.driver, kind = excluded.kind, vcpus = excluded.vcpus,
+          memory_bytes = excluded.memory_bytes, disk_bytes = excluded.disk_bytes, parallel_starts = excluded.parallel_starts,
+          suspends = excluded.suspends, network_filtered = excluded.network_filtered, network_refused = excluded.network_refused,
+          seen_at = greatest(hosts.seen_at, excluded.seen_at)`
+
+      /** What was made before there was a fleet lives in the folder that is now a host's. */
+      const adopt = (hostId: string) => sql`
+        with adopted as (
+          insert into host_promises (sandbox_id, host_id, vcpus, memory_bytes, disk_bytes, is_up)
+          select id, ${hostId}, (snapshot #>> '{context,profile,vcpus}')::int4, (snapshot #>> '{context,profile,memoryBytes}')::int8,
+            (snapshot #>> '{context,profile,diskBytes}')::int8, status <> all(${textColumn(runtimelessStates)}::text[])
+          from actors where kind = 'sandbox' and status <> all(${textColumn(removedStates)}::text[])
+          on conflict (sandbox_id) do nothing
+          returning vcpus, memory_bytes, disk_bytes, is_up)
+        update hosts set vcpus_promised = vcpus_promised + s.vcpus, memory_promised = memory_promised + s.memory, disk_promised = disk_promised + s.disk
+        from (
+          select coalesce(sum(vcpus) filter (where is_up), 0)::int4 as vcpus, coalesce(sum(memory_bytes) filter (where is_up), 0)::int8 as memory,
+            coalesce(sum(disk_bytes), 0)::int8 as disk
+          from adopted) as s
+        where id = ${hostId}`
+
+      const register = Effect.fnUntraced(function* (it: HostDescription) {
+        const installation = yield* findInstallation()
+        if (it.installation !== null && it.installation !== installation.id) {
+          return yield* refusal(
+            `The data folder ${it.label} belongs to another database, whose Sandboxes would be destroyed here as unknown. Set ATOLL_FLEET_JOIN to services of that database, or ATOLL_DATA_DIR to another folder.`,
+            true
+          )
+        }
+        const now = yield* Clock.currentTimeMillis
+        const found = yield* findHost(it.hostId)
+        const known = found._tag === "Some" ? found.value : null
+        if (known?.state === "gone") {
+          return yield* refusal(
+            `This host was taken out of the fleet, and its Sandboxes with it. To let the machine join as a new host, set ATOLL_DATA_DIR to an empty folder.`,
+            true
+          )
+        }
+        const isFirst = installation.hostId === it.hostId && known === null
+        const driver =
+          known === null ? (isFirst ? installation.driver : null) : known.sandboxes > 0 ? known.driver : null
+        if (driver !== null && driver !== it.driver) {
+          return yield* refusal(
+            `The Sandboxes of the data folder ${it.label} were made with the driver ${driver}, and this process has ${it.driver}. Set ATOLL_RUNTIME=${driver}.`,
+            true
+          )
+        }
+        if (
+          known !== null &&
+          known.boot !== "" &&
+          known.boot !== it.boot &&
+          now < known.seenAt + silentAfter * leaseMs
+        ) {
+          return yield* refusal(
+            `Another process of this host was heard of ${Math.max(0, now - known.seenAt)} ms ago. If two machines have copies of one data folder, stop one of them.`,
+            false
+          )
+        }
+        yield* insert(it, now)
+        if (isFirst) yield* adopt(it.hostId)
+        return installation.id
+      })
+
+      const join = Effect.fn("HostJoins.join")(function* (it: HostDescription) {
+        const installation = yield* sql
+          .withTransaction(register(it))
+          .pipe(Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
+        yield* actors.joined(it.hostId, it.boot)
+        return { installation, beatEveryMs: Math.ceil(leaseMs / beatsPerLease) }
+      })
+
+      const findBeaten = SqlSchema.findOneOption({
+        Request: Schema.Struct({
+          hostId: Schema.String,
+          boot: Schema.String,
+          vcpus: Schema.Int,
+          memoryBytes: Schema.BigInt,
+          diskBytes: Schema.BigInt,
+          parallelStarts: Schema.Int,
+          networkRefused: Schema.NullOr(Schema.String),
+          now: Schema.BigInt
+        }),
+        Result: Schema.Struct({ state: Schema.NullOr(Schema.String) }),
+        execute: (it) => sql`
+          update hosts h set vcpus = ${it.vcpus}, memory_bytes = ${it.memoryBytes}, disk_bytes = ${it.diskBytes},
+            parallel_starts = ${it.parallelStarts}, network_refused = ${it.networkRefused}, seen_at = greatest(seen_at, ${it.now}::int8)
+          where id = ${it.hostId} and boot = ${it.boot}
+          returning (select status from actors a where a.id = h.id and a.kind = 'host') as state`
+      })
+
+      const beat = Effect.fnUntraced(function* ({ hostId, boot, capacity, networkRefused }: Beat) {
+        const now = yield* Clock.currentTimeMillis
+        const found = yield* Effect.orDie(
+          findBeaten({
+            hostId,
+            boot,
+            vcpus: capacity.vcpus,
+            memoryBytes: BigInt(capacity.memoryBytes),
+            diskBytes: BigInt(capacity.diskBytes),
+            parallelStarts: capacity.parallelStarts,
+            networkRefused,
+            now: BigInt(now)
+          })
+        )
+        const state = found._tag === "Some" ? found.value.state : null
+        if (state === null || state === "gone") return yield* new HostUnknown()
+        if (state === "suspect" || state === "lost") {
+          yield* actors.tell(hostId, { type: "SEEN", seenAt: now, leaseMs })
+        }
+      })
+
+      const leave = Effect.fnUntraced(function* ({ hostId, boot }: { readonly hostId: string; readonly boot: string }) {
+        const left = yield* sql`update hosts set boot = '' where id = ${hostId} and boot = ${boot} returning 1`.pipe(
+          Effect.orDie
+        )
+        if (left.length > 0) yield* actors.tell(hostId, { type: "LEFT", boot, lostAfterMs })
+      })
+
+      return HostJoins.of({ join, beat, leave })
+    })
+  )
+}

@@ -1,0 +1,136 @@
+/**
+ * The ways to the hosts by their rows: one runtime for each, kept while the same process of the host is at the same address. What is known of a host is
+ * looked at again now and then while it is used, which nobody waits for.
+ */
+import { Effect, Exit, Layer, Schema, Scope, Semaphore } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { PeerAddress } from "../peer/PeerSockets.ts"
+import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { HostBoots } from "./HostBoots.ts"
+import { HostLinks } from "./HostLinks.ts"
+
+type Way = Runtime["Service"]
+
+const lookAgainMs = 500
+
+interface Link {
+  readonly address: PeerAddress
+  readonly boot: string
+  readonly way: Way
+  readonly scope: Scope.Closeable
+  lookedAt: number
+  isLooking: boolean
+}
+
+const Row = Schema.Struct({ host: Schema.String, port: Schema.Int, boot: Schema.String })
+
+/** The same runtime, whose boots are counted. */
+const counted = (hostId: string, way: Way, boots: HostBoots["Service"]): Way => {
+  const provision: Way["provision"] = (spec, turn) =>
+    way.provision(spec, turn).pipe(
+      Effect.tap(() => Effect.sync(() => boots.worked(hostId))),
+      Effect.tapError((error) =>
+        Effect.sync(() => {
+          if (error instanceof RuntimeUnavailable) boots.failed(hostId, spec.sandboxId, error.message)
+        })
+      )
+    )
+  // What it says of itself may change: that is asked of it.
+  return Object.create(way, { provision: { value: provision, enumerable: true } })
+}
+
+/**
+ * @param dial Makes a host's runtime, which connects again by itself for as long as the scope lasts.
+ */
+export const hostLinksLayer = <R>(
+  dial: (hostId: string, to: PeerAddress) => Effect.Effect<Way, RuntimeUnavailable, R | Scope.Scope>
+) =>
+  Layer.effect(
+    HostLinks,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const boots = yield* HostBoots
+      const context = yield* Effect.context<R>()
+      const here = yield* Effect.scope
+      const links = new Map<string, Link>()
+      const turns = new Map<string, Semaphore.Semaphore>()
+      const inTurn = (hostId: string) => {
+        const turn = turns.get(hostId) ?? Semaphore.makeUnsafe(1)
+        turns.set(hostId, turn)
+        return turn.withPermits(1)
+      }
+
+      const findRow = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Row,
+        execute: (hostId) => sql`
+          select address_host as host, address_port as port, boot from hosts where id = ${hostId}`
+      })
+
+      const unknown = new RuntimeUnavailable({ message: "The host of the Sandbox has not joined." })
+
+      const drop = (hostId: string, link: Link) =>
+        Effect.suspend(() => {
+          if (links.get(hostId) === link) links.delete(hostId)
+          return Scope.close(link.scope, Exit.void)
+        })
+
+      /** Whoever comes meanwhile waits for it, and finds what it made. */
+      const look = (hostId: string): Effect.Effect<Link, RuntimeUnavailable> =>
+        Effect.gen(function* () {
+          const row = yield* Effect.orDie(findRow(hostId))
+          const known = links.get(hostId)
+          if (row._tag === "None") return yield* unknown
+          const { host, port, boot } = row.value
+          if (known !== undefined) {
+            known.lookedAt = performance.now()
+            // One that left is believed to come back where it was.
+            const isSame = known.boot === boot || boot === ""
+            if (isSame && known.address.host === host && known.address.port === port) return known
+            yield* drop(hostId, known)
+          }
+          const scope = yield* Scope.fork(here)
+          const address = { host, port }
+          const way = yield* dial(hostId, address).pipe(
+            Effect.provideService(Scope.Scope, scope),
+            Effect.provide(context),
+            Effect.onError(() => Scope.close(scope, Exit.void))
+          )
+          const link: Link = {
+            address,
+            boot,
+            way: counted(hostId, way, boots),
+            scope,
+            lookedAt: performance.now(),
+            isLooking: false
+          }
+          links.set(hostId, link)
+          return link
+        }).pipe(inTurn(hostId))
+
+      const lookLater = (hostId: string, link: Link) => {
+        link.isLooking = true
+        return look(hostId).pipe(
+          Effect.ignore,
+          Effect.catchCause((cause) => Effect.logDebug(`The host ${hostId} could not be looked up`, cause)),
+          Effect.ensuring(
+            Effect.sync(() => {
+              link.isLooking = false
+              link.lookedAt = performance.now()
+            })
+          ),
+          Effect.forkIn(here)
+        )
+      }
+
+      return HostLinks.of({
+        to: (hostId) =>
+          Effect.suspend(() => {
+            const link = links.get(hostId)
+            if (link === undefined) return Effect.map(look(hostId), ({ way }) => way)
+            const isOld = !link.isLooking && performance.now() - link.lookedAt > lookAgainMs
+            return isOld ? Effect.as(lookLater(hostId, link), link.way) : Effect.succeed(link.way)
+          })
+      })
+    })
+  )

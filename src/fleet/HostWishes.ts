@@ -1,0 +1,68 @@
+/**
+ * Tells hosts' actors what the operator wants of them (`Hosts.ask`): from the rows, which are read at the start and at each notification. One is
+ * forgotten only once it was told, or refused.
+ *
+ * Every process listens; an actor that is told twice is told nothing new.
+ */
+import { Effect, Layer, Queue, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { NoticeDatabase } from "../store/Database.ts"
+import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { worker } from "../worker/Worker.ts"
+import { HostActors } from "./HostActors.ts"
+import { Asked, hostsChannel } from "./Hosts.ts"
+
+/** One that could not be told is told again, also if nothing is heard of. */
+const againAfterMs = 5_000
+
+const Wish = Schema.Struct({ id: Schema.String, asked: Asked, token: Schema.String })
+
+const eventOf = (asked: Asked): AnyEvent =>
+  asked === "REMOVE" || asked === "REMOVE_FORCED"
+    ? { type: "REMOVE", isForced: asked === "REMOVE_FORCED" }
+    : { type: asked }
+
+const make = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const notices = yield* NoticeDatabase
+  const watch = yield* DatabaseWatch
+  const actors = yield* HostActors
+
+  const findWishes = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Wish,
+    execute: () => sql`select id, asked, asked_token as token from hosts where asked is not null order by id`
+  })
+
+  const tell = ({ id, asked, token }: typeof Wish.Type) =>
+    Effect.flatMap(actors.tell(id, eventOf(asked), "operator"), (isTaken) =>
+      isTaken ? Effect.void : Effect.logWarning(`The host ${id} does not take ${asked} as it stands`)
+    ).pipe(
+      // Whoever asked meanwhile has left another token.
+      Effect.andThen(
+        sql`update hosts set asked = null, asked_token = null where id = ${id} and asked_token = ${token}`
+      ),
+      Effect.as(true),
+      Effect.catchCause((cause) =>
+        Effect.as(Effect.logWarning(`The host ${id} was not told what is wanted of it, and will be`, cause), false)
+      )
+    )
+
+  // Listened first, read afterwards: nothing is told in between that is not seen.
+  const listen = Effect.gen(function* () {
+    const heard = yield* notices.listen(hostsChannel)
+    while (true) {
+      const found = yield* Effect.catchTag(findWishes(), "SchemaError", Effect.die)
+      const told = yield* Effect.forEach(found, tell)
+      const next = Queue.take(heard)
+      yield* told.includes(false) ? Effect.timeoutOption(next, againAfterMs) : next
+      // Each one says only that there is something to read.
+      if (Queue.sizeUnsafe(heard) > 0) yield* Queue.takeBetween(heard, 1, Number.POSITIVE_INFINITY)
+    }
+  })
+  // A connection that broke is made again, and what was not heard meanwhile is read.
+  yield* worker("host wishes", watch.untilServed(Effect.scoped(listen)))
+})
+
+export const HostWishes = { layer: Layer.effectDiscard(make) }

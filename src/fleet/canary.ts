@@ -1,0 +1,98 @@
+/** A Sandbox of the host's own: whether one boots there, runs a command and can be removed. No row knows it; one that was left behind is found and destroyed. */
+import { Effect, Metric } from "effect"
+import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { newId } from "../identifier/newId.ts"
+import { type Runtime, RuntimeRefused } from "../runtime/Runtime.ts"
+import type { HostLinks } from "./HostLinks.ts"
+
+const spec = {
+  generation: 1,
+  vcpus: 1,
+  memoryBytes: 256 * 1024 ** 2,
+  volumeBytes: 64 * 1024 ** 2,
+  networkEnabled: false
+}
+
+/** It is tried again anyhow, and what is left is destroyed. */
+const removedWithin = "10 seconds"
+const commandTimeoutMs = 10_000
+
+const failures = (host: string) =>
+  Metric.counter("atoll_fleet_canary_failures_total", {
+    description: "Canaries that did not boot, by host.",
+    incremental: true,
+    attributes: { host }
+  })
+
+const hasRunning = ({ inventory }: Runtime["Service"]) =>
+  Effect.map(inventory, (entries) => entries.some(({ state }) => state === "running"))
+
+export class Canaries {
+  readonly #links: HostLinks["Service"]
+  readonly #patienceMs: number
+  readonly #alive = new Set<string>()
+
+  /** `bootTimeoutMs`: how long a boot may take, its turn included: nobody waits for it. */
+  constructor(links: HostLinks["Service"], bootTimeoutMs: number) {
+    this.#links = links
+    this.#patienceMs = 2 * bootTimeoutMs
+  }
+
+  /** It is one of this process. */
+  has(sandboxId: string): boolean {
+    return this.#alive.has(sandboxId)
+  }
+
+  /** Answers what its host is told. */
+  boot(hostId: string, boot: string): Effect.Effect<AnyEvent> {
+    const run = Effect.flatMap(this.#links.to(hostId), (runtime) => this.#run(runtime))
+    return run.pipe(
+      Effect.timeoutOrElse({
+        duration: this.#patienceMs,
+        orElse: () => Effect.fail(new Error("It took too long."))
+      }),
+      Effect.matchEffect({
+        onSuccess: () => Effect.succeed<AnyEvent>({ type: "CANARY_PASSED", boot }),
+        onFailure: (error) =>
+          Effect.as(Metric.update(failures(hostId), 1), {
+            type: "CANARY_FAILED",
+            boot,
+            reason: { code: "CANARY_FAILED", message: `No Sandbox boots there: ${error.message}` }
+          })
+      })
+    )
+  }
+
+  #run(runtime: Runtime["Service"]) {
+    const sandboxId = newId("sbx_")
+    const removed = runtime.destroy(sandboxId).pipe(Effect.timeout(removedWithin), Effect.ignore)
+    const booted = Effect.gen(function* () {
+      yield* runtime.provision({ ...spec, sandboxId })
+      const guest = yield* runtime.guest(sandboxId, spec.generation)
+      const { exitCode } = yield* guest.processes.execute("canary", {
+        argv: ["true"],
+        cwd: "/",
+        env: {},
+        stdin: null,
+        timeoutMs: commandTimeoutMs,
+        output: { mode: "head", bytes: 1024 }
+      })
+      if (exitCode !== 0) return yield* Effect.fail(new Error("A command in it did not end well."))
+    }).pipe(
+      // What has no room for it boots others.
+      Effect.catchIf(
+        (error) => error instanceof RuntimeRefused,
+        (error) => Effect.flatMap(hasRunning(runtime), (has) => (has ? Effect.void : Effect.fail(error)))
+      )
+    )
+    return Effect.acquireUseRelease(
+      Effect.sync(() => void this.#alive.add(sandboxId)),
+      () => booted,
+      () =>
+        Effect.ensuring(
+          removed,
+          Effect.sync(() => void this.#alive.delete(sandboxId))
+        )
+    )
+  }
+}

@@ -1,0 +1,111 @@
+/** The Sandboxes of one host, by their promises. */
+import { Effect, Schema } from "effect"
+import { type SqlClient, SqlSchema } from "effect/sql"
+import { removedStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
+import { unsettledStates } from "../sandbox/settleSandboxes.ts"
+import { textColumn } from "../store/Columns.ts"
+
+const Bound = Schema.Struct({
+  id: Schema.String,
+  status: Schema.String,
+  generation: Schema.Int,
+  isBusy: Schema.Boolean,
+  /** It has booted: there is a volume. */
+  hasRun: Schema.Boolean
+})
+
+const Known = Schema.Struct({
+  id: Schema.String,
+  status: Schema.String,
+  isBusy: Schema.Boolean,
+  isElsewhere: Schema.Boolean
+})
+
+const Unsettled = Schema.Struct({ id: Schema.String, generation: Schema.Int })
+
+/** What a deletion waits for is no runtime. */
+const upStates = unsettledStates.filter((state) => state !== "deleting")
+
+export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
+  // `meter` is none of its host's.
+  const isBusy = sql.literal(`a.pending @? '$[*] ? (@.type != "meter")'`)
+  const findBound = SqlSchema.findAll({
+    Request: Schema.Void,
+    Result: Bound,
+    execute: () => sql`
+      select a.id, a.status, (a.snapshot -> 'context' ->> 'generation')::int4 as generation, ${isBusy} as "isBusy",
+        a.snapshot -> 'context' ->> 'startedAt' is not null as "hasRun"
+      from host_promises p join actors a on a.id = p.sandbox_id
+      where p.host_id = ${hostId} and a.kind = 'sandbox' and a.status <> all(${textColumn(removedStates)}::text[])`
+  })
+  const findKnown = SqlSchema.findAll({
+    Request: Schema.Array(Schema.String),
+    Result: Known,
+    execute: (ids) => sql`
+      select a.id, a.status, ${isBusy} as "isBusy",
+        a.status <> all(${textColumn(removedStates)}::text[]) and p.host_id is distinct from ${hostId} as "isElsewhere"
+      from actors a left join host_promises p on p.sandbox_id = a.id
+      where a.id = any(${textColumn(ids)}::text[]) and a.kind = 'sandbox'`
+  })
+  const findUnsettled = SqlSchema.findAll({
+    Request: Schema.Struct({ after: Schema.String, limit: Schema.Int }),
+    Result: Unsettled,
+    execute: ({ after, limit }) => sql`
+      select a.id, (a.snapshot -> 'context' ->> 'generation')::int4 as generation
+      from host_promises p join actors a on a.id = p.sandbox_id
+      where p.host_id = ${hostId} and a.id > ${after} and a.kind = 'sandbox' and a.status = any(${textColumn(upStates)}::text[])
+      order by a.id limit ${limit}`
+  })
+  const findOwn = SqlSchema.findOneOption({
+    Request: Schema.String,
+    Result: Schema.Struct({ id: Schema.String }),
+    execute: (sandboxId) => sql`
+      select sandbox_id as id from host_promises where sandbox_id = ${sandboxId} and host_id = ${hostId}`
+  })
+  return {
+    /** All that are not removed. */
+    bound: Effect.suspend(() => findBound()),
+    /** Those of these ids that there are, wherever they live. */
+    known: findKnown,
+    /** Those that have a runtime or are to have one, by their ids. */
+    unsettled: (after: string, limit: number) => findUnsettled({ after, limit }),
+    lives: (sandboxId: string) => Effect.map(findOwn(sandboxId), ({ _tag }) => _tag === "Some"),
+
+    /**
+     * What had a volume, and has nothing on its host any more, is marked, and what is found again is not any longer.
+     *
+     * @param stopped Those that were known to have one before it was looked what there is.
+     */
+    noteMissing: (stopped: ReadonlyArray<string>, here: ReadonlyArray<string>) => sql`
+      update host_promises set is_missing = not (sandbox_id = any(${textColumn(here)}::text[]))
+      where host_id = ${hostId} and sandbox_id = any(${textColumn(stopped)}::text[])
+        and is_missing = (sandbox_id = any(${textColumn(here)}::text[]))
+      returning sandbox_id as id, is_missing as "isMissing"`,
+
+    /** Promises of what is removed go, what does not run is promised its disk alone, and the host's sums are those of its promises. */
+    healPromises: sql
+      .withTransaction(
+        Effect.gen(function* () {
+          // Whoever makes a promise changes this row: it waits, or what it did is seen below.
+          yield* sql`select 1 from hosts where id = ${hostId} for no key update`
+          yield* sql`
+            delete from host_promises p where host_id = ${hostId}
+              and not exists (select 1 from actors a where a.id = p.sandbox_id and a.status <> all(${textColumn(removedStates)}::text[]))`
+          yield* sql`
+            update host_promises p set is_up = false from actors a
+            where p.host_id = ${hostId} and p.is_up and a.id = p.sandbox_id and a.status = any(${textColumn(runtimelessStates)}::text[])
+              and a.pending = '[]'::jsonb`
+          yield* sql`
+            update hosts h set vcpus_promised = s.vcpus, memory_promised = s.memory, disk_promised = s.disk
+            from (
+              select coalesce(sum(vcpus) filter (where is_up), 0)::int4 as vcpus,
+                coalesce(sum(memory_bytes) filter (where is_up), 0)::int8 as memory, coalesce(sum(disk_bytes), 0)::int8 as disk
+              from host_promises where host_id = ${hostId}) as s
+            where h.id = ${hostId} and (h.vcpus_promised, h.memory_promised, h.disk_promised) is distinct from (s.vcpus, s.memory, s.disk)`
+        })
+      )
+      .pipe(Effect.asVoid)
+  }
+}
+
+export type HostSandboxes = ReturnType<typeof hostSandboxes>
