@@ -50,17 +50,17 @@ import { WalletActors } from "./wallet/WalletActors.ts"
 const recovery = Layer.effectDiscard(Effect.flatMap(ActorHost, (host) => host.recover))
 
 /** What differs between a service that carries its Sandboxes itself and one whose hosts do. */
-interface Carried<WE, WR, KE, KR, PE, PR> {
+interface Carried<WE, WR, K, KE, KR, PE, PR> {
   /** Keeps Sandboxes and machines in agreement. */
   readonly watch: Layer.Layer<never, WE, WR>
   /** Kinds of actors besides those of the resources. */
-  readonly kinds: Layer.Layer<never, KE, KR>
+  readonly kinds: Layer.Layer<K, KE, KR>
   readonly placement: Layer.Layer<Placement, PE, PR>
 }
 
-const assembled = <WE, WR, KE, KR, PE, PR>(
+const assembled = <WE, WR, K, KE, KR, PE, PR>(
   options: Partial<ActorHostOptions>,
-  { watch, kinds, placement }: Carried<WE, WR, KE, KR, PE, PR>
+  { watch, kinds, placement }: Carried<WE, WR, K, KE, KR, PE, PR>
 ) =>
   Layer.mergeAll(
     watch,

@@ -39,12 +39,10 @@ const counted = (hostId: string, way: Way, boots: HostBoots["Service"]): Way => 
   return Object.create(way, { provision: { value: provision, enumerable: true } })
 }
 
-/**
- * @param dial Makes a host's runtime, which connects again by itself for as long as the scope lasts.
- */
-export const hostLinksLayer = <R>(
-  dial: (hostId: string, to: PeerAddress) => Effect.Effect<Way, RuntimeUnavailable, R | Scope.Scope>
-) =>
+/** Makes a host's runtime, which connects again by itself for as long as the scope lasts. */
+export type Dial<R> = (hostId: string, to: PeerAddress) => Effect.Effect<Way, RuntimeUnavailable, R | Scope.Scope>
+
+export const hostLinksLayer = <R>(dial: Dial<R>) =>
   Layer.effect(
     HostLinks,
     Effect.gen(function* () {
