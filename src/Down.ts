@@ -85,7 +85,12 @@ export interface Downed {
 /** Needs Settings. `isPurge`: the Sandboxes are deleted, and the data folder with everything in it that is Atoll's. */
 export const takeDown = Effect.fn("takeDown")(function* (isPurge: boolean) {
   const settings = yield* Settings
-  const { dataDir } = settings
+  const { dataDir, role } = settings
+  if (isPurge && role === "service") {
+    return yield* new NotDown({
+      message: `ATOLL_ROLE=service: its Sandboxes are on hosts, and --purge would leave them there with nobody to know of them. Delete them first, take the hosts out by atoll hosts remove; what is left is ${dataDir} and the database.`
+    })
+  }
   const { ended, alive } = yield* Effect.promise(() => ServiceProcesses.end(dataDir))
   if (alive.length > 0) {
     return yield* new NotDown({

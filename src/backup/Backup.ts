@@ -38,6 +38,19 @@ const requireDatabase = Effect.gen(function* () {
   })
 })
 
+/** The volumes of a fleet are nowhere together. An older database knows of no fleet. */
+const requireOneHost = Effect.gen(function* () {
+  const sql = yield* MaintenanceDatabase
+  const [known] = yield* sql<{ readonly there: boolean }>`select to_regclass('host_promises') is not null as there`
+  if (known?.there !== true) return
+  const [found] = yield* sql<{ readonly hosts: number }>`
+    select count(distinct host_id)::int4 as hosts from host_promises`
+  if (found!.hosts === 0) return
+  return yield* new ArchiveUnusable({
+    message: `The Sandboxes of this database live on ${found!.hosts} hosts of a fleet, whose volumes no single archive has. Take the database by pg_dump, and each host's ATOLL_DATA_DIR as it is once its Sandboxes are stopped: atoll hosts drain HOST, then stop the host.`
+  })
+})
+
 /** Those that have, or may have, a volume. */
 const findSandboxes = Effect.gen(function* () {
   const sql = yield* MaintenanceDatabase
@@ -173,6 +186,7 @@ export const backup = Effect.fn("backup")(function* (path: string, progress: Pro
     })
   }
   yield* requireDatabase
+  yield* requireOneHost
   const make = attempt(() => ArchiveWriter.make(path))
   const discard = (writer: ArchiveWriter) => Effect.promise(() => writer.discard())
   return yield* Effect.acquireUseRelease(

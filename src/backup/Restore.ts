@@ -246,7 +246,12 @@ const removeAll = async (dataDir: string): Promise<void> => {
  * @param bytes The archive's own size. Needs Settings.
  */
 export const restore = Effect.fn("restore")(function* (path: string, bytes: number, progress: Progress) {
-  const { dataDir, databaseUrl } = yield* Settings
+  const { dataDir, databaseUrl, role } = yield* Settings
+  if (role !== "all") {
+    return yield* new ArchiveUnusable({
+      message: `ATOLL_ROLE=${role}: a backup becomes a database and the data folder that belongs to it. Restore it with ATOLL_ROLE=all; a fleet goes on from there when services are started on that database and a host on that folder.`
+    })
+  }
   yield* attempt(() => requireEmpty(dataDir, null))
   const { header, end } = yield* attempt(() => verify(path, progress, bytes))
   yield* attempt(() => requireEmpty(dataDir, end.sha256))

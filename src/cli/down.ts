@@ -46,9 +46,11 @@ export const down = Command.make(
     const stopped = `${count(processes, "process", "processes")} of Atoll and ${count(sandboxes, "Sandbox", "Sandboxes")} stopped`
     const prose = !isThere
       ? `Nothing was ever started in ${dataDir}.`
-      : purge
-        ? `${stopped}, ${dataDir} removed.`
-        : `${stopped}; the data stays in ${dataDir}.`
+      : role === "service"
+        ? `${count(processes, "process", "processes")} of the service stopped; its hosts and their Sandboxes go on.`
+        : purge
+          ? `${stopped}, ${dataDir} removed.`
+          : `${stopped}; the data stays in ${dataDir}.`
     yield* answer(prose, { processes, sandboxes, dataDir, isPurged: purge })
   })
 ).pipe(Command.withDescription("Stop Atoll and every Sandbox that it left running; with --purge remove all data"))

@@ -1,7 +1,8 @@
-/** Looks at this host with these settings: changes nothing, boots nothing, and starts at most the database that is there. */
+/** Looks at this host with these settings, for its role: changes nothing, boots nothing, and starts at most the database that is there. */
 import { Effect } from "effect"
 import { Settings } from "../Config.ts"
 import type { Finding } from "./Finding.ts"
+import { fleetFindings } from "./fleetFindings.ts"
 import { sandboxFindings } from "./sandboxFindings.ts"
 import { serviceFindings } from "./serviceFindings.ts"
 import { systemFindings } from "./systemFindings.ts"
@@ -10,7 +11,9 @@ export const examine: Effect.Effect<ReadonlyArray<Finding>, never, Settings> = E
   const settings = yield* Settings
   return [
     ...(yield* Effect.promise(() => systemFindings(settings))),
-    ...(yield* sandboxFindings(settings)),
-    ...(yield* serviceFindings(settings))
+    // A service of a fleet carries none, and a host has no database.
+    ...(settings.role === "service" ? [] : yield* sandboxFindings(settings)),
+    ...(yield* serviceFindings(settings)),
+    ...fleetFindings(settings)
   ]
 })

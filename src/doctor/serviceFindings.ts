@@ -1,4 +1,4 @@
-/** What the service itself needs: a database that answers, and ports that nobody else has. */
+/** What the service itself needs: a database that answers (but for a host of a fleet), and ports that nobody else has. */
 import { existsSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -81,9 +81,10 @@ const portFinding = async (setting: string, host: string, port: number): Promise
 export const serviceFindings = Effect.fnUntraced(function* (settings: SettingsShape) {
   const ports: ReadonlyArray<readonly [string, string, number]> = [
     ["ATOLL_PORT", settings.host, settings.port],
+    ...(settings.role === "all" ? [] : [["ATOLL_FLEET_PORT", settings.fleetHost, settings.fleetPort] as const]),
     ...(settings.cooperative === "on" ? [["ATOLL_SSH_PORT", settings.sshHost, settings.sshPort] as const] : []),
     ...(settings.clusterPort === 0 ? [] : [["ATOLL_CLUSTER_PORT", settings.clusterHost, settings.clusterPort] as const])
   ]
   const free = yield* Effect.promise(() => Promise.all(ports.map((port) => portFinding(...port))))
-  return [yield* databaseFinding(settings), ...free]
+  return [...(settings.role === "host" ? [] : [yield* databaseFinding(settings)]), ...free]
 })

@@ -1,11 +1,12 @@
 /**
  * Who may own the actors of a database: one process alone, or any number that share them as a cluster. An advisory lock, held by a
- * connection for as long as the process lives, keeps the two apart; it ends with the process, however that ends.
+ * connection for as long as the process lives, keeps the two apart; it ends with the process, however that ends. Of those that share them, a second
+ * one keeps services of a fleet and processes that carry Sandboxes themselves apart.
  *
  * A connection that breaks loses the claim and gets it again; meanwhile the journal's revision check fences whoever came between.
  */
 import { Clock, Deferred, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlConnection } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { vitalWorker } from "../worker/Worker.ts"
 import { DatabaseUnusable } from "./Database.ts"
@@ -17,12 +18,18 @@ const waitMs = 10_000
 const tryEveryMs = 250
 const lookEveryMs = 5_000
 
+/** By ATOLL_ROLE. */
+const roleKeys = { all: lockKey + 1n, service: lockKey + 2n }
+type Role = keyof typeof roleKeys
+
 /** How many sessions have a claim on this database: an expression of a select. */
-export const claimHolders = (sql: SqlClient.SqlClient) => sql`(
+export const claimHolders = (sql: SqlClient.SqlClient) => sql.unsafe(holdersOf(lockKey))
+
+const holdersOf = (key: bigint): string => `(
   select count(*) from pg_locks
   where locktype = 'advisory' and objsubid = 1 and granted
     and database = (select oid from pg_database where datname = current_database())
-    and classid = ${Number(lockKey >> 32n)}::int8::oid and objid = ${Number(lockKey & 0xffffffffn)}::int8::oid)::int4`
+    and classid = ${key >> 32n}::int8::oid and objid = ${key & 0xffffffffn}::int8::oid)::int4`
 
 const taken = {
   alone: new DatabaseUnusable({
@@ -32,10 +39,17 @@ const taken = {
   shared: new DatabaseUnusable({
     message:
       "Another Atoll process uses this database alone, without an ATOLL_CLUSTER_PORT. Start it again with one, or stop it."
+  }),
+  all: new DatabaseUnusable({
+    message: "Services of a fleet use this database. Start this process with ATOLL_ROLE=service, too, or stop them."
+  }),
+  service: new DatabaseUnusable({
+    message:
+      "An Atoll that carries its Sandboxes itself (ATOLL_ROLE=all) uses this database. Stop it: its Sandboxes go on, and belong to the fleet once a host is started with its ATOLL_DATA_DIR."
   })
 }
 
-const claim = (mode: "alone" | "shared") =>
+const claim = (mode: "alone" | "shared", role: Role) =>
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const statement =
@@ -43,9 +57,24 @@ const claim = (mode: "alone" | "shared") =>
     const claimed = yield* Deferred.make<void, DatabaseUnusable>()
     const giveUpAt = (yield* Clock.currentTimeMillis) + waitMs
 
-    const busy = Effect.gen(function* () {
-      if (yield* Deferred.isDone(claimed)) yield* Effect.logError(taken[mode].message)
-      else if ((yield* Clock.currentTimeMillis) >= giveUpAt) yield* Deferred.fail(claimed, taken[mode])
+    const busy = (why: DatabaseUnusable) =>
+      Effect.gen(function* () {
+        if (yield* Deferred.isDone(claimed)) yield* Effect.logError(why.message)
+        else if ((yield* Clock.currentTimeMillis) >= giveUpAt) yield* Deferred.fail(claimed, why)
+      })
+
+    /** Of those that share them. Each takes its own before it looks for the others: of two that come at once at most one goes on. */
+    const holdRole = Effect.fnUntraced(function* (connection: SqlConnection.Connection) {
+      const other = role === "all" ? "service" : "all"
+      yield* connection.executeUnprepared("select pg_advisory_lock_shared($1)", [roleKeys[role]], undefined)
+      const [row] = yield* connection.executeUnprepared(`select ${holdersOf(roleKeys[other])} as others`, [], undefined)
+      if ((row as { readonly others: number }).others === 0) return true
+      yield* connection.executeUnprepared(
+        "select pg_advisory_unlock_shared($1), pg_advisory_unlock_shared($2)",
+        [roleKeys[role], lockKey],
+        undefined
+      )
+      return false
     })
 
     /** Until its connection breaks, if the lock is free. */
@@ -53,7 +82,8 @@ const claim = (mode: "alone" | "shared") =>
       Effect.gen(function* () {
         const connection = yield* sql.reserve
         const [row] = yield* connection.executeUnprepared(statement, [lockKey], undefined)
-        if ((row as { readonly held: boolean }).held !== true) return yield* busy
+        if ((row as { readonly held: boolean }).held !== true) return yield* busy(taken[mode])
+        if (mode === "shared" && !(yield* holdRole(connection))) return yield* busy(taken[role])
         yield* Deferred.succeed(claimed, undefined)
         yield* connection.executeUnprepared("select 1", [], undefined).pipe(Effect.delay(lookEveryMs), Effect.forever)
       })
@@ -70,6 +100,8 @@ const claim = (mode: "alone" | "shared") =>
 export const DatabaseClaim = {
   /** Alone without an ATOLL_CLUSTER_PORT, shared with one. */
   layer: Layer.effectDiscard(
-    Effect.flatMap(Settings, ({ clusterPort }) => claim(clusterPort === 0 ? "alone" : "shared"))
+    Effect.flatMap(Settings, ({ clusterPort, role }) =>
+      claim(clusterPort === 0 ? "alone" : "shared", role === "service" ? "service" : "all")
+    )
   )
 }

@@ -13,10 +13,12 @@ import { DataFolder } from "../dataFolder/DataFolder.ts"
 import { textColumn } from "./Columns.ts"
 import { DatabaseUnusable } from "./Database.ts"
 import { claimHolders } from "./DatabaseClaim.ts"
+import { beginFleet, endFleet, type FleetStates } from "./fleetBond.ts"
 
 const Bond = Schema.Struct({
   id: Schema.String,
   driver: Schema.NullOr(Schema.String),
+  is_fleet: Schema.Boolean,
   host_id: Schema.NullOr(Schema.String),
   host_label: Schema.NullOr(Schema.String),
   sandboxes: Schema.Int,
@@ -29,8 +31,8 @@ export class Installation extends Context.Service<
   {
     /** The runtime driver of the Sandboxes that exist; null before the first. */
     readonly driver: string | null
-    /** This data folder's id. */
-    readonly host: string
+    /** This data folder's id; null: of a service of a fleet, which has none for Sandboxes. */
+    readonly host: string | null
     /** Whether the Sandboxes of the database still are this folder's: the operator may have given them to another one. */
     readonly isOurs: Effect.Effect<boolean>
   }
@@ -76,7 +78,7 @@ export class Installation extends Context.Service<
           Request: Schema.Void,
           Result: Bond,
           execute: () => sql`
-          select id, driver, host_id, host_label, ${claimHolders(sql)} as processes,
+          select id, driver, is_fleet, host_id, host_label, ${claimHolders(sql)} as processes,
                  (select count(*) from actors where kind = 'sandbox' and status <> all(${textColumn(removedStates)}::text[]))::int4 as sandboxes
           from installation`
         })
@@ -97,6 +99,7 @@ export class Installation extends Context.Service<
             })
           }
           const host = yield* inFolder(() => DataFolder.host(folder))
+          if (bond.is_fleet) yield* endFleet(sql, host)
           const { host_id: bound, sandboxes, processes } = bond
           const isFree =
             // Of a time when the database did not remember its folder: the folder remembers the database.
@@ -118,6 +121,20 @@ export class Installation extends Context.Service<
             Effect.orDie
           )
         })
+      })
+    )
+
+  /**
+   * Of a service whose Sandboxes live on hosts: no folder is bound, and none is asked for. Sandboxes that an Atoll of the role `all` kept in its data
+   * folder are that host's from now on. Needs the DatabaseClaim.
+   */
+  static readonly ofFleet = (states: FleetStates) =>
+    Layer.effect(
+      Installation,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* sql.withTransaction(beginFleet(sql, states)).pipe(Effect.orDie)
+        return Installation.of({ driver: null, host: null, isOurs: Effect.succeed(false) })
       })
     )
 }
