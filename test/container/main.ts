@@ -11,11 +11,11 @@ import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { freePort } from "../support/freePort.ts"
 import { baseNames, provideBases } from "./baseImages.ts"
 import { Composition, containersOf, type Kind } from "./Composition.ts"
 import { type Engine, findEngine, NoEngine } from "./Engine.ts"
 import { FleetTrial } from "./FleetTrial.ts"
+import { quietPort } from "./quietPort.ts"
 import { Trial } from "./Trial.ts"
 
 const { values } = parseArgs({
@@ -46,7 +46,7 @@ process.once("SIGINT", () => say("Taking everything down; once more ends at once
 
 const tryKind = async (engine: Engine, kind: Kind): Promise<void> => {
   const folder = await mkdtemp(join(tmpdir(), "atoll-container-"))
-  const port = await freePort()
+  const port = await quietPort()
   const project = `atoll-trial-${kind}-${process.pid}`
   const composition = new Composition({ engine, folder, project, kind, port, isPrivileged: values.privileged })
   try {
