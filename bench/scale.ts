@@ -1,8 +1,9 @@
 /**
  * What a Sandbox leaves in the database, and what very many of them cost while nothing happens. First 200 lives (create, an execute, an operation,
  * stop) on the simulated runtime: bytes of each table and of the write-ahead log for each life and each transition; what a sample of telemetry
- * takes, and how many notifications the server passes on. Then one of these Sandboxes is copied a million times (BENCH_SANDBOXES), stopped and with a deadline far away, and for a minute the service stands still over them: the CPU
- * of it and of its database, and each statement of its own that takes 10 ms or more.
+ * takes, how many notifications the server passes on, and what it takes to place a Sandbox on one of 1,000 hosts. Then one of these Sandboxes is
+ * copied a million times (BENCH_SANDBOXES), stopped and with a deadline far away, and for a minute the service stands still over them: the CPU of
+ * it and of its database, and each statement of its own that takes 10 ms or more.
  *
  * @source deploy/scale.md, which goes by these figures
  */
@@ -10,11 +11,15 @@ import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Settings } from "../src/Config.ts"
+import { Promises } from "../src/fleet/Promises.ts"
 import { databaseOf } from "./BenchDatabase.ts"
-import { BenchService } from "./BenchService.ts"
+import { BenchService, quantile } from "./BenchService.ts"
 
 const lives = 200
 const repeated = 2000
+const hosts = 1000
+const placed = 500
 const together = 20
 const copies = Number(process.env["BENCH_SANDBOXES"] ?? 1_000_000)
 const piece = 50_000
@@ -88,6 +93,44 @@ const live = async (service: BenchService, workspaceId: string): Promise<string>
   await operation(service, id)
   await service.call("POST", `/sandboxes/${id}/stop`)
   return id
+}
+
+/** Room taken on one of so many hosts, each time on another: milliseconds of each. */
+const place = async (service: BenchService): Promise<ReadonlyArray<number>> => {
+  await query(
+    service,
+    `insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts, suspends,
+       network_filtered, joined_at, seen_at)
+     select 'host_' || i, 'bench', '127.0.0.1', 1, 'bench', '0', 'simulated', 'namespace', 128, 2::int8 ^ 36, 2::int8 ^ 42, 4, false, true, 1, 1
+     from generate_series(1, ${hosts}) as i`
+  )
+  await query(
+    service,
+    `insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
+     select 'host_' || i, 'host', '', '', 1, 1, '{}', '{"value": "ready", "context": {}}', 1 from generate_series(1, ${hosts}) as i`
+  )
+  await query(service, "analyze hosts, actors")
+  const asked = { kind: null, vcpus: 1, memoryBytes: 2 ** 29, diskBytes: 2 ** 32, networkEnabled: true } as const
+  const took = await Effect.runPromise(
+    Effect.gen(function* () {
+      const promises = yield* Promises
+      return yield* Effect.forEach(Array.from({ length: placed }), (_, index) =>
+        Effect.gen(function* () {
+          const before = performance.now()
+          if ((yield* promises.take({ ...asked, sandboxId: `sbx_placed${index}` })) === null)
+            yield* Effect.die("no room")
+          return performance.now() - before
+        })
+      )
+    }).pipe(
+      Effect.provide(Promises.layer),
+      Effect.provide(databaseOf(service.databaseSocketFolder)),
+      Effect.provide(Settings.layer)
+    )
+  )
+  await query(service, "truncate host_promises, hosts")
+  await query(service, "delete from actors where kind = 'host'")
+  return took
 }
 
 const copy = async (service: BenchService, model: string): Promise<void> => {
@@ -195,6 +238,11 @@ await BenchService.use(
       )
       console.log(`Notifications from ${senders} at once: ${Math.round(told / 2)} a second.`)
     }
+
+    const placing = await place(service)
+    console.log(
+      `To take room on one of ${hosts} hosts: p50 ${quantile(placing, 0.5).toFixed(1)} ms, p99 ${quantile(placing, 0.99).toFixed(1)} ms`
+    )
 
     const began = performance.now()
     await copy(service, model)
