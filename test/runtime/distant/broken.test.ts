@@ -73,7 +73,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       const guest = yield* guestOf(there)
       yield* guest.files.write("/workspace/kept", upload([Buffer.from("before")]))
       const key = freshKey()
-      const counting = "for i in $(seq 2000); do echo $i; done; sleep 0.3; for i in $(seq 2001 4000); do echo $i; done"
+      const counting = "seq 2000; while [ ! -e /workspace/go ]; do sleep 0.05; done; seq 2001 4000"
       yield* guest.processes.start(key, shell(counting, { output: { mode: "window", bytes: 1 * MiB } }))
       yield* guest.processes.start("echo", shell(echoing("7001")))
       yield* eventually(Effect.map(Effect.exit(Effect.scoped(guest.dial(7001))), (dialled) => Exit.isSuccess(dialled)))
@@ -116,6 +116,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       link.mend()
       yield* eventually(Effect.map(Effect.exit(guestOf(there)), Exit.isSuccess))
       const again = yield* guestOf(there)
+      yield* output(again, "touch /workspace/go")
       const { stdout } = yield* gather(again.processes.attach(key, { stdoutOffset: 0, stderrOffset: 0 }))
       expect(stdout).toBe(Array.from({ length: 4000 }, (_, at) => `${at + 1}\n`).join(""))
       expect(yield* output(again, "cat /workspace/kept")).toBe("before")
@@ -130,8 +131,7 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       const there = yield* world
       const guest = yield* guestOf(there)
       const key = freshKey()
-      const script =
-        "for i in $(seq 3000); do echo $i; done; while [ ! -e /workspace/go ]; do sleep 0.05; done; echo end"
+      const script = "seq 3000; while [ ! -e /workspace/go ]; do sleep 0.05; done; echo end"
       yield* guest.processes.start(key, shell(script, { output: { mode: "window", bytes: 1 * MiB } }))
       const first = yield* Stream.runHead(guest.processes.attach(key, { stdoutOffset: 0, stderrOffset: 0 }))
       expect(first._tag).toBe("Some")
