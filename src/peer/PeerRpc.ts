@@ -7,10 +7,11 @@
  */
 import type { TLSSocket } from "node:tls"
 import * as NodeSocket from "@effect/platform-node-shared/NodeSocket"
-import { Effect, Queue, Schedule, type Scope } from "effect"
+import { Effect, Schedule, type Scope } from "effect"
 import * as NetAddress from "effect/net/NetAddress"
 import { type Rpc, RpcClient, type RpcGroup, RpcSerialization, RpcServer } from "effect/rpc"
 import { Socket, SocketServer } from "effect/socket"
+import { acceptedPeers } from "./acceptedPeers.ts"
 import { type PeerAddress, type PeerProtocol, PeerSockets } from "./PeerSockets.ts"
 
 const MESSAGE_MAX_CHARS = 8 * 1024 ** 2
@@ -64,26 +65,12 @@ export const peerRpcDoor = <Rpcs extends Rpc.Any>(
   Scope.Scope | Rpc.ToHandler<Rpcs> | Rpc.Middleware<Rpcs> | Rpc.ServicesServer<Rpcs>
 > =>
   Effect.gen(function* () {
-    const accepted = yield* Queue.unbounded<TLSSocket>()
-    const server = SocketServer.SocketServer.of({
-      address: NetAddress.unixPathAddress("/"),
-      run: (handler) =>
-        Effect.forever(
-          Effect.flatMap(Queue.take(accepted), (socket) => {
-            const open = Effect.acquireRelease(Effect.succeed(socket), (it) => Effect.sync(() => it.destroySoon()))
-            return NodeSocket.fromDuplex(open).pipe(
-              Effect.flatMap(handler),
-              Effect.catchCause((cause) => Effect.logDebug("A connection of a peer ended", cause)),
-              Effect.forkChild
-            )
-          })
-        )
-    })
+    const { server, accept } = yield* acceptedPeers(NetAddress.unixPathAddress("/"))
     yield* RpcServer.make(group, { disableTracing: true, disableFatalDefects: true }).pipe(
       Effect.provide(RpcServer.layerProtocolSocketServer),
       Effect.provideService(SocketServer.SocketServer, server),
       Effect.provideService(RpcSerialization.RpcSerialization, serialization),
       Effect.forkScoped
     )
-    return (socket) => void Queue.offerUnsafe(accepted, socket)
+    return accept
   })

@@ -56,18 +56,22 @@ class Unproven {
   }
 }
 
-const bind = (server: Server, { host, port }: PeerAddress) =>
+/** Why a port cannot be had, as a sentence. */
+export const portUnusable = ({ host, port }: PeerAddress, cause: unknown): PeerUnusable => {
+  const code = (cause as NodeJS.ErrnoException).code
+  const why =
+    code === "EADDRINUSE"
+      ? "it is in use by another program"
+      : code === "EADDRNOTAVAIL" || code === "ENOTFOUND"
+        ? "that is no address of this machine"
+        : (code ?? String(cause))
+  return new PeerUnusable({ message: `Port ${port} of ${host} cannot be listened on: ${why}.` })
+}
+
+const bind = (server: Server, at: PeerAddress) =>
   Effect.callback<number, PeerUnusable>((resume) => {
-    server.once("error", (cause: NodeJS.ErrnoException) => {
-      const why =
-        cause.code === "EADDRINUSE"
-          ? "it is in use by another program"
-          : cause.code === "EADDRNOTAVAIL" || cause.code === "ENOTFOUND"
-            ? "that is no address of this machine"
-            : (cause.code ?? String(cause))
-      resume(Effect.fail(new PeerUnusable({ message: `Port ${port} of ${host} cannot be listened on: ${why}.` })))
-    })
-    server.listen({ host, port }, () => resume(Effect.succeed((server.address() as AddressInfo).port)))
+    server.once("error", (cause) => resume(Effect.fail(portUnusable(at, cause))))
+    server.listen(at, () => resume(Effect.succeed((server.address() as AddressInfo).port)))
   })
 
 /** All connections end with the scope. */

@@ -6,13 +6,14 @@ import { RunnerAddress, ShardingConfig } from "effect/cluster"
 import { SealedSockets } from "../../src/actor/SealedSockets.ts"
 import { freePort } from "../support/freePort.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
+import { testSettings } from "../support/TestSettings.ts"
 
 it.live("the port of actor messages closes while somebody holds a connection on which he says nothing", () =>
   Effect.gen(function* () {
     const port = yield* Effect.promise(freePort)
     const scope = yield* Scope.make()
     const config = ShardingConfig.layer({ runnerAddress: Option.some(RunnerAddress.make("127.0.0.1", port)) })
-    yield* Layer.buildWithScope(SealedSockets.layerServer.pipe(Layer.provide(config)), scope)
+    yield* Layer.buildWithScope(SealedSockets.layerServer.pipe(Layer.provide([config, testSettings()])), scope)
     const silent = yield* Effect.acquireRelease(
       Effect.promise(async () => {
         const socket = connect(port, "127.0.0.1")

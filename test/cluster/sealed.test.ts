@@ -1,18 +1,22 @@
 /** The port of actor messages speaks with nobody who does not have the key that stands in the database. */
 import { randomBytes } from "node:crypto"
+import { writeFileSync } from "node:fs"
 import { connect as connectPlain } from "node:net"
+import { join } from "node:path"
 import { connect } from "node:tls"
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Effect, Redacted } from "effect"
 import { ServiceProcess } from "../crash/ServiceProcess.ts"
+import { peer } from "../peer/TestPeers.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
+import { testFolder } from "../support/testFolder.ts"
 
 const keyOf = (url: string) =>
   Effect.gen(function* () {
     const sql = yield* PgClient.PgClient
     const [row] = yield* sql<{ readonly key: Uint8Array }>`select key from server_keys where name = 'cluster'`
-    return Buffer.from(row!.key)
+    return row === undefined ? null : Buffer.from(row.key)
   }).pipe(Effect.provide(PgClient.layer({ url: Redacted.make(url), maxConnections: 1 })))
 
 /** Whether the other end takes us for one of its own. */
@@ -58,7 +62,7 @@ it.live(
         }),
         (service) => Effect.promise(() => service.kill().then(() => service.remove()))
       )
-      const key = yield* keyOf(url)
+      const key = (yield* keyOf(url))!
       const { clusterPort } = service
       yield* Effect.promise(async () => {
         assert.isTrue(await isLetIn(clusterPort, key, "atoll"))
@@ -71,4 +75,58 @@ it.live(
       })
     }).pipe(Effect.provide(TestDatabase.bare)),
   60_000
+)
+
+it.live(
+  "services of a fleet take its secret in the place of that key, and reach each other's actors with it",
+  () =>
+    Effect.gen(function* () {
+      const { url } = yield* TestDatabase
+      const secretFile = join(yield* testFolder, "secret")
+      writeFileSync(secretFile, randomBytes(32).toString("hex"), { mode: 0o600 })
+      const ours = yield* peer({ ATOLL_FLEET_SECRET_FILE: secretFile })
+      const [one, two] = yield* Effect.acquireRelease(
+        Effect.promise(async () => {
+          const members = await ServiceProcess.cluster(2, {
+            DATABASE_URL: url,
+            ATOLL_RUNTIME: "simulated",
+            ATOLL_FLEET_SECRET_FILE: secretFile
+          })
+          for (const member of members) await member.start()
+          return members
+        }),
+        (members) =>
+          Effect.promise(async () => {
+            for (const member of members) await member.kill()
+            members[0]!.remove()
+          })
+      )
+      const { clusterPort } = one!
+      const entered = yield* Effect.scoped(
+        ours.connect({ host: "127.0.0.1", port: clusterPort }, "atoll-actors/1").pipe(Effect.as(true))
+      )
+      assert.isTrue(entered)
+      const key = yield* keyOf(url)
+      yield* Effect.promise(async () => {
+        assert.isFalse(key !== null && (await isLetIn(clusterPort, key, "atoll")))
+        const { body } = await one!.ask("POST", "/workspaces", { name: "a" }, "workspace")
+        // Each has its actor in one of the two: so many are not all with one.
+        const made = await Promise.all(
+          Array.from({ length: 12 }, (_, at) =>
+            (at % 2 === 0 ? one! : two!).ask(
+              "POST",
+              "/sandboxes?wait=running",
+              { workspaceId: body.workspace.id, networkEnabled: false },
+              `sandbox-${at}`
+            )
+          )
+        )
+        for (const { status, body } of made) assert.deepInclude({ status, is: body.sandbox?.status }, { is: "running" })
+        const stopped = await Promise.all(
+          made.map(({ body }, at) => (at % 2 === 0 ? two! : one!).ask("POST", `/sandboxes/${body.sandbox.id}/stop`))
+        )
+        for (const { status, body } of stopped) assert.strictEqual(status, 200, JSON.stringify(body))
+      })
+    }).pipe(Effect.provide(TestDatabase.bare)),
+  120_000
 )

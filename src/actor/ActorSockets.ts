@@ -1,0 +1,13 @@
+/** The way between processes that share actors. Each end proves who it is before a byte of it is read. */
+import type { Duplex } from "node:stream"
+import { Context, type Effect, type Scope } from "effect"
+import type { Socket, SocketServer } from "effect/socket"
+import type { PeerAddress, PeerUnusable } from "../peer/PeerSockets.ts"
+
+export class ActorSockets extends Context.Service<
+  ActorSockets,
+  {
+    readonly open: (to: PeerAddress) => Effect.Effect<Duplex, Socket.SocketError, Scope.Scope>
+    readonly serve: (at: PeerAddress) => Effect.Effect<SocketServer.SocketServer["Service"], PeerUnusable, Scope.Scope>
+  }
+>()("atoll/actor/ActorSockets") {}

@@ -1,0 +1,32 @@
+/** The connections between the services of a fleet: they prove to each other who they are as all processes of it do. */
+import { isIP } from "node:net"
+import { Effect, Layer } from "effect"
+import * as NetAddress from "effect/net/NetAddress"
+import { Socket } from "effect/socket"
+import { acceptedPeers } from "../peer/acceptedPeers.ts"
+import { type PeerAddress, PeerSockets } from "../peer/PeerSockets.ts"
+import { ActorSockets } from "./ActorSockets.ts"
+
+const protocol = "atoll-actors/1"
+
+const openFault = (cause: unknown) =>
+  new Socket.SocketError({ reason: new Socket.SocketOpenError({ kind: "Unknown", cause }) })
+
+const serve = Effect.fnUntraced(function* (peers: PeerSockets["Service"], { host, port }: PeerAddress) {
+  // As it is logged.
+  const address = NetAddress.inetAddressFromIpStringUnsafe(isIP(host) === 0 ? "0.0.0.0" : host, port)
+  const { server, accept } = yield* acceptedPeers(address)
+  yield* peers.listen({ host, port }, { [protocol]: accept })
+  return server
+})
+
+export const PeerActorSockets = {
+  /** Needs PeerSockets. */
+  layer: Layer.effect(
+    ActorSockets,
+    Effect.map(PeerSockets, (peers) => ({
+      open: (to) => Effect.mapError(peers.connect(to, protocol), openFault),
+      serve: (at) => serve(peers, at)
+    }))
+  )
+}

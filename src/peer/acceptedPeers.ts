@@ -1,0 +1,26 @@
+/** Connections that came through a door, as a server that hands each of them to its handler. */
+import type { TLSSocket } from "node:tls"
+import * as NodeSocket from "@effect/platform-node-shared/NodeSocket"
+import { Effect, Queue } from "effect"
+import type * as NetAddress from "effect/net/NetAddress"
+import { SocketServer } from "effect/socket"
+
+/** `accept` is a door for `PeerSockets.listen`. What comes before the server runs waits for it. */
+export const acceptedPeers = Effect.fnUntraced(function* (address: NetAddress.SocketAddress) {
+  const accepted = yield* Queue.unbounded<TLSSocket>()
+  const server = SocketServer.SocketServer.of({
+    address,
+    run: (handler) =>
+      Effect.forever(
+        Effect.flatMap(Queue.take(accepted), (socket) => {
+          const open = Effect.acquireRelease(Effect.succeed(socket), (it) => Effect.sync(() => it.destroySoon()))
+          return NodeSocket.fromDuplex(open).pipe(
+            Effect.flatMap(handler),
+            Effect.catchCause((cause) => Effect.logDebug("A connection of a peer ended", cause)),
+            Effect.forkChild
+          )
+        })
+      )
+  })
+  return { server, accept: (socket: TLSSocket): void => void Queue.offerUnsafe(accepted, socket) }
+})
