@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { Audit } from "./account/Audit.ts"
 import { ActorHost, type ActorHostOptions } from "./actor/ActorHost.ts"
 import { Analytics } from "./analytics/Analytics.ts"
+import { FleetGauges } from "./analytics/FleetGauges.ts"
 import { StateGauges } from "./analytics/StateGauges.ts"
 import { TelemetrySampler } from "./analytics/TelemetrySampler.ts"
 import { ConnectionGrantsLive } from "./cooperative/ConnectionGrantsLive.ts"
@@ -108,6 +109,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
         Ledger.layer,
         MoneyGauges.layer,
         StateGauges.layer,
+        FleetGauges.layer,
         HostGauges.layer
       )
     )

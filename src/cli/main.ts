@@ -14,6 +14,7 @@ import { ApiKeys } from "../account/ApiKeys.ts"
 import { Settings } from "../Config.ts"
 import { Invitations } from "../console/server/Invitations.ts"
 import { SignInLinks } from "../console/server/SignInLinks.ts"
+import { Hosts } from "../fleet/Hosts.ts"
 import { Database } from "../store/Database.ts"
 import { Migrations } from "../store/Migrations.ts"
 import { Ledger } from "../wallet/Ledger.ts"
@@ -23,6 +24,7 @@ import { backup, restore } from "./backup.ts"
 import { credit } from "./credit.ts"
 import { doctor } from "./doctor.ts"
 import { down } from "./down.ts"
+import { hosts } from "./hosts.ts"
 import { invitations } from "./invitations.ts"
 import { keys } from "./keys.ts"
 import { rates } from "./rates.ts"
@@ -32,7 +34,14 @@ import { usage } from "./usage.ts"
 const version = "0.1.0"
 
 /** Built only when a command runs: help needs no database. */
-const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer, Invitations.layer, SignInLinks.layer).pipe(
+const services = Layer.mergeAll(
+  Accounts.layer,
+  ApiKeys.layer,
+  Ledger.layer,
+  Invitations.layer,
+  SignInLinks.layer,
+  Hosts.layer
+).pipe(
   Layer.provideMerge(Migrations.layer.pipe(Layer.provideMerge(Database.layer))),
   Layer.provideMerge(Settings.layer),
   Layer.orDie
@@ -40,7 +49,7 @@ const services = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Ledger.layer, Inv
 
 const atoll = Command.make("atoll").pipe(
   Command.withDescription(
-    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, its backups and its end, tunnels into its Sandboxes, and what this host lacks"
+    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, the hosts of a fleet, its backups and its end, tunnels into its Sandboxes, and what this host lacks"
   ),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
@@ -49,6 +58,7 @@ const atoll = Command.make("atoll").pipe(
     rates.pipe(Command.provide(services)),
     usage.pipe(Command.provide(services)),
     invitations.pipe(Command.provide(services)),
+    hosts.pipe(Command.provide(services)),
     backup.pipe(Command.provide(Settings.layer)),
     restore.pipe(Command.provide(Settings.layer)),
     down.pipe(Command.provide(Settings.layer)),

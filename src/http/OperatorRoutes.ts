@@ -10,6 +10,7 @@
 import { Effect, Layer } from "effect"
 import { HttpRouter, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
+import { FleetGauges } from "../analytics/FleetGauges.ts"
 import { StateGauges } from "../analytics/StateGauges.ts"
 import { HostGauges } from "../runtime/HostGauges.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
@@ -53,7 +54,7 @@ const withHelp = (body: string): string =>
   )
 
 const metrics = Effect.gen(function* () {
-  const gauges = [yield* MoneyGauges, yield* StateGauges, yield* HostGauges]
+  const gauges = [yield* MoneyGauges, yield* StateGauges, yield* FleetGauges, yield* HostGauges]
   const refresh = Effect.forEach(gauges, (gauge) => gauge.refresh, { concurrency: "unbounded", discard: true })
   return Effect.gen(function* () {
     yield* refresh

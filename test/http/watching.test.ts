@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { type Family, families, sampleOf } from "../support/Scrape.ts"
 import { TestApi } from "./TestApi.ts"
 
@@ -69,6 +70,11 @@ layer(TestApi.layer(), { excludeTestServices: true })("what watches Atoll", (it)
   it.effect("asks for metrics, labels and values that there are", () =>
     Effect.gen(function* () {
       const { send, newWorkspace, newSandbox } = yield* TestApi
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`
+        insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
+          suspends, network_filtered, joined_at, seen_at)
+        values ('host_1', 'a host', '127.0.0.1', 1, '', '0', 'simulated', 'namespace', 1, 1, 1, 1, true, true, 0, 0)`
       const scrape = Effect.promise(async () => (await send("GET", "/metrics", { key: null })).text)
       const workspaceId = yield* Effect.promise(() => newWorkspace())
       const sandboxId = yield* Effect.promise(() => newSandbox(workspaceId))
