@@ -1,4 +1,4 @@
-/** The service of one data folder without its edges: `main.ts` serves it, `Down.ts` takes it down. */
+/** The service of one data folder, or of a fleet, without its edges: `ServiceProgram.ts` serves it, `Down.ts` takes it down. */
 import { Effect, Layer } from "effect"
 import { Atoll } from "./Atoll.ts"
 import { ActorCluster } from "./actor/ActorCluster.ts"
@@ -8,7 +8,7 @@ import { RuntimeChoice } from "./host/RuntimeChoice.ts"
 import { TracedRuntime } from "./runtime/TracedRuntime.ts"
 import { HostBinding } from "./sandbox/HostBinding.ts"
 import { RuntimeBinding } from "./sandbox/RuntimeBinding.ts"
-import { removedStates } from "./sandbox/sandboxStates.ts"
+import { countedStates, removedStates, runtimelessStates } from "./sandbox/sandboxStates.ts"
 import { Database } from "./store/Database.ts"
 import { DatabaseClaim } from "./store/DatabaseClaim.ts"
 import { DatabaseServer } from "./store/DatabaseServer.ts"
@@ -18,14 +18,26 @@ import { Migrations } from "./store/Migrations.ts"
 /** One line of the start: where everything is kept. */
 const kept = Layer.effectDiscard(
   Effect.gen(function* () {
-    const { dataDir } = yield* Settings
+    const { dataDir, role } = yield* Settings
     const { label } = yield* DatabaseServer
-    yield* Effect.log(`Data is kept in ${dataDir}; the database is ${label}.`)
+    yield* Effect.log(
+      role === "service"
+        ? `The database is ${label}; Sandboxes are kept by the hosts that join.`
+        : `Data is kept in ${dataDir}; the database is ${label}.`
+    )
   })
 )
 
-/** The database and its bond with the data folder. Needs Settings. */
-export const store = Installation.layer(removedStates).pipe(
+const bond = Layer.unwrap(
+  Effect.map(Settings, ({ role }) =>
+    role === "service"
+      ? Installation.ofFleet({ counted: countedStates, runtimeless: runtimelessStates })
+      : Installation.layer(removedStates)
+  )
+)
+
+/** The database, and its bond with the data folder where Sandboxes are kept there. Needs Settings. */
+export const store = bond.pipe(
   Layer.provide(DatabaseClaim.layer),
   Layer.provideMerge(kept),
   Layer.provideMerge(Migrations.layer),
@@ -37,11 +49,29 @@ const runtime = HostBinding.layer.pipe(
   Layer.provide(Layer.unwrap(Effect.map(Installation, ({ driver }) => RuntimeChoice.layer(driver))))
 )
 
-/** Needs the store and Settings. */
-export const service = Atoll.layer().pipe(
+const ofOneHost = Atoll.layer().pipe(
   Layer.provide(RuntimeBinding.layer),
   Layer.provideMerge(runtime),
   Layer.provide(ActorCluster.layer)
+)
+
+/** Loaded only where there is one. */
+const ofFleet = Layer.unwrap(
+  Effect.map(
+    Effect.promise(() => import("./FleetService.ts")),
+    ({ fleetService }) => fleetService
+  )
+)
+
+type Served = Layer.Layer<
+  Layer.Success<typeof ofOneHost>,
+  Layer.Error<typeof ofOneHost> | Layer.Error<typeof ofFleet>,
+  Layer.Services<typeof ofOneHost> | Layer.Services<typeof ofFleet>
+>
+
+/** Needs the store and Settings. */
+export const service = Layer.unwrap(
+  Effect.map(Settings, ({ role }): Served => (role === "service" ? ofFleet : ofOneHost))
 )
 
 /** Settings in the place of others, where nobody is served: no process besides this one, no machine ahead of its Sandbox, no port. */

@@ -7,6 +7,7 @@ import { hostLostMessage } from "../sandbox/hostLost.ts"
 import { type Place, Placement, type Standing } from "../sandbox/Placement.ts"
 import { Int8 } from "../store/Columns.ts"
 import { HostFeeds } from "./HostFeeds.ts"
+import { absentStates, startableStates } from "./hostStates.ts"
 import { type Asked, Promises, type Survey } from "./Promises.ts"
 
 /** Hosts with room that others are taking of just now are asked again so soon, for so long. */
@@ -21,21 +22,15 @@ const HostRow = Schema.Struct({
   is_missing: Schema.Boolean
 })
 
+/** Nobody knows of it now, and soon somebody will. */
+const silentStates: ReadonlyArray<string> = ["joining", "suspect"]
+
 const there = { is: "there" } as const
 const silent = { is: "silent" } as const
 
 const standingOf = ({ status, seen_at: seenAt }: typeof HostRow.Type): Standing => {
-  switch (status) {
-    case "ready":
-    case "cordoned":
-    case "draining":
-      return there
-    case "lost":
-    case "gone":
-      return { is: status, seenAt }
-    default:
-      return silent
-  }
+  if (status === null || silentStates.includes(status)) return silent
+  return absentStates.includes(status) ? { is: status === "gone" ? "gone" : "lost", seenAt } : there
 }
 
 const obstacleOf = (host: typeof HostRow.Type): string | null => {
@@ -47,11 +42,9 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
     case "silent":
       return "The host of this Sandbox does not answer now. Try again in a minute."
     case "there":
-      if (host.is_missing)
-        return "The volume of this Sandbox is not on its host any more. Ask the operator for it, or delete the Sandbox."
-      return host.status === "draining"
-        ? "The operator empties the host of this Sandbox. Its volume is there, and can be used again once that host takes Sandboxes."
-        : null
+      return startableStates.includes(host.status!)
+        ? null
+        : "The operator empties the host of this Sandbox. Its volume is there, and can be used again once that host takes Sandboxes."
   }
 }
 

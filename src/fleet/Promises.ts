@@ -10,6 +10,8 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import type { Place, Wanted } from "../sandbox/Placement.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
+import { textColumn } from "../store/Columns.ts"
+import { placeableStates } from "./hostStates.ts"
 
 /** Two short texts each. */
 const rememberedMax = 100_000
@@ -89,7 +91,8 @@ export class Promises extends Context.Service<
       const suits = ({ kind, networkEnabled }: Asked) => sql`
         (${kind}::text is null or h.kind = ${kind}::text) and (not ${networkEnabled}::bool or h.network_refused is null)`
 
-      const isReady = sql`exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'ready')`
+      const isReady = sql`
+        exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(placeableStates)}::text[]))`
 
       /** How full it would be of what it has least of, from 0 to 1. */
       const fullness = ({ vcpus, memoryBytes, diskBytes }: Asked) => sql`
