@@ -114,18 +114,29 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     )
   }
 
+  /** Another process of it may be another Atoll. */
+  const said = () => description ?? first
+
   return Runtime.of({
-    driver: first.driver,
-    kind: first.kind,
+    get driver() {
+      return said().driver
+    },
+    get kind() {
+      return said().kind
+    },
     capabilities: {
-      suspend: first.suspends,
-      networkFiltered: first.networkFiltered,
+      get suspend() {
+        return said().suspends
+      },
+      get networkFiltered() {
+        return said().networkFiltered
+      },
       networkRefused: () => {
         if (performance.now() - describedAt > DESCRIPTION_MS) {
           describedAt = performance.now()
           runFork(describeAgain)
         }
-        const { networkRefused } = description ?? first
+        const { networkRefused } = said()
         return networkRefused === null ? null : cut(networkRefused)
       },
       statements: []
