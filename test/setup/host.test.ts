@@ -6,11 +6,15 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { JoinRefused } from "../../src/runtime/distant/JoinRpcs.ts"
 import { JoinedService } from "../host/door/JoinedService.ts"
+import { skipped, unusable } from "../host/namespace/TestHost.ts"
+import { sendTo } from "../http/TestApi.ts"
 import { loopback, peer, until } from "../peer/TestPeers.ts"
 import { atollWith, withinMs } from "../support/commandLine.ts"
 import { compiledOnce } from "../support/compiledOnce.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
 import { testFolder } from "../support/testFolder.ts"
 
 const main = join(import.meta.dirname, "../../src/main.ts")
@@ -48,7 +52,8 @@ const setting = Effect.gen(function* () {
       }),
       ({ child }) => Effect.sync(() => child.kill("SIGKILL"))
     )
-  return { dataDir, service, start, atoll: (...words: ReadonlyArray<string>) => atollWith(environment, ...words) }
+  const atoll = (...words: ReadonlyArray<string>) => atollWith(environment, ...words)
+  return { dataDir, service, start, atoll, environment }
 })
 
 const told = (address: string, path: string) =>
@@ -141,6 +146,54 @@ describe("a host as a process", () => {
         assert.strictEqual(unwanted.code, 69, unwanted.said)
         assert.include(unwanted.said, "atoll: Your folder is of another fleet.")
       }),
+    withinMs
+  )
+
+  it.live.skipIf(skipped(unusable))(
+    "takes over the folder of an Atoll that did all by itself, with what runs there, and is ended with it",
+    () =>
+      Effect.gen(function* () {
+        const { dataDir, service, start, environment } = yield* setting
+        const atoll = (...words: ReadonlyArray<string>) =>
+          atollWith({ ...environment, ATOLL_RUNTIME: "auto" }, ...words)
+        const { url } = yield* TestDatabase
+        const key = newSecret()
+        const all = {
+          ATOLL_ROLE: "all",
+          ATOLL_RUNTIME: "namespace",
+          ATOLL_DATA_DIR: dataDir,
+          DATABASE_URL: url,
+          ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
+          ATOLL_BOOTSTRAP_API_KEY: key
+        }
+        yield* Effect.addFinalizer(() => atollWith(all, "down", "--purge", "--yes"))
+        const before = yield* start(all)
+        const send = sendTo(Number(new URL(yield* Effect.promise(() => before.ready)).port), key)
+        const keyed = (body: object) => ({ headers: { "idempotency-key": "one" }, body })
+        const { workspace } = (yield* Effect.promise(() => send("POST", "/api/v2/workspaces", keyed({ name: "a" }))))
+          .json
+        const made = yield* Effect.promise(() =>
+          send("POST", "/api/v2/sandboxes?wait=running", keyed({ workspaceId: workspace.id, networkEnabled: false }))
+        )
+        assert.strictEqual(made.json.sandbox.status, "running", made.text)
+        before.child.kill("SIGTERM")
+        assert.strictEqual(yield* Effect.promise(() => before.end), 0)
+
+        service.installation = readFileSync(join(dataDir, "installation"), "utf8").trim()
+        const host = yield* start({ ATOLL_RUNTIME: "auto" })
+        yield* until(
+          Effect.sync(() => service.joined.length > 0),
+          `it joins: ${host.said()}`
+        )
+        assert.deepInclude(service.joined[0], { driver: "namespace", installation: service.installation })
+        host.child.kill("SIGTERM")
+        assert.strictEqual(yield* Effect.promise(() => host.end), 0)
+        assert.include(host.said(), "One Sandbox goes on without Atoll")
+        const down = yield* atoll("down", "--json")
+        assert.deepInclude(JSON.parse(down.stdout), { processes: 0, sandboxes: 1 })
+        assert.include(down.stderr, "learn of it when it joins them again")
+        assert.deepInclude(JSON.parse((yield* atoll("down", "--json")).stdout), { sandboxes: 0 })
+      }).pipe(Effect.provide(TestDatabase.bare)),
     withinMs
   )
 })

@@ -27,7 +27,7 @@ export class JoinedService {
   /** Whether it answers beats at all. */
   isFrozen = false
 
-  readonly installation: string
+  installation: string
 
   constructor(installation: string) {
     this.installation = installation
