@@ -95,6 +95,10 @@ describe("a host as a process", () => {
           Effect.sync(() => service.joined.length > 1),
           "it has joined again"
         )
+        yield* until(
+          Effect.map(health, ({ status }) => status === "ok"),
+          "it is well again"
+        )
         host.child.kill("SIGTERM")
         assert.strictEqual(yield* Effect.promise(() => host.end), 0)
         assert.lengthOf(service.left, 1)

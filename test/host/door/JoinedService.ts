@@ -41,7 +41,7 @@ export class JoinedService {
           if (service.refusal !== null) return Effect.fail(service.refusal)
           service.joined.push(description)
           service.knows = true
-          return Effect.succeed({ installation: service.installation, beatEveryMs: 100 })
+          return Effect.succeed({ installation: service.installation, beatEveryMs: 300 })
         }),
       Beat: (beat) =>
         Effect.suspend(() => {

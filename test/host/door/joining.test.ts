@@ -98,11 +98,10 @@ describe("a host", () => {
         yield* Effect.scoped(
           Effect.gen(function* () {
             yield* host([there.port])
-            yield* so(() => there.joined.length === 2, "it joins again")
+            yield* so(() => there.joined.at(-1)!.boot !== boot, "it joins again")
           })
         )
-        assert.deepInclude(there.joined[1], { hostId, installation: "the database" })
-        assert.notStrictEqual(there.joined[1]!.boot, boot)
+        assert.deepInclude(there.joined.at(-1), { hostId, installation: "the database" })
       }),
     90_000
   )
@@ -119,9 +118,9 @@ describe("a host", () => {
         yield* so(() => two.beats.length > 0, "it is with the second")
         assert.strictEqual(two.joined[0]!.boot, one.joined[0]!.boot)
         for (const socket of two.sockets) socket.destroy()
-        yield* so(() => one.joined.length === 2, "it is with the first again")
+        yield* so(() => one.joined.length > 1, "it is with the first again")
         one.isFrozen = true
-        yield* so(() => two.joined.length === 2 && standing().service !== null, "it is with the second again")
+        yield* so(() => two.joined.length > 1 && standing().service !== null, "it is with the second again")
         assert.deepStrictEqual([one.left, two.left], [[], []])
       }),
     90_000
