@@ -19,6 +19,7 @@ const long = [
   "test/host/namespace/restart.test.ts",
   "test/cluster/rolling.test.ts",
   "test/clients/cli/killed.test.ts",
+  "test/clients/gigabyte.test.ts",
   "test/clients/cli/cli.test.ts",
   "test/clients/python/killed.test.ts",
   "test/clients/python/package.test.ts",

@@ -8,7 +8,8 @@ import { Context, Effect, Layer } from "effect"
 import { compiledOnce } from "../../support/compiledOnce.ts"
 import { ServedAtoll } from "../../support/ServedAtoll.ts"
 
-const main = join(import.meta.dirname, "../../../clients/typescript/src/cli/main.ts")
+/** `atoll`, the customer's. */
+export const main = join(import.meta.dirname, "../../../clients/typescript/src/cli/main.ts")
 
 export interface Ended {
   /** Null: a signal ended it. */
