@@ -15,6 +15,7 @@ import { freshDriver, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testFolder } from "../support/testFolder.ts"
+import { linesOfCode } from "./linesOfCode.ts"
 import { plainEnvironment, python, libraryFolder as pythonFolder, pythonObstacle } from "./python/Python.ts"
 
 const run = promisify(execFile)
@@ -169,6 +170,31 @@ it("are the same in both languages", () => {
   const all = Object.keys(tries).toSorted()
   assert.deepStrictEqual(filesOf(join(typescriptFolder, "examples")).toSorted(), all)
   assert.deepStrictEqual(filesOf(join(pythonFolder, "examples")).toSorted(), all)
+})
+
+/** In the order of clients/EXAMPLES.md. */
+const compared: ReadonlyArray<Example> = ["chart", "devServer", "build", "agent", "hundred"]
+
+it("are as short as is said, and no longer than those of other services", () => {
+  const cells = readFileSync(join(root, "clients/EXAMPLES.md"), "utf8")
+    .split("\n")
+    .filter((line) => line.startsWith("|"))
+    .slice(2)
+    .map((line) => line.split("|").map((cell) => cell.trim()))
+  let at = -1
+  const theirs = compared.map((): Array<number> => [])
+  const said: Array<ReadonlyArray<number>> = []
+  for (const [, program, typescript, python, , lines] of cells) {
+    if (program !== "") at = said.push([Number(typescript), Number(python)]) - 1
+    theirs[at]!.push(Number(lines))
+  }
+  const found = compared.map((example) => [
+    linesOfCode(readFileSync(join(typescriptFolder, "examples", `${example}.ts`), "utf8"), "typescript"),
+    linesOfCode(readFileSync(ofPython(example), "utf8"), "python")
+  ])
+  assert.deepStrictEqual(said, found)
+  for (const [index, ours] of found.entries())
+    assert.isAtMost(Math.max(...ours), Math.min(...theirs[index]!), compared[index])
 })
 
 describe.skipIf(skipped(unusable ?? pythonObstacle))("the examples", () => {
