@@ -51,7 +51,7 @@ const told = async (
 const byTypescript: Transfer = ({ sandbox, url, key }, direction, sizes) =>
   told(
     process.execPath,
-    [join(import.meta.dirname, "gigabyte/transfer.ts"), sandbox.id, direction, ...sizes.map(String)],
+    [join(import.meta.dirname, "fixtures/transfer.ts"), sandbox.id, direction, ...sizes.map(String)],
     {
       ...compiledOnce,
       ATOLL_URL: url,
@@ -62,7 +62,7 @@ const byTypescript: Transfer = ({ sandbox, url, key }, direction, sizes) =>
 const byPython: Transfer = ({ folder, sandbox, url, key }, direction, sizes) =>
   told(
     python,
-    [join(import.meta.dirname, "gigabyte/transfer.py"), sandbox.id, direction, folder, ...sizes.map(String)],
+    [join(import.meta.dirname, "fixtures/transfer.py"), sandbox.id, direction, folder, ...sizes.map(String)],
     {
       ...plainEnvironment,
       ATOLL_URL: url,
