@@ -1,6 +1,7 @@
 /**
- * The ways to the hosts by their rows: one runtime for each, kept while the same process of the host is at the same address. What is known of a host is
- * looked at again now and then while it is used, which nobody waits for.
+ * The ways to the hosts by their rows: one runtime for each, kept while the host is at the same address. It connects to the host's next process by
+ * itself: another one in its place would break what was begun since. What is known of a host is looked at again now and then while it is used, which nobody
+ * waits for.
  */
 import { Effect, Exit, Layer, Schema, Scope, Semaphore } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -15,14 +16,13 @@ const lookAgainMs = 500
 
 interface Link {
   readonly address: PeerAddress
-  readonly boot: string
   readonly way: Way
   readonly scope: Scope.Closeable
   lookedAt: number
   isLooking: boolean
 }
 
-const Row = Schema.Struct({ host: Schema.String, port: Schema.Int, boot: Schema.String })
+const Row = Schema.Struct({ host: Schema.String, port: Schema.Int })
 
 /** The same runtime, whose boots are counted. */
 const counted = (hostId: string, way: Way, boots: HostBoots["Service"]): Way => {
@@ -62,7 +62,7 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
         Request: Schema.String,
         Result: Row,
         execute: (hostId) => sql`
-          select address_host as host, address_port as port, boot from hosts where id = ${hostId}`
+          select address_host as host, address_port as port from hosts where id = ${hostId}`
       })
 
       const unknown = new RuntimeUnavailable({ message: "The host of the Sandbox has not joined." })
@@ -79,12 +79,10 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
           const row = yield* Effect.orDie(findRow(hostId))
           const known = links.get(hostId)
           if (row._tag === "None") return yield* unknown
-          const { host, port, boot } = row.value
+          const { host, port } = row.value
           if (known !== undefined) {
             known.lookedAt = performance.now()
-            // One that left is believed to come back where it was.
-            const isSame = known.boot === boot || boot === ""
-            if (isSame && known.address.host === host && known.address.port === port) return known
+            if (known.address.host === host && known.address.port === port) return known
             yield* drop(hostId, known)
           }
           const scope = yield* Scope.fork(here)
@@ -96,7 +94,6 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
           )
           const link: Link = {
             address,
-            boot,
             way: counted(hostId, way, boots),
             scope,
             lookedAt: performance.now(),

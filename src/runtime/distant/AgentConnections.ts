@@ -13,12 +13,16 @@ const AHEAD = 2
 const AHEAD_MAX_MS = 4 * 60_000
 /** Less than a session waits for its connection. */
 const ANSWER_MS = 8_000
+/** One that was open ahead answers at once, or is broken. */
+const AHEAD_ANSWER_MS = 2_000
 
 export interface AgentConnections {
   /** Rejects with a sentence when that generation does not run there, or the host does not answer. */
   readonly open: (sandboxId: string, generation: number) => Promise<Duplex>
   /** A connection will be wanted soon. */
   readonly prepare: () => void
+  /** Those that are open ahead are not to be trusted any more. */
+  readonly discard: () => void
 }
 
 interface Ahead {
@@ -74,6 +78,10 @@ export const agentConnections = (
       }
     }
 
+    const discard = () => {
+      for (const { socket } of [...ahead]) socket.destroy()
+    }
+
     const take = (): TLSSocket | null => {
       const kept = ahead.pop()
       if (kept === undefined) return null
@@ -81,9 +89,9 @@ export const agentConnections = (
       return kept.socket
     }
 
-    const named = async (socket: TLSSocket, name: AgentName): Promise<Duplex | undefined> => {
+    const named = async (socket: TLSSocket, name: AgentName, withinMs = ANSWER_MS): Promise<Duplex | undefined> => {
       socket.write(nameFrame(name))
-      const refusal = await readAnswer(socket, ANSWER_MS)
+      const refusal = await readAnswer(socket, withinMs)
       if (refusal === null) return socket
       socket.destroy()
       if (refusal !== undefined) throw new Error(refusal)
@@ -93,19 +101,24 @@ export const agentConnections = (
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         isOver = true
-        for (const { socket } of [...ahead]) socket.destroy()
+        discard()
       })
     )
 
     return {
       prepare,
+      discard,
       open: async (sandboxId, generation) => {
         const name = { hostId, sandboxId, generation }
         const kept = take()
         prepare()
-        // One that was open for long may be broken by now. It was not taken, so nothing was done.
-        const opened =
-          (kept === null ? undefined : await named(kept, name)) ?? (await dial().then((fresh) => named(fresh, name)))
+        if (kept !== null) {
+          const opened = await named(kept, name, AHEAD_ANSWER_MS)
+          if (opened !== undefined) return opened
+          // It was broken, and so are those that were opened with it. It was not taken, so nothing was done.
+          discard()
+        }
+        const opened = await named(await dial(), name)
         if (opened === undefined) throw new Error("The host broke off the connection.")
         return opened
       }

@@ -89,7 +89,10 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
   const calls = yield* connectPeerRpcs(HostRpcs, to, "atoll-host/1", {
     connected: describeAgain,
     // What waits for an agent there would wait for ever.
-    silent: Effect.sync(() => guests.endAll())
+    silent: Effect.sync(() => {
+      connections.discard()
+      guests.endAll()
+    })
   })
   client = calls
   const first = yield* describe(calls)
