@@ -67,7 +67,8 @@ export const peerRpcDoor = <Rpcs extends Rpc.Any>(
   Effect.gen(function* () {
     const { server, accept } = yield* acceptedPeers(NetAddress.unixPathAddress("/"))
     yield* RpcServer.make(group, { disableTracing: true, disableFatalDefects: true }).pipe(
-      Effect.provide(RpcServer.layerProtocolSocketServer),
+      // Its own: the one of actors, if there is one in this process, has other connections.
+      Effect.provide(RpcServer.layerProtocolSocketServer, { local: true }),
       Effect.provideService(SocketServer.SocketServer, server),
       Effect.provideService(RpcSerialization.RpcSerialization, serialization),
       Effect.forkScoped
