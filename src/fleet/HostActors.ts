@@ -7,16 +7,14 @@ import { Settings } from "../Config.ts"
 import { worker } from "../worker/Worker.ts"
 import { type BootVerdict, bootsFailMax, HostBoots } from "./HostBoots.ts"
 import { hostDefinition } from "./HostDefinition.ts"
-import { HostLinks } from "./HostLinks.ts"
 
 const cause = "host"
-
-/** A host that does not answer is not to blame for a boot: its link is. */
-const answersWithin = "5 seconds"
 
 export class HostActors extends Context.Service<
   HostActors,
   {
+    /** There is one, also of a host that never joined: one that is waited for since this was a fleet. */
+    readonly ensure: (hostId: string) => Effect.Effect<void>
     /** Returns when it is stored that this process of the host is there. */
     readonly joined: (hostId: string, boot: string) => Effect.Effect<void>
     /** Tells it; one that takes it for no news, or is gone, is not told. False: it was refused, or there is no such host. */
@@ -27,7 +25,6 @@ export class HostActors extends Context.Service<
     HostActors,
     Effect.gen(function* () {
       const host = yield* ActorHost
-      const links = yield* HostLinks
       const boots = yield* HostBoots
       const sql = yield* SqlClient.SqlClient
       const { hostLeaseMs: leaseMs } = yield* Settings
@@ -76,10 +73,6 @@ export class HostActors extends Context.Service<
 
       const judge = Effect.fnUntraced(function* (verdict: BootVerdict) {
         const { hostId } = verdict
-        if (verdict.type === "fail") {
-          const way = yield* links.to(hostId)
-          yield* Effect.timeout(way.inventory, answersWithin)
-        }
         const found = yield* findBoot(hostId)
         if (found._tag === "None") return
         const { boot } = found.value
@@ -92,14 +85,24 @@ export class HostActors extends Context.Service<
         Queue.take(boots.verdicts).pipe(
           Effect.flatMap((verdict) =>
             Effect.catchCause(judge(verdict), (cause) =>
-              Effect.logInfo(`Boots on ${verdict.hostId} were not judged: it does not answer`, cause)
+              Effect.logWarning(`How ${verdict.hostId} boots was not told`, cause)
             )
           ),
           Effect.forever
         )
       )
 
-      return HostActors.of({ joined, tell })
+      const findKnown = SqlSchema.findOneOption({
+        Request: Schema.String,
+        Result: Schema.Struct({ id: Schema.String }),
+        execute: (hostId) => sql`select id from actors where id = ${hostId} and kind = 'host'`
+      })
+      const ensure = (hostId: string) =>
+        Effect.flatMap(Effect.orDie(findKnown(hostId)), ({ _tag }) =>
+          _tag === "Some" ? Effect.void : Effect.asVoid(make(hostId, ""))
+        )
+
+      return HostActors.of({ ensure, joined, tell })
     })
   )
 }

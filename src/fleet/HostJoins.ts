@@ -9,8 +9,7 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import type { HostCapacity, HostDescription } from "../runtime/distant/HostDescription.ts"
 import { HostUnknown, JoinRefused } from "../runtime/distant/JoinRpcs.ts"
-import { removedStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
-import { Int8, textColumn } from "../store/Columns.ts"
+import { Int8 } from "../store/Columns.ts"
 import { HostActors } from "./HostActors.ts"
 
 /** Beats to a lease. */
@@ -45,12 +44,8 @@ export class HostJoins extends Context.Service<
 
       const findInstallation = SqlSchema.findOne({
         Request: Schema.Void,
-        Result: Schema.Struct({
-          id: Schema.String,
-          driver: Schema.NullOr(Schema.String),
-          hostId: Schema.NullOr(Schema.String)
-        }),
-        execute: () => sql`select id, driver, host_id as "hostId" from installation`
+        Result: Schema.Struct({ id: Schema.String }),
+        execute: () => sql`select id from installation`
       })
       const findHost = SqlSchema.findOneOption({
         Request: Schema.String,
@@ -80,23 +75,7 @@ export class HostJoins extends Context.Service<
           boot = excluded.boot, version = excluded.version, driver = excluded.driver, kind = excluded.kind, vcpus = excluded.vcpus,
           memory_bytes = excluded.memory_bytes, disk_bytes = excluded.disk_bytes, parallel_starts = excluded.parallel_starts,
           suspends = excluded.suspends, network_filtered = excluded.network_filtered, network_refused = excluded.network_refused,
-          seen_at = greatest(hosts.seen_at, excluded.seen_at)`
-
-      /** What was made before there was a fleet lives in the folder that is now a host's. */
-      const adopt = (hostId: string) => sql`
-        with adopted as (
-          insert into host_promises (sandbox_id, host_id, vcpus, memory_bytes, disk_bytes, is_up)
-          select id, ${hostId}, (snapshot #>> '{context,profile,vcpus}')::int4, (snapshot #>> '{context,profile,memoryBytes}')::int8,
-            (snapshot #>> '{context,profile,diskBytes}')::int8, status <> all(${textColumn(runtimelessStates)}::text[])
-          from actors where kind = 'sandbox' and status <> all(${textColumn(removedStates)}::text[])
-          on conflict (sandbox_id) do nothing
-          returning vcpus, memory_bytes, disk_bytes, is_up)
-        update hosts set vcpus_promised = vcpus_promised + s.vcpus, memory_promised = memory_promised + s.memory, disk_promised = disk_promised + s.disk
-        from (
-          select coalesce(sum(vcpus) filter (where is_up), 0)::int4 as vcpus, coalesce(sum(memory_bytes) filter (where is_up), 0)::int8 as memory,
-            coalesce(sum(disk_bytes), 0)::int8 as disk
-          from adopted) as s
-        where id = ${hostId}`
+          joined_at = coalesce(nullif(hosts.joined_at, 0), excluded.joined_at), seen_at = greatest(hosts.seen_at, excluded.seen_at)`
 
       const register = Effect.fnUntraced(function* (it: HostDescription) {
         const installation = yield* findInstallation()
@@ -115,9 +94,7 @@ export class HostJoins extends Context.Service<
             true
           )
         }
-        const isFirst = installation.hostId === it.hostId && known === null
-        const driver =
-          known === null ? (isFirst ? installation.driver : null) : known.sandboxes > 0 ? known.driver : null
+        const driver = known !== null && known.sandboxes > 0 ? known.driver : null
         if (driver !== null && driver !== it.driver) {
           return yield* refusal(
             `The Sandboxes of the data folder ${it.label} were made with the driver ${driver}, and this process has ${it.driver}. Set ATOLL_RUNTIME=${driver}.`,
@@ -136,7 +113,6 @@ export class HostJoins extends Context.Service<
           )
         }
         yield* insert(it, now)
-        if (isFirst) yield* adopt(it.hostId)
         return installation.id
       })
 

@@ -24,15 +24,25 @@ interface Link {
 
 const Row = Schema.Struct({ host: Schema.String, port: Schema.Int })
 
+/** A host that does not answer is not to blame for a boot: its link is. */
+const answersWithin = "2 seconds"
+
 /** The same runtime, whose boots are counted. */
-const counted = (hostId: string, way: Way, boots: HostBoots["Service"]): Way => {
+const counted = (hostId: string, way: Way, boots: HostBoots["Service"], scope: Scope.Scope): Way => {
+  const failed = (sandboxId: string, message: string) =>
+    way.inventory.pipe(
+      Effect.timeout(answersWithin),
+      Effect.matchEffect({
+        onFailure: () => Effect.void,
+        onSuccess: () => Effect.sync(() => boots.failed(hostId, sandboxId, message))
+      }),
+      Effect.forkIn(scope)
+    )
   const provision: Way["provision"] = (spec, turn) =>
     way.provision(spec, turn).pipe(
       Effect.tap(() => Effect.sync(() => boots.worked(hostId))),
       Effect.tapError((error) =>
-        Effect.sync(() => {
-          if (error instanceof RuntimeUnavailable) boots.failed(hostId, spec.sandboxId, error.message)
-        })
+        error instanceof RuntimeUnavailable ? failed(spec.sandboxId, error.message) : Effect.void
       )
     )
   // What it says of itself may change: that is asked of it.
@@ -94,7 +104,7 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
           )
           const link: Link = {
             address,
-            way: counted(hostId, way, boots),
+            way: counted(hostId, way, boots, scope),
             scope,
             lookedAt: performance.now(),
             isLooking: false

@@ -36,7 +36,7 @@ const make = Effect.gen(function* () {
   })
 
   const tell = ({ id, asked, token }: typeof Wish.Type) =>
-    Effect.flatMap(actors.tell(id, eventOf(asked), "operator"), (isTaken) =>
+    Effect.flatMap(Effect.andThen(actors.ensure(id), actors.tell(id, eventOf(asked), "operator")), (isTaken) =>
       isTaken ? Effect.void : Effect.logWarning(`The host ${id} does not take ${asked} as it stands`)
     ).pipe(
       // Whoever asked meanwhile has left another token.

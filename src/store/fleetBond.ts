@@ -33,9 +33,10 @@ export const beginFleet = Effect.fnUntraced(function* (
   // It has never joined: nothing is known of what it has, and nothing new is placed there.
   yield* sql`
     insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
-      suspends, network_filtered, network_refused, joined_at, seen_at)
+      suspends, network_filtered, network_refused, joined_at, seen_at, heard_at)
     select host_id, coalesce(host_label, host_id), '', 0, '', '', coalesce(driver, 'namespace'),
-      case driver when 'qemu' then 'vm' else 'namespace' end, 0, 0, 0, 0, false, false, null, 0, coalesce((select max(at) from heartbeat), 0)
+      case driver when 'qemu' then 'vm' else 'namespace' end, 0, 0, 0, 0, false, false, null, 0, coalesce((select max(at) from heartbeat), 0),
+      (select nullif(max(at), 0) from heartbeat)
     from installation
     on conflict do nothing`
   yield* sql`

@@ -94,7 +94,7 @@ export class WorldHost {
 }
 
 export const fleetTimes = {
-  ATOLL_HOST_LEASE_MS: "1000",
+  ATOLL_HOST_LEASE_MS: "2000",
   ATOLL_HOST_LOST_AFTER_MS: "1000",
   ATOLL_RECONCILE_INTERVAL_MS: "100"
 }

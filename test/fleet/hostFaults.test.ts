@@ -1,0 +1,207 @@
+/** What hosts of a fleet do amiss, and what services of it do when they come back. */
+import { assert, layer } from "@effect/vitest"
+import { Effect, Queue, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { HostBoots } from "../../src/fleet/HostBoots.ts"
+import { HostJoins } from "../../src/fleet/HostJoins.ts"
+import { Hosts } from "../../src/fleet/Hosts.ts"
+import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
+import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
+import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { newAccount } from "../support/TestAtoll.ts"
+import { TestDatabase } from "../support/TestDatabase.ts"
+import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
+import { fleetService, untilHost, WorldHost } from "./AttendedWorlds.ts"
+import { wrongPromises } from "./WorldFleet.ts"
+
+const patient = { ATOLL_HOST_LEASE_MS: "60000" }
+
+const until = <A, E, R>(look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
+  look.pipe(Effect.repeat({ until: holds, schedule: Schedule.spaced(10) }), Effect.timeout("60 seconds"))
+
+const start = (accountId: string, id: string) =>
+  Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.start(accountId, id, { ...request, idempotencyKey: null }))
+
+/** Each test has hosts and Sandboxes of its own. */
+const fresh = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`delete from host_promises`
+  yield* sql`delete from hosts`
+  yield* sql`delete from actors where kind in ('host', 'sandbox')`
+})
+
+const spec = { generation: 1, vcpus: 1, memoryBytes: 1, volumeBytes: 1, networkEnabled: false }
+
+layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
+  it.effect(
+    "refuses a folder of another database, another driver than its Sandboxes have, and a second process of a host",
+    () =>
+      Effect.gen(function* () {
+        yield* fresh
+        const host = yield* WorldHost.make("host_refused")
+        yield* Effect.gen(function* () {
+          const joins = yield* HostJoins
+          const { description } = host
+          const refused = (changes: Partial<typeof description>) =>
+            Effect.flip(joins.join({ ...description, ...changes }))
+          const foreign = yield* refused({ installation: "another" })
+          assert.isTrue(foreign.isFinal)
+          assert.match(
+            foreign.message,
+            /belongs to another database, whose Sandboxes would be destroyed here as unknown/
+          )
+
+          const { installation, beatEveryMs } = yield* joins.join(description)
+          assert.strictEqual(beatEveryMs, 12_000)
+          // The same again does nothing.
+          assert.strictEqual((yield* joins.join({ ...description, installation })).installation, installation)
+          const second = yield* refused({ boot: "second" })
+          assert.isFalse(second.isFinal)
+          assert.match(second.message, /Another process of this host was heard of \d+ ms ago/)
+          const { hostId, capacity } = description
+          const beat = (boot: string) => joins.beat({ hostId, boot, capacity, networkRefused: null })
+          assert.strictEqual((yield* Effect.flip(beat("second")))._tag, "HostUnknown")
+          yield* beat(description.boot)
+          // It leaves in order: the next one need not wait.
+          yield* joins.leave({ hostId, boot: description.boot })
+          yield* untilHost(hostId, "suspect")
+          yield* joins.join({ ...description, boot: "second" })
+          assert.strictEqual((yield* Effect.flip(beat(description.boot)))._tag, "HostUnknown")
+          yield* untilHost(hostId, "ready")
+
+          const account = yield* newAccount
+          yield* untilStatus(account.accountId, (yield* createIn(account)).sandbox.id, "running")
+          yield* joins.leave({ hostId, boot: "second" })
+          const other = yield* refused({ driver: "qemu", boot: "third" })
+          assert.isTrue(other.isFinal)
+          assert.match(other.message, /were made with the driver simulated, and this process has qemu/)
+        }).pipe(Effect.provide(fleetService([host], patient)))
+      })
+  )
+
+  it.effect("does not place on a host where Sandboxes do not boot", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const sql = yield* SqlClient.SqlClient
+      const host = yield* WorldHost.make("host_doubtful")
+      yield* Effect.gen(function* () {
+        yield* Effect.forkChild(host.live)
+        yield* untilHost(host.id, "ready")
+        host.world.intercept = (call) =>
+          call === "provision" ? Effect.fail(new RuntimeUnavailable({ message: "No machine comes up." })) : Effect.void
+        const account = yield* newAccount
+        for (const key of ["one", "two", "three"]) yield* createIn(account, key)
+        yield* untilHost(host.id, "joining")
+        const [event] = yield* sql<{ readonly reason: unknown }>`
+          select event -> 'reason' as reason from transitions where actor_id = ${host.id} and event ->> 'type' = 'BOOTS_FAIL'`
+        assert.deepStrictEqual(event?.reason, {
+          code: "BOOTS_FAIL",
+          message: "3 Sandboxes in a row did not boot there: No machine comes up."
+        })
+        assert.notInclude(host.world.boots.slice(1).join(), "sbx_")
+      }).pipe(Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
+    })
+  )
+
+  it.effect("counts Sandboxes that did not boot, not attempts, and none across one that did", () =>
+    Effect.gen(function* () {
+      const boots = yield* HostBoots
+      const verdicts = Queue.clear(boots.verdicts)
+      for (let times = 0; times < 5; times++) boots.failed("host_a", "sbx_1", "m")
+      boots.failed("host_a", "sbx_2", "m")
+      boots.worked("host_a")
+      boots.failed("host_a", "sbx_3", "m")
+      boots.failed("host_a", "sbx_4", "m")
+      boots.failed("host_b", "sbx_5", "m")
+      assert.deepStrictEqual(yield* verdicts, [])
+      boots.failed("host_a", "sbx_5", "why")
+      assert.deepStrictEqual(yield* verdicts, [{ type: "fail", hostId: "host_a", message: "why" }])
+      boots.worked("host_a")
+      boots.worked("host_a")
+      assert.deepStrictEqual(yield* verdicts, [{ type: "work", hostId: "host_a" }])
+    }).pipe(Effect.provide(HostBoots.layer))
+  )
+
+  it.effect(
+    "never starts a Sandbox empty whose volume is not on its host any more, and starts it when that is back",
+    () =>
+      Effect.gen(function* () {
+        yield* fresh
+        const host = yield* WorldHost.make("host_emptied")
+        yield* Effect.gen(function* () {
+          yield* Effect.forkChild(host.live)
+          yield* untilHost(host.id, "ready")
+          const account = yield* newAccount
+          const { accountId } = account
+          const { id } = (yield* createIn(account)).sandbox
+          yield* untilStatus(accountId, id, "running")
+          yield* simulatedRuntime(host.world).destroy(id)
+          assert.strictEqual((yield* untilStatus(accountId, id, "stopped")).statusReason?.code, "LOST")
+          const missing = Effect.map(
+            Effect.flatMap(Hosts, ({ find }) => find(host.id)),
+            (row) => row?.sandboxesMissing
+          )
+          yield* until(missing, (count) => count === 1)
+          const refused = yield* Effect.flip(start(accountId, id))
+          assert.match(refused.message, /The volume of this Sandbox is not on its host any more/)
+          host.world.volumes.add(id)
+          yield* until(missing, (count) => count === 0)
+          yield* start(accountId, id)
+          yield* untilStatus(accountId, id, "running")
+        }).pipe(Effect.provide(fleetService([host], patient)))
+      })
+  )
+
+  it.effect(
+    "goes on where a service ended: its hosts are attended, and what died meanwhile was alive when they were last",
+    () =>
+      Effect.gen(function* () {
+        yield* fresh
+        const sql = yield* SqlClient.SqlClient
+        const host = yield* WorldHost.make("host_attended")
+        const { accountId, ids } = yield* Effect.gen(function* () {
+          yield* Effect.forkChild(host.live)
+          yield* untilHost(host.id, "ready")
+          const account = yield* newAccount
+          const ids: Array<string> = []
+          for (const key of ["lives", "dies", "deleted"]) {
+            const { id } = (yield* createIn(account, key)).sandbox
+            yield* untilStatus(account.accountId, id, "running")
+            ids.push(id)
+          }
+          const heard = Effect.map(
+            sql<{ readonly at: string | null }>`select heard_at::text as at from hosts where id = ${host.id}`,
+            ([row]) => row!.at
+          )
+          yield* until(heard, (at) => at !== null)
+          return { accountId: account.accountId, ids }
+        }).pipe(Effect.provide(fleetService([host], patient)))
+        const [lives, dies, deleted] = ids as [string, string, string]
+
+        // While nobody attends it: a machine ends, a Sandbox is forgotten, a canary is left behind.
+        const endedAt = Date.now()
+        yield* Effect.sleep(50)
+        yield* simulatedRuntime(host.world).stop(dies, 1)
+        yield* sql`delete from actors where id = ${deleted}`
+        yield* simulatedRuntime(host.world).provision({ ...spec, sandboxId: "sbx_canary" })
+
+        yield* Effect.gen(function* () {
+          yield* Effect.forkChild(host.live)
+          yield* untilStatus(accountId, dies, "stopped")
+          const [down] = yield* sql<{ readonly seenAt: number }>`
+          select (event ->> 'seenAt')::float8 as "seenAt" from transitions where actor_id = ${dies} and event ->> 'type' = 'RUNTIME_DOWN'`
+          assert.isAtMost(down!.seenAt, endedAt)
+          assert.strictEqual((yield* (yield* Sandboxes).get(accountId, lives)).status, "running")
+          yield* until(
+            Effect.sync(() => [...host.world.volumes].toSorted()),
+            (there) => there.join() === [lives, dies].toSorted().join()
+          )
+          yield* until(wrongPromises, (wrong) => wrong.length === 0)
+          assert.deepStrictEqual(
+            host.world.boots.filter((boot) => boot.startsWith(lives)),
+            [`${lives}#1`]
+          )
+        }).pipe(Effect.provide(fleetService([host], patient)))
+      })
+  )
+})
