@@ -13,6 +13,7 @@ const AHEAD = 2
 const AHEAD_MAX_MS = 4 * 60_000
 /** Less than a session waits for its connection. */
 const ANSWER_MS = 8_000
+const SILENCE = "The host of the Sandbox does not answer."
 /** One that was open ahead answers at once, or is broken. */
 const AHEAD_ANSWER_MS = 2_000
 
@@ -48,6 +49,9 @@ export const agentConnections = (
         Effect.gen(function* () {
           const own = yield* Scope.fork(all)
           const socket = yield* sockets.connect(to, "atoll-agent/1").pipe(
+            // Where the host is, is not for who uses the Sandbox.
+            Effect.tapError(({ message }) => Effect.logDebug(message)),
+            Effect.mapError(() => new Error(SILENCE)),
             Scope.provide(own),
             Effect.onError(() => Scope.close(own, Exit.void))
           )
@@ -119,7 +123,7 @@ export const agentConnections = (
           discard()
         }
         const opened = await named(await dial(), name)
-        if (opened === undefined) throw new Error("The host broke off the connection.")
+        if (opened === undefined) throw new Error(SILENCE)
         return opened
       }
     }

@@ -95,7 +95,7 @@ export class DistantGuests {
 
   async #open(key: string, kept: Kept): Promise<Duplex> {
     const connection = await this.#connections.open(kept.sandboxId, kept.generation)
-    if (connection.destroyed) throw new Error("The host broke off the connection.")
+    if (connection.destroyed) throw new Error("The host of the Sandbox broke off the connection.")
     kept.connections++
     // Whoever held it while it was not connected has brought it back.
     if (!this.#kept.has(key)) this.#kept.set(key, kept)

@@ -110,7 +110,8 @@ describe.skipIf(skipped(unusable))("a Sandbox on another machine", () => {
       // Nobody can be asked, so nothing is done.
       expect(yield* Effect.flip(guest.processes.list)).toMatchObject({ fault: "unreached" })
       yield* eventually(Effect.map(Effect.exit(guestOf(there)), Exit.isFailure))
-      expect(yield* Effect.flip(guestOf(there))).toMatchObject({ fault: "unreached" })
+      const { fault, message } = yield* Effect.flip(guestOf(there))
+      expect({ fault, message }).toEqual({ fault: "unreached", message: "The host of the Sandbox does not answer." })
       yield* eventually(Effect.map(Effect.exit(there.far.inventory), Exit.isFailure))
 
       link.mend()
