@@ -1,13 +1,7 @@
 /** The service of one data folder, or of a fleet, without its edges: `ServiceProgram.ts` serves it, `Down.ts` takes it down. */
 import { Effect, Layer } from "effect"
-import { Atoll } from "./Atoll.ts"
-import { ActorCluster } from "./actor/ActorCluster.ts"
 import { noUnfinishedRestore } from "./backup/restoreMark.ts"
 import { Settings } from "./Config.ts"
-import { RuntimeChoice } from "./host/RuntimeChoice.ts"
-import { TracedRuntime } from "./runtime/TracedRuntime.ts"
-import { HostBinding } from "./sandbox/HostBinding.ts"
-import { RuntimeBinding } from "./sandbox/RuntimeBinding.ts"
 import { countedStates, removedStates, runtimelessStates } from "./sandbox/sandboxStates.ts"
 import { Database } from "./store/Database.ts"
 import { DatabaseClaim } from "./store/DatabaseClaim.ts"
@@ -44,24 +38,14 @@ export const store = bond.pipe(
   Layer.provideMerge(Database.layer.pipe(Layer.provide(noUnfinishedRestore)))
 )
 
-const runtime = HostBinding.layer.pipe(
-  Layer.provide(TracedRuntime.layer),
-  Layer.provide(Layer.unwrap(Effect.map(Installation, ({ driver }) => RuntimeChoice.layer(driver))))
-)
+/** Its drivers are loaded only where there are Sandboxes, and while the database starts. */
+const oneHost = () => import("./OneHostService.ts")
+const fleet = () => import("./FleetService.ts")
+if (process.env["ATOLL_ROLE"] !== "service") void oneHost()
 
-const ofOneHost = Atoll.layer().pipe(
-  Layer.provide(RuntimeBinding.layer),
-  Layer.provideMerge(runtime),
-  Layer.provide(ActorCluster.layer)
-)
+const ofOneHost = Layer.unwrap(Effect.map(Effect.promise(oneHost), ({ oneHostService }) => oneHostService))
 
-/** Loaded only where there is one. */
-const ofFleet = Layer.unwrap(
-  Effect.map(
-    Effect.promise(() => import("./FleetService.ts")),
-    ({ fleetService }) => fleetService
-  )
-)
+const ofFleet = Layer.unwrap(Effect.map(Effect.promise(fleet), ({ fleetService }) => fleetService))
 
 type Served = Layer.Layer<
   Layer.Success<typeof ofOneHost>,

@@ -178,6 +178,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/Atoll.ts", places: "all" },
   { path: "src/Service.ts", places: "all" },
   { path: "src/FleetService.ts", places: "all" },
+  { path: "src/OneHostService.ts", places: "all" },
   { path: "src/Farewell.ts", places: ["src/runtime/", "src/host/linux/"] },
   { path: "src/ServiceProcesses.ts", places: ["src/host/linux/", config] },
   { path: "src/Down.ts", places: "all" },
