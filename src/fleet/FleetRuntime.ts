@@ -1,7 +1,7 @@
 /**
  * The Runtime of a service whose Sandboxes live on hosts: each call goes to the host of its Sandbox, and what is promised there follows it.
  *
- * Of one that has no host nothing is anywhere: it cannot boot, and there is nothing to end. Deaths and stalls are no part of it: whoever attends
+ * Of one that has no host nothing is anywhere: it gets one when it boots, if there is room by then, and there is nothing to end. Deaths and stalls are no part of it: whoever attends
  * a host tells its Sandboxes of them.
  */
 import { Effect, Layer, Stream } from "effect"
@@ -65,9 +65,11 @@ export const FleetRuntime = {
           statements: []
         },
         provision: Effect.fnUntraced(function* (spec, turn) {
-          const host = yield* linkOf(spec.sandboxId)
-          if (host === null) return yield* nobodyHasRoom()
-          if (!(yield* promises.raise(spec.sandboxId))) return yield* itsHostIsFull()
+          const promised = yield* promises.raise(spec.sandboxId)
+          if (promised?.isUp === false) return yield* itsHostIsFull()
+          const hostId = promised?.hostId ?? (yield* promises.takeLate(spec))
+          if (hostId === null) return yield* nobodyHasRoom()
+          const host = yield* links.to(hostId)
           yield* host.provision(spec, turn)
         }),
         stop: Effect.fnUntraced(function* (sandboxId, generation) {

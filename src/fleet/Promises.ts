@@ -3,11 +3,12 @@
  * of `host_promises`; the sums of a host change with it in one statement, and never beyond what that host has. So no capacity is given
  * twice, whoever asks at once and whatever is repeated.
  *
- * A Sandbox that sleeps is up: it can be woken at any time. Whose promise it is, and of which host, never changes.
+ * A Sandbox that sleeps is up: it can be woken at any time. Of which host a promise is never changes: the volume is there.
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
+import type { SandboxSpec } from "../runtime/Runtime.ts"
 import type { Place, Wanted } from "../sandbox/Placement.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { textColumn } from "../store/Columns.ts"
@@ -35,12 +36,12 @@ export interface Survey {
   readonly kind: "vm" | "namespace" | null
 }
 
+const Raised = Schema.Struct({ hostId: Schema.String, isUp: Schema.Boolean })
+
 export class Promises extends Context.Service<
   Promises,
   {
-    /**
-     * The host on which a Sandbox lives; null: on none. It never changes, so it is remembered.
-     */
+    /** The host on which a Sandbox lives; null: on none. It is remembered. */
     readonly hostOf: (sandboxId: string) => Effect.Effect<string | null>
     /**
      * Takes room for a new Sandbox, which is up, on the best ready host that nobody else is taking of just now. Null: on none. It is taken in the
@@ -48,8 +49,10 @@ export class Promises extends Context.Service<
      */
     readonly take: (asked: Asked) => Effect.Effect<Place | null>
     readonly survey: (asked: Asked) => Effect.Effect<Survey>
-    /** vCPUs and memory for one that comes up; false: its host has not so much left. One that is up already is. */
-    readonly raise: (sandboxId: string) => Effect.Effect<boolean>
+    /** The same for one that comes up and lives nowhere yet: of its own kind. */
+    readonly takeLate: (spec: SandboxSpec) => Effect.Effect<string | null>
+    /** vCPUs and memory for one that comes up, on its host; not up: that has not so much left. One that is up already is. Null: it lives nowhere. */
+    readonly raise: (sandboxId: string) => Effect.Effect<{ readonly hostId: string; readonly isUp: boolean } | null>
     /** It was brought down in this generation. Of one that was started again since nothing is given back. */
     readonly lower: (sandboxId: string, generation: number) => Effect.Effect<void>
     /** Nothing of it is left. */
@@ -129,7 +132,7 @@ export class Promises extends Context.Service<
 
       const raisePromise = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Schema.Struct({ is_up: Schema.Boolean }),
+        Result: Raised,
         execute: (sandboxId) => sql`
           with down as (
             select host_id, vcpus, memory_bytes from host_promises where sandbox_id = ${sandboxId} and not is_up
@@ -140,27 +143,45 @@ export class Promises extends Context.Service<
             where h.id = d.host_id and h.vcpus_promised + d.vcpus <= h.vcpus and h.memory_promised + d.memory_bytes <= h.memory_bytes
             returning h.id),
           raised as (update host_promises p set is_up = true from taken t where p.sandbox_id = ${sandboxId})
-          select is_up or exists (select 1 from taken) as is_up from host_promises where sandbox_id = ${sandboxId}`
+          select host_id as "hostId", is_up or exists (select 1 from taken) as "isUp" from host_promises where sandbox_id = ${sandboxId}`
       })
 
-      const isUp = SqlSchema.findOneOption({
+      const findPromise = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Schema.Struct({ is_up: Schema.Boolean }),
-        execute: (sandboxId) => sql`select is_up from host_promises where sandbox_id = ${sandboxId}`
+        Result: Raised,
+        execute: (sandboxId) => sql`
+          select host_id as "hostId", is_up as "isUp" from host_promises where sandbox_id = ${sandboxId}`
       })
 
-      const upOf = Option.match({ onNone: () => false, onSome: ({ is_up }: { readonly is_up: boolean }) => is_up })
+      const findKind = SqlSchema.findOne({
+        Request: Schema.String,
+        Result: Schema.Struct({ kind: Schema.Literals(["vm", "namespace"]) }),
+        execute: (sandboxId) =>
+          sql`select snapshot -> 'context' ->> 'runtime' as kind from actors where id = ${sandboxId}`
+      })
+
+      const take = (asked: Asked) => Effect.map(Effect.orDie(takeRoom(asked)), ([taken]): Place | null => taken ?? null)
 
       return Promises.of({
         hostOf,
-        take: (asked) => Effect.map(Effect.orDie(takeRoom(asked)), ([taken]): Place | null => taken ?? null),
+        take,
+        takeLate: Effect.fnUntraced(function* ({ volumeBytes: diskBytes, ...spec }) {
+          const { kind } = yield* Effect.orDie(findKind(spec.sandboxId))
+          return (yield* take({ ...spec, diskBytes, kind }))?.hostId ?? null
+        }),
         survey: (asked) => Effect.map(Effect.orDie(surveyHosts(asked)), ([survey]) => survey!),
         raise: (sandboxId) =>
           raisePromise(sandboxId).pipe(
-            Effect.map(upOf),
             // Somebody else raised it while this statement waited, which sees it as it was before.
-            Effect.flatMap((raised) => (raised ? Effect.succeed(true) : Effect.map(isUp(sandboxId), upOf))),
-            Effect.orDie
+            Effect.flatMap((raised) =>
+              Option.isSome(raised) && !raised.value.isUp ? findPromise(sandboxId) : Effect.succeed(raised)
+            ),
+            Effect.orDie,
+            Effect.map((raised) => {
+              if (Option.isNone(raised)) return null
+              hosts.set(sandboxId, raised.value.hostId)
+              return raised.value
+            })
           ),
         lower: (sandboxId, generation) =>
           sql`
@@ -173,14 +194,17 @@ export class Promises extends Context.Service<
             update hosts h set vcpus_promised = h.vcpus_promised - l.vcpus, memory_promised = h.memory_promised - l.memory_bytes
             from lowered l where h.id = l.host_id`.pipe(Effect.orDie, Effect.asVoid),
         release: (sandboxId) =>
-          sql`
+          Effect.suspend(() => {
+            hosts.delete(sandboxId)
+            return sql`
             with released as (
               delete from host_promises where sandbox_id = ${sandboxId}
               returning host_id, disk_bytes, case when is_up then vcpus else 0 end as vcpus,
                 case when is_up then memory_bytes else 0 end as memory_bytes)
             update hosts h set vcpus_promised = h.vcpus_promised - r.vcpus, memory_promised = h.memory_promised - r.memory_bytes,
               disk_promised = h.disk_promised - r.disk_bytes
-            from released r where h.id = r.host_id`.pipe(Effect.orDie, Effect.asVoid)
+            from released r where h.id = r.host_id`
+          }).pipe(Effect.orDie, Effect.asVoid)
       })
     })
   )

@@ -101,7 +101,7 @@ export const wrongPromises = Effect.gen(function* () {
     where a.kind = 'sandbox' and not a.pending @? '$[*] ? (@.type != "meter")' and (
       (a.status in ('deleted', 'expired') and p.sandbox_id is not null)
       or (a.status in ('running', 'sleeping') and p.is_up is distinct from true)
-      or (a.status in ('stopped', 'failed') and p.is_up is distinct from false)
-      or (p.sandbox_id is not null and p.host_id is distinct from a.snapshot -> 'context' ->> 'hostId'))`
+      or (a.status in ('stopped', 'failed') and p.is_up is true)
+      or (a.status = 'stopped' and p.is_up is null and a.snapshot -> 'context' ->> 'startedAt' is not null))`
   return [...sums.filter(({ promised, summed }) => promised !== summed), ...over, ...strange]
 })
