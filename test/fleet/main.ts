@@ -3,6 +3,9 @@ import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
 import { overAFleet } from "./contract.ts"
+import { simulatedFleet } from "./simulated/large.ts"
+
+if (process.argv.includes("--simulated")) process.exit(simulatedFleet(process.argv.slice(2)))
 
 const { values } = parseArgs({ options: { only: { type: "string", default: "" } } })
 const files = overAFleet.filter((file) => file.includes(values.only))

@@ -16,16 +16,8 @@ const notMeasured: ResourceSample = {
 const onlyUnavailable = (error: RuntimeRefused | RuntimeUnavailable) =>
   error instanceof RuntimeRefused ? new RuntimeUnavailable({ message: error.message }) : error
 
-export const simulatedRuntime = (world: SimulatedWorld) => {
-  const wakeWatchers = (sandboxId: string) => {
-    const machine = world.machines.get(sandboxId)
-    world.machines.delete(sandboxId)
-    if (machine === undefined) return
-    for (const process of machine.processes.values()) for (const watcher of [...process.watchers]) watcher()
-    for (const look of machine.waiting) look()
-    for (const tunnel of machine.tunnels) tunnel.destroy()
-  }
-  return Runtime.of({
+export const simulatedRuntime = (world: SimulatedWorld) =>
+  Runtime.of({
     driver: "simulated",
     kind: "namespace",
     capabilities: {
@@ -45,7 +37,7 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
         running.state = "running"
         return
       }
-      wakeWatchers(spec.sandboxId)
+      world.end(spec.sandboxId)
       world.machines.set(spec.sandboxId, {
         spec,
         state: "running",
@@ -65,7 +57,7 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
         Effect.andThen(
           Effect.sync(() => {
             const running = world.machines.get(sandboxId)
-            if (running === undefined || running.spec.generation <= generation) wakeWatchers(sandboxId)
+            if (running === undefined || running.spec.generation <= generation) world.end(sandboxId)
           })
         )
       ),
@@ -74,7 +66,7 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
         Effect.mapError(onlyUnavailable),
         Effect.andThen(
           Effect.sync(() => {
-            wakeWatchers(sandboxId)
+            world.end(sandboxId)
             world.volumes.delete(sandboxId)
           })
         )
@@ -117,7 +109,6 @@ export const simulatedRuntime = (world: SimulatedWorld) => {
     stalls: Stream.fromPubSub(world.stalls),
     console: Stream.fromPubSub(world.console)
   })
-}
 
 export const layer = Layer.effect(Runtime, Effect.map(SimulatedWorld.make, simulatedRuntime))
 export const layerWorld = (world: SimulatedWorld) => Layer.succeed(Runtime, simulatedRuntime(world))

@@ -175,14 +175,21 @@ export class SimulatedWorld {
     )
   })
 
-  /** A machine dies by itself. */
-  crash(sandboxId: string) {
+  /** A machine is no more, whoever ended it. */
+  end(sandboxId: string): SimulatedMachine | null {
     const machine = this.machines.get(sandboxId)
-    if (machine === undefined) return
+    if (machine === undefined) return null
     this.machines.delete(sandboxId)
     for (const process of machine.processes.values()) for (const watcher of [...process.watchers]) watcher()
     for (const look of machine.waiting) look()
     for (const tunnel of machine.tunnels) tunnel.destroy()
+    return machine
+  }
+
+  /** A machine dies by itself. */
+  crash(sandboxId: string) {
+    const machine = this.end(sandboxId)
+    if (machine === null) return
     const down: RuntimeDown = {
       type: "down",
       sandboxId,
@@ -190,5 +197,10 @@ export class SimulatedWorld {
       reason: { code: "CRASHED", message: "The simulated machine crashed." }
     }
     PubSub.publishUnsafe(this.downs, down)
+  }
+
+  /** Every machine dies, and nobody tells of it; the volumes are kept. */
+  cutPower() {
+    for (const sandboxId of [...this.machines.keys()]) this.end(sandboxId)
   }
 }
