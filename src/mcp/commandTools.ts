@@ -249,7 +249,7 @@ export const commandTools = Effect.gen(function* () {
       name: "run",
       title: "Run a command",
       description:
-        "Runs a command in a running Sandbox, and waits for its end. One that takes longer than waitSeconds goes on as an operation: status is running, and output goes on from the given offsets. The answer has the end of its output. A non-zero exitCode is a result like any other, and no error of this call.",
+        "Runs a command in a running Sandbox, and waits for its end. One that takes longer than waitSeconds goes on as an operation: status is running, or queued while the Sandbox runs as many commands as it may, and output goes on from the given offsets. The answer has the end of its output. A non-zero exitCode is a result like any other, and no error of this call.",
       action: "startOperation",
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: true },
       input: runInput,

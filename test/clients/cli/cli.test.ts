@@ -78,11 +78,16 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           atoll(["sandbox", "show", "nobody"]),
           bash("atoll help > /dev/full"),
           atoll(["sandbox", "delete", other]),
-          atoll(["operation", "show", "dev", "op_none"])
+          atoll(["operation", "show", "dev", "op_none"]),
+          // Whose exit codes are otherwise those of a command in a Sandbox.
+          atoll(["operation", "output", "dev", "op_none"]),
+          atoll(["shell", other]),
+          atoll(["ssh", other, "--", "true"]),
+          atoll(["run", "-s", other, "--", "true"])
         ])
         assert.deepStrictEqual(
           unknown.map(({ code }) => code),
-          [1, 1]
+          [1, 1, 125, 125, 125, 125]
         )
         assert.include(unknown[0]!.stderr, `There is no Sandbox "${other}". \`atoll sandbox list\` shows`)
         assert.include(
@@ -434,6 +439,28 @@ describe.skipIf(skipped(unusable))("the customer's command line", () => {
           wrong[6]!.stderr,
           /^atoll: There is no directory .*\/cp\/no\/such here: make it, or name another\.\n$/
         )
+        // A link to a directory is that directory, both ways; one that leads out of /workspace is a link.
+        await answer("run", "-s", "dev", "--", "sh", "-c", "ln -s files to-files && ln -s /tmp out")
+        await answer("cp", here("app/deep/er"), "dev:to-files")
+        await answer("cp", here("run.sh"), "dev:to-files/")
+        await answer("cp", "dev:to-files", here("followed"))
+        const followed = await bash(`cd ${here("followed")} && find . | sort | head -3`)
+        assert.strictEqual(followed.stdout, ".\n./er\n./er/ü \u202e.txt\n")
+        assert.isTrue(statSync(here("followed/run.sh")).isFile())
+        const inTheWay = await Promise.all([
+          atoll(["cp", "dev:to-files", here("large")]),
+          atoll(["cp", here("app"), "dev:piped"]),
+          atoll(["cp", here("run.sh"), "dev:out/"])
+        ])
+        assert.deepStrictEqual(
+          inTheWay.map(({ code }) => code),
+          [1, 1, 1]
+        )
+        assert.match(
+          inTheWay[0]!.stderr,
+          /^atoll: .*\/cp\/large is no directory, and \/workspace\/to-files is one\.\n$/
+        )
+        await answer("run", "-s", "dev", "--", "rm", "to-files", "out")
         await answer("run", "-s", "dev", "--", "ln", "-s", "piped", "linked")
         const long = "n".repeat(255)
         await answer("cp", "dev:linked", here(long))

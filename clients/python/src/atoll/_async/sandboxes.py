@@ -46,6 +46,7 @@ class AsyncSandboxes:
         until_running: False answers with a pending Sandbox.
         within_seconds: how long to wait until it runs; then it fails with WaitTimeout.
         idempotency_key: names this creation: the same key gives the same Sandbox again, also from another process. By default a new one.
+            Where this is cancelled, or fails, it may have been made all the same: the same again, with the key, gives it, to be deleted.
         """
         answer = await self._api.create_sandbox(
             idempotency_key=idempotency_key or random_key(),

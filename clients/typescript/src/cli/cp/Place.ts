@@ -9,13 +9,15 @@ export type Place =
 
 const workspace = "/workspace"
 
+export const isBelowWorkspace = (path: string): boolean => path === workspace || path.startsWith(`${workspace}/`)
+
 /** As scp reads it: a local path with a colon is written `./a:b`. */
 export const placeOf = (text: string): Place => {
   const colon = text.indexOf(":")
   if (colon < 1 || text.lastIndexOf("/", colon) !== -1) return { sandbox: null, path: text }
   const given = text.slice(colon + 1)
   const path = posix.resolve(workspace, given)
-  if (path !== workspace && !path.startsWith(`${workspace}/`)) {
+  if (!isBelowWorkspace(path)) {
     throw new Refused(
       `${given} is not below ${workspace}, and only that is copied. What is elsewhere is read by a command: \`atoll run -s ${text.slice(0, colon)} -- cat ${given}\`.`
     )

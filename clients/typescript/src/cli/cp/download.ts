@@ -11,7 +11,7 @@ import { write } from "../output.ts"
 import type { Copied } from "./Copied.ts"
 import { isContentOf } from "./Place.ts"
 import { Progress } from "./Progress.ts"
-import { remoteStat } from "./upload.ts"
+import { remotePlace } from "./upload.ts"
 
 /** One that changes while it is read is begun anew, so often. */
 const changedTimesMax = 5
@@ -108,7 +108,7 @@ export const download = async (
   isDirectory: boolean,
   signal: AbortSignal
 ): Promise<Copied> => {
-  const there = await remoteStat(sandbox, from, signal)
+  const there = await remotePlace(sandbox, from, signal)
   if (there === null) throw new Refused(`There is no ${from} in the Sandbox.`)
   if (to === outputPath) {
     if (there.type === "directory") throw new Refused(`${from} is a directory: only a file goes to stdout.`)
@@ -119,7 +119,10 @@ export const download = async (
     throw new Refused(`There is no directory ${to} here.`)
   }
   const into = here?.isDirectory() === true && !isContentOf(given) ? join(to, basename(from)) : to
-  if (there.type === "directory") return downloadDirectory(sandbox, from, into, signal)
+  if (there.type === "directory") {
+    if (localStat(into)?.isDirectory() === false) throw new Refused(`${into} is no directory, and ${from} is one.`)
+    return downloadDirectory(sandbox, there.path, into, signal)
+  }
   if (there.type === "other") throw new Refused(`${from} is neither a file nor a directory.`)
   return downloadFile(sandbox, there, into, signal)
 }

@@ -9,7 +9,7 @@ import type { FileStatResponse } from "../../generated/schemas.ts"
 import type { Sandbox } from "../../Sandbox.ts"
 import { Refused } from "../failure.ts"
 import type { Copied } from "./Copied.ts"
-import { isContentOf } from "./Place.ts"
+import { isBelowWorkspace, isContentOf } from "./Place.ts"
 import { Progress } from "./Progress.ts"
 
 const ownerMayRun = 0o100
@@ -25,6 +25,21 @@ export const remoteStat = async (
     if (thrown instanceof AtollError && thrown.is("NOT_FOUND")) return null
     throw thrown
   }
+}
+
+/** What is there; of a link, what it leads to, if that is a directory below /workspace: its path tells which. */
+export const remotePlace = async (
+  sandbox: Sandbox,
+  path: string,
+  signal: AbortSignal
+): Promise<FileStatResponse | null> => {
+  const there = await remoteStat(sandbox, path, signal)
+  if (there?.type !== "symlink") return there
+  const { exitCode, stdout } = await sandbox.run(["readlink", "-ez", "--", path], { signal })
+  const real = stdout.slice(0, -1)
+  if (exitCode !== 0 || !isBelowWorkspace(real)) return there
+  const found = await remoteStat(sandbox, real, signal)
+  return found?.type === "directory" ? found : there
 }
 
 const localStat = async (path: string): Promise<Stats> => {
@@ -122,7 +137,7 @@ export const upload = async (
   isDirectory: boolean,
   signal: AbortSignal
 ): Promise<Copied> => {
-  const there = await remoteStat(sandbox, to, signal)
+  const there = await remotePlace(sandbox, to, signal)
   if (from === inputPath) {
     if (there?.type === "directory") throw new Refused(`${to} is a directory: name the file that stdin becomes.`)
     return uploadInput(sandbox, to, signal)
@@ -131,7 +146,8 @@ export const upload = async (
   if (isDirectory && here.isFile() && there?.type !== "directory") {
     throw new Refused(`There is no directory ${to} in the Sandbox.`)
   }
-  const into = there?.type === "directory" && !isContentOf(from) ? posix.join(to, basename(resolve(from))) : to
+  const place = there?.type === "directory" ? there.path : to
+  const into = there?.type === "directory" && !isContentOf(from) ? posix.join(place, basename(resolve(from))) : place
   if (here.isFile()) return uploadFile(sandbox, from, into, here, signal)
   if (here.isDirectory()) return uploadDirectory(sandbox, from, into, signal)
   throw new Refused(`${from} is neither a file nor a directory.`)
