@@ -1,5 +1,5 @@
 /** The programs of both libraries' `examples/`, run as a user runs them, against the real service. */
-import { type ChildProcess, execFile, spawn } from "node:child_process"
+import { type ChildProcess, execFile } from "node:child_process"
 import { once } from "node:events"
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { get } from "node:http"
@@ -17,6 +17,7 @@ import { TestDatabase } from "../support/TestDatabase.ts"
 import { testFolder } from "../support/testFolder.ts"
 import { linesOfCode } from "./linesOfCode.ts"
 import { plainEnvironment, python, libraryFolder as pythonFolder, pythonObstacle } from "./python/Python.ts"
+import { type Running, runProgram } from "./runProgram.ts"
 
 const run = promisify(execFile)
 const root = join(import.meta.dirname, "../..")
@@ -39,40 +40,23 @@ const typescriptUser = async (folder: string): Promise<void> => {
   await tsc(...options, ...types, ...readdirSync(folder).filter((file) => file.endsWith(".ts")))
 }
 
-interface Program {
-  readonly child: ChildProcess
-  readonly said: () => string
-  /** What it said; fails where it does not end with 0. */
-  readonly ended: Promise<string>
-}
-
 type Example = "chart" | "devServer" | "build" | "agent" | "hundred"
-type Starting = (example: Example, ...args: ReadonlyArray<string>) => Program
+type Starting = (example: Example, ...args: ReadonlyArray<string>) => Running
 
 /** All that were started. */
 const children = new Set<ChildProcess>()
 
 const startIn =
   (folder: string, environment: Readonly<Record<string, string>>) =>
-  (command: string, args: ReadonlyArray<string>): Program => {
-    const env = { ...plainEnvironment, ...environment }
-    const child = spawn(command, args, { cwd: folder, env, stdio: ["ignore", "pipe", "pipe"] })
-    children.add(child)
-    let said = ""
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding("utf8").on("data", (chunk: string) => {
-        said += chunk
-      })
-    const ended = once(child, "close").then(([code, signal]) => {
-      if (code !== 0) throw new Error(`${args.join(" ")} ended with ${code ?? signal}:\n${said}`)
-      return said
-    })
-    ended.catch(() => {})
-    return { child, said: () => said, ended }
+  (command: string, args: ReadonlyArray<string>): Running => {
+    const program = runProgram(command, args, { ...plainEnvironment, ...environment }, folder)
+    program.child.stdin?.end()
+    children.add(program.child)
+    return program
   }
 
 /** The first group of the pattern in what it says, as soon as it says so. */
-const hears = async ({ said, ended }: Program, pattern: RegExp): Promise<ReadonlyArray<string>> => {
+const hears = async ({ said, ended }: Running, pattern: RegExp): Promise<ReadonlyArray<string>> => {
   let isOver = false
   ended.then(
     () => (isOver = true),

@@ -1,4 +1,5 @@
 /** The real service as its own process group on one data folder, with the embedded Postgres: started, killed, started again. */
+import { spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { type Agent, type IncomingMessage, request } from "node:http"
@@ -6,9 +7,11 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
+import { compiledOnce } from "../support/compiledOnce.ts"
 import { freePort } from "../support/freePort.ts"
 import { Program } from "../support/Program.ts"
 
+const root = join(import.meta.dirname, "../..")
 const startWithinMs = 60_000
 const deletedWithinMs = 90_000
 
@@ -77,21 +80,7 @@ export class ServiceProcess extends Program {
 
   /** Returns once it answers. */
   async start(answers = "/api/v2/me", environment: Readonly<Record<string, string>> = {}): Promise<void> {
-    this.spawn(
-      ["src/main.ts"],
-      {
-        ATOLL_DATA_DIR: this.dataDir,
-        ATOLL_PORT: String(this.port),
-        ATOLL_RUNTIME: "namespace",
-        ATOLL_LOG_LEVEL: "warn",
-        ATOLL_BOOTSTRAP_API_KEY: this.#key,
-        ATOLL_VOLUME_BYTES: String(32 * 1024 * 1024),
-        ATOLL_RECONCILE_INTERVAL_MS: "2000",
-        ...this.#environment,
-        ...environment
-      },
-      this.#place.enter
-    )
+    this.spawn(["src/main.ts"], { ...this.#settings, ...environment }, this.#place.enter)
     const end = Date.now() + startWithinMs
     const headers = { authorization: `Bearer ${this.#key}` }
     const look = () => fetch(`${this.origin}${answers}`, { headers, signal: AbortSignal.timeout(2000) })
@@ -99,6 +88,19 @@ export class ServiceProcess extends Program {
       if (this.exitCode !== null) throw new Error(`The service ended with ${this.exitCode}:\n${this.log}`)
       if (Date.now() > end) throw new Error(`The service does not answer:\n${this.log}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+  }
+
+  get #settings(): Readonly<Record<string, string>> {
+    return {
+      ATOLL_DATA_DIR: this.dataDir,
+      ATOLL_PORT: String(this.port),
+      ATOLL_RUNTIME: "namespace",
+      ATOLL_LOG_LEVEL: "warn",
+      ATOLL_BOOTSTRAP_API_KEY: this.#key,
+      ATOLL_VOLUME_BYTES: String(32 * 1024 * 1024),
+      ATOLL_RECONCILE_INTERVAL_MS: "2000",
+      ...this.#environment
     }
   }
 
@@ -225,7 +227,18 @@ export class ServiceProcess extends Program {
     ]
   }
 
+  /** With the Sandboxes that a failed test left: their mounts would hold what is removed for ever. */
   remove(): void {
+    const { instance } = HostLayout.at(this.dataDir)
+    const isLeft = this.#place === here && readFileSync("/proc/self/mounts", "utf8").includes(`/${instance}/`)
+    if (isLeft) {
+      const env = { PATH: process.env["PATH"], ...compiledOnce, ...this.#settings }
+      const { status, stderr } = spawnSync(process.execPath, ["src/cli/main.ts", "down", "--purge", "--yes"], {
+        cwd: root,
+        env
+      })
+      if (status !== 0) throw new Error(`Sandboxes are left: ${stderr}`)
+    }
     rmSync(this.dataDir, { recursive: true, force: true })
   }
 }

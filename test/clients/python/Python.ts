@@ -1,9 +1,9 @@
 /** Debian's Python with httpx, and programs of this folder that are run with it, also in their synchronous form. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process"
-import { once } from "node:events"
+import { spawnSync } from "node:child_process"
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join, parse } from "node:path"
 import { unasync } from "../../../scripts/clients/unasync.ts"
+import { type Running, runProgram } from "../runProgram.ts"
 
 /** Not the first on the path, which may be another one without Debian's packages. */
 export const python = "/usr/bin/python3"
@@ -48,31 +48,18 @@ export const writeProgram = (folder: string, name: string): Readonly<Record<Mann
   return paths
 }
 
-export interface Running {
-  readonly child: ChildProcess
-  readonly said: () => string
-  /** Fails with what it said where it does not end with 0. */
-  readonly ended: Promise<void>
-}
-
-/** `library`: where `atoll` is imported from. */
-export const runProgram = (
+/** `library`: where `atoll` is imported from. A warning is a failure: a connection that nobody closed is told by one, at the end. */
+export const runPython = (
   path: string,
   environment: Readonly<Record<string, string>>,
   library = join(libraryFolder, "src")
 ): Running => {
-  const child = spawn(python, ["-W", "default", path], {
-    env: { ...plainEnvironment, PYTHONPATH: library, ...environment },
-    stdio: ["pipe", "pipe", "pipe"]
+  const env = { ...plainEnvironment, PYTHONPATH: library, ...environment }
+  const { child, said, ended } = runProgram(python, ["-W", "default", path], env)
+  const withoutWarning = ended.then((text) => {
+    if (text.includes("Warning")) throw new Error(`${path} warns:\n${text}`)
+    return text
   })
-  let said = ""
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      said += text
-    })
-  const ended = once(child, "close").then(([code, signal]) => {
-    // A connection that nobody closed is told at the end only.
-    if (code !== 0 || said.includes("Warning")) throw new Error(`${path} ended with ${code ?? signal}:\n${said}`)
-  })
-  return { child, said: () => said, ended }
+  withoutWarning.catch(() => {})
+  return { child, said, ended: withoutWarning }
 }

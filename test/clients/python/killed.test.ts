@@ -10,7 +10,7 @@ import { serviceIn } from "../../support/ServiceIn.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testFolder } from "../../support/testFolder.ts"
 import { type CuttingProxy, cuttingProxy } from "../CuttingProxy.ts"
-import { pythonObstacle, runProgram, writeProgram } from "./Python.ts"
+import { pythonObstacle, runPython, writeProgram } from "./Python.ts"
 
 /** The two ways in which an answer does not come, each in one of the library's manners. */
 const rounds = [
@@ -44,7 +44,7 @@ describe.skipIf(skipped(unusable ?? pythonObstacle))("the Python library over a 
       for (const [manner, how] of rounds) {
         const environment = { ATOLL_URL: `http://127.0.0.1:${proxy.port}`, ATOLL_API_KEY: key, MANNER: manner }
         const { child, said, ended } = yield* Effect.acquireRelease(
-          Effect.sync(() => runProgram(paths[manner], environment)),
+          Effect.sync(() => runPython(paths[manner], environment)),
           (program) => Effect.sync(() => program.child.kill("SIGKILL"))
         )
         yield* Effect.promise(async () => {

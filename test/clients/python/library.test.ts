@@ -7,7 +7,7 @@ import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testFolder } from "../../support/testFolder.ts"
 import { cuttingProxy } from "../CuttingProxy.ts"
-import { pythonObstacle, runProgram, writeProgram } from "./Python.ts"
+import { pythonObstacle, runPython, writeProgram } from "./Python.ts"
 
 const settings = {
   ATOLL_VOLUME_BYTES: String(128 * 1024 ** 2),
@@ -25,7 +25,7 @@ describe.skipIf(skipped(unusable ?? pythonObstacle))("the Python library", () =>
         const served = yield* ServedAtoll
         const folder = yield* testFolder
         const whole = async ([manner, path]: [string, string]) =>
-          runProgram(path, {
+          runPython(path, {
             ATOLL_URL: `http://127.0.0.1:${served.port}`,
             ATOLL_API_KEY: served.key,
             NARROW_KEY: (await served.newKey(["usage:read"])).secret,
@@ -46,7 +46,7 @@ describe.skipIf(skipped(unusable ?? pythonObstacle))("the Python library", () =>
         // An event of an output stream has at most 64 KiB, in base64; a turn writes 180 kB of it, and is cut at least once.
         proxy.cutWithin = 150_000
         const environment = { ATOLL_URL: `http://127.0.0.1:${proxy.port}`, ATOLL_API_KEY: served.key }
-        const programs = Object.values(writeProgram(folder, "cut")).map((path) => runProgram(path, environment).ended)
+        const programs = Object.values(writeProgram(folder, "cut")).map((path) => runPython(path, environment).ended)
         yield* Effect.promise(() => Promise.all(programs))
         assert.isAtLeast(proxy.cuts(), 6)
       })

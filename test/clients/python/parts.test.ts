@@ -4,7 +4,7 @@ import { Effect } from "effect"
 import { skipped } from "../../host/namespace/TestHost.ts"
 import { selfSigned } from "../../support/selfSigned.ts"
 import { testFolder } from "../../support/testFolder.ts"
-import { pythonObstacle, runProgram, writeProgram } from "./Python.ts"
+import { pythonObstacle, runPython, writeProgram } from "./Python.ts"
 
 describe.skipIf(skipped(pythonObstacle))("the Python library's parts", () => {
   it.effect("keep what they promise, in both manners", () =>
@@ -12,7 +12,7 @@ describe.skipIf(skipped(pythonObstacle))("the Python library's parts", () => {
       const folder = yield* testFolder
       const { certFile, keyFile } = selfSigned(folder, "python", ["DNS:localhost"])
       const environment = { CERTIFICATE: certFile, PRIVATE_KEY: keyFile }
-      const programs = Object.values(writeProgram(folder, "parts")).map((path) => runProgram(path, environment).ended)
+      const programs = Object.values(writeProgram(folder, "parts")).map((path) => runPython(path, environment).ended)
       yield* Effect.promise(() => Promise.all(programs))
     })
   )
