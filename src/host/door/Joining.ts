@@ -15,7 +15,8 @@ const answerWithin = "10 seconds"
 /** A service that stops waits for nobody. */
 const leaveWithin = "1 second"
 const pauseFirstMs = 250
-const pauseMaxMs = 5000
+/** Short of any lease: one that is refused because its last process was heard of just now is not silent for long. */
+const pauseMaxMs = 2000
 const beatEvery = { minimumMs: 50, maximumMs: 60_000 }
 
 /** What it can never join. `message` is one sentence. */
