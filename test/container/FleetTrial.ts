@@ -22,7 +22,7 @@ const LEASE_MS = 3_000
 const LOST_AFTER_MS = 8_000
 /** How long a client goes on after a container was killed: longer than any takeover. */
 const UNDER_FIRE_MS = 8_000
-const UPLOAD_BYTES = 32 * 1024 ** 2
+const UPLOAD_BYTES = 8 * 1024 ** 2
 
 const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
 
@@ -179,7 +179,7 @@ export class FleetTrial {
     await soon(async () => {
       const path = `/v2/sandboxes/${sandbox}/operations/${operation}`
       const { status, exitCode } = (await this.api.expect(200, "GET", path)).json.operation
-      assert.deepEqual([status, exitCode], ["succeeded", 0])
+      assert.deepEqual([status, exitCode], ["completed", 0])
     }, SETTLED_WITHIN_MS)
     const output = await this.api.expect(
       200,
