@@ -42,6 +42,10 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
     case "silent":
       return "The host of this Sandbox does not answer now. Try again in a minute."
     case "there":
+      // A start would make a new one, and nobody would see that it is empty.
+      if (host.is_missing) {
+        return "The volume of this Sandbox is not on its host any more. Ask the operator for it, or delete the Sandbox."
+      }
       return startableStates.includes(host.status!)
         ? null
         : "The operator empties the host of this Sandbox. Its volume is there, and can be used again once that host takes Sandboxes."

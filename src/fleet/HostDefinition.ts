@@ -24,6 +24,10 @@ const lookEveryMs = 1_000
 const forgetBatch = 16
 const forgetAfterMs = 24 * 60 * 60 * 1000
 
+/** A look that comes later than it should by so much of a lease says nothing of a host, and is repeated. */
+const late = 0.1
+const lookAgainMs = 250
+
 const draining = { code: "HOST_DRAINING", message: "Its host is taken out of use. The volume is kept." }
 
 /** A context as it is stored: held against what is loaded. */
@@ -66,15 +70,21 @@ export const hostDefinition = Effect.gen(function* () {
       Effect.orDie
     )
 
-  const lookAtHost = Effect.fnUntraced(function* (hostId: string, known: HostContext) {
-    const found = yield* Effect.orDie(findSeen(hostId))
-    const now = yield* Clock.currentTimeMillis
-    yield* forgetOldEntries(hostId, now)
-    const { boot, seenAt } = found._tag === "Some" ? found.value : { boot: "", seenAt: known.seenAt }
-    // One that left is not there, however short ago it was.
-    return boot !== "" && now < seenAt + leaseMs
-      ? { type: "SEEN", seenAt, leaseMs }
-      : { type: "SILENT", seenAt, lostAfterMs }
+  const lookAtHost = Effect.fnUntraced(function* (hostId: string, value: string, known: HostContext) {
+    const began = yield* Clock.currentTimeMillis
+    yield* forgetOldEntries(hostId, began)
+    // Nobody looked for a while, so nobody may have listened either: a host that is there says so soon.
+    const dueAt = value === "suspect" ? known.updatedAt + lostAfterMs : known.seenAt + known.leaseMs
+    const believedUntil = began - dueAt > leaseMs * late ? began + leaseMs : began
+    while (true) {
+      const found = yield* Effect.orDie(findSeen(hostId))
+      const now = yield* Clock.currentTimeMillis
+      const { boot, seenAt } = found._tag === "Some" ? found.value : { boot: "", seenAt: known.seenAt }
+      // One that left is not there, however short ago it was.
+      if (boot !== "" && now < seenAt + leaseMs) return { type: "SEEN", seenAt, leaseMs }
+      if (now >= believedUntil) return { type: "SILENT", seenAt, lostAfterMs }
+      yield* Effect.sleep(Math.min(lookAgainMs, believedUntil - now))
+    }
   })
 
   /** Tells each of its Sandboxes that has a runtime, or is to have one, until there is none; for as long as the host is in one of these states. */
@@ -122,7 +132,7 @@ export const hostDefinition = Effect.gen(function* () {
       case "canary":
         return canaries.boot(hostId, (command.params as { readonly boot: string }).boot)
       case "lookAtHost":
-        return lookAtHost(hostId, context)
+        return lookAtHost(hostId, scope.state().value, context)
       case "loseSandboxes": {
         const { seenAt } = command.params as { readonly seenAt: number }
         const lostAs = (): LostHost => ({ is: scope.state().value === "gone" ? "gone" : "lost", seenAt })

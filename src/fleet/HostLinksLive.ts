@@ -88,7 +88,8 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
         Effect.gen(function* () {
           const row = yield* Effect.orDie(findRow(hostId))
           const known = links.get(hostId)
-          if (row._tag === "None") return yield* unknown
+          // One that is waited for since this was a fleet has no address yet.
+          if (row._tag === "None" || row.value.port === 0) return yield* unknown
           const { host, port } = row.value
           if (known !== undefined) {
             known.lookedAt = performance.now()

@@ -29,7 +29,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
       Effect.gen(function* () {
         const host = yield* WorldHost.make("host_0123456789abcdef01234567")
         yield* Effect.gen(function* () {
-          yield* Effect.forkChild(host.live)
+          yield* Effect.forkScoped(host.live)
           yield* untilHost(host.id, "ready")
           const account = yield* newAccount
           const { id } = (yield* createIn(account)).sandbox
@@ -59,7 +59,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
           assert.deepStrictEqual((yield* documentOf("hosts", "list", "--json")).hosts, [])
           const again = yield* atoll("hosts", "uncordon", host.id)
           assert.match(again.stderr, /was removed\. A machine joins again as a new host, with an empty folder\./)
-        }).pipe(Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
+        }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
       }),
     withinMs
   )
@@ -71,9 +71,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
         const sql = yield* SqlClient.SqlClient
         const host = yield* WorldHost.make("host_wished")
         yield* Effect.gen(function* () {
-          yield* Effect.forkChild(host.live)
+          yield* Effect.forkScoped(host.live)
           yield* untilHost(host.id, "ready")
-        }).pipe(Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
+        }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
         const { code, stdout } = yield* atoll("hosts", "cordon", host.id)
         assert.strictEqual(code, 0)
         assert.match(stdout, /No service has heard of it within 3 s: it is done as soon as one runs\./)

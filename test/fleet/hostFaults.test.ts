@@ -11,7 +11,7 @@ import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
-import { fleetService, untilHost, WorldHost } from "./AttendedWorlds.ts"
+import { fleetService, statesOf, untilHost, WorldHost } from "./AttendedWorlds.ts"
 import { wrongPromises } from "./WorldFleet.ts"
 
 const patient = { ATOLL_HOST_LEASE_MS: "60000" }
@@ -75,7 +75,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
           const other = yield* refused({ driver: "qemu", boot: "third" })
           assert.isTrue(other.isFinal)
           assert.match(other.message, /were made with the driver simulated, and this process has qemu/)
-        }).pipe(Effect.provide(fleetService([host], patient)))
+        }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
       })
   )
 
@@ -85,7 +85,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
       const sql = yield* SqlClient.SqlClient
       const host = yield* WorldHost.make("host_doubtful")
       yield* Effect.gen(function* () {
-        yield* Effect.forkChild(host.live)
+        yield* Effect.forkScoped(host.live)
         yield* untilHost(host.id, "ready")
         host.world.intercept = (call) =>
           call === "provision" ? Effect.fail(new RuntimeUnavailable({ message: "No machine comes up." })) : Effect.void
@@ -99,7 +99,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
           message: "3 Sandboxes in a row did not boot there: No machine comes up."
         })
         assert.notInclude(host.world.boots.slice(1).join(), "sbx_")
-      }).pipe(Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
     })
   )
 
@@ -129,7 +129,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         yield* fresh
         const host = yield* WorldHost.make("host_emptied")
         yield* Effect.gen(function* () {
-          yield* Effect.forkChild(host.live)
+          yield* Effect.forkScoped(host.live)
           yield* untilHost(host.id, "ready")
           const account = yield* newAccount
           const { accountId } = account
@@ -148,7 +148,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
           yield* until(missing, (count) => count === 0)
           yield* start(accountId, id)
           yield* untilStatus(accountId, id, "running")
-        }).pipe(Effect.provide(fleetService([host], patient)))
+        }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
       })
   )
 
@@ -160,7 +160,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         const sql = yield* SqlClient.SqlClient
         const host = yield* WorldHost.make("host_attended")
         const { accountId, ids } = yield* Effect.gen(function* () {
-          yield* Effect.forkChild(host.live)
+          yield* Effect.forkScoped(host.live)
           yield* untilHost(host.id, "ready")
           const account = yield* newAccount
           const ids: Array<string> = []
@@ -175,7 +175,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
           )
           yield* until(heard, (at) => at !== null)
           return { accountId: account.accountId, ids }
-        }).pipe(Effect.provide(fleetService([host], patient)))
+        }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
         const [lives, dies, deleted] = ids as [string, string, string]
 
         // While nobody attends it: a machine ends, a Sandbox is forgotten, a canary is left behind.
@@ -186,7 +186,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         yield* simulatedRuntime(host.world).provision({ ...spec, sandboxId: "sbx_canary" })
 
         yield* Effect.gen(function* () {
-          yield* Effect.forkChild(host.live)
+          yield* Effect.forkScoped(host.live)
           yield* untilStatus(accountId, dies, "stopped")
           const [down] = yield* sql<{ readonly seenAt: number }>`
           select (event ->> 'seenAt')::float8 as "seenAt" from transitions where actor_id = ${dies} and event ->> 'type' = 'RUNTIME_DOWN'`
@@ -201,7 +201,41 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
             host.world.boots.filter((boot) => boot.startsWith(lives)),
             [`${lives}#1`]
           )
-        }).pipe(Effect.provide(fleetService([host], patient)))
+        }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
       })
+  )
+
+  it.effect("believes a host for a while when no service was there to hear of it", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const sql = yield* SqlClient.SqlClient
+      const host = yield* WorldHost.make("host_unheard")
+      yield* Effect.gen(function* () {
+        yield* Effect.forkScoped(host.live)
+        yield* untilHost(host.id, "ready")
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
+      // An hour later, as far as is known.
+      const hourMs = 3_600_000
+      yield* sql`update hosts set seen_at = seen_at - ${BigInt(hourMs)} where id = ${host.id}`
+      yield* sql`
+        update actors set due_at = due_at - ${BigInt(hourMs)},
+          deadlines = jsonb_set(deadlines, '{lease,at}', to_jsonb((deadlines #>> '{lease,at}')::int8 - ${BigInt(hourMs)}::int8)),
+          snapshot = jsonb_set(snapshot, '{context,seenAt}', to_jsonb((snapshot #>> '{context,seenAt}')::int8 - ${BigInt(hourMs)}::int8))
+        where id = ${host.id}`
+      yield* Effect.gen(function* () {
+        // It is looked at before it can say anything.
+        yield* until(
+          sql`select 1 from transitions where actor_id = ${host.id} and event ->> 'type' = 'LEASE_DUE'`,
+          (looks) => looks.length > 0
+        )
+        yield* Effect.sleep(300)
+        yield* Effect.forkScoped(host.live)
+        yield* until(
+          sql`select 1 from transitions where actor_id = ${host.id} and event ->> 'type' = 'SEEN'`,
+          (looks) => looks.length > 0
+        )
+        assert.notInclude(yield* statesOf(host.id), "suspect")
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
+    })
   )
 })

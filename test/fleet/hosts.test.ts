@@ -38,7 +38,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           ? Effect.fail(new RuntimeUnavailable({ message: "No machine comes up." }))
           : Effect.void
       yield* Effect.gen(function* () {
-        yield* Effect.forkChild(host.live)
+        yield* Effect.forkScoped(host.live)
         const joining = yield* until(
           Effect.flatMap(Hosts, ({ find }) => find(host.id)),
           (row) => row?.reason !== null && row?.reason !== undefined
@@ -63,7 +63,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         const { id } = (yield* createIn(account)).sandbox
         yield* untilStatus(account.accountId, id, "running")
         assert.deepStrictEqual(bootsOf(host, id), [`${id}#1`])
-      }).pipe(Effect.provide(fleetService([host])))
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host])))
     })
   )
 
@@ -74,7 +74,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         yield* fresh
         const host = yield* WorldHost.make("host_silent")
         yield* Effect.gen(function* () {
-          yield* Effect.forkChild(host.live)
+          yield* Effect.forkScoped(host.live)
           yield* untilHost(host.id, "ready")
           const account = yield* newAccount
           const { accountId } = account
@@ -101,7 +101,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           yield* start(accountId, id)
           yield* untilStatus(accountId, id, "running")
           assert.deepStrictEqual(bootsOf(host, id), [`${id}#1`, `${id}#2`])
-        }).pipe(Effect.provide(fleetService([host])))
+        }).pipe(Effect.scoped, Effect.provide(fleetService([host])))
       })
   )
 
@@ -110,7 +110,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
       yield* fresh
       const host = yield* WorldHost.make("host_moment")
       yield* Effect.gen(function* () {
-        yield* Effect.forkChild(host.live)
+        yield* Effect.forkScoped(host.live)
         yield* untilHost(host.id, "ready")
         const account = yield* newAccount
         const { id } = (yield* createIn(account)).sandbox
@@ -122,7 +122,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         assert.deepStrictEqual((yield* statesOf(host.id)).slice(-2), ["suspect", "ready"])
         assert.strictEqual((yield* (yield* Sandboxes).get(account.accountId, id)).status, "running")
         assert.deepStrictEqual(bootsOf(host, id), [`${id}#1`])
-      }).pipe(Effect.provide(fleetService([host], { ATOLL_HOST_LOST_AFTER_MS: "600000" })))
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LOST_AFTER_MS: "600000" })))
     })
   )
 
@@ -131,7 +131,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
       yield* fresh
       const host = yield* WorldHost.make("host_again")
       yield* Effect.gen(function* () {
-        yield* Effect.forkChild(host.live)
+        yield* Effect.forkScoped(host.live)
         yield* untilHost(host.id, "ready")
         const account = yield* newAccount
         const { id } = (yield* createIn(account)).sandbox
@@ -141,7 +141,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         yield* until(statesOf(host.id), (states) => states.filter((state) => state === "ready").length === 2)
         assert.strictEqual((yield* (yield* Sandboxes).get(account.accountId, id)).status, "running")
         assert.deepStrictEqual(bootsOf(host, id), [`${id}#1`])
-      }).pipe(Effect.provide(fleetService([host], { ATOLL_HOST_LOST_AFTER_MS: "600000" })))
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LOST_AFTER_MS: "600000" })))
     })
   )
 
@@ -151,7 +151,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
       const host = yield* WorldHost.make("host_drained")
       yield* Effect.gen(function* () {
         const hosts = yield* Hosts
-        yield* Effect.forkChild(host.live)
+        yield* Effect.forkScoped(host.live)
         yield* untilHost(host.id, "ready")
         const account = yield* newAccount
         const { accountId } = account
@@ -177,7 +177,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         yield* untilHost(host.id, "suspect")
         host.isSilent = false
         yield* untilHost(host.id, "cordoned")
-      }).pipe(Effect.provide(fleetService([host], { ATOLL_HOST_LOST_AFTER_MS: "600000" })))
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LOST_AFTER_MS: "600000" })))
     })
   )
 
@@ -187,7 +187,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
       const host = yield* WorldHost.make("host_gone")
       yield* Effect.gen(function* () {
         const hosts = yield* Hosts
-        yield* Effect.forkChild(host.live)
+        yield* Effect.forkScoped(host.live)
         yield* untilHost(host.id, "ready")
         const account = yield* newAccount
         const { accountId } = account
@@ -207,7 +207,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         host.isCut = false
         yield* Effect.sleep(500)
         assert.strictEqual((yield* hosts.find(host.id))?.state, "gone")
-      }).pipe(Effect.provide(fleetService([host])))
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host])))
     })
   )
 
@@ -217,7 +217,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
       const liar = yield* WorldHost.make("host_liar")
       const honest = yield* WorldHost.make("host_honest")
       yield* Effect.gen(function* () {
-        yield* Effect.forkChild(honest.live)
+        yield* Effect.forkScoped(honest.live)
         yield* untilHost(honest.id, "ready")
         const account = yield* newAccount
         const { accountId } = account
@@ -225,7 +225,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         yield* untilStatus(accountId, id, "running")
         // It says that it runs it, in a generation to come, and that it died.
         liar.lies = [{ sandboxId: id, state: "running", generation: 7 }]
-        yield* Effect.forkChild(liar.live)
+        yield* Effect.forkScoped(liar.live)
         yield* until(
           Effect.flatMap(Hosts, ({ find }) => find(liar.id)),
           (row) => row?.state === "joining"
@@ -239,7 +239,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         assert.strictEqual((yield* (yield* Hosts).find(liar.id))?.state, "joining")
         assert.deepInclude(yield* (yield* Sandboxes).get(accountId, id), { status: "running", generation: 1 })
         assert.isTrue(honest.world.volumes.has(id))
-      }).pipe(Effect.provide(fleetService([liar, honest])))
+      }).pipe(Effect.scoped, Effect.provide(fleetService([liar, honest])))
     })
   )
 })
