@@ -8,7 +8,7 @@ import { hostMachine } from "../../machines/host.ts"
 import { refreshed } from "../metric/refreshed.ts"
 import { Int8 } from "../store/Columns.ts"
 
-const freshForMs = 5_000
+const freshForMs = 15_000
 
 const shownStates = Object.keys(hostMachine.states).filter((state) => state !== "gone")
 

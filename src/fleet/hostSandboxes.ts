@@ -88,13 +88,18 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
         Effect.gen(function* () {
           // Whoever makes a promise changes this row: it waits, or what it did is seen below.
           yield* sql`select 1 from hosts where id = ${hostId} for no key update`
+          // Others take a promise first and its host then: what one of them holds is left to it.
           yield* sql`
-            delete from host_promises p where host_id = ${hostId}
-              and not exists (select 1 from actors a where a.id = p.sandbox_id and a.status <> all(${textColumn(removedStates)}::text[]))`
+            delete from host_promises where sandbox_id in (
+              select p.sandbox_id from host_promises p
+              where p.host_id = ${hostId}
+                and not exists (select 1 from actors a where a.id = p.sandbox_id and a.status <> all(${textColumn(removedStates)}::text[]))
+              for update skip locked)`
           yield* sql`
-            update host_promises p set is_up = false from actors a
-            where p.host_id = ${hostId} and p.is_up and a.id = p.sandbox_id and a.status = any(${textColumn(runtimelessStates)}::text[])
-              and a.pending = '[]'::jsonb`
+            update host_promises set is_up = false where sandbox_id in (
+              select p.sandbox_id from host_promises p join actors a on a.id = p.sandbox_id
+              where p.host_id = ${hostId} and p.is_up and a.status = any(${textColumn(runtimelessStates)}::text[]) and a.pending = '[]'::jsonb
+              for update of p skip locked)`
           yield* sql`
             update hosts h set vcpus_promised = s.vcpus, memory_promised = s.memory, disk_promised = s.disk
             from (
