@@ -1,6 +1,7 @@
 /** The real service as a child process on a fresh data folder: what a client sees, measured from outside. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
+import { once } from "node:events"
 import { chmod, mkdtemp, readFile, rm } from "node:fs/promises"
 import { createServer } from "node:net"
 import { tmpdir } from "node:os"
@@ -19,6 +20,16 @@ export const freePort = () =>
     })
   })
 
+export interface BenchServiceOptions {
+  /** The folder of the version that is started; this one's if it is not named. */
+  readonly sources?: string
+  /** What is on its database is left as it is at its end. */
+  readonly leavesSandboxes?: boolean
+}
+
+/** Of an account's full scope. */
+export const newKey = () => `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
+
 export class BenchService {
   readonly #child: ChildProcess
   readonly #folder: string
@@ -32,12 +43,13 @@ export class BenchService {
     this.base = `http://127.0.0.1:${port}/api/v2`
   }
 
-  private static async start(environment: Readonly<Record<string, string>>): Promise<BenchService> {
+  private static async start(environment: Readonly<Record<string, string>>, sources: string): Promise<BenchService> {
     const folder = await mkdtemp(join(tmpdir(), "atoll-bench-"))
     await chmod(folder, 0o711)
     const port = await freePort()
-    const key = `atoll_live_${randomBytes(32).toString("hex").slice(0, 43)}`
+    const key = environment["ATOLL_BOOTSTRAP_API_KEY"] ?? newKey()
     const child = spawn(process.execPath, ["src/main.ts"], {
+      cwd: sources,
       env: {
         ...process.env,
         ATOLL_DATA_DIR: join(folder, "data"),
@@ -63,13 +75,14 @@ export class BenchService {
   /** Runs a benchmark on a service of its own and ends that service, whatever happens. */
   static async use<A>(
     environment: Readonly<Record<string, string>>,
-    run: (service: BenchService) => Promise<A>
+    run: (service: BenchService) => Promise<A>,
+    { sources = join(import.meta.dirname, ".."), leavesSandboxes = false }: BenchServiceOptions = {}
   ): Promise<A> {
-    const service = await BenchService.start(environment)
+    const service = await BenchService.start(environment, sources)
     try {
       return await run(service)
     } finally {
-      await service.#stop()
+      await service.#stop(leavesSandboxes)
     }
   }
 
@@ -130,16 +143,30 @@ export class BenchService {
     return (Number(fields[11]) + Number(fields[12])) / 100
   }
 
-  /** Ends the service and removes everything it made. */
-  async #stop(): Promise<void> {
+  async deleteSandboxes(): Promise<void> {
     const { sandboxes } = await this.call<{ sandboxes: ReadonlyArray<{ id: string; status: string }> }>(
       "GET",
       "/sandboxes"
     )
     for (const { id, status } of sandboxes) if (status !== "deleted") await this.call("DELETE", `/sandboxes/${id}`)
-    const ended = new Promise((resolve) => this.#child.once("exit", resolve))
-    this.#child.kill("SIGTERM")
+  }
+
+  /** kill -9. */
+  async kill(): Promise<void> {
+    const ended = once(this.#child, "exit")
+    this.#child.kill("SIGKILL")
     await ended
+  }
+
+  /** Ends the service and removes everything it made. */
+  async #stop(leavesSandboxes: boolean): Promise<void> {
+    const hasEnded = () => this.#child.exitCode !== null || this.#child.signalCode !== null
+    if (!leavesSandboxes && !hasEnded()) await this.deleteSandboxes()
+    if (!hasEnded()) {
+      const ended = once(this.#child, "exit")
+      this.#child.kill("SIGTERM")
+      await ended
+    }
     await rm(this.#folder, { recursive: true, force: true })
   }
 }

@@ -4,38 +4,16 @@
  */
 import { fork } from "node:child_process"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
-import { Agent, request } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { BenchService, quantile, timed } from "./BenchService.ts"
+import { Sender } from "./Sender.ts"
 
 const content = Buffer.alloc(8 * 1024 * 1024, "0123456789abcdef-")
 const directoryEntries = 100_000
 const readersAtOnce = 50
 
-const agent = new Agent({ keepAlive: true, maxSockets: readersAtOnce })
-
-/** Bytes of the answer; nothing is kept of them. `onData` may slow the reading. */
-const send = (method: string, url: string, headers: Record<string, string>, body?: Buffer): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const asked = request(url, {
-      method,
-      agent,
-      headers: { ...headers, ...(body && { "content-length": body.byteLength }) }
-    })
-    asked.on("error", reject)
-    asked.on("response", (answer) => {
-      let bytes = 0
-      answer.on("data", (chunk: Buffer) => {
-        bytes += chunk.byteLength
-      })
-      answer.on("error", reject)
-      answer.on("end", () =>
-        answer.statusCode! < 300 ? resolve(bytes) : reject(new Error(`${method} ${url}: ${answer.statusCode}`))
-      )
-    })
-    asked.end(body)
-  })
+const { send } = new Sender(readersAtOnce)
 
 const plainServer = async <A>(run: (url: string) => Promise<A>): Promise<A> => {
   const folder = await mkdtemp(join(tmpdir(), "atoll-bench-plain-"))

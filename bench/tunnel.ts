@@ -1,10 +1,8 @@
 /** A tunnel (service access) beside plain TCP on the loopback: MiB/s of one connection out of a Sandbox, and the time to the first byte. */
-import { randomUUID } from "node:crypto"
-import { once } from "node:events"
 import { connect } from "node:net"
-import { WebSocket } from "ws"
 import { BenchService, quantile, timed } from "./BenchService.ts"
-import { insidePort, startHere, startInside } from "./InsideProgram.ts"
+import { BenchTunnel } from "./BenchTunnel.ts"
+import { startHere } from "./InsideProgram.ts"
 
 const rounds = 3
 const bytes = 512 * 1024 ** 2
@@ -12,32 +10,10 @@ const MiB = 1024 ** 2
 
 await BenchService.use({ ATOLL_RUNTIME: "namespace", ATOLL_SERVICE_ACCESS: "on" }, async (service) => {
   const sandboxId = await service.sandbox(await service.workspace())
-  await startInside(service, sandboxId)
-  const tcpPort = insidePort + 1
-  const answer = await fetch(`${service.base}/sandboxes/${sandboxId}/services`, {
-    method: "POST",
-    headers: { ...service.headers, "content-type": "application/json", "idempotency-key": randomUUID() },
-    body: JSON.stringify({ requested_at: new Date().toISOString(), ports: [tcpPort] })
-  })
-  if (!answer.ok) throw new Error(`POST services: ${answer.status} ${await answer.text()}`)
-  const { capability } = (await answer.json()) as { readonly capability: string }
+  const { carry: tunnel } = await BenchTunnel.into(service, sandboxId)
   const port = Number(new URL(service.base).port)
   const directPort = port + 1
   const stop = await startHere(directPort)
-
-  const tunnel = async (count: number): Promise<void> => {
-    const url = `ws://127.0.0.1:${port}/api/v2/tunnel?port=${tcpPort}&client=bench`
-    const socket = new WebSocket(url, { headers: { authorization: `Bearer ${capability}` }, perMessageDeflate: false })
-    await once(socket, "open")
-    let size = 0
-    socket.on("message", (data: Buffer, isBinary: boolean) => {
-      if (isBinary) size += data.length
-      else socket.send("end")
-    })
-    socket.send(Buffer.from(`${count}\n`))
-    await once(socket, "close")
-    if (size !== count) throw new Error(`${size} bytes came of ${count}`)
-  }
 
   const plain = async (count: number): Promise<void> => {
     const socket = connect(directPort + 1, "127.0.0.1")

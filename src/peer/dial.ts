@@ -47,6 +47,8 @@ export const dial = (proof: Proof, to: PeerAddress, protocol: PeerProtocol) =>
     // Whoever has the socket sees that it has closed.
     socket.on("error", () => {})
     socket.setNoDelay(true)
+    // Whoever finds it full listens for its room.
+    socket.setMaxListeners(0)
     socket.setKeepAlive(true, keepAliveMs)
     yield* Effect.callback<void, PeerUnreachable>((resume) => {
       const fail = (cause: Error | null) => resume(Effect.fail(fails(reason(cause, proof, protocol))))

@@ -109,6 +109,8 @@ export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress
     open.add(socket)
     socket.once("close", () => open.delete(socket))
     socket.setNoDelay(true)
+    // Whoever finds it full listens for its room.
+    socket.setMaxListeners(0)
     socket.setKeepAlive(true, keepAliveMs)
     socket.write(Buffer.of(welcome))
     door(socket)

@@ -56,6 +56,24 @@ describe("a fleet that shares a secret", () => {
     })
   )
 
+  it.live("lets any number wait for room in a connection, and warns of none", () =>
+    Effect.gen(function* () {
+      const secret = newSecret()
+      const host = yield* withSecrets(secret)
+      const service = yield* withSecrets(secret)
+      const { port, met } = yield* listening(host, ["atoll-actors/1"])
+      const socket = yield* service.connect({ host: loopback, port }, "atoll-actors/1")
+      yield* Effect.promise(() => line(socket))
+      const warnings: Array<Error> = []
+      const warned = (warning: Error) => void warnings.push(warning)
+      process.on("warning", warned)
+      for (const end of [socket, met[0]!]) for (let waits = 0; waits < 20; waits++) end.once("drain", () => {})
+      yield* Effect.sleep(0)
+      process.off("warning", warned)
+      assert.deepStrictEqual(warnings, [])
+    })
+  )
+
   it.live("opens them to nobody else, on either side, and says so without a secret", () =>
     Effect.gen(function* () {
       const [ours, theirs] = [newSecret(), newSecret()]
