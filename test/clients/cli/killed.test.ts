@@ -544,7 +544,7 @@ const cases: Readonly<Record<string, Case>> = {
     const command = await begin(words, { line: /^GET \/api\/v2\/sandboxes\?/ }, { mayBeOver: true })
     await restart()
     isDone(await command.ended)
-    assert.match(isDone(await command.customer.atoll(words)), /^dev\trunning$/m)
+    await until(async () => /^dev\trunning$/m.test(isDone(await command.customer.atoll(words))))
   }
 }
 
