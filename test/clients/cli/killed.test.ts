@@ -9,7 +9,6 @@ import { createHash, randomBytes } from "node:crypto"
 import { once } from "node:events"
 import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs"
 import { connect, type Socket } from "node:net"
-import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, it } from "@effect/vitest"
@@ -682,7 +681,9 @@ describe.skipIf(skipped(unusable))("the customer's command line over a service t
                   const home = join(folder, "home")
                   mkdirSync(home)
                   const customer = customerAt(home, { url: `http://127.0.0.1:${proxy.port}`, key })
-                  const env = isNobody ? { ...customer.bare, ATOLL_URL: customer.url } : customer.environment
+                  const own = isNobody ? { ...customer.bare, ATOLL_URL: customer.url } : customer.environment
+                  // Whatever it writes down for a while is there, and gone at its end.
+                  const env = { ...own, TMPDIR: folder }
                   if (isNobody && words[0] !== "login") isDone(await customer.atoll(["login"], { env, ...asked }))
                   const command = customer.start(words, { env, ...asked })
                   started.push(command)
@@ -726,6 +727,10 @@ describe.skipIf(skipped(unusable))("the customer's command line over a service t
                 late.catch(() => {})
                 try {
                   await Promise.race([run(world), early, late])
+                  assert.deepStrictEqual(
+                    readdirSync(folder).filter((file) => file.startsWith("atoll-")),
+                    []
+                  )
                 } catch (thrown) {
                   for (const { child } of started) child.kill("SIGKILL")
                   if (kill.isOver && !isInMiddle) return void again.push([name, run])
@@ -750,10 +755,6 @@ describe.skipIf(skipped(unusable))("the customer's command line over a service t
             const own = (await gathered(atoll.sandboxes.list())).filter(({ record }) => record.name === "atoll run")
             assert.isAtMost(own.length, ownSandboxes, "one for each command")
             for (const one of own) await until(async () => (await one.refresh()).status === "deleted")
-            assert.deepStrictEqual(
-              readdirSync(tmpdir()).filter((name) => name.startsWith("atoll-cp-")),
-              []
-            )
           } finally {
             for (const { child } of children) child.kill("SIGKILL")
             for (const proxy of proxies) proxy.close()
