@@ -5,6 +5,7 @@
  *
  * A Sandbox that sleeps is up: it can be woken at any time. Of which host a promise is never changes: the volume is there.
  */
+import { randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
@@ -14,6 +15,8 @@ import { BoundedMap } from "../store/BoundedMap.ts"
 import { textColumn } from "../store/Columns.ts"
 import { placeableStates } from "./hostStates.ts"
 
+/** On either side of where the look begins. */
+const fewHosts = 8
 /** Two short texts each. */
 const rememberedMax = 100_000
 
@@ -106,9 +109,23 @@ export class Promises extends Context.Service<
 
       const best = placement === "spread" ? sql`asc` : sql`desc`
 
+      const ready = (asked: Asked) => sql`${hasRoom(asked)} and ${suits(asked)} and ${isReady}`
+
+      /** Of many hosts a few, from any on: the best of these will do, and whoever else looks just now sees others. Who packs looks for the fullest of all. */
+      const candidates = (asked: Asked) => {
+        if (placement === "pack")
+          return sql`candidates as materialized (select h.id from hosts h where ${ready(asked)})`
+        const from = `host_${randomBytes(12).toString("hex")}`
+        return sql`candidates as materialized (
+            (select h.id from hosts h where h.id >= ${from} and ${ready(asked)} order by h.id limit ${fewHosts})
+            union all
+            (select h.id from hosts h where h.id < ${from} and ${ready(asked)} order by h.id limit ${fewHosts}))`
+      }
+
       const takeRoom = (asked: Asked) => sql<{ readonly hostId: string; readonly runtime: "vm" | "namespace" }>`
-          with chosen as (
-            select h.id from hosts h where ${hasRoom(asked)} and ${suits(asked)} and ${isReady}
+          with ${candidates(asked)},
+          chosen as (
+            select h.id from hosts h join candidates c on c.id = h.id where ${hasRoom(asked)}
             order by ${fullness(asked)} ${best}, random() limit 1
             for no key update of h skip locked),
           taken as (
