@@ -38,6 +38,7 @@ import operationStarts from "./migrations/0041_operation_starts.ts"
 import stillPending from "./migrations/0042_still_pending.ts"
 import sandboxEnvs from "./migrations/0043_sandbox_envs.ts"
 import fleet from "./migrations/0044_fleet.ts"
+import fleetBond from "./migrations/0045_fleet_bond.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -70,7 +71,8 @@ export const migrations: MigrationRecord = {
   "0041_operation_starts": operationStarts,
   "0042_still_pending": stillPending,
   "0043_sandbox_envs": sandboxEnvs,
-  "0044_fleet": fleet
+  "0044_fleet": fleet,
+  "0045_fleet_bond": fleetBond
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

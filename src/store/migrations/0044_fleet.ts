@@ -10,8 +10,6 @@ import { SqlClient } from "effect/sql"
 
 export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  // Its Sandboxes live on hosts that join services, and not in the data folder of an Atoll that does all.
-  yield* sql`alter table installation add column is_fleet boolean not null default false`
   yield* sql`
     create table hosts (
       id text primary key,
