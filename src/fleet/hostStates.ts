@@ -2,7 +2,6 @@
 import { hostMachine } from "../../machines/host.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 
-export const hostStates: ReadonlyArray<string> = Object.keys(hostMachine.states)
 /** It gets new Sandboxes. */
 export const placeableStates = taggedStates(hostMachine, "placeable")
 /** Its Sandboxes can be started. */
