@@ -10,6 +10,7 @@ import { spawn } from "node:child_process"
 import { closeSync, fstatSync, openSync, statSync } from "node:fs"
 import type { Readable } from "node:stream"
 import { setTimeout as sleep } from "node:timers/promises"
+import { missingCapabilities } from "./capabilities.ts"
 import { enterCgroups } from "./cgroups.ts"
 import { FORBIDDEN_RANGES, hostAddresses } from "./forbiddenRanges.ts"
 import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
@@ -121,11 +122,18 @@ const ownNamespace = async (pid: number, timeoutMs: number): Promise<number> => 
   }
 }
 
+/**
+ * In its sandbox it lets go of everything that is mounted, and where a mount is shared, as `ip netns` and container engines make that of named network
+ * namespaces, the whole host would lose it.
+ */
+const mountsOfItsOwn = (): ReadonlyArray<string> =>
+  missingCapabilities(["SYS_ADMIN"]).length === 0 ? ["unshare", "--mount", "--propagation=slave", "--"] : []
+
 const startSlirp = async (way: ReadonlyArray<string>, options: NetworkOptions): Promise<ProcessIdentity> => {
   const slirp = spawn(
     "prlimit",
     [
-      ...["--core=0", `--nofile=${OPEN_FILES_MAX}`, "--", "slirp4netns"],
+      ...["--core=0", `--nofile=${OPEN_FILES_MAX}`, "--", ...mountsOfItsOwn(), "slirp4netns"],
       ...["--disable-host-loopback", "--enable-sandbox", "--enable-seccomp", `--mtu=${MTU_BYTES}`],
       ...["--exit-fd=3", "--ready-fd=4", ...way, DEVICE]
     ],

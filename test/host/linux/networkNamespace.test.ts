@@ -1,11 +1,34 @@
-import { spawn } from "node:child_process"
-import { closeSync, openSync } from "node:fs"
+import { execFileSync, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { closeSync, openSync, readFileSync } from "node:fs"
 import { networkInterfaces } from "node:os"
 import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
 import { connectNetwork, routeCommands } from "../../../src/host/linux/networkNamespace.ts"
+import { signal } from "../../../src/host/linux/ProcessIdentity.ts"
+import { probe } from "../../../src/host/namespace/probe.ts"
 import { specialRanges } from "./specialRanges.ts"
 
+const { ok } = await Effect.runPromise(probe)
+
 describe("network namespace", () => {
+  it.runIf(ok && process.getuid?.() === 0)("the machine's named network namespaces stay where they are", async () => {
+    const name = `atoll-test-${randomBytes(6).toString("hex")}`
+    execFileSync("ip", ["netns", "add", name])
+    const lifeFd = openSync("/dev/null", "r")
+    const child = spawn("unshare", ["--net", "sleep", "60"], { stdio: "ignore" })
+    try {
+      const slirp = await connectNetwork({ pid: child.pid!, throughUserNamespace: false, lifeFd })
+      const mounts = readFileSync("/proc/self/mounts", "utf8")
+      signal(slirp, "SIGKILL")
+      expect(mounts).toContain(`/${name} nsfs`)
+    } finally {
+      child.kill()
+      closeSync(lifeFd)
+      execFileSync("ip", ["netns", "del", name])
+    }
+  })
+
   it("nothing is done for a process that has not entered a network namespace of its own", async () => {
     const before = Object.keys(networkInterfaces())
     const lifeFd = openSync("/dev/null", "r")
