@@ -23,6 +23,8 @@ const apiPort = 8080
 export const fleetPort = 7070
 export const actorsPort = 7071
 const readyWithinMs = 120_000
+const linesShown = 10
+const charactersShown = 400
 const goneWithinMs = 30_000
 
 export interface FleetShape {
@@ -72,6 +74,7 @@ export class Fleet {
   readonly services: ReadonlyArray<ServiceProcess>
   readonly hosts: ReadonlyArray<HostProcess>
   readonly folder: string
+  readonly secretFile: string
   /** Hosts that take new Sandboxes now. */
   readonly #ready: () => Promise<number>
   readonly #relay = new Program()
@@ -131,6 +134,7 @@ export class Fleet {
     const fleet = new Fleet(
       net,
       folder,
+      secretFile,
       servicePlaces.map(({ dataDir, member }) =>
         ServiceProcess.at(member, apiPort, dataDir, key, {
           ...shared,
@@ -173,19 +177,27 @@ export class Fleet {
   private constructor(
     net: Net,
     folder: string,
+    secretFile: string,
     services: ReadonlyArray<ServiceProcess>,
     hosts: ReadonlyArray<HostProcess>,
     ready: () => Promise<number>
   ) {
     this.net = net
     this.folder = folder
+    this.secretFile = secretFile
     this.services = services
     this.hosts = hosts
     this.#ready = ready
   }
 
+  /** The last that each of its members said. */
   get log() {
-    return [...this.services, ...this.hosts].map(({ dataDir, log }) => `== ${dataDir}\n${log}`).join("\n")
+    const last = (log: string) =>
+      log
+        .split("\n")
+        .slice(-linesShown)
+        .map((line) => line.slice(0, charactersShown))
+    return [...this.services, ...this.hosts].flatMap(({ dataDir, log }) => [`== ${dataDir}`, ...last(log)]).join("\n")
   }
 
   /** Every host is up and takes Sandboxes. */

@@ -30,6 +30,10 @@ export class HostProcess extends Program {
     this.spawn([source], { ...this.#environment, ATOLL_DATA_DIR: this.dataDir }, this.#place.enter)
   }
 
+  get host() {
+    return this.#place.address
+  }
+
   /** It is Atoll's own program that runs. */
   get isItself() {
     return this.#isItself

@@ -2,11 +2,12 @@
  * A network of a test's own on this machine: each member is a network namespace, all are on one bridge, which is in a namespace too. Links
  * between members are cut in silence, one way or both, and made slow.
  *
- * The namespaces' names tell whose they are, so what a killed run left is known and removed by the next one (`leftovers.ts`); everything
- * else (bridge, links, addresses) lives in them and goes with them.
+ * Each namespace is held by a process that ends with the test, and everything else (bridge, links, addresses) lives in them and goes with them: a
+ * killed run leaves nothing but what it ran there. They have no names, which others on this machine might unmount.
  */
-import { execFile } from "node:child_process"
+import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
+import { once } from "node:events"
 import { promisify } from "node:util"
 import { identify } from "../../src/host/linux/ProcessIdentity.ts"
 
@@ -15,16 +16,55 @@ const networks = Array.from({ length: 512 }, (_, at) => `198.${18 + (at >> 8)}.$
 /** A station that there is not: what is sent to it arrives nowhere, and nobody is told. */
 const nowhere = "02:00:00:00:00:00"
 
-export const netPrefix = "atoll-net-"
-
 const run = promisify(execFile)
 
-/** Several commands of `ip`, in a namespace if one is named. */
-const ip = async (lines: ReadonlyArray<string>, namespace?: string): Promise<void> => {
-  const words = [...(namespace === undefined ? [] : ["-n", namespace]), "-batch", "-"]
-  const running = run("ip", words)
-  running.child.stdin?.end(`${lines.join("\n")}\n`)
+/** A network namespace that is there as long as this process is, or until `end`. */
+class Namespace {
+  /** What leads to it. */
+  readonly path: string
+  readonly pid: number
+  readonly #holder: ChildProcess
+
+  private constructor(holder: ChildProcess) {
+    this.#holder = holder
+    this.pid = holder.pid!
+    this.path = `/proc/${holder.pid}/ns/net`
+  }
+
+  static async make(): Promise<Namespace> {
+    const holder = spawn("unshare", ["--net", "sh", "-c", "echo; exec cat"], { stdio: ["pipe", "pipe", "pipe"] })
+    let said = ""
+    holder.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said += text
+    })
+    const ended = once(holder, "close").then(() => Promise.reject(new Error(said.trim())))
+    ended.catch(() => {})
+    await Promise.race([once(holder.stdout, "data"), ended])
+    return new Namespace(holder)
+  }
+
+  async end(): Promise<void> {
+    const ended = once(this.#holder, "exit")
+    this.#holder.kill("SIGKILL")
+    await ended
+  }
+}
+
+/** The words before a command that is to run in a namespace. */
+const into = ({ path }: Namespace): ReadonlyArray<string> => ["nsenter", `--net=${path}`, "--"]
+
+/** Several commands of `ip`, in a namespace if one is given. */
+const ip = async (lines: ReadonlyArray<string>, namespace?: Namespace): Promise<void> => {
+  const [program, ...words] = [...(namespace === undefined ? [] : into(namespace)), "ip", "-batch", "-"]
+  const running = run(program!, words)
+  // It says itself why it ended early.
+  running.child.stdin?.on("error", () => {}).end(`${lines.join("\n")}\n`)
   await running
+}
+
+const inside = (namespace: Namespace, ...command: ReadonlyArray<string>) => {
+  const [program, ...words] = [...into(namespace), ...command]
+  return run(program!, words)
 }
 
 export interface Member {
@@ -37,28 +77,34 @@ export interface Member {
 export class Net {
   /** Of this process: its pid, its start, and which of its networks. */
   readonly id: string
+  /** The test's own end of it. */
+  readonly link: string
   /** Of the test itself, to all members. */
   readonly address: string
+  readonly #hub: Namespace
   readonly #network: string
-  readonly #members = new Map<string, { readonly member: Member; readonly namespace: string; station: string }>()
+  readonly #members = new Map<string, { readonly member: Member; readonly namespace: Namespace; station: string }>()
+  /** Of all members so far, those too that are just joining. */
+  #addresses = 1
 
-  private constructor(id: string, network: string) {
+  private constructor(id: string, hub: Namespace, at: number) {
     this.id = id
-    this.#network = network
-    this.address = `${network}.1`
+    this.#hub = hub
+    this.#network = networks[at]!
+    this.link = `atoll-net${at}`
+    this.address = `${this.#network}.1`
   }
 
   /** Rejects where a network cannot be made: without root, without the right to, without iproute2. */
   static async make(): Promise<Net> {
     const { pid, startTime } = identify(process.pid)!
     const id = `${pid}-${startTime}-${randomBytes(4).toString("hex")}`
-    const hub = `${netPrefix}${id}-hub`
-    await ip([`netns add ${hub}`])
+    const hub = await Namespace.make()
     try {
       await ip(["link add hub type bridge", "link set hub up"], hub)
-      return new Net(id, await Net.#reach(hub))
+      return new Net(id, hub, await Net.#reach(hub))
     } catch (fault) {
-      await ip([`netns del ${hub}`])
+      await hub.end()
       throw fault
     }
   }
@@ -75,35 +121,33 @@ export class Net {
   }
 
   /** A link from here to the hub. Its name says which network it is, so no two tests take the same one. */
-  static async #reach(hub: string): Promise<string> {
+  static async #reach(hub: Namespace): Promise<number> {
     const first = Math.floor(Math.random() * networks.length)
     for (let tried = 0; tried < networks.length; tried++) {
       const at = (first + tried) % networks.length
       try {
-        await ip([`link add atoll-net${at} type veth peer name outside netns ${hub}`])
+        await ip([`link add atoll-net${at} type veth peer name outside netns ${hub.pid}`])
       } catch (fault) {
         if (/File exists/.test(String((fault as { readonly stderr?: string }).stderr))) continue
         throw fault
       }
       await ip(["link set outside master hub", "link set outside up"], hub)
       await ip([`addr add ${networks[at]}.1/24 dev atoll-net${at}`, `link set atoll-net${at} up`])
-      return networks[at]!
+      return at
     }
     throw new Error("All networks for tests are taken.")
   }
 
   async join(name: string): Promise<Member> {
-    const namespace = `${netPrefix}${this.id}-${name}`
-    const address = `${this.#network}.${this.#members.size + 2}`
-    await ip([`netns add ${namespace}`])
-    const member: Member = { name, address, enter: ["nsenter", `--net=/run/netns/${namespace}`, "--"] }
+    const address = `${this.#network}.${++this.#addresses}`
+    const namespace = await Namespace.make()
+    const member: Member = { name, address, enter: into(namespace) }
     const known = { member, namespace, station: "" }
     this.#members.set(name, known)
-    const hub = `${netPrefix}${this.id}-hub`
-    await ip([`link add port-${name} type veth peer name eth0 netns ${namespace}`], hub)
-    await ip([`link set port-${name} master hub`, `link set port-${name} up`], hub)
+    await ip([`link add port-${name} type veth peer name eth0 netns ${namespace.pid}`], this.#hub)
+    await ip([`link set port-${name} master hub`, `link set port-${name} up`], this.#hub)
     await ip(["link set lo up", `addr add ${address}/24 dev eth0`, "link set eth0 up"], namespace)
-    const { stdout } = await run("ip", ["-n", namespace, "-j", "link", "show", "dev", "eth0"])
+    const { stdout } = await inside(namespace, "ip", "-j", "link", "show", "dev", "eth0")
     known.station = JSON.parse(stdout)[0].address
     return member
   }
@@ -141,21 +185,24 @@ export class Net {
           ),
         namespace
       )
-      await run("tc", ["-n", namespace, "qdisc", "del", "dev", "eth0", "root"]).catch(() => null)
+      await inside(namespace, "tc", "qdisc", "del", "dev", "eth0", "root").catch(() => null)
     }
   }
 
   /** What it sends waits for 150 ms, and some of it is lost; where the kernel has no `netem`, it leaves at 200 kbit/s. */
   async slow(name: string): Promise<void> {
-    const add = ["-n", this.#known(name).namespace, "qdisc", "replace", "dev", "eth0", "root"]
-    await run("tc", [...add, "netem", "delay", "150ms", "30ms", "loss", "2%"]).catch(() =>
-      run("tc", [...add, "tbf", "rate", "200kbit", "burst", "3kb", "latency", "2s"])
+    const { namespace } = this.#known(name)
+    const replace = (...discipline: ReadonlyArray<string>) =>
+      inside(namespace, "tc", "qdisc", "replace", "dev", "eth0", "root", ...discipline)
+    await replace("netem", "delay", "150ms", "30ms", "loss", "2%").catch(() =>
+      replace("tbf", "rate", "200kbit", "burst", "3kb", "latency", "2s")
     )
   }
 
-  /** Processes that are left in it lose their links; they are the caller's to end. */
+  /** Processes that are left in it keep their namespaces; they are the caller's to end. */
   async end(): Promise<void> {
-    const names = [...this.#members.values()].map(({ namespace }) => namespace)
-    await ip([...names, `${netPrefix}${this.id}-hub`].map((name) => `netns del ${name}`))
+    await Promise.all(
+      [this.#hub, ...[...this.#members.values()].map(({ namespace }) => namespace)].map((it) => it.end())
+    )
   }
 }

@@ -1,14 +1,12 @@
-/** What a fleet leaves on this machine, by the folder that all of its members have and the namespaces of its network; and its removal. */
+/** What a fleet leaves on this machine, by the folder that all of its members have; and its removal. */
 import { execFileSync } from "node:child_process"
 import { existsSync, readdirSync, readFileSync, readlinkSync, rmdirSync, rmSync, unlinkSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { allPids, identify } from "../../src/host/linux/ProcessIdentity.ts"
 import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
-import { netPrefix } from "./Net.ts"
 
 export const folderPrefix = "atoll-fleet-"
-const namespaces = "/run/netns"
 const users = "/var/lib/atoll-users"
 const cgroups = "/sys/fs/cgroup"
 
@@ -118,9 +116,5 @@ const isAbandoned = (id: string): boolean => {
 export const clearAbandoned = (): void => {
   for (const name of entries(tmpdir())) {
     if (name.startsWith(folderPrefix) && isAbandoned(name.slice(folderPrefix.length))) clear(join(tmpdir(), name))
-  }
-  for (const name of entries(namespaces)) {
-    if (!name.startsWith(netPrefix) || !isAbandoned(name.slice(netPrefix.length))) continue
-    attempt(() => execFileSync("ip", ["netns", "del", name], { stdio: "ignore" }))
   }
 }
