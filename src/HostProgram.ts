@@ -13,7 +13,7 @@ import { launch } from "./Launch.ts"
 import { PeerSocketsLive } from "./peer/PeerSocketsLive.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
 
-const driver = Layer.unwrap(Effect.map(Settings, ({ dataDir }) => RuntimeChoice.layer(presentDriver(dataDir))))
+export const driver = Layer.unwrap(Effect.map(Settings, ({ dataDir }) => RuntimeChoice.layer(presentDriver(dataDir))))
 
 const kept = Layer.effectDiscard(
   Effect.gen(function* () {
@@ -24,22 +24,24 @@ const kept = Layer.effectDiscard(
 )
 
 /** In the order in which it ends: it leaves its fleet, then its door closes, then it says what it leaves running. */
-const host = HostHealth.layer.pipe(
-  Layer.provideMerge(Joining.layer),
-  Layer.provide(HostDoor.layer),
-  Layer.provide(kept),
-  Layer.provide(OwnHost.layer),
-  Layer.provide(Farewell.layer),
-  Layer.provide(driver),
-  Layer.provide(PeerSocketsLive.layer),
-  Layer.provide(ServiceProcesses.layer),
-  Layer.provide(HostFolder.layer)
-)
+const hostOver = (runtime: typeof driver) =>
+  HostHealth.layer.pipe(
+    Layer.provideMerge(Joining.layer),
+    Layer.provide(HostDoor.layer),
+    Layer.provide(kept),
+    Layer.provide(OwnHost.layer),
+    Layer.provide(Farewell.layer),
+    Layer.provide(runtime),
+    Layer.provide(PeerSocketsLive.layer),
+    Layer.provide(ServiceProcesses.layer),
+    Layer.provide(HostFolder.layer)
+  )
 
-export const start = (): void => {
+/** @param runtime In the place of the driver that the settings name, for tests. */
+export const start = (runtime = driver): void => {
   collectPassingBytes()
   launch(
-    host,
+    hostOver(runtime),
     Effect.flatMap(Joining, ({ forbidden }) => forbidden)
   )
 }

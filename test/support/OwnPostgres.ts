@@ -1,10 +1,10 @@
 /** A migrated database on a server of the test's own, which it may kill, freeze, fill and restart. */
-import { execFileSync } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { PgClient } from "@effect/sql-pg"
 import { Context, Effect, Layer, Schedule, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
+import { childrenOf } from "../../src/host/linux/ProcessIdentity.ts"
 import { EmbeddedPostgres } from "../../src/postgres/EmbeddedPostgres.ts"
 import { Database } from "../../src/store/Database.ts"
 import { isTransient } from "../../src/store/DatabaseFault.ts"
@@ -53,9 +53,7 @@ export class OwnPostgres extends Context.Service<
         pid: postgres.pid,
         signalAll: (signal) =>
           Effect.map(postgres.pid, (pid) => {
-            const children = execFileSync("ps", ["-o", "pid=", "--ppid", String(pid)], { encoding: "utf8" })
-            const pids = [pid, ...children.trim().split(/\s+/).map(Number)]
-            for (const one of pids) {
+            for (const one of [pid, ...childrenOf(pid)]) {
               try {
                 process.kill(one, signal)
               } catch {

@@ -1,0 +1,305 @@
+/**
+ * A client of a fleet that goes through everything there is to do with Sandboxes, at whichever service answers, and remembers what it was told:
+ * what was acknowledged must be so, and what it never heard the end of may be so or not.
+ */
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Answer, ServiceProcess } from "../crash/ServiceProcess.ts"
+
+const sandboxesMax = 2
+/** A service that says nothing for so long is left for another one. */
+const answerWithinMs = 4000
+/** Nobody answers: the step is left, with its outcome unknown. */
+const stepWithinMs = 10_000
+const pauseMs = 100
+
+export interface KnownFile {
+  /** What was last acknowledged; null: nothing was. */
+  acknowledged: string | null
+  /** Of writes that had no answer: whoever has them may still do them. */
+  readonly perhaps: Set<string>
+}
+
+export interface KnownSandbox {
+  readonly id: string
+  readonly networkEnabled: boolean
+  /** Null: never asked for. */
+  deletion: "asked" | "acknowledged" | null
+  readonly files: Map<string, KnownFile>
+}
+
+export interface KnownOperation {
+  readonly key: string
+  readonly sandboxId: string
+  readonly argv: ReadonlyArray<string>
+  /** Lines of eight bytes that it writes; null: it goes on until it is cancelled. */
+  readonly lines: number | null
+  /** Null: not acknowledged. */
+  id: string | null
+  /** How it was seen to end. */
+  result: string | null
+}
+
+interface Creation {
+  readonly key: string
+  readonly body: { readonly workspaceId: string; readonly networkEnabled: boolean }
+}
+
+interface Closed {
+  readonly hostname: string
+}
+
+export const isTerminal = (status: string) => ["completed", "cancelled", "failed"].includes(status)
+
+/** Uniform in [0, 1), by a seed. @source mulberry32, public domain */
+export const randomFrom = (seed: number) => {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let word = Math.imul(state ^ (state >>> 15), 1 | state)
+    word = (word + Math.imul(word ^ (word >>> 7), 61 | word)) ^ word
+    return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export class SweepClient {
+  readonly name: string
+  readonly sandboxes = new Map<string, KnownSandbox>()
+  readonly operations: Array<KnownOperation> = []
+  /** Whose outcome is not known. */
+  readonly creations: Array<Creation> = []
+  /** Previews that were acknowledged as closed. */
+  readonly closed: Array<Closed> = []
+  /** How often each step was acknowledged. */
+  readonly done = new Map<string, number>()
+  readonly #services: ReadonlyArray<ServiceProcess>
+  readonly #random: () => number
+  readonly #faults: Array<string>
+  #workspaceId = ""
+  #turn = 0
+  #numbered = 0
+  #halted: PromiseWithResolvers<void> | null = null
+  #resting: PromiseWithResolvers<void> | null = null
+  #isOver = false
+  #running: Promise<void> | null = null
+
+  constructor(name: string, seed: number, services: ReadonlyArray<ServiceProcess>, faults: Array<string>) {
+    this.name = name
+    this.#random = randomFrom(seed)
+    this.#services = services
+    this.#faults = faults
+  }
+
+  /** Asks one service after the other until one answers with anything but that it cannot now. Null: none did in time. */
+  async ask(
+    method: string,
+    path: string,
+    body?: unknown,
+    key?: string,
+    withinMs = stepWithinMs
+  ): Promise<Answer | null> {
+    for (const end = Date.now() + withinMs; Date.now() < end; await sleep(pauseMs)) {
+      const service = this.#services[this.#turn++ % this.#services.length]!
+      const answer = await service
+        .ask(method, path, body, key, undefined, answerWithinMs)
+        .catch((): Answer | null => null)
+      if (answer === null) continue
+      if (answer.status === 500 || (answer.status === 404 && answer.body?.code === "NOT_FOUND")) {
+        this.#faults.push(
+          `${this.name}: ${method} ${path} was answered ${answer.status} ${JSON.stringify(answer.body)}`
+        )
+        return answer
+      }
+      if (answer.status < 500 || answer.body?.code === "SANDBOX_UNAVAILABLE") return answer
+    }
+    return null
+  }
+
+  async begin(): Promise<void> {
+    const answer = await this.ask("POST", "/workspaces", { name: this.name }, `${this.name}-workspace`)
+    this.#workspaceId = answer!.body.workspace.id
+    this.#running = this.#work()
+  }
+
+  async #work(): Promise<void> {
+    while (!this.#isOver) {
+      if (this.#halted !== null) {
+        this.#resting?.resolve()
+        await this.#halted.promise
+        continue
+      }
+      await this.#step().catch((fault: unknown) => {
+        this.#faults.push(`${this.name}: ${(fault as Error).stack}`)
+        this.#isOver = true
+      })
+    }
+    this.#resting?.resolve()
+  }
+
+  /** Resolves between two of its steps; it rests until `resume`. */
+  async halt(): Promise<void> {
+    if (this.#isOver) return
+    this.#resting = Promise.withResolvers()
+    this.#halted = Promise.withResolvers()
+    await this.#resting.promise
+  }
+
+  resume(): void {
+    this.#halted?.resolve()
+    this.#halted = null
+  }
+
+  async end(): Promise<void> {
+    this.#isOver = true
+    this.resume()
+    await this.#running
+  }
+
+  #acknowledged(step: string): void {
+    this.done.set(step, (this.done.get(step) ?? 0) + 1)
+  }
+
+  #one<A>(of: ReadonlyArray<A>): A {
+    return of[Math.floor(this.#random() * of.length)]!
+  }
+
+  #step(): Promise<void> {
+    const mine = [...this.sandboxes.values()].filter(({ deletion }) => deletion === null)
+    const chance = this.#random()
+    if (mine.length === 0 || (chance < 0.06 && mine.length < sandboxesMax)) return this.#create()
+    const sandbox = this.#one(mine)
+    if (chance < 0.12) return this.#delete(sandbox)
+    if (chance < 0.22) return this.#stop(sandbox)
+    if (chance < 0.4) return this.#start(sandbox)
+    if (chance < 0.55) return this.#write(sandbox)
+    if (chance < 0.65 && sandbox.networkEnabled) return this.#preview(sandbox)
+    return this.#operate(sandbox, chance > 0.85)
+  }
+
+  async #create(): Promise<void> {
+    const body = { workspaceId: this.#workspaceId, networkEnabled: this.#random() < 0.5 }
+    const creation = { key: `${this.name}-s${this.#numbered++}`, body }
+    this.creations.push(creation)
+    await this.resolveCreation(creation)
+  }
+
+  /** The same request again, under the same key. */
+  async resolveCreation(creation: Creation): Promise<void> {
+    const answer = await this.ask("POST", "/sandboxes", creation.body, creation.key)
+    if (answer === null || answer.status >= 500) return
+    this.creations.splice(this.creations.indexOf(creation), 1)
+    if (answer.status !== 201 && answer.status !== 202) {
+      // A limit of the account or the fleet.
+      if (answer.status !== 429) this.#unexpected("a create", answer)
+      return
+    }
+    const { id } = answer.body.sandbox
+    this.sandboxes.set(id, {
+      id,
+      networkEnabled: creation.body.networkEnabled,
+      deletion: null,
+      files: new Map()
+    })
+    this.#acknowledged("create")
+  }
+
+  async #delete(sandbox: KnownSandbox): Promise<void> {
+    sandbox.deletion = "asked"
+    await this.resolveDeletion(sandbox)
+  }
+
+  async resolveDeletion(sandbox: KnownSandbox): Promise<void> {
+    const answer = await this.ask("DELETE", `/sandboxes/${sandbox.id}`)
+    if (answer?.status === 204) {
+      sandbox.deletion = "acknowledged"
+      this.#acknowledged("delete")
+    } else if (answer !== null && answer.status < 500) this.#unexpected("a delete", answer)
+  }
+
+  async #stop({ id }: KnownSandbox): Promise<void> {
+    const answer = await this.ask("POST", `/sandboxes/${id}/stop`)
+    if (answer?.status === 200) this.#acknowledged("stop")
+  }
+
+  async #start({ id }: KnownSandbox): Promise<void> {
+    const answer = await this.ask("POST", `/sandboxes/${id}/start`)
+    if (answer?.status === 200 || answer?.status === 201) this.#acknowledged("start")
+  }
+
+  async #write({ id, files }: KnownSandbox): Promise<void> {
+    const path = `/workspace/file-${Math.floor(this.#random() * 3)}`
+    const content = `${this.name} ${this.#numbered++}`
+    const file: KnownFile = files.get(path) ?? { acknowledged: null, perhaps: new Set() }
+    files.set(path, file)
+    file.perhaps.add(content)
+    const answer = await this.#one(this.#services)
+      .bytes("PUT", `/sandboxes/${id}/files/content?path=${path}`, Buffer.from(content), answerWithinMs)
+      .catch(() => null)
+    if (answer?.status !== 204) return
+    file.perhaps.delete(content)
+    file.acknowledged = content
+    this.#acknowledged("write")
+  }
+
+  async #preview({ id }: KnownSandbox): Promise<void> {
+    const opened = await this.ask("POST", `/sandboxes/${id}/previews`, { port: 8000 })
+    if (opened?.status !== 201) return
+    const { hostname, id: previewId } = opened.body.preview
+    const closed = await this.ask("DELETE", `/sandboxes/${id}/previews/${previewId}`)
+    if (closed?.status !== 204) return
+    this.closed.push({ hostname })
+    this.#acknowledged("preview")
+  }
+
+  async #operate({ id }: KnownSandbox, isLong: boolean): Promise<void> {
+    const key = `${this.name}-o${this.#numbered++}`
+    const lines = isLong ? null : this.#one([1, 40, 3000])
+    const writes = lines === null ? "sleep 1000" : `seq -f %07.0f 0 ${lines - 1}`
+    const operation: KnownOperation = {
+      key,
+      sandboxId: id,
+      argv: ["sh", "-c", `echo ${key} >> /workspace/starts; ${writes}`],
+      lines,
+      id: null,
+      result: null
+    }
+    await this.resolveStart(operation)
+    if (operation.id !== null && (isLong || this.#random() < 0.2)) await this.cancel(operation)
+  }
+
+  /** The same request again, under the same key: it is started at most once. */
+  async resolveStart(operation: KnownOperation): Promise<void> {
+    if (!this.operations.includes(operation)) this.operations.push(operation)
+    const { argv, key, sandboxId } = operation
+    const answer = await this.ask("POST", `/sandboxes/${sandboxId}/operations`, { argv }, key)
+    if (answer?.status !== 202) return
+    operation.id = answer.body.operation.id
+    this.see(operation, answer.body.operation)
+    this.#acknowledged("operation")
+  }
+
+  async cancel(operation: KnownOperation): Promise<void> {
+    const answer = await this.ask("POST", `/sandboxes/${operation.sandboxId}/operations/${operation.id}/cancel`)
+    if (answer?.status !== 200) return
+    this.see(operation, answer.body.operation)
+    // Ended, and told so before it is answered.
+    if (!isTerminal(answer.body.operation.status)) this.#unexpected(`cancel of ${operation.key}`, answer)
+    this.#acknowledged("cancel")
+  }
+
+  /** Whoever has ended has ended so for ever. */
+  see(known: KnownOperation, operation: Readonly<Record<string, unknown>>): void {
+    const { id, status, exitCode, signal, reason, finishedAt } = operation
+    if (!isTerminal(status as string)) {
+      if (known.result !== null) this.#faults.push(`${known.key} (${id}) had ended as ${known.result} and is ${status}`)
+      return
+    }
+    const result = JSON.stringify([status, exitCode, signal, reason, finishedAt])
+    if (known.result !== null && known.result !== result)
+      this.#faults.push(`${known.key} (${id}) ended as ${known.result} and as ${result}`)
+    known.result = result
+  }
+
+  #unexpected(what: string, { status, body }: Answer): void {
+    this.#faults.push(`${this.name}: ${what} was answered ${status} ${JSON.stringify(body)}`)
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * Everything that can befall a member of a fleet, under clients that never pause: nothing that was acknowledged is lost, nothing is done twice,
+ * no Sandbox is alive twice. ATOLL_FLEET_SEED repeats the plan of a run; when exactly each fault strikes is up to the machine.
+ *
+ * @source issue 13 "Fault sweep"
+ */
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe } from "vitest"
+import { OwnPostgres } from "../support/OwnPostgres.ts"
+import { bookFaults, hostsOfSandboxes } from "./books.ts"
+import { roundsOf } from "./Faults.ts"
+import { Fleet } from "./Fleet.ts"
+import { refusal } from "./refusal.ts"
+import { Sweep } from "./Sweep.ts"
+
+const asked = (name: string) => process.env[`ATOLL_FLEET_${name}`] || undefined
+
+const clusterLeaseMs = 1500
+const hostLeaseMs = 1500
+const hostLostAfterMs = 1000
+const clients = 3
+/** In a long run each is looked at by itself more often. */
+const atOnce = asked("FAULTS") === undefined ? 5 : 3
+
+const faults = Number(asked("FAULTS") ?? 30)
+const seed = Number(asked("SEED") ?? Math.floor(Math.random() * 2 ** 31))
+
+describe.skipIf(refusal !== null || asked("FAULTS") === undefined)("a fleet", () => {
+  it.live(
+    "loses nothing that it acknowledged and does nothing twice, whatever becomes of its members",
+    () =>
+      Effect.gen(function* () {
+        const postgres = yield* OwnPostgres
+        const context = yield* Effect.context<Effect.Services<typeof bookFaults>>()
+        const run = <A>(effect: Effect.Effect<A, unknown, Effect.Services<typeof bookFaults>>) =>
+          Effect.runPromiseWith(context)(Effect.orDie(effect))
+        const fleet = yield* Fleet.make({
+          environment: {
+            ATOLL_CLUSTER_LEASE_MS: String(clusterLeaseMs),
+            ATOLL_HOST_LEASE_MS: String(hostLeaseMs),
+            ATOLL_HOST_LOST_AFTER_MS: String(hostLostAfterMs)
+          }
+        })
+        const books = {
+          faults: () => run(bookFaults),
+          hostOf: () => run(hostsOfSandboxes),
+          signal: (signal: NodeJS.Signals) => run(postgres.signalAll(signal))
+        }
+        yield* Effect.promise(async () => {
+          const sweep = new Sweep(fleet, books, seed, clients)
+          const rounds = roundsOf(seed, faults, atOnce, hostLeaseMs + hostLostAfterMs)
+          try {
+            await sweep.begin()
+            for (const round of rounds) {
+              await sweep.run(round)
+              assert.deepStrictEqual(sweep.faults, [], JSON.stringify(round))
+            }
+            await sweep.end()
+            assert.deepStrictEqual(await fleet.retire(), [])
+            assert.deepStrictEqual([...(await books.faults()), ...(await books.hostOf())], [])
+            assert.strictEqual(sweep.struck.length, faults)
+            assert.isAbove(sweep.done["operation"] ?? 0, 0)
+            if (asked("FAULTS") !== undefined) console.log(JSON.stringify({ seed, looks: sweep.looks, ...sweep.done }))
+          } catch (error) {
+            const again = `npm run test:fleet -- --faults ${faults} --seed ${seed}`
+            const struck = sweep.struck.map((fault) => JSON.stringify(fault)).join("\n")
+            throw new Error(`${String(error)}\nagain: ${again}\n${sweep.faults.join("\n")}\n${struck}\n${fleet.log}`, {
+              cause: error
+            })
+          } finally {
+            await sweep.end()
+          }
+        })
+      }).pipe(Effect.scoped, Effect.provide(OwnPostgres.layer)),
+    asked("FAULTS") === undefined ? 300_000 : 3_600_000
+  )
+})
