@@ -475,7 +475,8 @@ export const settings = {
   hostVcpus: integer(
     "ATOLL_HOST_VCPUS",
     0,
-    "Virtual CPUs that the Sandboxes of this host together may have; 0: eight for each processor."
+    "Virtual CPUs that the Sandboxes of this host together may have; 0: eight for each processor.",
+    { minimum: 0, maximum: 1_000_000 }
   ),
   hostMemoryBytes: integer(
     "ATOLL_HOST_MEMORY_BYTES",

@@ -13,6 +13,9 @@ export interface Sample {
 
 const hourMs = 60 * 60 * 1000
 
+/** Longer than anything computes; a host that lies must not spoil the sums of others. */
+const cpuUsMax = "9000000000000000000"
+
 const whole = (value: number | null) => (value === null ? null : BigInt(Math.round(value)))
 
 /**
@@ -39,10 +42,10 @@ const insertion = `
     returning account_id, at, cpu_growth_us
   )
   insert into usage_hours as h (account_id, hour, cpu_us, cpu_samples)
-  select account_id, at / ${hourMs} * ${hourMs}, sum(cpu_growth_us), count(*) from inserted where cpu_growth_us is not null
+  select account_id, at / ${hourMs} * ${hourMs}, least(sum(cpu_growth_us), ${cpuUsMax})::int8, count(*) from inserted where cpu_growth_us is not null
   group by 1, 2 order by 1, 2
   on conflict (account_id, hour) do update
-    set cpu_us = h.cpu_us + excluded.cpu_us, cpu_samples = h.cpu_samples + excluded.cpu_samples`
+    set cpu_us = least(h.cpu_us::numeric + excluded.cpu_us, ${cpuUsMax})::int8, cpu_samples = h.cpu_samples + excluded.cpu_samples`
 
 /** All of one instant, epoch milliseconds. A sample that is there already stays as it is, and counts once. */
 export const insertSamples = (sql: SqlClient.SqlClient, at: number, samples: ReadonlyArray<Sample>) =>

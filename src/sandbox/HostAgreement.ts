@@ -51,6 +51,9 @@ export interface Look {
 /** How long a runtime has to tell why a machine ended, before it is told without a reason. */
 export const SECOND_LOOK_MS = 2_000
 
+/** So many entries of one look are named in the log; a host may list what it likes, and more than a log should have. */
+const NAMED_MAX = 64
+
 /** Nothing is left of it on its host. */
 const LOST = { code: "LOST", message: "The runtime was not found on its host." }
 /** What every runtime says of one that it knows no more of. */
@@ -93,17 +96,21 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
     const byId = new Map(
       (yield* host.find(inventory.map((entry) => entry.sandboxId))).map((found) => [found.id, found])
     )
-    let isClean = true
+    let remedies = 0
     for (const entry of inventory) {
       const remedy = remedyOf(entry, byId.get(entry.sandboxId))
       if (remedy === null) continue
-      isClean = false
-      yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${remedy}`)
+      remedies++
+      const isNamed = remedies <= NAMED_MAX
+      if (isNamed) yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${remedy}`)
       // One that cannot be ended now must not keep the others from it.
       yield* mend(entry, remedy).pipe(
-        Effect.catchCause((cause) => Effect.logWarning(`${entry.sandboxId} could not be reconciled`, cause))
+        Effect.catchCause((cause) =>
+          isNamed ? Effect.logWarning(`${entry.sandboxId} could not be reconciled`, cause) : Effect.void
+        )
       )
     }
+    if (remedies > NAMED_MAX) yield* Effect.logWarning(`Reconciled ${remedies - NAMED_MAX} more`)
     const alive = new Map(
       inventory.flatMap((entry) => (entry.generation === null ? [] : [[entry.sandboxId, entry.generation]]))
     )
@@ -140,6 +147,6 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
     foundAt = stillFoundAt
     lookedAt = now
     if (isAllTold) yield* host.toldUntil(now)
-    return { isClean, isPuzzled: missing.size > 0, inventory }
+    return { isClean: remedies === 0, isPuzzled: missing.size > 0, inventory }
   })
 }

@@ -137,6 +137,29 @@ layer(reports.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestService
     })
   )
 
+  it.effect("CPU time beyond all counting spoils nobody else's", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const [account, other] = [newId("acc_"), newId("acc_")]
+      const one = yield* newSandbox(account)
+      const theirs = yield* newSandbox(other)
+      const lies = Array.from({ length: 100 }, (_, i) => ({
+        ...{ id: `${one}${i}`, accountId: account, generation: 1 },
+        measured: measured(1e11)
+      }))
+      const truth = (cpuSeconds: number) => ({
+        ...{ id: theirs, accountId: other, generation: 1 },
+        measured: measured(cpuSeconds)
+      })
+      yield* insertSamples(sql, begin + minute, [...lies, truth(4)])
+      const again = lies.map((lie) => ({ ...lie, generation: 2 }))
+      yield* insertSamples(sql, begin + 2 * minute, [...again, truth(6)])
+      const found = yield* sql`
+        select cpu_us::text as us from usage_hours where account_id = any(${[account, other]}) order by cpu_us`
+      assert.deepStrictEqual(found, [{ us: "6000000" }, { us: "9000000000000000000" }])
+    })
+  )
+
   it.effect("what retention forgot stays counted: whole hours as they were, and parts still add up", () =>
     Effect.gen(function* () {
       const account = newId("acc_")

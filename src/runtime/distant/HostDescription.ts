@@ -1,36 +1,43 @@
 /** What a host says of itself to the services that use it. */
 import { Schema } from "effect"
+import { Address, FAULT_MAX_CHARS, HostId, Id, Prose } from "./hostTold.ts"
+
+/** Promises are sums of these, and PostgreSQL's integers. */
+const Pieces = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
+const Bytes = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 /** What all Sandboxes of a host together may have. */
 export const HostCapacity = Schema.Struct({
-  vcpus: Schema.Int,
-  memoryBytes: Schema.Int,
+  vcpus: Pieces,
+  memoryBytes: Bytes,
   /** For volumes. */
-  diskBytes: Schema.Int,
+  diskBytes: Bytes,
   /** Sandboxes that boot at once. */
-  parallelStarts: Schema.Int
+  parallelStarts: Pieces
 })
 export interface HostCapacity extends Schema.Schema.Type<typeof HostCapacity> {}
 
+/** Why no Sandbox with network would boot there now; null: it would. */
+export const NetworkRefused = Schema.NullOr(Prose(FAULT_MAX_CHARS))
+
 export const HostDescription = Schema.Struct({
   /** `host_` and 24 hex digits: the id of its data folder. */
-  hostId: Schema.String,
+  hostId: HostId,
   /** For people: its data folder and its name. */
-  label: Schema.String,
+  label: Prose(512),
   /** Where services reach it. */
-  address: Schema.Struct({ host: Schema.String, port: Schema.Int }),
+  address: Address,
   /** The database whose Sandboxes its folder carries; null: none yet. */
-  installation: Schema.NullOr(Schema.String),
+  installation: Schema.NullOr(Schema.String.check(Schema.isMaxLength(64))),
   /** Of this process: another one after each start. */
-  boot: Schema.String,
+  boot: Id,
   /** Of Atoll. */
-  version: Schema.String,
+  version: Prose(64),
   driver: Schema.Literals(["namespace", "qemu", "simulated", "fleet"]),
   kind: Schema.Literals(["vm", "namespace"]),
   capacity: HostCapacity,
   suspends: Schema.Boolean,
   networkFiltered: Schema.Boolean,
-  /** Why no Sandbox with network would boot there now; null: it would. */
-  networkRefused: Schema.NullOr(Schema.String)
+  networkRefused: NetworkRefused
 })
 export interface HostDescription extends Schema.Schema.Type<typeof HostDescription> {}

@@ -8,19 +8,21 @@ import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported } from "../Runtime.ts"
 import { HostDescription } from "./HostDescription.ts"
+import { FAULT_MAX_CHARS, Generation, Id, Prose } from "./hostTold.ts"
 
-const Id = Schema.String.check(Schema.isMinLength(1), Schema.isMaxLength(64))
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
-const Amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0))
-const Message = Schema.String.check(Schema.isMaxLength(4096))
+/** What is measured of all Sandboxes of a moment is stored in one statement, which one number that is out of its range would spoil for all. */
+const Bytes = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
+const CpuSeconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1e11 }))
+const Message = Prose(FAULT_MAX_CHARS)
 
 /** More than a host can carry. */
 const INVENTORY_MAX = 65_536
 
 const host = { hostId: Id }
 const sandbox = { ...host, sandboxId: Id }
-const runtime = { ...sandbox, generation: Count }
-const told = { sandboxId: Id, generation: Count }
+const runtime = { ...sandbox, generation: Generation }
+const told = { sandboxId: Id, generation: Generation }
 
 export const ToldDown = Schema.Struct({
   type: Schema.Literal("down"),
@@ -37,7 +39,19 @@ export const ToldStall = Schema.Union([
   Schema.Struct({ type: Schema.Literal("resumed"), ...told })
 ])
 
-export const ToldConsole = Schema.Struct({ ...told, offset: Count, bytes: Schema.Uint8Array })
+/** As much as a driver reads of a console at once. */
+const CONSOLE_CHUNK_MAX_BYTES = 64 * 1024
+
+export const ToldConsole = Schema.Struct({
+  ...told,
+  // Far below what cannot be counted on from.
+  offset: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 50 })),
+  bytes: Schema.Uint8Array.check(
+    Schema.makeFilter<Uint8Array>(({ length }) => length <= CONSOLE_CHUNK_MAX_BYTES, {
+      expected: `at most ${CONSOLE_CHUNK_MAX_BYTES} bytes`
+    })
+  )
+})
 
 export const HostRpcs = RpcGroup.make(
   Rpc.make("Describe", { success: HostDescription, error: RuntimeUnavailable }),
@@ -57,7 +71,7 @@ export const HostRpcs = RpcGroup.make(
       Schema.Struct({
         sandboxId: Id,
         state: Schema.Literals(["running", "suspended", "volume"]),
-        generation: Schema.NullOr(Count)
+        generation: Schema.NullOr(Generation)
       })
     ).check(Schema.isMaxLength(INVENTORY_MAX)),
     error: RuntimeUnavailable
@@ -65,11 +79,11 @@ export const HostRpcs = RpcGroup.make(
   Rpc.make("Sample", {
     payload: runtime,
     success: Schema.Struct({
-      cpuSeconds: Schema.NullOr(Amount),
-      memoryBytes: Schema.NullOr(Amount),
-      volumeBytes: Schema.NullOr(Amount),
-      networkRxBytes: Schema.NullOr(Amount),
-      networkTxBytes: Schema.NullOr(Amount)
+      cpuSeconds: Schema.NullOr(CpuSeconds),
+      memoryBytes: Schema.NullOr(Bytes),
+      volumeBytes: Schema.NullOr(Bytes),
+      networkRxBytes: Schema.NullOr(Bytes),
+      networkTxBytes: Schema.NullOr(Bytes)
     }),
     error: RuntimeUnavailable
   }),

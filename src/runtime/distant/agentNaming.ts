@@ -7,6 +7,7 @@
  */
 import type { Duplex } from "node:stream"
 import { Option, Schema } from "effect"
+import { shownProse } from "../agentClient/heldToShape.ts"
 
 const NAME_MAX_BYTES = 512
 const LENGTH_BYTES = 2
@@ -57,7 +58,7 @@ export const readAnswer = async (from: Duplex, withinMs: number): Promise<string
   if (length === null) return undefined
   if (length[0] === 0) return null
   const sentence = await readExactly(from, length[0]!, withinMs)
-  return sentence?.toString("utf8")
+  return sentence === null ? undefined : shownProse(sentence.toString("utf8"), SENTENCE_MAX_BYTES)
 }
 
 /** So many bytes and none more; null when they do not come. */

@@ -9,14 +9,15 @@ import { Cause, Effect, Option, Schedule, Stream } from "effect"
 import type { RpcClient, RpcClientError, RpcGroup } from "effect/rpc"
 import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
 import { type PeerAddress, PeerSockets } from "../../peer/PeerSockets.ts"
+import { shownProse } from "../agentClient/heldToShape.ts"
 import { GuestUnavailable } from "../Guest.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported } from "../Runtime.ts"
 import { agentConnections } from "./AgentConnections.ts"
 import { DistantGuests } from "./DistantGuests.ts"
 import type { HostDescription } from "./HostDescription.ts"
 import { HostRpcs } from "./HostRpcs.ts"
+import { FAULT_MAX_CHARS } from "./hostTold.ts"
 
-const MESSAGE_MAX_CHARS = 1024
 const DESCRIBED_WITHIN = "10 seconds"
 /** A description that is older is asked for anew where it is used. */
 const DESCRIPTION_MS = 30_000
@@ -27,7 +28,7 @@ const ANOTHERS = "5 seconds"
 type Client = RpcClient.RpcClient<RpcGroup.Rpcs<typeof HostRpcs>, RpcClientError.RpcClientError>
 type HostError = RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported
 
-const cut = (text: string): string => text.slice(0, MESSAGE_MAX_CHARS)
+const cut = (text: string): string => shownProse(text, FAULT_MAX_CHARS)
 
 const held = <E>(error: E): E =>
   (error instanceof RuntimeRefused
@@ -140,7 +141,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
           runFork(describeAgain)
         }
         const { networkRefused } = said()
-        return networkRefused === null ? null : cut(networkRefused)
+        return networkRefused
       },
       statements: []
     },

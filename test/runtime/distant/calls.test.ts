@@ -244,7 +244,9 @@ it.live("what a host must not say is not believed, and costs it that call alone"
       null,
       { ...entry },
       [{ ...entry, sandboxId: "x".repeat(65) }],
+      [{ ...entry, sandboxId: "one\n\u001b[2J" }],
       [{ ...entry, generation: -1 }],
+      [{ ...entry, generation: 2 ** 31 }],
       [{ ...entry, generation: 0.5 }],
       [{ ...entry, state: "anything" }],
       Array.from({ length: 65_537 }, () => entry)
@@ -255,11 +257,17 @@ it.live("what a host must not say is not believed, and costs it that call alone"
     said.inventory = [entry]
     expect(yield* one.inventory).toEqual([entry])
 
-    said.sample = { cpuSeconds: -1, memoryBytes: null, volumeBytes: null, networkRxBytes: null, networkTxBytes: null }
-    expect(yield* Effect.flip(one.sample("one", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
-    said.fault = { _tag: "RuntimeUnavailable", message: "x".repeat(100_000) }
+    const sample = { cpuSeconds: 1, memoryBytes: 1, volumeBytes: 1, networkRxBytes: 1, networkTxBytes: null }
+    said.sample = sample
+    expect(yield* one.sample("one", 1)).toEqual(sample)
+    for (const lie of [{ cpuSeconds: -1 }, { cpuSeconds: 1e300 }, { memoryBytes: 2 ** 63 }, { networkRxBytes: "1" }]) {
+      said.sample = { ...sample, ...lie }
+      expect(yield* Effect.flip(one.sample("one", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
+    }
+    said.fault = { _tag: "RuntimeUnavailable", message: `\u001b[2J\u0000${"x".repeat(100_000)}` }
     const { message } = yield* Effect.flip(one.sample("one", 1))
     assert.isBelow(message.length, 2_000)
+    assert.match(message, /^\ufffd\[2J\ufffdx+$/)
     said.fault = { _tag: "RuntimeRefused", code: "HOST_FULL", message: "Not of this call." }
     expect(yield* Effect.flip(one.sample("one", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
 
