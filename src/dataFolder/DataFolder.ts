@@ -1,5 +1,6 @@
 /**
- * What a data folder says of itself: an id of its own (`host`), and the database whose Sandboxes it carries (`installation`). Both are written once.
+ * What a data folder says of itself: an id of its own (`host`), what proves to a fleet that it is that one (`host.key`), and the database whose Sandboxes
+ * it carries (`installation`). Each is written once.
  */
 import { randomBytes, randomUUID } from "node:crypto"
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -17,11 +18,11 @@ const readIfThere = (path: string) =>
   )
 
 /** Two processes that start at once on a new folder: the first writes, whole, and both read. */
-const readOrMake = async (path: string, made: string): Promise<string> => {
+const readOrMake = async (path: string, made: string, mode = 0o644): Promise<string> => {
   const found = await readIfThere(path)
   if (found !== null) return found
   const whole = `${path}.${randomUUID()}`
-  await writeFile(whole, `${made}\n`)
+  await writeFile(whole, `${made}\n`, { mode })
   try {
     await link(whole, path)
   } catch (error) {
@@ -38,6 +39,9 @@ export const DataFolder = {
   /** `host_` and 24 hex digits; made where there is none. */
   host: (folder: string): Promise<string> =>
     readOrMake(join(folder, "host"), `host_${randomBytes(12).toString("hex")}`),
+  /** 64 hex digits that nobody else knows; made where there is none. */
+  key: (folder: string): Promise<string> =>
+    readOrMake(join(folder, "host.key"), randomBytes(32).toString("hex"), 0o600),
   /** Null: it belongs to no database yet. */
   installation: (folder: string): Promise<string | null> => readIfThere(join(folder, "installation")),
   /** Whom it belongs to from now on: that one, if it was nobody's. */

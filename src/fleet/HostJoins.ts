@@ -2,8 +2,10 @@
  * How hosts come, stay and leave, as a service takes it: what they say of themselves is written down, and their actors are told what changes something.
  *
  * A host is its data folder. A folder of another database is refused, for its Sandboxes would be destroyed as unknown; a driver that its
- * Sandboxes were not made with; and a second process of the same folder while the first is heard of.
+ * Sandboxes were not made with; a second process of the same folder while the first is heard of; and whoever has the id of a folder and not its key,
+ * for other hosts of a fleet may know its id, and would be given its Sandboxes.
  */
+import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
@@ -27,9 +29,14 @@ interface Beat {
 export class HostJoins extends Context.Service<
   HostJoins,
   {
-    /** `installation`: the database that its folder belongs to from now on. It is there as long as it beats. */
+    /**
+     * `installation`: the database that its folder belongs to from now on. It is there as long as it beats.
+     *
+     * @param key Of its folder. Null: it has none, which is good enough for one that never had.
+     */
     readonly join: (
-      description: HostDescription
+      description: HostDescription,
+      key?: string | null
     ) => Effect.Effect<{ readonly installation: string; readonly beatEveryMs: number }, JoinRefused>
     readonly beat: (beat: Beat) => Effect.Effect<void, HostUnknown>
     readonly leave: (left: { readonly hostId: string; readonly boot: string }) => Effect.Effect<void>
@@ -52,12 +59,13 @@ export class HostJoins extends Context.Service<
         Result: Schema.Struct({
           boot: Schema.String,
           driver: Schema.String,
+          keyDigest: Schema.NullOr(Schema.Uint8Array),
           seenAt: Int8,
           state: Schema.NullOr(Schema.String),
           sandboxes: Schema.Int
         }),
         execute: (hostId) => sql`
-          select h.boot, h.driver, h.seen_at as "seenAt", a.status as state,
+          select h.boot, h.driver, h.key_digest as "keyDigest", h.seen_at as "seenAt", a.status as state,
             (select count(*)::int4 from host_promises p where p.host_id = h.id) as sandboxes
           from hosts h left join actors a on a.id = h.id and a.kind = 'host'
           where h.id = ${hostId} for update of h`
@@ -65,19 +73,19 @@ export class HostJoins extends Context.Service<
 
       const refusal = (message: string, isFinal: boolean) => new JoinRefused({ message, isFinal })
 
-      const insert = (it: HostDescription, now: number) => sql`
-        insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
+      const insert = (it: HostDescription, digest: Uint8Array | null, now: number) => sql`
+        insert into hosts (id, key_digest, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
           suspends, network_filtered, network_refused, joined_at, seen_at)
-        values (${it.hostId}, ${it.label}, ${it.address.host}, ${it.address.port}, ${it.boot}, ${it.version}, ${it.driver}, ${it.kind},
+        values (${it.hostId}, ${digest}, ${it.label}, ${it.address.host}, ${it.address.port}, ${it.boot}, ${it.version}, ${it.driver}, ${it.kind},
           ${it.capacity.vcpus}, ${BigInt(it.capacity.memoryBytes)}, ${BigInt(it.capacity.diskBytes)}, ${it.capacity.parallelStarts},
           ${it.suspends}, ${it.networkFiltered}, ${it.networkRefused}, ${BigInt(now)}, ${BigInt(now)})
-        on conflict (id) do update set label = excluded.label, address_host = excluded.address_host, address_port = excluded.address_port,
+        on conflict (id) do update set key_digest = excluded.key_digest, label = excluded.label, address_host = excluded.address_host, address_port = excluded.address_port,
           boot = excluded.boot, version = excluded.version, driver = excluded.driver, kind = excluded.kind, vcpus = excluded.vcpus,
           memory_bytes = excluded.memory_bytes, disk_bytes = excluded.disk_bytes, parallel_starts = excluded.parallel_starts,
           suspends = excluded.suspends, network_filtered = excluded.network_filtered, network_refused = excluded.network_refused,
           joined_at = coalesce(nullif(hosts.joined_at, 0), excluded.joined_at), seen_at = greatest(hosts.seen_at, excluded.seen_at)`
 
-      const register = Effect.fnUntraced(function* (it: HostDescription) {
+      const register = Effect.fnUntraced(function* (it: HostDescription, digest: Buffer | null) {
         const installation = yield* findInstallation()
         if (it.installation !== null && it.installation !== installation.id) {
           return yield* refusal(
@@ -91,6 +99,12 @@ export class HostJoins extends Context.Service<
         if (known?.state === "gone") {
           return yield* refusal(
             `This host was taken out of the fleet, and its Sandboxes with it. To let the machine join as a new host, set ATOLL_DATA_DIR to an empty folder.`,
+            true
+          )
+        }
+        if (known !== null && known.keyDigest !== null && digest?.equals(known.keyDigest) !== true) {
+          return yield* refusal(
+            `The data folder ${it.label} has the id of a host of this fleet, and not its key (host.key). Put that file back; or to let the machine join as a new host, set ATOLL_DATA_DIR to an empty folder.`,
             true
           )
         }
@@ -112,13 +126,14 @@ export class HostJoins extends Context.Service<
             false
           )
         }
-        yield* insert(it, now)
+        yield* insert(it, digest, now)
         return installation.id
       })
 
-      const join = Effect.fn("HostJoins.join")(function* (it: HostDescription) {
+      const join = Effect.fn("HostJoins.join")(function* (it: HostDescription, key: string | null = null) {
+        const digest = key === null ? null : createHash("sha256").update(key).digest()
         const installation = yield* sql
-          .withTransaction(register(it))
+          .withTransaction(register(it, digest))
           .pipe(Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
         yield* actors.joined(it.hostId, it.boot)
         return { installation, beatEveryMs: Math.ceil(leaseMs / beatsPerLease) }

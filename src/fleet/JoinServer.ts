@@ -7,7 +7,9 @@ import { JoinRpcs } from "../runtime/distant/JoinRpcs.ts"
 import { HostJoins } from "./HostJoins.ts"
 
 const handlers = JoinRpcs.toLayer(
-  Effect.map(HostJoins, ({ join, beat, leave }) => JoinRpcs.of({ Join: join, Beat: beat, Leave: leave }))
+  Effect.map(HostJoins, ({ join, beat, leave }) =>
+    JoinRpcs.of({ Join: ({ key, ...description }) => join(description, key), Beat: beat, Leave: leave })
+  )
 )
 
 export class JoinServer extends Context.Service<

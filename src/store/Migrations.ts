@@ -39,6 +39,7 @@ import stillPending from "./migrations/0042_still_pending.ts"
 import sandboxEnvs from "./migrations/0043_sandbox_envs.ts"
 import fleet from "./migrations/0044_fleet.ts"
 import fleetBond from "./migrations/0045_fleet_bond.ts"
+import hostKeys from "./migrations/0046_host_keys.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -72,7 +73,8 @@ export const migrations: MigrationRecord = {
   "0042_still_pending": stillPending,
   "0043_sandbox_envs": sandboxEnvs,
   "0044_fleet": fleet,
-  "0045_fleet_bond": fleetBond
+  "0045_fleet_bond": fleetBond,
+  "0046_host_keys": hostKeys
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -33,6 +33,31 @@ const fresh = Effect.gen(function* () {
 const spec = { generation: 1, vcpus: 1, memoryBytes: 1, volumeBytes: 1, networkEnabled: false }
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
+  it.effect("knows a host that has joined by its key, whoever else names its id", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const host = yield* WorldHost.make(`host_${"1".repeat(24)}`)
+      yield* Effect.gen(function* () {
+        const joins = yield* HostJoins
+        const [own, another] = ["a".repeat(64), "b".repeat(64)]
+        const { description } = host
+        const { hostId, boot } = description
+        yield* joins.join(description, own)
+        yield* joins.leave({ hostId, boot })
+        yield* untilHost(hostId, "suspect")
+        const address = { host: "192.0.2.1", port: 1 }
+        for (const key of [another, null]) {
+          const refused = yield* Effect.flip(joins.join({ ...description, boot: "theirs", address }, key))
+          assert.isTrue(refused.isFinal)
+          assert.match(refused.message, /has the id of a host of this fleet, and not its key/)
+          assert.notInclude(refused.message, own)
+        }
+        assert.strictEqual((yield* (yield* Hosts).find(hostId))!.addressHost, description.address.host)
+        yield* joins.join({ ...description, boot: "next" }, own)
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
+    })
+  )
+
   it.effect(
     "refuses a folder of another database, another driver than its Sandboxes have, and a second process of a host",
     () =>

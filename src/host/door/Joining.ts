@@ -102,7 +102,10 @@ export class Joining extends Context.Service<
 
         const joined = Effect.fnUntraced(function* (description: HostDescription) {
           const { hostId, boot } = description
-          const { installation, beatEveryMs } = yield* answered(client.Join(description), answerWithin)
+          const { installation, beatEveryMs } = yield* answered(
+            client.Join({ ...description, key: own.key }),
+            answerWithin
+          )
           const bound = yield* own.bind(installation)
           if (bound !== installation) {
             return yield* new JoinRefused({

@@ -27,6 +27,8 @@ export class OwnHost extends Context.Service<
   OwnHost,
   {
     readonly hostId: string
+    /** By which its fleet knows it again; for nobody else. */
+    readonly key: string
     /** The port that its door was given. */
     readonly listensOn: (port: number) => void
     /** As it is now. */
@@ -55,6 +57,9 @@ export class OwnHost extends Context.Service<
       const hostId = yield* inFolder(() => DataFolder.host(dataDir)).pipe(
         Effect.mapError(({ message }) => new HostUnusable({ message }))
       )
+      const key = yield* inFolder(() => DataFolder.key(dataDir)).pipe(
+        Effect.mapError(({ message }) => new HostUnusable({ message }))
+      )
       const boot = randomBytes(12).toString("hex")
       let port = fleetPort
       let capacity: { readonly value: HostCapacity; readonly atMs: number } | null = null
@@ -74,6 +79,7 @@ export class OwnHost extends Context.Service<
 
       return {
         hostId,
+        key,
         listensOn: (taken) => {
           port = taken
         },

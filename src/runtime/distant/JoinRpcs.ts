@@ -1,7 +1,8 @@
 /** How a host makes itself known to a service, any of them: over `atoll-join/1`. */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
-import { HostCapacity, HostDescription } from "./HostDescription.ts"
+import { HostCapacity, HostDescription, NetworkRefused } from "./HostDescription.ts"
+import { HostId, HostKey, Id } from "./hostTold.ts"
 
 /** It may not join. `message` is one sentence for its operator. `isFinal`: that will not change while it runs as it is. */
 export class JoinRefused extends Schema.TaggedError<JoinRefused>()("JoinRefused", {
@@ -13,22 +14,22 @@ export class JoinRefused extends Schema.TaggedError<JoinRefused>()("JoinRefused"
 export class HostUnknown extends Schema.TaggedError<HostUnknown>()("HostUnknown", {}) {}
 
 export const JoinRpcs = RpcGroup.make(
-  /** `installation`: what its folder belongs to from now on. It beats every `beatEveryMs`. */
+  /** `key`: 64 hex digits; who has joined with one comes back with that one only. `installation`: what its folder belongs to from now on. It beats every `beatEveryMs`. */
   Rpc.make("Join", {
-    payload: HostDescription.fields,
+    payload: { ...HostDescription.fields, key: HostKey },
     success: Schema.Struct({ installation: Schema.String, beatEveryMs: Schema.Int }),
     error: JoinRefused
   }),
   /** It is there, and this is what of it may have changed. */
   Rpc.make("Beat", {
     payload: {
-      hostId: Schema.String,
-      boot: Schema.String,
+      hostId: HostId,
+      boot: Id,
       capacity: HostCapacity,
-      networkRefused: Schema.NullOr(Schema.String)
+      networkRefused: NetworkRefused
     },
     error: HostUnknown
   }),
   /** Its process ends in order; its Sandboxes go on. */
-  Rpc.make("Leave", { payload: { hostId: Schema.String, boot: Schema.String } })
+  Rpc.make("Leave", { payload: { hostId: HostId, boot: Id } })
 )

@@ -16,6 +16,7 @@ export interface Beat {
 
 export class JoinedService {
   readonly joined: Array<HostDescription> = []
+  readonly keys: Array<string> = []
   readonly beats: Array<Beat> = []
   readonly left: Array<{ readonly hostId: string; readonly boot: string }> = []
   readonly sockets: Array<TLSSocket> = []
@@ -36,10 +37,11 @@ export class JoinedService {
   listen(peers: PeerSockets["Service"], port = 0) {
     const service = this
     const handlers = JoinRpcs.toLayer({
-      Join: (description) =>
+      Join: ({ key, ...description }) =>
         Effect.suspend(() => {
           if (service.refusal !== null) return Effect.fail(service.refusal)
           service.joined.push(description)
+          service.keys.push(key)
           service.knows = true
           return Effect.succeed({ installation: service.installation, beatEveryMs: 300 })
         }),

@@ -1,6 +1,6 @@
 /** How a host comes to its fleet, and stays there. */
 import { randomBytes } from "node:crypto"
-import { readFileSync, writeFileSync } from "node:fs"
+import { readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Context, Effect, Layer } from "effect"
@@ -102,6 +102,10 @@ describe("a host", () => {
           })
         )
         assert.deepInclude(there.joined.at(-1), { hostId, installation: "the database" })
+        // By its key it is known again; that is its own.
+        const keyFile = join(dataDir, "host.key")
+        assert.deepStrictEqual([...new Set(there.keys)], [readFileSync(keyFile, "utf8").trim()])
+        assert.strictEqual(statSync(keyFile).mode & 0o777, 0o600)
       }),
     90_000
   )
