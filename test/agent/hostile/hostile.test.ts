@@ -28,6 +28,11 @@ const MEMORY_KEPT_MAX_BYTES = 64 * 1024 ** 2
 /** Every call comes to an end by itself; the hostile agents' own are waited for a hundredth of the usual times. */
 const CALL_MAX_MS = 30_000
 const HEAD_BYTES = 4_096
+/** A lie that was not heard in time is told again. */
+const TELLS_MAX = 10
+
+const isTooLate = (fault: GuestUnavailable | null) =>
+  fault?._tag === "GuestUnavailable" && /^The Sandbox's agent did not (answer within|finish)/.test(fault.message)
 
 type RouteName = keyof typeof routes
 
@@ -195,10 +200,16 @@ describe("a hostile agent beside another tenant's Sandbox", () => {
       try {
         const believed: Array<string> = []
         for (const lie of liesOf(name)) {
-          await hostile.play(lie.script)
-          const exit = await Effect.runPromise(Effect.exit(Effect.timeout(calls[name](hostile), CALL_MAX_MS)))
+          const ask = async () => {
+            await hostile.play(lie.script)
+            const exit = await Effect.runPromise(Effect.exit(Effect.timeout(calls[name](hostile), CALL_MAX_MS)))
+            return Exit.isFailure(exit) ? (Effect.runSync(Effect.flip(exit)) as GuestUnavailable) : null
+          }
+          let fault = await ask()
+          // A busy machine may take longer than the hundredth of the usual times to tell a lie at all.
+          for (let tries = 1; tries < TELLS_MAX && lie.expect === "protocol" && isTooLate(fault); tries++)
+            fault = await ask()
           if (lie.expect === "harmless") continue
-          const fault = Exit.isFailure(exit) ? (Effect.runSync(Effect.flip(exit)) as GuestUnavailable) : null
           const isHeld = fault?._tag === "GuestUnavailable" && (lie.expect !== "protocol" || fault.fault === "protocol")
           if (!isHeld) believed.push(`${lie.name}: ${JSON.stringify(fault ?? "believed")}`)
           // Nothing of the guest's own stands in what the operator reads.
