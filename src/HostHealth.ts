@@ -21,14 +21,28 @@ import { Runtime } from "./runtime/Runtime.ts"
 import { Workers } from "./worker/Worker.ts"
 
 const drainWithinMs = 1000
+/** Who asks how it is asks briefly. Whoever keeps more connections than that is no monitor, and must not take the files that agents need. */
+const CONNECTIONS_MAX = 64
+const withinMs = 5000
 /** The driver is asked no more often, and for no longer. */
 const driverFreshForMs = 5000
 const driverPatience = "2 seconds"
 
+const bounded = () => {
+  const server = createServer({
+    headersTimeout: withinMs,
+    requestTimeout: withinMs,
+    keepAliveTimeout: withinMs,
+    connectionsCheckingInterval: withinMs
+  })
+  server.maxConnections = CONNECTIONS_MAX
+  return server
+}
+
 const listener = Layer.effect(
   HttpServer.HttpServer,
   Effect.flatMap(Settings, (settings) =>
-    NodeHttpServer.make(createServer, {
+    NodeHttpServer.make(bounded, {
       host: settings.host,
       port: settings.port,
       gracefulShutdownTimeout: drainWithinMs

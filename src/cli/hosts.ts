@@ -100,7 +100,9 @@ const named = Argument.String("host").pipe(Argument.withDescription("Its id, the
 
 const knownHost = Effect.fnUntraced(function* (name: string) {
   const hosts = yield* (yield* Hosts).list
-  const exact = hosts.filter(({ id, label }) => id === name || label === name)
+  // A label is what the host says, and may be the id of another one.
+  const called = hosts.filter(({ id }) => id === name)
+  const exact = called.length > 0 ? called : hosts.filter(({ label }) => label === name)
   const found = exact.length > 0 ? exact : hosts.filter(({ id }) => id.startsWith(name) && name.length > "host_".length)
   if (found.length === 1) return found[0]!
   return yield* new Refused({

@@ -43,6 +43,16 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
             /^host_\w+ +ready +namespace +1 up of 1 +\d+ of 100 +[\d.]+ of 1024 +[\d.]+ of 1024 +\d+ s ago +the folder of host_\w+ +-$/
           )
 
+          // A host that says that it is called as another one is by its id is in nobody's way.
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`
+            insert into hosts (id, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
+              suspends, network_filtered, joined_at, seen_at)
+            values ('host_liar', ${host.id}, 'nowhere', 1, '', '0', 'simulated', 'namespace', 0, 0, 0, 0, false, false, 0, 0)`
+          const meant = yield* documentOf("hosts", "cordon", host.id, "--json")
+          assert.deepInclude(meant.host, { id: host.id, state: "cordoned" })
+          yield* sql`delete from hosts where id = 'host_liar'`
+
           const cordoned = yield* documentOf("hosts", "cordon", "host_0123", "--json")
           assert.deepInclude(cordoned.host, { id: host.id, state: "cordoned", wish: "cordoned", asked: null })
           const inUse = yield* atoll("hosts", "remove", host.id)
