@@ -13,6 +13,7 @@
  */
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
+import { TLSSocket } from "node:tls"
 
 interface NativeHandle {
   readonly readStart: () => number
@@ -33,7 +34,9 @@ export class StallBreaker {
 
   /** Null for a transport that cannot be watched. Nothing is watched before `begin`. */
   static of(transport: Duplex): StallBreaker | null {
-    if (!(transport instanceof Socket)) return null
+    // A session on the handle of a TLS connection ends the whole process by an assertion of Node's (`is_write_in_progress`), when the other end was
+    // silent in the middle of a write: seen with Node 24.21 where hosts were frozen.
+    if (!(transport instanceof Socket) || transport instanceof TLSSocket) return null
     const handle = (transport as unknown as { readonly _handle: Partial<NativeHandle> | null })._handle
     if (typeof handle?.readStart !== "function" || typeof handle.writeQueueSize !== "number") return null
     return new StallBreaker(transport, handle as NativeHandle)
