@@ -23,8 +23,9 @@ const apiPort = 8080
 export const fleetPort = 7070
 export const actorsPort = 7071
 const readyWithinMs = 120_000
-const linesShown = 10
+const linesShown = 30
 const charactersShown = 400
+const collapseShown = 6000
 const goneWithinMs = 30_000
 
 export interface FleetShape {
@@ -100,7 +101,8 @@ export class Fleet {
       )
       chmodSync(folder, 0o711)
       return yield* Effect.promise(() =>
-        Fleet.#start(net, folder, socketOf(connect), shape, () => Effect.runPromise(Effect.orDie(ready)))
+        // The database may be one of those that something befalls.
+        Fleet.#start(net, folder, socketOf(connect), shape, () => Effect.runPromise(ready).catch(() => 0))
       )
     })
 
@@ -210,6 +212,13 @@ export class Fleet {
     )
     const host = ended()
     if (host !== undefined) throw new Error(`${host.name} ended with ${host.exitCode}:\n${this.log}`)
+  }
+
+  /** Those of whom nobody but they themselves made an end. */
+  get collapsed(): ReadonlyArray<string> {
+    return [...this.services, ...this.hosts].flatMap(({ dataDir, hasEnded, log }) =>
+      hasEnded ? [`${dataDir} ended by itself:\n${log.slice(-collapseShown)}`] : []
+    )
   }
 
   /** Nothing is frozen, cut, slow or down any more. */

@@ -88,9 +88,11 @@ export class Sweep {
     }
     await sleep(round.lastsMs)
     await this.#books.signal("SIGCONT")
+    this.faults.push(...this.#fleet.collapsed)
     await this.#fleet.mend()
     await Promise.all(this.#clients.map((client) => client.halt()))
     await this.#audit()
+    this.faults.push(...this.#fleet.collapsed)
     for (const client of this.#clients) client.resume()
   }
 

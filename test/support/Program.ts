@@ -39,8 +39,9 @@ export class Program {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  get pid() {
-    return this.#child?.pid ?? null
+  /** By itself: nobody here killed or stopped it. */
+  get hasEnded() {
+    return this.#child !== null && !this.isUp
   }
 
   get exitCode() {
