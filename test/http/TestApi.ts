@@ -79,11 +79,11 @@ export class TestApi extends Context.Service<
       () => TestApi.#inProcess(environment)
     )
 
-  /** Real processes with simulated machines. */
+  /** Real processes with real Sandboxes. */
   static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
     const key = newKey()
     const api = Effect.gen(function* () {
-      const { port, second } = yield* fleetEdge({ driver: "simulated", environment, key })
+      const { port, second } = yield* fleetEdge({ driver: "namespace", environment, key })
       return yield* make({ key, port, second: { port: second }, world: notHere, auditWritten: groupsWritten })
     })
     return Layer.effect(TestApi, api).pipe(
