@@ -1,5 +1,5 @@
 /** The Placement of a service whose Sandboxes live on hosts: room is promised in the create's own transaction. */
-import { Clock, Effect, Layer, Option, Schema } from "effect"
+import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import { Settings } from "../Config.ts"
@@ -7,7 +7,7 @@ import { hostLostMessage } from "../sandbox/hostLost.ts"
 import { type Place, Placement, type Standing } from "../sandbox/Placement.ts"
 import { Int8 } from "../store/Columns.ts"
 import { HostFeeds } from "./HostFeeds.ts"
-import { absentStates, startableStates } from "./hostStates.ts"
+import { absentStates, silentStates, startableStates } from "./hostStates.ts"
 import { type Asked, Promises, type Survey } from "./Promises.ts"
 
 /** Hosts with room that others are taking of just now are asked again so soon, for so long. */
@@ -21,9 +21,6 @@ const HostRow = Schema.Struct({
   /** Its volume was there, and is not any more. */
   is_missing: Schema.Boolean
 })
-
-/** Nobody knows of it now, and soon somebody will. */
-const silentStates: ReadonlyArray<string> = ["joining", "suspect"]
 
 const there = { is: "there" } as const
 const silent = { is: "silent" } as const
@@ -89,14 +86,14 @@ export const FleetPlacement = {
         Effect.map(Effect.orDie(findHost(sandboxId)), Option.match({ onNone: () => none, onSome: some }))
 
       const place = Effect.fnUntraced(function* (asked: Asked): Effect.fn.Return<Place, UnsupportedByRuntime> {
-        const giveUpAt = (yield* Clock.currentTimeMillis) + busyMs.most
+        const giveUpAt = performance.now() + busyMs.most
         while (true) {
           const taken = yield* promises.take(asked)
           if (taken !== null) return taken
           const survey = yield* promises.survey(asked)
           const refusal = refusalOf(asked, survey)
           if (refusal !== null) return yield* refusal
-          if (survey.fitting === 0 || (yield* Clock.currentTimeMillis) > giveUpAt) {
+          if (survey.fitting === 0 || performance.now() > giveUpAt) {
             return { hostId: null, runtime: asked.kind ?? survey.kind ?? "namespace" }
           }
           yield* Effect.sleep(busyMs.least + Math.random() * busyMs.more)

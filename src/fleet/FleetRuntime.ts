@@ -1,15 +1,20 @@
 /**
  * The Runtime of a service whose Sandboxes live on hosts: each call goes to the host of its Sandbox, and what is promised there follows it.
  *
- * Of one that has no host nothing is anywhere: it gets one when it boots, if there is room by then, and there is nothing to end. Deaths and stalls are no part of it: whoever attends
+ * Of one that has no host nothing is anywhere: it gets one when it boots, if there is room by then, and there is nothing to end. While all hosts that would have
+ * room are silent it waits, as long as a boot may take: hosts that are restarted are soon there again, and who was told that it is made does not ask once more. Deaths and stalls are no part of it: whoever attends
  * a host tells its Sandboxes of them.
  */
 import { Effect, Layer, Stream } from "effect"
+import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
-import { Runtime, RuntimeRefused, RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { Promises } from "./Promises.ts"
+
+/** Room that is awaited is looked for so often. */
+const lookAgainMs = 500
 
 const nobodyHasRoom = () =>
   new RuntimeRefused({
@@ -32,6 +37,7 @@ export const FleetRuntime = {
       const links = yield* HostLinks
       const promises = yield* Promises
       const feeds = yield* HostFeeds
+      const { bootTimeoutMs } = yield* Settings
 
       type Host = Runtime["Service"]
 
@@ -50,6 +56,16 @@ export const FleetRuntime = {
             host === null ? Effect.fail(new RuntimeUnavailable({ message: nowhere(sandboxId) })) : Effect.succeed(host)
         )
 
+      const anywhere = Effect.fnUntraced(function* (spec: SandboxSpec) {
+        const giveUpAt = performance.now() + bootTimeoutMs
+        while (true) {
+          const taken = yield* promises.takeLate(spec)
+          if (taken !== null && taken !== "soon") return taken.hostId
+          if (taken === null || performance.now() > giveUpAt) return yield* nobodyHasRoom()
+          yield* Effect.sleep(lookAgainMs * (0.5 + Math.random() / 2))
+        }
+      })
+
       /** Nothing was asked of it. */
       const guestsOf = (sandboxId: string) =>
         Effect.mapError(there(sandboxId), ({ message }) => new GuestUnavailable({ message }))
@@ -67,8 +83,7 @@ export const FleetRuntime = {
         provision: Effect.fnUntraced(function* (spec, turn) {
           const promised = yield* promises.raise(spec.sandboxId)
           if (promised?.isUp === false) return yield* itsHostIsFull()
-          const hostId = promised?.hostId ?? (yield* promises.takeLate(spec))
-          if (hostId === null) return yield* nobodyHasRoom()
+          const hostId = promised?.hostId ?? (yield* anywhere(spec))
           const host = yield* links.to(hostId)
           yield* host.provision(spec, turn)
         }),

@@ -13,7 +13,7 @@ import type { SandboxSpec } from "../runtime/Runtime.ts"
 import type { Place, Wanted } from "../sandbox/Placement.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { textColumn } from "../store/Columns.ts"
-import { placeableStates } from "./hostStates.ts"
+import { placeableStates, silentStates } from "./hostStates.ts"
 
 /** On either side of where the look begins. */
 const fewHosts = 8
@@ -29,13 +29,15 @@ export interface Asked extends Omit<Wanted, "runtime"> {
 export interface Survey {
   /** Ready ones with room for it. */
   readonly fitting: number
+  /** Ones with room for it that are silent, or have just come to join: they may be ready any time. */
+  readonly awaited: number
   /** Of its kind, whether they are ready or not; those that were taken out of the fleet are none. */
   readonly ofKind: number
   /** Of those: a Sandbox with network would boot there. */
   readonly withNetwork: number
   /** Why not on another one. */
   readonly networkRefused: string | null
-  /** One that is there. */
+  /** Of one that is there; of those that are awaited, if any is. */
   readonly kind: "vm" | "namespace" | null
 }
 
@@ -52,8 +54,8 @@ export class Promises extends Context.Service<
      */
     readonly take: (asked: Asked) => Effect.Effect<Place | null>
     readonly survey: (asked: Asked) => Effect.Effect<Survey>
-    /** The same for one that comes up and lives nowhere yet: of its own kind. */
-    readonly takeLate: (spec: SandboxSpec) => Effect.Effect<string | null>
+    /** The same for one that comes up and lives nowhere yet: of its own kind. "soon": on none now, and perhaps on one in a moment. */
+    readonly takeLate: (spec: SandboxSpec) => Effect.Effect<{ readonly hostId: string } | "soon" | null>
     /** vCPUs and memory for one that comes up, on its host; not up: that has not so much left. One that is up already is. Null: it lives nowhere. */
     readonly raise: (sandboxId: string) => Effect.Effect<{ readonly hostId: string; readonly isUp: boolean } | null>
     /** It was brought down in this generation. Of one that was started again since nothing is given back. */
@@ -100,6 +102,11 @@ export class Promises extends Context.Service<
       const isReady = sql`
         exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(placeableStates)}::text[]))`
 
+      /** One where boots fail is not waited for. */
+      const isAwaited = sql`
+        exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(silentStates)}::text[])
+          and coalesce((a.snapshot #>> '{context,failures}')::int4, 0) = 0)`
+
       /** How full it would be of what it has least of, from 0 to 1. */
       const fullness = ({ vcpus, memoryBytes, diskBytes }: Asked) => sql`
         greatest(
@@ -140,10 +147,11 @@ export class Promises extends Context.Service<
           select id as "hostId", kind as runtime from taken`
 
       const surveyHosts = (asked: Asked) => sql<Survey>`
-          select count(*) filter (where ${hasRoom(asked)} and ${suits(asked)} and ${isReady})::int4 as fitting,
+          select count(*) filter (where h.fits and h.is_ready)::int4 as fitting, count(*) filter (where h.fits and h.is_awaited)::int4 as awaited,
             count(*)::int4 as "ofKind", count(*) filter (where h.network_refused is null)::int4 as "withNetwork",
-            min(h.network_refused) as "networkRefused", min(h.kind) as kind
-          from hosts h
+            min(h.network_refused) as "networkRefused", coalesce(min(h.kind) filter (where h.fits and h.is_awaited), min(h.kind)) as kind
+          from (
+            select h.*, ${hasRoom(asked)} and ${suits(asked)} as fits, ${isReady} as is_ready, ${isAwaited} as is_awaited from hosts h) h
           where (${asked.kind}::text is null or h.kind = ${asked.kind}::text)
             and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'gone')`
 
@@ -179,14 +187,20 @@ export class Promises extends Context.Service<
 
       const take = (asked: Asked) => Effect.map(Effect.orDie(takeRoom(asked)), ([taken]): Place | null => taken ?? null)
 
+      const survey = (asked: Asked) => Effect.map(Effect.orDie(surveyHosts(asked)), ([found]) => found!)
+
       return Promises.of({
         hostOf,
         take,
         takeLate: Effect.fnUntraced(function* ({ volumeBytes: diskBytes, ...spec }) {
           const { kind } = yield* Effect.orDie(findKind(spec.sandboxId))
-          return (yield* take({ ...spec, diskBytes, kind }))?.hostId ?? null
+          const asked = { ...spec, diskBytes, kind }
+          const taken = yield* take(asked)
+          if (taken !== null && taken.hostId !== null) return { hostId: taken.hostId }
+          const { fitting, awaited } = yield* survey(asked)
+          return fitting + awaited > 0 ? "soon" : null
         }),
-        survey: (asked) => Effect.map(Effect.orDie(surveyHosts(asked)), ([survey]) => survey!),
+        survey,
         raise: (sandboxId) =>
           raisePromise(sandboxId).pipe(
             // Somebody else raised it while this statement waited, which sees it as it was before.

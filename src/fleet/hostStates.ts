@@ -8,3 +8,5 @@ export const placeableStates = taggedStates(hostMachine, "placeable")
 export const startableStates = taggedStates(hostMachine, "startable")
 /** Nothing that runs there is believed to run, and nobody waits for it. */
 export const absentStates = taggedStates(hostMachine, "absent")
+/** Nobody knows of it now, and soon somebody will. */
+export const silentStates: ReadonlyArray<string> = ["joining", "suspect"]

@@ -1,6 +1,6 @@
 /** Which host gets a Sandbox, and that none is promised more than it has. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Schedule } from "effect"
+import { Effect, Fiber, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { CreateSandboxRequest } from "../../schemas/Sandbox.ts"
@@ -33,6 +33,19 @@ const hostOf = (sandboxId: string) =>
     (sql) => sql<{ readonly host: string | null }>`
       select snapshot -> 'context' ->> 'hostId' as host from actors where id = ${sandboxId}`
   ).pipe(Effect.map(([row]) => row!.host))
+
+/** Waits until there is one. */
+const firstPending = Effect.fnUntraced(function* (accountId: string) {
+  const sandboxes = yield* Sandboxes
+  const pending = { status: ["pending"] as const, workspaceId: null, metadata: {}, limit: null, cursor: null }
+  const { sandboxes: found } = yield* sandboxes
+    .list(accountId, pending)
+    .pipe(
+      Effect.repeat({ until: (page) => page.sandboxes.length > 0, schedule: Schedule.spaced(10) }),
+      Effect.timeout("60 seconds")
+    )
+  return found[0]!.id
+})
 
 /** Each test has hosts of its own. */
 const fresh = Effect.gen(function* () {
@@ -155,6 +168,36 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
     })
   )
 
+  it.effect("waits with a new Sandbox for hosts that are silent, and not for one that is lost", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" }, "suspect")
+      yield* fleet.add({ id: "host_full", vcpus: 0 })
+      yield* Effect.gen(function* () {
+        const sandboxes = yield* Sandboxes
+        const account = yield* newAccount
+        const { accountId } = account
+        const begin = Effect.fnUntraced(function* (key: string) {
+          const creating = yield* Effect.forkChild(create(account, key))
+          return { creating, id: yield* firstPending(accountId) }
+        })
+        const first = yield* begin("first")
+        yield* fleet.becomes("host_a", "joining")
+        yield* Effect.sleep(600)
+        assert.deepInclude(yield* sandboxes.get(accountId, first.id), { status: "pending" })
+        yield* fleet.becomes("host_a", "ready")
+        assert.deepInclude((yield* Fiber.join(first.creating)).sandbox, { status: "running" })
+        assert.deepStrictEqual(fleet.aliveOn(first.id), ["host_a"])
+
+        yield* fleet.becomes("host_a", "suspect")
+        const second = yield* begin("second")
+        yield* fleet.becomes("host_a", "lost")
+        assert.deepInclude(yield* Effect.flip(Fiber.join(second.creating)), { _tag: "SANDBOX_LIMIT_REACHED" })
+        yield* becomesRight
+      }).pipe(Effect.provide(fleet.service(many)))
+    })
+  )
+
   it.effect(
     "nothing waits for ever for a host that is lost: not a boot, not a stop; a delete does until it is back",
     () =>
@@ -176,6 +219,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
           yield* Effect.forkChild(sandboxes.remove(accountId, deleted!, request))
           yield* untilStatus(accountId, stopped!, "stopping")
           yield* untilStatus(accountId, deleted!, "deleting")
+          const id = yield* firstPending(accountId)
           yield* fleet.becomes("host_a", "lost")
           const reason = { code: "HOST_LOST", message: "It was lost." }
           yield* host.send(
@@ -184,9 +228,6 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
             { type: "HOST_LOST", generation: 1, reason, seenAt: Date.now() },
             { cause: "runtime" }
           )
-          const { id } = (yield* sandboxes.list(accountId, {
-            ...{ status: ["pending", "failed"], workspaceId: null, metadata: {}, limit: null, cursor: null }
-          })).sandboxes[0]!
           assert.deepInclude((yield* untilStatus(accountId, id, "failed")).statusReason, { code: "HOST_LOST" })
           assert.deepInclude((yield* untilStatus(accountId, stopped!, "stopped")).statusReason, { code: "HOST_LOST" })
           assert.deepInclude(yield* sandboxes.get(accountId, deleted!), { status: "deleting" })
