@@ -70,8 +70,8 @@ export type HostEvent =
   | { readonly type: "BOOTS_WORK"; readonly at: number; readonly boot: string }
   /** It may have been silent for too long. */
   | { readonly type: "LEASE_DUE"; readonly at: number }
-  /** It was heard of at `seenAt` (epoch milliseconds), and may be silent for `leaseMs` from then on. */
-  | { readonly type: "SEEN"; readonly at: number; readonly seenAt: number; readonly leaseMs: number }
+  /** It was heard of at `seenAt` (epoch milliseconds), or now, and may be silent for `leaseMs` from then on. */
+  | { readonly type: "SEEN"; readonly at: number; readonly seenAt?: number; readonly leaseMs: number }
   /** It was not heard of since `seenAt` (epoch milliseconds), for too long. After `lostAfterMs` of that it is lost. */
   | { readonly type: "SILENT"; readonly at: number; readonly seenAt: number; readonly lostAfterMs: number }
   /** It may have been silent for so long that it is lost. */

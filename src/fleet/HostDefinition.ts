@@ -13,6 +13,7 @@ import type { PendingCommand } from "../store/JournalRecord.ts"
 import { AttendedHosts } from "./AttendedHosts.ts"
 import { attendance } from "./attendance.ts"
 import { Canaries } from "./canary.ts"
+import { databaseNow } from "./databaseNow.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { hostSandboxes } from "./hostSandboxes.ts"
 
@@ -59,8 +60,9 @@ export const hostDefinition = Effect.gen(function* () {
 
   const findSeen = SqlSchema.findOneOption({
     Request: Schema.String,
-    Result: Schema.Struct({ boot: Schema.String, seenAt: Int8 }),
-    execute: (hostId) => sql`select boot, seen_at as "seenAt" from hosts where id = ${hostId}`
+    /** `age`: of its last beat, in ms, by the clock that beats are told by. */
+    Result: Schema.Struct({ boot: Schema.String, age: Int8 }),
+    execute: (hostId) => sql`select boot, ${databaseNow(sql)} - seen_at as age from hosts where id = ${hostId}`
   })
 
   const forgetOldEntries = (hostId: string, now: number) =>
@@ -73,17 +75,26 @@ export const hostDefinition = Effect.gen(function* () {
   const lookAtHost = Effect.fnUntraced(function* (hostId: string, value: string, known: HostContext) {
     const began = yield* Clock.currentTimeMillis
     yield* forgetOldEntries(hostId, began)
-    // Nobody looked for a while, so nobody may have listened either: a host that is there says so soon.
     const dueAt = value === "suspect" ? known.updatedAt + lostAfterMs : known.seenAt + known.leaseMs
-    const believedUntil = began - dueAt > leaseMs * late ? began + leaseMs : began
+    const since = performance.now()
+    // Nobody looked for a while, so nobody may have listened either: a host that is there says so soon.
+    let believedForMs = began - dueAt > leaseMs * late ? leaseMs : 0
     while (true) {
       const found = yield* Effect.orDie(findSeen(hostId))
       const now = yield* Clock.currentTimeMillis
-      const { boot, seenAt } = found._tag === "Some" ? found.value : { boot: "", seenAt: known.seenAt }
+      const { boot, age } = found._tag === "Some" ? found.value : { boot: "", age: now - known.seenAt }
+      const silentForMs = Math.max(0, age)
+      // By this service's clock, as its deadlines are.
+      const seenAt = now - silentForMs
       // One that left is not there, however short ago it was.
-      if (boot !== "" && now < seenAt + leaseMs) return { type: "SEEN", seenAt, leaseMs }
-      if (now >= believedUntil) return { type: "SILENT", seenAt, lostAfterMs }
-      yield* Effect.sleep(Math.min(lookAgainMs, believedUntil - now))
+      if (boot !== "" && Math.abs(age) < leaseMs) return { type: "SEEN", seenAt, leaseMs }
+      // The clock of the database was set back: a host that is there is soon heard of by what it shows now.
+      if (age < 0) believedForMs = Math.max(believedForMs, leaseMs)
+      // The clock of this service was set forward: it looks too early.
+      if (value === "suspect") believedForMs = Math.max(believedForMs, lostAfterMs - silentForMs)
+      const leftMs = believedForMs - (performance.now() - since)
+      if (leftMs <= 0) return { type: "SILENT", seenAt, lostAfterMs }
+      yield* Effect.sleep(Math.min(lookAgainMs, leftMs))
     }
   })
 

@@ -4,14 +4,17 @@
  * A host is its data folder. A folder of another database is refused, for its Sandboxes would be destroyed as unknown; a driver that its
  * Sandboxes were not made with; a second process of the same folder while the first is heard of; and whoever has the id of a folder and not its key,
  * for other hosts of a fleet may know its id, and would be given its Sandboxes.
+ *
+ * When a host was heard of is told by the database's clock: those of the services that hear it need not agree.
  */
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Layer, Schema } from "effect"
+import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import type { HostCapacity, HostDescription } from "../runtime/distant/HostDescription.ts"
 import { HostUnknown, JoinRefused } from "../runtime/distant/JoinRpcs.ts"
 import { Int8 } from "../store/Columns.ts"
+import { databaseNow } from "./databaseNow.ts"
 import { HostActors } from "./HostActors.ts"
 
 /** Beats to a lease. */
@@ -48,6 +51,7 @@ export class HostJoins extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const actors = yield* HostActors
       const { hostLeaseMs: leaseMs, hostLostAfterMs: lostAfterMs } = yield* Settings
+      const now = databaseNow(sql)
 
       const findInstallation = SqlSchema.findOne({
         Request: Schema.Void,
@@ -60,12 +64,12 @@ export class HostJoins extends Context.Service<
           boot: Schema.String,
           driver: Schema.String,
           keyDigest: Schema.NullOr(Schema.Uint8Array),
-          seenAt: Int8,
+          silentForMs: Int8,
           state: Schema.NullOr(Schema.String),
           sandboxes: Schema.Int
         }),
         execute: (hostId) => sql`
-          select h.boot, h.driver, h.key_digest as "keyDigest", h.seen_at as "seenAt", a.status as state,
+          select h.boot, h.driver, h.key_digest as "keyDigest", ${now} - h.seen_at as "silentForMs", a.status as state,
             (select count(*)::int4 from host_promises p where p.host_id = h.id) as sandboxes
           from hosts h left join actors a on a.id = h.id and a.kind = 'host'
           where h.id = ${hostId} for update of h`
@@ -73,17 +77,17 @@ export class HostJoins extends Context.Service<
 
       const refusal = (message: string, isFinal: boolean) => new JoinRefused({ message, isFinal })
 
-      const insert = (it: HostDescription, digest: Uint8Array | null, now: number) => sql`
+      const insert = (it: HostDescription, digest: Uint8Array | null) => sql`
         insert into hosts (id, key_digest, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
           suspends, network_filtered, network_refused, joined_at, seen_at)
         values (${it.hostId}, ${digest}, ${it.label}, ${it.address.host}, ${it.address.port}, ${it.boot}, ${it.version}, ${it.driver}, ${it.kind},
           ${it.capacity.vcpus}, ${BigInt(it.capacity.memoryBytes)}, ${BigInt(it.capacity.diskBytes)}, ${it.capacity.parallelStarts},
-          ${it.suspends}, ${it.networkFiltered}, ${it.networkRefused}, ${BigInt(now)}, ${BigInt(now)})
+          ${it.suspends}, ${it.networkFiltered}, ${it.networkRefused}, ${now}, ${now})
         on conflict (id) do update set key_digest = excluded.key_digest, label = excluded.label, address_host = excluded.address_host, address_port = excluded.address_port,
           boot = excluded.boot, version = excluded.version, driver = excluded.driver, kind = excluded.kind, vcpus = excluded.vcpus,
           memory_bytes = excluded.memory_bytes, disk_bytes = excluded.disk_bytes, parallel_starts = excluded.parallel_starts,
           suspends = excluded.suspends, network_filtered = excluded.network_filtered, network_refused = excluded.network_refused,
-          joined_at = coalesce(nullif(hosts.joined_at, 0), excluded.joined_at), seen_at = greatest(hosts.seen_at, excluded.seen_at)`
+          joined_at = coalesce(nullif(hosts.joined_at, 0), excluded.joined_at), seen_at = excluded.seen_at`
 
       const register = Effect.fnUntraced(function* (it: HostDescription, digest: Buffer | null) {
         const installation = yield* findInstallation()
@@ -93,7 +97,6 @@ export class HostJoins extends Context.Service<
             true
           )
         }
-        const now = yield* Clock.currentTimeMillis
         const found = yield* findHost(it.hostId)
         const known = found._tag === "Some" ? found.value : null
         if (known?.state === "gone") {
@@ -119,14 +122,14 @@ export class HostJoins extends Context.Service<
           known !== null &&
           known.boot !== "" &&
           known.boot !== it.boot &&
-          now < known.seenAt + silentAfter * leaseMs
+          Math.abs(known.silentForMs) < silentAfter * leaseMs
         ) {
           return yield* refusal(
-            `Another process of this host was heard of ${Math.max(0, now - known.seenAt)} ms ago. If two machines have copies of one data folder, stop one of them.`,
+            `Another process of this host was heard of ${Math.max(0, known.silentForMs)} ms ago. If two machines have copies of one data folder, stop one of them.`,
             false
           )
         }
-        yield* insert(it, digest, now)
+        yield* insert(it, digest)
         return installation.id
       })
 
@@ -147,19 +150,17 @@ export class HostJoins extends Context.Service<
           memoryBytes: Schema.BigInt,
           diskBytes: Schema.BigInt,
           parallelStarts: Schema.Int,
-          networkRefused: Schema.NullOr(Schema.String),
-          now: Schema.BigInt
+          networkRefused: Schema.NullOr(Schema.String)
         }),
         Result: Schema.Struct({ state: Schema.NullOr(Schema.String) }),
         execute: (it) => sql`
           update hosts h set vcpus = ${it.vcpus}, memory_bytes = ${it.memoryBytes}, disk_bytes = ${it.diskBytes},
-            parallel_starts = ${it.parallelStarts}, network_refused = ${it.networkRefused}, seen_at = greatest(seen_at, ${it.now}::int8)
+            parallel_starts = ${it.parallelStarts}, network_refused = ${it.networkRefused}, seen_at = ${now}
           where id = ${it.hostId} and boot = ${it.boot}
           returning (select status from actors a where a.id = h.id and a.kind = 'host') as state`
       })
 
       const beat = Effect.fnUntraced(function* ({ hostId, boot, capacity, networkRefused }: Beat) {
-        const now = yield* Clock.currentTimeMillis
         const found = yield* Effect.orDie(
           findBeaten({
             hostId,
@@ -168,14 +169,13 @@ export class HostJoins extends Context.Service<
             memoryBytes: BigInt(capacity.memoryBytes),
             diskBytes: BigInt(capacity.diskBytes),
             parallelStarts: capacity.parallelStarts,
-            networkRefused,
-            now: BigInt(now)
+            networkRefused
           })
         )
         const state = found._tag === "Some" ? found.value.state : null
         if (state === null || state === "gone") return yield* new HostUnknown()
         if (state === "suspect" || state === "lost") {
-          yield* actors.tell(hostId, { type: "SEEN", seenAt: now, leaseMs })
+          yield* actors.tell(hostId, { type: "SEEN", leaseMs })
         }
       })
 

@@ -1,6 +1,6 @@
 /** What hosts of a fleet do amiss, and what services of it do when they come back. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Queue, Schedule } from "effect"
+import { Clock, Effect, Queue, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { HostBoots } from "../../src/fleet/HostBoots.ts"
 import { HostJoins } from "../../src/fleet/HostJoins.ts"
@@ -8,6 +8,7 @@ import { Hosts } from "../../src/fleet/Hosts.ts"
 import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
 import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { ShiftedClock } from "../support/ShiftedClock.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
@@ -261,6 +262,38 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         )
         assert.notInclude(yield* statesOf(host.id), "suspect")
       }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
+    })
+  )
+
+  it.effect("is heard of and missed as it is there, whatever the clock of the service that hears it", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const sql = yield* SqlClient.SqlClient
+      const behind = yield* WorldHost.make("host_behind")
+      const ahead = yield* WorldHost.make("host_ahead")
+      yield* Effect.gen(function* () {
+        // The services that hear them are others than the one that looks.
+        const clocks = [new ShiftedClock(), new ShiftedClock()] as const
+        yield* Effect.forkScoped(Effect.provideService(behind.live, Clock.Clock, clocks[0]))
+        yield* Effect.forkScoped(Effect.provideService(ahead.live, Clock.Clock, clocks[1]))
+        yield* untilHost(behind.id, "ready")
+        yield* untilHost(ahead.id, "ready")
+        clocks[0].shiftMs = -3_600_000
+        clocks[1].shiftMs = 3_600_000
+        for (const { id } of [behind, ahead]) {
+          yield* until(
+            sql`select 1 from transitions where actor_id = ${id} and event ->> 'type' = 'SEEN'`,
+            (looks) => looks.length >= 2
+          )
+          const strange = yield* sql`
+            select event from transitions where actor_id = ${id} and abs((event ->> 'seenAt')::float8 - at) > 600000`
+          assert.deepStrictEqual(strange, [])
+        }
+        ahead.isCut = true
+        yield* untilHost(ahead.id, "lost")
+        ahead.isCut = false
+        yield* untilHost(ahead.id, "ready")
+      }).pipe(Effect.scoped, Effect.provide(fleetService([behind, ahead])))
     })
   )
 })

@@ -1,0 +1,6 @@
+/** The instant that all services of a fleet agree on, whatever their own clocks say. */
+import type { SqlClient } from "effect/sql"
+
+/** Epoch milliseconds, as a bigint of SQL. */
+export const databaseNow = (sql: SqlClient.SqlClient) =>
+  sql.literal("(extract(epoch from clock_timestamp()) * 1000)::int8")
