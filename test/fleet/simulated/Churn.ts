@@ -27,6 +27,11 @@ const programs: ReadonlyArray<ReadonlyArray<string>> = [
   ["hang"]
 ]
 
+interface Refusal {
+  readonly _tag: string
+  readonly details?: { readonly status?: string | null } | null
+}
+
 /** Of who sends a request again and again: longer than any fault lasts, and any machine takes. */
 const patienceMs = 180_000
 const pauseMs = 50
@@ -87,7 +92,12 @@ export class Churn {
   }
 
   /** The answer of whichever service gives one; null: the client was refused, or nobody answered for long. */
-  async #ask<A, E>(dice: Dice, what: string, effect: Effect.Effect<A, E, Sandboxes | Operations>): Promise<A | null> {
+  async #ask<A, E>(
+    dice: Dice,
+    what: string,
+    effect: Effect.Effect<A, E, Sandboxes | Operations>,
+    known?: Known
+  ): Promise<A | null> {
     const giveUpAt = performance.now() + patienceMs
     while (performance.now() < giveUpAt) {
       const up = this.#options.services.filter(({ isUp }) => isUp)
@@ -99,7 +109,10 @@ export class Churn {
       if (exit !== lost) {
         const error = Exit.findError(exit)
         if (error._tag === "Success") {
-          this.#count(`${what}: ${(error.success as { readonly _tag: string })._tag}`)
+          const { _tag, details } = error.success as Refusal
+          this.#count(`${what}: ${_tag}`)
+          // There was no room for it: it is none to be used any more.
+          if (known !== undefined && details?.status === "expired") this.#drop(known)
           return null
         }
         const fault = Cause.squash(exit.cause)
@@ -123,8 +136,9 @@ export class Churn {
     const action = dice.of({
       create: isFull ? 0 : this.#wasFull ? 6 : 60,
       delete: isFull ? 6 : 1,
-      stop: 3,
-      start: 3,
+      // Most of them cannot run at once.
+      stop: this.#wasFull ? 3 : 45,
+      start: 4,
       operation: 5,
       cancel: 1
     })
@@ -132,26 +146,25 @@ export class Churn {
     if (this.#live.length === 0) return
     const known = dice.one(this.#live)
     const { accountId } = known.account
+    const ask = <A, E>(what: string, effect: Effect.Effect<A, E, Sandboxes | Operations>) =>
+      this.#ask(dice, what, effect, known)
     switch (action) {
       case "delete":
         return this.remove(dice, known)
       case "stop":
-        return void (await this.#ask(
-          dice,
+        return void (await ask(
           "stop",
           Effect.flatMap(Sandboxes, (it) => it.stop(accountId, known.id, request))
         ))
       case "start":
-        return void (await this.#ask(
-          dice,
+        return void (await ask(
           "start",
           Effect.flatMap(Sandboxes, (it) => it.start(accountId, known.id, { ...request, idempotencyKey: null }))
         ))
       case "operation": {
         const idempotencyKey = `operation${this.#keys++}`
         const argv = [...dice.one(programs)]
-        const operation = await this.#ask(
-          dice,
+        const operation = await ask(
           "operation",
           Effect.flatMap(Operations, (it) =>
             it.start(accountId, known.id, {
@@ -170,8 +183,7 @@ export class Churn {
       case "cancel": {
         const operation = known.operations.pop()
         if (operation === undefined) return
-        await this.#ask(
-          dice,
+        await ask(
           "cancel",
           Effect.flatMap(Operations, (it) => it.cancel(accountId, known.id, operation, request))
         )
@@ -206,12 +218,18 @@ export class Churn {
     this.#live.push(known)
   }
 
-  async remove(dice: Dice, known: Known): Promise<void> {
+  /** False: another client was first. */
+  #drop(known: Known): boolean {
     const at = this.#live.indexOf(known)
-    if (at === -1) return
-    // Only one client deletes it; others may use it meanwhile.
+    if (at === -1) return false
     this.#live[at] = this.#live[this.#live.length - 1]!
     this.#live.pop()
+    return true
+  }
+
+  async remove(dice: Dice, known: Known): Promise<void> {
+    // Only one client deletes it; others may use it meanwhile.
+    if (!this.#drop(known)) return
     await this.#ask(
       dice,
       "delete",

@@ -29,6 +29,8 @@ export interface FleetRunOptions {
   readonly hosts: number
   /** About so many at once. */
   readonly sandboxes: number
+  /** For so many times as many Sandboxes as run at once, and three times as many volumes. Below 1 starts and creates are refused. */
+  readonly room: number
   /** For how long things fall, once there are as many. */
   readonly churnMs: number
   /** Of a service and of a host; a host that is silent for twice as long is lost. */
@@ -67,6 +69,8 @@ interface SandboxRow {
   readonly id: string
   readonly status: string
   readonly generation: number
+  /** Null: there was no room for it, and it was stopped before it was told so. It is given a place when it boots. */
+  readonly host_id: string | null
   readonly is_busy: boolean
 }
 
@@ -136,8 +140,7 @@ export class FleetRun {
   async #all(): Promise<ReadonlyArray<string>> {
     const { hosts, services, sandboxes, churnMs, leaseMs } = this.#options
     await this.#run(Effect.flatMap(SqlClient.SqlClient, (sql) => CommitAudit.install(sql, sandboxesPerAccount)))
-    // With a third of the hosts away, the rest is full.
-    const room = Math.ceil((sandboxes / hosts) * 1.3)
+    const room = Math.ceil((sandboxes / hosts) * this.#options.room)
     this.#hosts = await Promise.all(Array.from({ length: hosts }, (_, index) => this.#newHost(index, room)))
     const environment = {
       ATOLL_CLUSTER_LEASE_MS: String(leaseMs),
@@ -229,7 +232,7 @@ export class FleetRun {
     const capacity = {
       vcpus: room * sizes.vcpus,
       memoryBytes: room * sizes.memoryBytes,
-      diskBytes: 2 * room * sizes.volumeBytes,
+      diskBytes: 3 * room * sizes.volumeBytes,
       parallelStarts: 64
     }
     const id = `host_${String(index).padStart(24, "0")}`
@@ -268,7 +271,8 @@ export class FleetRun {
   /** Everything settled, each machine the one of its Sandbox, and each promise that of one that counts. */
   async #sandboxesAndMachines(): Promise<ReadonlyArray<string>> {
     const rows = await this.#rows<SandboxRow>(
-      `select id, status, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending <> '[]'::jsonb as is_busy
+      `select id, status, (snapshot -> 'context' ->> 'generation')::int4 as generation, snapshot -> 'context' ->> 'hostId' as host_id,
+         pending <> '[]'::jsonb as is_busy
        from actors where kind = 'sandbox'`
     )
     const promises = await this.#rows<PromiseRow>("select sandbox_id, host_id, is_up from host_promises")
@@ -279,6 +283,7 @@ export class FleetRun {
         .map(({ spec }) => ({ hostId: id, sandboxId: spec.sandboxId, generation: spec.generation }))
     )
     const volumes = this.#hosts.flatMap(({ id, world }) => [...world.volumes].map((volume) => `${volume} on ${id}`))
+    const promised = new Set(promises.map(({ sandbox_id }) => sandbox_id))
     const places = new Set(promises.map(({ sandbox_id, host_id }) => `${sandbox_id} on ${host_id}`))
     return [
       ...differences(
@@ -293,8 +298,10 @@ export class FleetRun {
       ),
       ...differences(
         "count or are promised something, not both",
-        rows.filter(({ status }) => countedStates.includes(status)).map(({ id }) => id),
-        promises.map(({ sandbox_id }) => sandbox_id)
+        rows
+          .filter(({ id, status, host_id }) => countedStates.includes(status) && (host_id !== null || promised.has(id)))
+          .map(({ id }) => id),
+        promised
       ),
       ...differences(
         "are alive or promised to be, not both",

@@ -27,6 +27,7 @@ it("gives nothing twice, loses nothing and keeps nothing, whatever falls", async
     services: 3,
     hosts: asked("HOSTS", 6),
     sandboxes: asked("SANDBOXES", 60),
+    room: isLarge ? 0.5 : 1.3,
     churnMs: asked("SECONDS", 4) * 1000,
     leaseMs: asked("LEASE_MS", 1000),
     say: (line: string) => isLarge && process.stdout.write(`${line}\n`)
