@@ -48,6 +48,8 @@ export const overAFleet: ReadonlyArray<string> = [
 /** By suite: the reason. */
 export const inProcess: Readonly<Record<string, string>> = {
   "test/clients/examples.test.ts": "how examples look, not what they reach; they hold up machines of their own process",
+  "test/clients/gigabyte.test.ts":
+    "measures programs of clients; its Sandboxes are of a driver of its own process, with volumes for a gigabyte",
   "test/console/pages/account.test.ts": "what a browser shows",
   "test/console/pages/attacks.test.ts": "what a browser shows",
   "test/console/pages/console.test.ts": "what a browser shows",
