@@ -45,6 +45,41 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/terminal/namespace.test.ts"
 ]
 
+/** Of those suites: single tests that only one process with simulated machines can pass, by their names; the reason. */
+export const inProcessOnly: Readonly<Record<string, string>> = {
+  "has each call that changes something, with key, outcome, request id and address, newest first":
+    "a client of the loopback",
+  "can be ended from another, one by one and all at once": "a client of the loopback",
+  "are shown once, and listed with their hint, scopes, end, last use and from where": "a client of the loopback",
+  "opens previews, forwards ports, and connects by ssh": "the SSH port is in a service's own network",
+  "a grant is recovered with the same keys and revoked, never confirmed": "the port is a balancer's",
+  "has a call whose caller went away before its answer": "a command of simulated machines",
+  "an action is the OpenAPI's operationId, and the log can be asked for each": "a command of simulated machines",
+  "tells each step that the stream told, thing by thing, whatever the size of a page":
+    "a command of simulated machines",
+  "is the account's own, needs the scope to read, and outlives the Sandbox": "a command of simulated machines",
+  "execute answers what the command did": "a command of simulated machines",
+  "a command that takes too long is 408, with what it had said": "a command of simulated machines",
+  "are listed with what they are, and one is ended by its id": "a command of simulated machines",
+  "output that was read to where it is now has its end only once the operation has ended":
+    "a command of simulated machines",
+  "what it did not take is told with the reason, those that came first": "a command of simulated machines",
+  "wait takes 0 to 30 seconds, and may come without a body": "a command of simulated machines",
+  "loses none of several that come at once": "simulated machines give commands no variables of their own",
+  "gives variables to every command that begins afterwards, and a command's own win by name":
+    "simulated machines give commands no variables of their own",
+  "the life of a Sandbox: what it used, what that cost, and what left the wallet":
+    "Sandboxes of a fleet of tests are smaller",
+  "one is created empty, listed newest first, and counts its Sandboxes and their volumes":
+    "Sandboxes of a fleet of tests are smaller",
+  "are measured from the commit to the delivery, with what an earlier transaction held up":
+    "metrics are of one process",
+  "asks for metrics, labels and values that there are": "metrics are of one process",
+  "are so many for an account, and a place is free when its client has gone": "each service counts those of its own",
+  "is held back by who does not read, or pauses, and costs no memory meanwhile":
+    "a way over more processes holds some megabytes more"
+}
+
 /** By suite: the reason. */
 export const inProcess: Readonly<Record<string, string>> = {
   "test/clients/examples.test.ts": "how examples look, not what they reach; they hold up machines of their own process",

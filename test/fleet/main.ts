@@ -5,7 +5,7 @@
 import { spawnSync } from "node:child_process"
 import { join } from "node:path"
 import { parseArgs } from "node:util"
-import { overAFleet } from "./contract.ts"
+import { inProcessOnly, overAFleet } from "./contract.ts"
 import { simulatedFleet } from "./simulated/large.ts"
 
 if (process.argv.includes("--simulated")) process.exit(simulatedFleet(process.argv.slice(2)))
@@ -17,6 +17,10 @@ const { faults } = values
 const files =
   faults === undefined ? overAFleet.filter((file) => file.includes(values.only)) : ["test/fleet/faults.test.ts"]
 
+const left = Object.keys(inProcessOnly)
+  .map((name) => name.replaceAll(/[.?()]/g, "\\$&"))
+  .join("|")
+
 const root = join(import.meta.dirname, "../..")
 const { status } = spawnSync(
   process.execPath,
@@ -25,7 +29,7 @@ const { status } = spawnSync(
     "run",
     ...files,
     "--disable-console-intercept",
-    ...(faults === undefined ? ["--maxWorkers", "2"] : [])
+    ...(faults === undefined ? ["--maxWorkers", "2", "--testNamePattern", `^(?!.*(${left}))`] : [])
   ],
   {
     cwd: root,
