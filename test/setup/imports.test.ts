@@ -27,7 +27,7 @@ describe("the import rules", () => {
       "src/store/Journal.ts": 'import { a } from "../../schemas/Sandbox.ts"\nexport const j = a',
       "src/actor/Host.ts":
         'import { j } from "../store/Journal.ts"\nimport * as m from "../../machines/sandbox.ts"\nexport const h = [j, m]',
-      "src/main.ts": 'import { h } from "./actor/Host.ts"\nconsole.log(h)'
+      "src/Atoll.ts": 'import { h } from "./actor/Host.ts"\nconsole.log(h)'
     })
     assert.deepStrictEqual(faults, [])
   })
