@@ -253,6 +253,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
       const cancel = (operationId: string, requestId: string) =>
         send("POST", `/operations/${operationId}/cancel`, { headers: { "x-request-id": requestId } })
       const { operation } = (await start({ argv: ["hang"] })).json
+      // One that is cancelled before it runs is told afterwards that it began, and that is declined, too.
+      while ((await send("GET", `/operations/${operation.id}`)).json.operation.status === "queued") {}
       assert.deepStrictEqual(await declined(operation.id), { declined: [], truncated: false })
       await cancel(operation.id, "in-time")
       await cancel(operation.id, "repeated")
