@@ -283,8 +283,6 @@ export const hostMachine = setup({
       state === "draining"
         ? isReconciled && wish === "draining"
         : isProven && wish === (state === "ready" ? "open" : "cordoned"),
-    /** No Sandbox ran there already. */
-    isDrained: ({ context }) => context.reason?.code === drained.code,
     /** Some Sandbox could still run there. */
     isNotDrained: ({ context }) => context.reason?.code !== drained.code,
     /** Whatever its state. */

@@ -220,6 +220,34 @@ const deletionDeadline = ({ context }: { readonly context: SandboxContext }) => 
   event: { type: "DELETE_DUE" }
 })
 
+/** Of one whose host is lost: its runtime is given up, and whatever lived in it. */
+const lost = [
+  "noteTime",
+  "noteReason",
+  "noteStopped",
+  {
+    type: "closeDependents",
+    params: ({
+      context: { generation },
+      event: { reason }
+    }: {
+      readonly context: SandboxContext
+      readonly event: Extract<SandboxEvent, { readonly type: "HOST_LOST" }>
+    }) => ({
+      code: "SANDBOX_LOST",
+      message: `The Sandbox's runtime ended: ${reason.message}`,
+      generation
+    })
+  },
+  {
+    type: "leaveRuntime",
+    params: ({ context }: { readonly context: SandboxContext }) => ({ generation: context.generation })
+  },
+  "forgetRun",
+  { type: "unschedule", params: { name: "stop" } },
+  { type: "unschedule", params: { name: "idleStop" } }
+] as const
+
 export const sandboxMachine = setup({
   types: {
     input: {} as SandboxInput,
@@ -491,23 +519,7 @@ export const sandboxMachine = setup({
           {
             guard: "isLost",
             target: "stopped",
-            actions: [
-              "noteTime",
-              "noteReason",
-              "noteStopped",
-              {
-                type: "closeDependents",
-                params: ({ context: { generation }, event: { reason } }) => ({
-                  code: "SANDBOX_LOST",
-                  message: `The Sandbox's runtime ended: ${reason.message}`,
-                  generation
-                })
-              },
-              { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) },
-              "forgetRun",
-              { type: "unschedule", params: { name: "stop" } },
-              { type: "unschedule", params: { name: "idleStop" } }
-            ],
+            actions: lost,
             description: "Its host is lost; the volume waits there."
           }
         ],
@@ -624,23 +636,7 @@ export const sandboxMachine = setup({
         HOST_LOST: {
           guard: "isLost",
           target: "stopped",
-          actions: [
-            "noteTime",
-            "noteReason",
-            "noteStopped",
-            {
-              type: "closeDependents",
-              params: ({ context: { generation }, event: { reason } }) => ({
-                code: "SANDBOX_LOST",
-                message: `The Sandbox's runtime ended: ${reason.message}`,
-                generation
-              })
-            },
-            { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) },
-            "forgetRun",
-            { type: "unschedule", params: { name: "stop" } },
-            { type: "unschedule", params: { name: "idleStop" } }
-          ],
+          actions: lost,
           description:
             "Its host is lost; what may still run there is ended when that returns, and the volume waits there."
         },
@@ -713,23 +709,7 @@ export const sandboxMachine = setup({
         HOST_LOST: {
           guard: "isLost",
           target: "stopped",
-          actions: [
-            "noteTime",
-            "noteReason",
-            "noteStopped",
-            {
-              type: "closeDependents",
-              params: ({ context: { generation }, event: { reason } }) => ({
-                code: "SANDBOX_LOST",
-                message: `The Sandbox's runtime ended: ${reason.message}`,
-                generation
-              })
-            },
-            { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) },
-            "forgetRun",
-            { type: "unschedule", params: { name: "stop" } },
-            { type: "unschedule", params: { name: "idleStop" } }
-          ],
+          actions: lost,
           description: "Its host is lost; what is frozen there is ended when that returns, and the volume waits there."
         },
         RUNTIME_DOWN: {
