@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net"
 import ssh2 from "ssh2"
 import { expect, it } from "vitest"
 import { signalOf, tellSignal } from "../../src/cooperative/exitSignal.ts"
+import { sshKeyPair } from "../support/sshKeyPair.ts"
 
 const ends = [
   ["SIGTERM", "SIGTERM"],
@@ -17,7 +18,7 @@ const ends = [
 ] as const
 
 it("has the RFC's name where it lists one, and else one at our domain", async () => {
-  const { private: hostKey } = ssh2.utils.generateKeyPairSync("ed25519")
+  const { private: hostKey } = sshKeyPair()
   const server = new ssh2.Server({ hostKeys: [hostKey] }, (connection) => {
     connection.on("authentication", (context) => context.accept())
     connection.on("session", (accept) =>

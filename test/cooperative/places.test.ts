@@ -12,6 +12,7 @@ import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { Terminals } from "../../src/terminal/Terminals.ts"
 import { requestIdentity, runningSandboxOf } from "../support/GatewayServer.ts"
+import { sshKeyPair } from "../support/sshKeyPair.ts"
 import { testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
@@ -25,7 +26,7 @@ const service = (world: SimulatedWorld, environment: Readonly<Record<string, str
 const connected = Effect.fnUntraced(function* (world: SimulatedWorld) {
   const { accountId, sandboxId } = yield* runningSandboxOf()
   world.machines.get(sandboxId)!.listeners.set(5000, (stream) => void stream.pipe(stream))
-  const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync("ed25519")
+  const { private: privateKey, public: publicKey } = sshKeyPair()
   const grants = yield* ConnectionGrants
   const { username } = yield* grants.grant(accountId, sandboxId, { ...requestIdentity, publicKeys: [publicKey] })
   const port = (yield* SshEndpoint).port()
@@ -137,7 +138,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
           )
         yield* refused({ ident: "second" })
         // Nobody knows whose a connection is that proves nothing.
-        yield* refused({ privateKey: ssh2.utils.generateKeyPairSync("ed25519").private })
+        yield* refused({ privateKey: sshKeyPair().private })
         yield* audit.write
         const all = { from: null, to: null, action: null, sandboxId }
         const events = (yield* audit.list(accountId, all, { limit: 100, before: null })).toReversed()

@@ -20,6 +20,7 @@ import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { ServiceAccesses } from "../../src/serviceAccess/ServiceAccesses.ts"
 import { Ledger } from "../../src/wallet/Ledger.ts"
 import { requestIdentity, runningSandboxOf, serveGateways } from "../support/GatewayServer.ts"
+import { sshKeyPair } from "../support/sshKeyPair.ts"
 import { testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { untilStatus } from "../support/TestSandboxes.ts"
@@ -71,7 +72,7 @@ const openWays = Effect.fnUntraced(function* (world: SimulatedWorld) {
     generationId: randomUUID(),
     request: { requested_at: Date.now(), ports: [5432] }
   })
-  const { private: privateKey, public: publicKey } = ssh2.utils.generateKeyPairSync("ed25519")
+  const { private: privateKey, public: publicKey } = sshKeyPair()
   const { username } = yield* (yield* ConnectionGrants).grant(accountId, sandboxId, {
     ...requestIdentity,
     publicKeys: [publicKey]
