@@ -5,7 +5,7 @@
  * A key is called by a name that is derived from its secret, too. A file may hold several, a line each: all are accepted and the first is used,
  * so a fleet comes to another secret without a moment in which two processes do not know each other.
  *
- * @source RFC 5489 (ECDHE_PSK), RFC 7905 (ChaCha20-Poly1305), RFC 5869 (HKDF)
+ * @source RFC 8446 (psk_dhe_ke; the hash of a key that is given so is SHA-256, 4.2.11), RFC 5869 (HKDF)
  */
 import { hkdfSync } from "node:crypto"
 import { Effect } from "effect"
@@ -18,9 +18,9 @@ const secretCharactersMin = 32
 const secretsMax = 16
 
 const tls = {
-  ciphers: "ECDHE-PSK-CHACHA20-POLY1305",
-  minVersion: "TLSv1.2",
-  maxVersion: "TLSv1.2",
+  ciphers: "TLS_AES_128_GCM_SHA256",
+  minVersion: "TLSv1.3",
+  maxVersion: "TLSv1.3",
   secureOptions
 } as const
 

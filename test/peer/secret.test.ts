@@ -87,8 +87,8 @@ describe("a fleet that shares a secret", () => {
 
       // One who takes whatever name a key is called by, and does not have the key.
       const liar = createServer({
-        ciphers: "ECDHE-PSK-CHACHA20-POLY1305",
-        maxVersion: "TLSv1.2",
+        ciphers: "TLS_AES_128_GCM_SHA256",
+        minVersion: "TLSv1.3",
         ALPNProtocols: ["atoll-host/1"],
         pskCallback: () => randomBytes(32)
       })
@@ -206,8 +206,8 @@ describe("a fleet that shares a secret", () => {
         host: loopback,
         port,
         session,
-        ciphers: "ECDHE-PSK-CHACHA20-POLY1305",
-        maxVersion: "TLSv1.2",
+        ciphers: "TLS_AES_128_GCM_SHA256",
+        minVersion: "TLSv1.3",
         ALPNProtocols: ["atoll-host/1"],
         pskCallback: () => ({ psk: randomBytes(32), identity: "atoll-0" }),
         checkServerIdentity: () => undefined

@@ -3,23 +3,48 @@
  * circle that StallBreaker.ts describes.
  *
  * What is read ahead is bounded by the windows of HTTP/2 flow control; an agent that keeps to none is cut off.
+ *
+ * TLS gives its records one by one, however many came at once; each would be a piece of its own on all of the way to the client. Full ones
+ * wait for those that came with them.
  */
 import { Duplex } from "node:stream"
 
+/** @source RFC 8446, 5.1 */
+const FULL_RECORD_BYTES = 16 * 1024
+/** What one read of a native socket gives at most. */
+const TOGETHER_MAX_BYTES = 64 * 1024
+
 export class EagerTransport extends Duplex {
   readonly #raw: Duplex
+  #waiting: Array<Buffer> = []
+  #waitingBytes = 0
 
   /** @param aheadMaxBytes More than the session's window, frame headers included. */
   constructor(raw: Duplex, aheadMaxBytes: number) {
     super({ allowHalfOpen: false })
     this.#raw = raw
     raw.on("data", (chunk: Buffer) => {
-      this.push(chunk)
+      const isFull = chunk.length === FULL_RECORD_BYTES
+      // After all that the same look at the system's sockets brings.
+      if (isFull && this.#waitingBytes === 0) setImmediate(this.#passOn)
+      this.#waiting.push(chunk)
+      this.#waitingBytes += chunk.length
+      if (!isFull || this.#waitingBytes >= TOGETHER_MAX_BYTES) this.#passOn()
       if (this.readableLength > aheadMaxBytes) this.destroy(new Error("the agent sent more than it was allowed to"))
     })
-    raw.on("end", () => this.push(null))
+    raw.on("end", () => {
+      this.#passOn()
+      this.push(null)
+    })
     raw.on("error", (cause) => this.destroy(cause))
     raw.on("close", () => this.destroy())
+  }
+
+  readonly #passOn = (): void => {
+    if (this.#waitingBytes === 0 || this.destroyed) return
+    this.push(this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting, this.#waitingBytes))
+    this.#waiting = []
+    this.#waitingBytes = 0
   }
 
   override _read(): void {

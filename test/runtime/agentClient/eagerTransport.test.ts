@@ -1,0 +1,57 @@
+import { PassThrough } from "node:stream"
+import { setImmediate } from "node:timers/promises"
+import { assert, it } from "@effect/vitest"
+import { EagerTransport } from "../../../src/runtime/agentClient/EagerTransport.ts"
+
+const RECORD = 16 * 1024
+
+/** What comes out, piece by piece, of what goes in at once, by their first bytes. */
+const opened = () => {
+  const raw = new PassThrough({ highWaterMark: 1024 ** 2 })
+  const transport = new EagerTransport(raw, 1024 ** 2)
+  const pieces: Array<string> = []
+  transport.on("data", (piece: Buffer) => {
+    pieces.push([...piece].filter((byte, at) => at === 0 || byte !== piece[at - 1]).join(" "))
+  })
+  return { raw, transport, pieces, give: (byte: number, size: number) => raw.emit("data", Buffer.alloc(size, byte)) }
+}
+
+it("full records that came at once go on as one piece, what is less than full at once, and all in their order", async () => {
+  const { pieces, give } = opened()
+  await setImmediate()
+  give(1, RECORD)
+  give(2, RECORD)
+  give(3, 5)
+  await Promise.resolve()
+  assert.deepStrictEqual(pieces, ["1 2 3"])
+  give(4, 7)
+  await Promise.resolve()
+  assert.deepStrictEqual(pieces, ["1 2 3", "4"])
+  for (const byte of [5, 6, 7, 8, 9]) give(byte, RECORD)
+  await setImmediate()
+  await setImmediate()
+  assert.deepStrictEqual(pieces, ["1 2 3", "4", "5 6 7 8", "9"])
+})
+
+it("an end waits for what came before it", async () => {
+  const { raw, transport, pieces, give } = opened()
+  let hasEnded = false
+  transport.once("end", () => {
+    hasEnded = true
+  })
+  give(1, RECORD)
+  raw.end()
+  for (let turn = 0; turn < 1000 && !hasEnded; turn++) await setImmediate()
+  assert.isTrue(hasEnded)
+  assert.deepStrictEqual(pieces, ["1"])
+})
+
+it("an agent that keeps to no window is cut off", async () => {
+  const { transport, give } = opened()
+  transport.pause()
+  const faults: Array<string> = []
+  transport.on("error", ({ message }) => faults.push(message))
+  for (let at = 0; at < 80; at++) give(1, RECORD)
+  for (let turn = 0; turn < 1000 && faults.length === 0; turn++) await setImmediate()
+  assert.deepStrictEqual(faults, ["the agent sent more than it was allowed to"])
+})
