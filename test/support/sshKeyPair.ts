@@ -1,7 +1,7 @@
 import ssh2 from "ssh2"
 
 /** A pair whose public line is whole: of keys that begin with a zero byte (one in 256) ssh2's generator leaves that byte out. */
-export const sshKeyPair = (): ssh2.KeyPairReturn => {
+export const sshKeyPair = (): { readonly private: string; readonly public: string } => {
   for (;;) {
     const pair = ssh2.utils.generateKeyPairSync("ed25519")
     const isWhole = [pair.public, pair.private].every((key) => !(ssh2.utils.parseKey(key) instanceof Error))
