@@ -92,7 +92,7 @@ export const terminalRowsDefault = 24
 export const terminalInputMaxBytes = 64 * 1024
 /** What steers a terminal, in one frame. */
 export const terminalControlMaxBytes = 256
-/** Terminals that are open in one Sandbox at a time, in one process. */
+/** Terminals that are open in one Sandbox at a time. */
 export const terminalsPerSandbox = 16
 
 /** Of a stream of events on which nothing else is sent. */

@@ -36,6 +36,7 @@ import { SandboxesLive } from "./sandbox/SandboxesLive.ts"
 import { SandboxUse } from "./sandbox/SandboxUse.ts"
 import { ServiceAccessesLive } from "./serviceAccess/ServiceAccessesLive.ts"
 import { Actors } from "./store/Actors.ts"
+import { HeldPlaces } from "./store/HeldPlaces.ts"
 import { Journal } from "./store/Journal.ts"
 import { Output } from "./store/Output.ts"
 import { Terminals } from "./terminal/Terminals.ts"
@@ -94,7 +95,7 @@ const assembled = <WE, WR, K, KE, KR, PE, PR>(
     Layer.provideMerge(Layer.mergeAll(SandboxReach.layer, PublicPort.layer, SshEndpoint.layer)),
     Layer.provideMerge(SandboxesLive),
     Layer.provideMerge(placement),
-    Layer.provideMerge(LiveConnections.layer),
+    Layer.provideMerge(LiveConnections.layer.pipe(Layer.provideMerge(HeldPlaces.layer))),
     Layer.provideMerge(WalletActors.layer),
     Layer.provideMerge(ActorHost.layer(options)),
     Layer.provideMerge(SandboxEnvs.layer),

@@ -308,19 +308,17 @@ export const settings = {
   connectionsPerSandbox: integer(
     "ATOLL_CONNECTIONS_PER_SANDBOX",
     256,
-    "Open requests, tunnels, terminals and SSH channels into one Sandbox, in one process.",
+    "Open requests, tunnels, terminals and SSH channels into one Sandbox, over all processes of a cluster.",
     { minimum: 1, maximum: 100_000 }
   ),
-  connectionsPerAccount: integer(
-    "ATOLL_CONNECTIONS_PER_ACCOUNT",
-    1024,
-    "The same for all Sandboxes of an account, in one process.",
-    { minimum: 1, maximum: 1_000_000 }
-  ),
+  connectionsPerAccount: integer("ATOLL_CONNECTIONS_PER_ACCOUNT", 1024, "The same for all Sandboxes of an account.", {
+    minimum: 1,
+    maximum: 1_000_000
+  }),
   streamsPerAccount: integer(
     "ATOLL_STREAMS_PER_ACCOUNT",
     1024,
-    "Open streams of events and of output, and terminals, of one account, in one process.",
+    "Open streams of events and of output, and terminals, of one account, over all processes of a cluster.",
     { minimum: 1, maximum: 1_000_000 }
   ),
   sandboxesPerAccount: integer("ATOLL_SANDBOXES_PER_ACCOUNT", 20, "Sandboxes of one account, stopped ones included."),

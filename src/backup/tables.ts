@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 
 /** Made by the migrations, or about processes that live. */
-const leftOut = ["atoll_migrations", "cluster_processes", "cluster_shards"]
+const leftOut = ["atoll_migrations", "cluster_processes", "cluster_shards", "held_places"]
 
 const batchBytes = { least: 1024 ** 2, most: 4 * 1024 ** 2 }
 const batchRows = { first: 50, most: 5_000 }

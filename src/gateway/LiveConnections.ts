@@ -1,14 +1,15 @@
 /**
  * Every connection into a Sandbox that this process carries at the moment, whichever way it came: preview, tunnel or SSH.
  *
- * It belongs to the actor that let it in. Bounded for each Sandbox and account; cut by that actor's command, and, should that command
+ * It belongs to the actor that let it in. Bounded for each Sandbox and account, over all processes (`HeldPlaces`); cut by that actor's command, and, should that command
  * run in another process, by looking twice a second at what the database says of the actor.
  */
-import { Context, Data, Effect, Latch, Layer, Metric } from "effect"
+import { Context, Data, Effect, Latch, Layer, Metric, type Scope } from "effect"
 import { Settings } from "../Config.ts"
 import { measuredCounter, measuredGauge } from "../metric/measured.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
+import { type Bound, HeldPlaces } from "../store/HeldPlaces.ts"
 import { worker } from "../worker/Worker.ts"
 
 const lookEveryMs = 500
@@ -42,8 +43,12 @@ export class TooManyConnections extends Data.TaggedError("TooManyConnections") {
 export class LiveConnections extends Context.Service<
   LiveConnections,
   {
-    /** Null when the Sandbox or the account has as many as it may. */
+    /** Null when the Sandbox or the account has as many as it may, or this process no place at hand (`gather`). */
     readonly open: (connection: Connection) => Release | null
+    /** Has two places at hand for `open`, if the Sandbox and the account may have them. Null: they are. */
+    readonly gather: (whose: Pick<Connection, "accountId" | "sandboxId">) => Effect.Effect<void> | null
+    /** `open` with a place that is waited for, a moment at most; the place is given back with the scope. */
+    readonly enter: (connection: Connection) => Effect.Effect<void, TooManyConnections, Scope.Scope>
     /**
      * Holds a place from before `use` begins until it has ended, however it ends. For the fiber that a connection has for itself: to be cut
      * interrupts that fiber.
@@ -72,10 +77,17 @@ export class LiveConnections extends Context.Service<
       const actors = yield* Actors
       const byActor = new Map<string, Set<Connection>>()
       const perSandbox = new Map<string, number>()
-      const perAccount = new Map<string, number>()
+      const places = yield* HeldPlaces
       /** A Sandbox is in use while something is connected to it. */
       const uses = yield* SandboxUse
       const ends = new WeakMap<Connection, () => void>()
+      const boundsOf = ({
+        sandboxId,
+        accountId
+      }: Pick<Connection, "accountId" | "sandboxId">): ReadonlyArray<Bound> => [
+        { subject: `connections ${sandboxId}`, most: connectionsPerSandbox },
+        { subject: `connections ${accountId}`, most: connectionsPerAccount }
+      ]
       let total = 0
       let refused = 0
       yield* measuredGauge(openNow, () => total)
@@ -83,10 +95,10 @@ export class LiveConnections extends Context.Service<
       /** Open while there are connections to look at. */
       const some = yield* Latch.make()
 
-      const add = (counts: Map<string, number>, key: string, step: 1 | -1) => {
-        const next = (counts.get(key) ?? 0) + step
-        if (next === 0) counts.delete(key)
-        else counts.set(key, next)
+      const add = (sandboxId: string, step: 1 | -1) => {
+        const next = (perSandbox.get(sandboxId) ?? 0) + step
+        if (next === 0) perSandbox.delete(sandboxId)
+        else perSandbox.set(sandboxId, next)
       }
 
       const forget = (connection: Connection): boolean => {
@@ -94,44 +106,60 @@ export class LiveConnections extends Context.Service<
         if (own === undefined || !own.delete(connection)) return false
         ends.get(connection)?.()
         if (own.size === 0) byActor.delete(connection.actorId)
-        add(perSandbox, connection.sandboxId, -1)
-        add(perAccount, connection.accountId, -1)
+        add(connection.sandboxId, -1)
         total--
         if (total === 0) some.closeUnsafe()
         return true
       }
 
       const open = (connection: Connection): Release | null => {
-        const { actorId, sandboxId, accountId } = connection
-        const isFull =
-          (perSandbox.get(sandboxId) ?? 0) >= connectionsPerSandbox ||
-          (perAccount.get(accountId) ?? 0) >= connectionsPerAccount
-        if (isFull) {
+        const { actorId, sandboxId } = connection
+        const leave = places.take(boundsOf(connection))
+        if (leave === null) {
           refused++
           return null
         }
         const own = byActor.get(actorId) ?? new Set()
         byActor.set(actorId, own.add(connection))
-        ends.set(connection, uses.begin(sandboxId))
-        add(perSandbox, sandboxId, 1)
-        add(perAccount, accountId, 1)
+        const unused = uses.begin(sandboxId)
+        ends.set(connection, () => {
+          unused()
+          leave()
+        })
+        add(sandboxId, 1)
         total++
         some.openUnsafe()
         return () => void forget(connection)
       }
+
+      const gather = (whose: Pick<Connection, "accountId" | "sandboxId">) => places.gather(boundsOf(whose), 2)
+
+      const gathered = (connection: Omit<Connection, "cut">) =>
+        Effect.suspend(() => places.gather(boundsOf(connection), 1) ?? Effect.void)
+      const opened = (connection: Connection) =>
+        Effect.suspend(() => {
+          const release = open(connection)
+          return release === null ? Effect.fail(new TooManyConnections()) : Effect.succeed(release)
+        })
+
+      const enter = (connection: Connection) =>
+        Effect.andThen(
+          gathered(connection),
+          Effect.acquireRelease(opened(connection), (release) => Effect.sync(release))
+        ).pipe(Effect.asVoid)
 
       const carry = <A, E, R>(
         connection: Omit<Connection, "cut">,
         use: Effect.Effect<A, E, R>
       ): Effect.Effect<A, E | TooManyConnections, R> =>
         Effect.withFiber((fiber) =>
-          Effect.acquireUseRelease(
-            Effect.suspend(() => {
-              const release = open({ ...connection, cut: () => fiber.interruptUnsafe() })
-              return release === null ? Effect.fail(new TooManyConnections()) : Effect.succeed(release)
-            }),
-            () => use,
-            (release) => Effect.sync(release)
+          Effect.andThen(
+            gathered(connection),
+            Effect.acquireUseRelease(
+              opened({ ...connection, cut: () => fiber.interruptUnsafe() }),
+              () => use,
+              (release) => Effect.sync(release)
+            )
           )
         )
 
@@ -167,6 +195,8 @@ export class LiveConnections extends Context.Service<
 
       return LiveConnections.of({
         open,
+        gather,
+        enter,
         carry,
         cut,
         stop,

@@ -1,5 +1,5 @@
 /**
- * The streams that clients read here at the moment: bounded for each account, ended with their key or session, with the suspension of their
+ * The streams that clients read here at the moment: bounded for each account over all processes (`HeldPlaces`), ended with their key or session, with the suspension of their
  * account, and with the service's stop. A stream was let in once and goes on for hours, so its key is looked at twice a second, all in one query.
  */
 import { Clock, Context, Effect, Latch, Layer, Metric, Schema } from "effect"
@@ -10,6 +10,7 @@ import { idleMaxMs, sessionMaxMs } from "../console/server/Sessions.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { measuredGauge } from "../metric/measured.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+import { HeldPlaces, type Release } from "../store/HeldPlaces.ts"
 import { worker } from "../worker/Worker.ts"
 
 const lookEveryMs = 500
@@ -39,16 +40,19 @@ export class OpenStreams extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const { streamsPerAccount } = yield* Settings
       const connections = yield* LiveConnections
-      const byAccount = new Map<string, Set<Open>>()
+      const places = yield* HeldPlaces
+      /** What gives the place of each back. */
+      const streams = new Map<Open, Release>()
       const some = yield* Latch.make()
-      const all = () => [...byAccount.values()].flatMap((streams) => [...streams])
-      yield* measuredGauge(openNow, () => all().length)
+      const all = () => [...streams.keys()]
+      yield* measuredGauge(openNow, () => streams.size)
 
       const forget = (stream: Open): boolean => {
-        const streams = byAccount.get(stream.accountId)
-        if (streams === undefined || !streams.delete(stream)) return false
-        if (streams.size === 0) byAccount.delete(stream.accountId)
-        if (byAccount.size === 0) some.closeUnsafe()
+        const release = streams.get(stream)
+        if (release === undefined) return false
+        release()
+        streams.delete(stream)
+        if (streams.size === 0) some.closeUnsafe()
         return true
       }
       const end = (stream: Open): void => {
@@ -99,20 +103,22 @@ export class OpenStreams extends Context.Service<
 
       return OpenStreams.of({
         open: (stream) =>
-          Effect.suspend(() => {
-            const streams = byAccount.get(stream.accountId) ?? new Set()
-            if (streams.size >= streamsPerAccount) {
-              return Effect.fail(
-                new RateLimited({
-                  message: "The account has as many open streams as it may have. Close one, then try again.",
-                  details: { retryAfterSeconds: askAgainSeconds }
-                })
-              )
+          Effect.flatMap(
+            places.enter([{ subject: `streams ${stream.accountId}`, most: streamsPerAccount }]),
+            (release) => {
+              if (release === null) {
+                return Effect.fail(
+                  new RateLimited({
+                    message: "The account has as many open streams as it may have. Close one, then try again.",
+                    details: { retryAfterSeconds: askAgainSeconds }
+                  })
+                )
+              }
+              streams.set(stream, release)
+              some.openUnsafe()
+              return Effect.succeed(() => void forget(stream))
             }
-            byAccount.set(stream.accountId, streams.add(stream))
-            some.openUnsafe()
-            return Effect.succeed(() => void forget(stream))
-          })
+          )
       })
     })
   )

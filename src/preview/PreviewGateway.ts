@@ -35,6 +35,8 @@ import { type Page, previewPages } from "./previewPages.ts"
 import { previewSchemeOf } from "./previewUrl.ts"
 
 const poolIdleMs = 30_000
+/** Others may be quicker to take what was gathered. */
+const gatherTriesMax = 3
 
 const wantsHtml = ({ headers }: IncomingMessage): boolean => (headers.accept ?? "").includes("text/html")
 
@@ -392,6 +394,12 @@ const make = Effect.gen(function* () {
     return previewId == null ? Promise.resolve(null) : fork(previews.find(previewId))
   }
 
+  /** Once this process has places at hand, or there are none; at once, as a rule. `then` runs before anybody else can take them. */
+  const withPlaces = (target: PreviewTarget, then: () => void, tries = gatherTriesMax): void | Promise<void> => {
+    const gathering = tries > 0 ? connections.gather(target) : null
+    return gathering === null ? then() : fork(gathering).then(() => withPlaces(target, then, tries - 1))
+  }
+
   const failed = (cause: unknown) => void runFork(Effect.logError("A preview could not be served", Cause.die(cause)))
 
   const gateway: RawGateway = {
@@ -401,9 +409,12 @@ const make = Effect.gen(function* () {
         .then((target) => {
           if (response.destroyed) return
           if (target === null) return answerPage(request, response, previewPages.notFound(wantsHtml(request)))
-          const pool = poolOf(target)
-          if (pool === null) return answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
-          forward(request, response, target, pool)
+          return withPlaces(target, () => {
+            if (response.destroyed) return
+            const pool = poolOf(target)
+            if (pool === null) answerPage(request, response, previewPages.tooMany(wantsHtml(request)))
+            else forward(request, response, target, pool)
+          })
         })
         .catch((cause) => {
           if (isDatabaseFault(cause)) return answerPage(request, response, previewPages.unserved(wantsHtml(request)))
@@ -417,7 +428,9 @@ const make = Effect.gen(function* () {
         .then((target) => {
           if (socket.destroyed) return
           if (target === null) return answerPageOnSocket(socket, previewPages.notFound(false))
-          change(request, socket as Socket, first, target)
+          return withPlaces(target, () => {
+            if (!socket.destroyed) change(request, socket as Socket, first, target)
+          })
         })
         .catch((cause) => {
           if (isDatabaseFault(cause)) return answerPageOnSocket(socket, previewPages.unserved(false))

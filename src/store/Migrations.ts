@@ -40,6 +40,7 @@ import sandboxEnvs from "./migrations/0043_sandbox_envs.ts"
 import fleet from "./migrations/0044_fleet.ts"
 import fleetBond from "./migrations/0045_fleet_bond.ts"
 import hostKeys from "./migrations/0046_host_keys.ts"
+import heldPlaces from "./migrations/0047_held_places.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -74,7 +75,8 @@ export const migrations: MigrationRecord = {
   "0043_sandbox_envs": sandboxEnvs,
   "0044_fleet": fleet,
   "0045_fleet_bond": fleetBond,
-  "0046_host_keys": hostKeys
+  "0046_host_keys": hostKeys,
+  "0047_held_places": heldPlaces
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

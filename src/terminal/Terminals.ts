@@ -22,6 +22,7 @@ import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import type { Actors } from "../store/Actors.ts"
+import { HeldPlaces } from "../store/HeldPlaces.ts"
 import type { Journal } from "../store/Journal.ts"
 
 const askAgainSeconds = 1
@@ -66,28 +67,36 @@ export class Terminals extends Context.Service<
     Effect.gen(function* () {
       const runtime = yield* Runtime
       const connections = yield* LiveConnections
+      const places = yield* HeldPlaces
       const uses = yield* SandboxUse
       const envs = yield* SandboxEnvs
       const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
 
       /** A place among the terminals of a boot, until the scope ends. */
-      const place = ({ accountId, sandboxId }: Asked, generation: number, cut: Connection["cut"]) =>
-        Effect.acquireRelease(
-          Effect.suspend(() => {
-            // Nothing else goes by the Sandbox's own id.
-            if (connections.countOf(sandboxId) >= terminalsPerSandbox) return Effect.fail(tooMany())
-            const release = connections.open({
-              actorId: sandboxId,
-              accountId,
-              sandboxId,
-              cut,
-              mayGoOn: ({ status, context }) =>
-                inhabitedStates.includes(status) && (context as SandboxContext).generation === generation
-            })
-            return release === null ? Effect.fail(tooMany()) : Effect.succeed(release)
-          }),
-          (release) => Effect.sync(release)
+      const place = Effect.fnUntraced(function* (
+        { accountId, sandboxId }: Asked,
+        generation: number,
+        cut: Connection["cut"]
+      ) {
+        const bounds = [{ subject: `terminals ${sandboxId}`, most: terminalsPerSandbox }]
+        yield* places.gather(bounds, 1) ?? Effect.void
+        const taken = yield* Effect.acquireRelease(
+          Effect.sync(() => places.take(bounds)),
+          (release) => Effect.sync(() => release?.())
         )
+        if (taken === null) return yield* tooMany()
+        yield* connections
+          .enter({
+            // Nothing else goes by the Sandbox's own id.
+            actorId: sandboxId,
+            accountId,
+            sandboxId,
+            cut,
+            mayGoOn: ({ status, context }) =>
+              inhabitedStates.includes(status) && (context as SandboxContext).generation === generation
+          })
+          .pipe(Effect.catchTag("TooManyConnections", () => Effect.fail(tooMany())))
+      })
 
       const shell = Effect.fn("Terminals.shell")(function* (sandboxId: string, generation: number, size: TerminalSize) {
         const { processes } = yield* Effect.mapError(runtime.guest(sandboxId, generation), unanswered)

@@ -4,6 +4,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
 import { probe } from "../../src/host/namespace/probe.ts"
+import type { ServiceProcess } from "../crash/ServiceProcess.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { Members } from "./Members.ts"
 import { visit } from "./visit.ts"
@@ -14,11 +15,24 @@ const takeoverWithinMs = 25_000
 /** Closing: a moment for the owner, the commit, and the wait for a guest that only the owner asks. */
 const closeWithinMs = 25_000
 
-const withMembers = (count: number, test: (members: Members) => Promise<void>) =>
+/** Answers with the status of a stream of events, which stays open until `over`. */
+const streamAt = async ({ origin, key }: ServiceProcess, over: AbortSignal): Promise<number> => {
+  const { status } = await fetch(`${origin}/api/v2/events`, {
+    headers: { authorization: `Bearer ${key}` },
+    signal: over
+  })
+  return status
+}
+
+const withMembers = (
+  count: number,
+  test: (members: Members) => Promise<void>,
+  environment: Readonly<Record<string, string>> = {}
+) =>
   Effect.gen(function* () {
     const { url } = yield* TestDatabase
     yield* Effect.promise(async () => {
-      const members = await Members.start(count, url)
+      const members = await Members.start(count, url, environment)
       try {
         await test(members)
       } finally {
@@ -89,18 +103,29 @@ describe.runIf(ok)("actors of a process that is gone", () => {
   )
 
   it.live(
-    "answer elsewhere when it is killed",
+    "answer elsewhere when it is killed, and its account's places are free",
     () =>
-      withMembers(3, async (members) => {
-        const [one, two, three] = members.all
-        await members.makeSandboxes(5)
-        await one!.kill()
-        const took = await members.everyActorAnswers(two!, "killed")
-        assert.isBelow(took, takeoverWithinMs)
-        await two!.kill()
-        await members.everyActorAnswers(three!, "again")
-        for (const starts of await members.starts(three!)) assert.deepStrictEqual(starts, ["killed", "again"])
-      }),
+      withMembers(
+        3,
+        async (members) => {
+          const [one, two, three] = members.all
+          await members.makeSandboxes(5)
+          const over = new AbortController()
+          const streams = await Promise.all([one!, one!, two!].map((member) => streamAt(member, over.signal)))
+          assert.deepStrictEqual(streams, [200, 200, 200])
+          assert.strictEqual(await streamAt(three!, over.signal), 429)
+          await one!.kill()
+          const took = await members.everyActorAnswers(two!, "killed")
+          assert.isBelow(took, takeoverWithinMs)
+          for (let free = 2; free > 0; ) if ((await streamAt(three!, over.signal)) === 200) free--
+          assert.strictEqual(await streamAt(two!, over.signal), 429)
+          over.abort()
+          await two!.kill()
+          await members.everyActorAnswers(three!, "again")
+          for (const starts of await members.starts(three!)) assert.deepStrictEqual(starts, ["killed", "again"])
+        },
+        { ATOLL_STREAMS_PER_ACCOUNT: "3" }
+      ),
     180_000
   )
 })
