@@ -36,7 +36,7 @@ export interface SandboxSpec {
   readonly networkEnabled: boolean
 }
 
-/** What exists on this host for one Sandbox. `volume`: only its volume, nothing runs. */
+/** What exists on this host for one Sandbox. `running`: it does, or comes up. `volume`: only its volume, nothing runs. */
 export interface InventoryEntry {
   readonly sandboxId: string
   readonly state: "running" | "suspended" | "volume"

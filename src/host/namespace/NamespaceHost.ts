@@ -39,7 +39,7 @@ import { ConsoleTail } from "./ConsoleTail.ts"
 import { endProcesses } from "./endProcesses.ts"
 import { HostLayout } from "./HostLayout.ts"
 import { markedProcesses, markOf, SANDBOX_USERS } from "./markedProcesses.ts"
-import { hasLostNetwork, isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
+import { hasLostNetwork, hasNotAnswered, isUp, mayBeUp, type RuntimeRecord, type SandboxState } from "./SandboxState.ts"
 import { reconnectSandbox } from "./sandboxNetwork.ts"
 import { closeVolume, removeVolume, volumeUsedBytes } from "./volume.ts"
 import { thawAbandoned } from "./volumeHold.ts"
@@ -183,16 +183,20 @@ export class NamespaceHost {
 
   inventory(): ReadonlyArray<InventoryEntry> {
     const entries = new Map<string, InventoryEntry>()
+    const marked = markedProcesses(this.layout.instance)
+    const marks = new Map(marked.map(({ sandboxId, generation }) => [sandboxId, generation]))
     for (const sandboxId of this.layout.sandboxIds()) {
       const known = this.live.get(sandboxId)?.record ?? null
       // What another process of this service has started since, only the file knows.
-      const record = known !== null && isUp(known) ? known : this.upOnFile(sandboxId)
-      const state = record === null ? "volume" : "running"
-      entries.set(sandboxId, { sandboxId, state, generation: record?.generation ?? null })
+      const record = known !== null && isUp(known) ? known : this.layout.state(sandboxId).runtime()
+      // A boot goes on without the process that began it.
+      const booting = record === null || hasNotAnswered(record) ? (marks.get(sandboxId) ?? null) : null
+      const generation = record !== null && isUp(record) ? record.generation : booting
+      entries.set(sandboxId, { sandboxId, state: generation === null ? "volume" : "running", generation })
     }
     // Processes whose folder is gone still run.
     const strays = [
-      ...markedProcesses(this.layout.instance),
+      ...marked,
       ...cgroupNames(this.cgroups, (name) => isSandboxId(name) && !entries.has(name)).map((sandboxId) => ({
         sandboxId,
         generation: null

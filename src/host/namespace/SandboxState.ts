@@ -100,6 +100,9 @@ export const isUp = ({ agent }: RuntimeRecord): boolean => agent !== null && isA
 /** The same by one system call, which a zombie or a reused pid deceives. */
 export const mayBeUp = ({ agent }: RuntimeRecord): boolean => agent !== null && mayBeAlive(agent)
 
+/** It was begun, and whether it came up is not written down. */
+export const hasNotAnswered = ({ init }: RuntimeRecord): boolean => init === null
+
 /** Its way out of its network namespace has ended: it reaches nothing until it has another. */
 export const hasLostNetwork = ({ network }: RuntimeRecord): boolean =>
   network !== undefined && network !== null && !isAlive(network)

@@ -25,6 +25,13 @@ const writtenInBoot = (dataDir: string, sandboxId: string, bootId: string): void
   writeFileSync(path, readFileSync(path, "utf8").replaceAll(/"bootId":\s*"[^"]*"/g, `"bootId":"${bootId}"`))
 }
 
+/** As if the service had been killed while that booted: what is written down after a boot's end is missing. */
+const writtenAsBegun = (dataDir: string, sandboxId: string): void => {
+  const path = recordOf(dataDir, sandboxId)
+  const { network: _, ...begun } = JSON.parse(readFileSync(path, "utf8"))
+  writeFileSync(path, JSON.stringify({ ...begun, init: null, agent: null }))
+}
+
 /** The cgroups that bound a process's use of processors, memory and pids. */
 const boundsOf = (pid: number): ReadonlyArray<string> =>
   readFileSync(`/proc/${pid}/cgroup`, "utf8")
@@ -188,6 +195,22 @@ describe.skipIf(skipped(unusable))("namespace driver over restarts", () => {
           expect(yield* driver.inventory).toMatchObject([{ sandboxId: "orphan" }])
           expect(processesOf(instanceOf(path)).length).toBeGreaterThan(0)
           yield* driver.destroy("orphan")
+          expect(processesOf(instanceOf(path))).toEqual([])
+        })
+      )
+    }).pipe(Effect.scoped)
+  )
+
+  it.live("a boot that outlives its service is in the inventory as what runs, and stop ends it", () =>
+    Effect.gen(function* () {
+      const path = yield* folder
+      yield* life(path, (driver) => driver.provision(sandboxSpec("begun", { generation: 3 })))
+      writtenAsBegun(path, "begun")
+      yield* life(path, (driver) =>
+        Effect.gen(function* () {
+          expect(yield* driver.inventory).toEqual([{ sandboxId: "begun", state: "running", generation: 3 }])
+          yield* driver.stop("begun", 3)
+          expect(yield* driver.inventory).toEqual([{ sandboxId: "begun", state: "volume", generation: null }])
           expect(processesOf(instanceOf(path))).toEqual([])
         })
       )
