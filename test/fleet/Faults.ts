@@ -1,6 +1,8 @@
 /** What happens to the members of a fleet in a fault sweep: drawn by a seed, struck, and undone. */
-import fc from "fast-check"
 import type { Fleet } from "./Fleet.ts"
+import { Dice } from "./simulated/Dice.ts"
+
+const afterMaxMs = 500
 
 export type Victim = "service-0" | "service-1" | "host-0" | "host-1" | "database"
 
@@ -17,40 +19,61 @@ export interface Round {
   readonly lastsMs: number
 }
 
-const victim = fc.constantFrom<Victim>("service-0", "service-1", "host-0", "host-1", "database")
-const host = fc.constantFrom("host-0" as const, "host-1" as const)
+const programs = ["service-0", "service-1", "host-0", "host-1"] as const
+const hosts = ["host-0", "host-1"] as const
 
-const fault: fc.Arbitrary<Fault> = fc.oneof(
-  { weight: 4, arbitrary: fc.record({ type: fc.constant("kill" as const), victim }) },
-  { weight: 4, arbitrary: fc.record({ type: fc.constant("freeze" as const), victim }) },
-  { weight: 3, arbitrary: fc.record({ type: fc.constant("isolate" as const), victim }) },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("slow" as const), victim }) },
-  {
-    weight: 3,
-    arbitrary: fc.record({ type: fc.constant("cut" as const), from: victim, to: victim, bothWays: fc.boolean() })
-  },
-  { weight: 2, arbitrary: fc.record({ type: fc.constant("lie" as const), victim: host }) }
-)
+/** Those that speak to each other. */
+const pairs: ReadonlyArray<readonly [Victim, Victim]> = [
+  ["service-0", "service-1"],
+  ...hosts.flatMap((host) => [["service-0", host] as const, ["service-1", host] as const]),
+  ["service-0", "database"],
+  ["service-1", "database"]
+]
 
-/** As many rounds as it takes for so many faults. `leasesMs`: what lasts shorter and longer than that is drawn. */
-export const roundsOf = (seed: number, faults: number, atOnce: number, leasesMs: number): ReadonlyArray<Round> => {
+/** Everything that can befall everybody, once: 29 faults. Which way a connection is cut is drawn. */
+const deckOf = (dice: Dice): ReadonlyArray<Fault> => [
+  ...[...programs, "database" as const].flatMap((victim) =>
+    (["kill", "freeze", "isolate", "slow"] as const).map((type): Fault => ({ type, victim }))
+  ),
+  ...hosts.map((victim): Fault => ({ type: "lie", victim })),
+  ...pairs.map(([one, other]): Fault => {
+    const [from, to] = dice.next() < 0.5 ? [one, other] : [other, one]
+    return { type: "cut", from, to, bothWays: dice.next() < 0.5 }
+  })
+]
+
+/** Who does nothing afterwards that could be ended or stopped once more. */
+const endedBy = (fault: Fault): Victim | null =>
+  fault.type === "kill" || fault.type === "freeze" || fault.type === "lie" ? fault.victim : null
+
+export interface Plan {
+  readonly seed: number
+  readonly faults: number
+  readonly atOnce: { readonly min: number; readonly max: number }
+  /** A round lasts shorter than this, or longer, by turns. */
+  readonly leasesMs: number
+}
+
+/** Every 29 faults are all that there are, in an order that the seed draws. */
+export const roundsOf = ({ seed, faults, atOnce, leasesMs }: Plan): ReadonlyArray<Round> => {
+  const dice = new Dice(seed)
   const rounds: Array<Round> = []
-  let left = faults
-  const drawn = fc.sample(
-    fc.record({
-      faults: fc.array(fc.record({ fault, afterMs: fc.noBias(fc.integer({ min: 0, max: 700 })) }), {
-        minLength: 1,
-        maxLength: atOnce,
-        size: "max"
-      }),
-      lastsMs: fc.noBias(fc.integer({ min: 100, max: 2 * leasesMs }))
-    }),
-    { seed, numRuns: faults }
-  )
-  for (const round of drawn) {
-    if (left <= 0) break
-    rounds.push({ ...round, faults: round.faults.slice(0, left) })
-    left -= round.faults.length
+  const deck: Array<Fault> = []
+  for (let left = faults; left > 0; ) {
+    const size = Math.min(left, dice.between(atOnce.min, atOnce.max))
+    const round: Array<Round["faults"][number]> = []
+    while (round.length < size) {
+      if (deck.length === 0) deck.push(...dice.shuffled(deckOf(dice)))
+      // What has ended cannot be ended again.
+      const ended = round.map(({ fault }) => endedBy(fault))
+      const at = deck.findIndex((fault) => endedBy(fault) === null || !ended.includes(endedBy(fault)))
+      const [fault] = deck.splice(Math.max(0, at), 1)
+      round.push({ fault: fault!, afterMs: dice.between(0, afterMaxMs) })
+    }
+    left -= size
+    const isLong = rounds.length % 2 === 0 || round.some(({ fault }) => fault.type === "lie")
+    const lastsMs = isLong ? dice.between(leasesMs, Math.ceil(1.5 * leasesMs)) : dice.between(100, leasesMs)
+    rounds.push({ faults: round, lastsMs })
   }
   return rounds
 }
@@ -74,7 +97,6 @@ export const strike = async (fleet: Fleet, fault: Fault, signalDatabase: SignalD
     case "slow":
       return fleet.net.slow(fault.victim)
     case "cut":
-      if (fault.from === fault.to) return fleet.net.isolate(fault.from)
       return fault.bothWays ? fleet.net.cut(fault.from, fault.to) : fleet.net.cutOneWay(fault.from, fault.to)
     case "lie": {
       const liar = fleet.hosts[Number(fault.victim.at(-1))]!

@@ -37,6 +37,8 @@ export class Sweep {
   readonly struck: Array<Fault> = []
   /** How often anybody looked at what is alive. */
   looks = 0
+  /** What the time went to, in ms. */
+  readonly spent: Record<string, number> = {}
   readonly #fleet: Fleet
   readonly #books: Books
   readonly #clients: ReadonlyArray<SweepClient>
@@ -80,17 +82,28 @@ export class Sweep {
     }
   }
 
-  async run(round: Round): Promise<void> {
-    for (const { fault, afterMs } of round.faults) {
-      await sleep(afterMs)
-      this.struck.push(fault)
-      await strike(this.#fleet, fault, this.#books.signal)
+  async #timed<A>(what: string, act: () => Promise<A>): Promise<A> {
+    const began = performance.now()
+    try {
+      return await act()
+    } finally {
+      this.spent[what] = Math.round((this.spent[what] ?? 0) + performance.now() - began)
     }
-    await sleep(round.lastsMs)
+  }
+
+  async run(round: Round): Promise<void> {
+    await this.#timed("faults", async () => {
+      for (const { fault, afterMs } of round.faults) {
+        await sleep(afterMs)
+        this.struck.push(fault)
+        await strike(this.#fleet, fault, this.#books.signal)
+      }
+      await sleep(round.lastsMs)
+    })
     await this.#books.signal("SIGCONT")
     this.faults.push(...this.#fleet.collapsed)
-    await this.#fleet.mend()
-    await Promise.all(this.#clients.map((client) => client.halt()))
+    await this.#timed("mending", () => this.#fleet.mend())
+    await this.#timed("resting", () => Promise.all(this.#clients.map((client) => client.halt())))
     await this.#audit()
     this.faults.push(...this.#fleet.collapsed)
     for (const client of this.#clients) client.resume()
@@ -103,12 +116,26 @@ export class Sweep {
   }
 
   async #audit(): Promise<void> {
-    await Promise.all(this.#clients.map((client) => this.#resolve(client)))
-    await Promise.all(this.#clients.map((client) => this.#operations(client)))
-    this.faults.push(...(await soon(() => this.#settled())))
-    this.faults.push(...(await soon(() => this.#alive())))
-    this.faults.push(...(await soon(this.#books.faults)))
-    await Promise.all(this.#clients.map((client) => this.#contents(client)))
+    const each = (look: (client: SweepClient) => Promise<void>) => () => Promise.all(this.#clients.map(look))
+    await this.#timed(
+      "outcomes",
+      each((client) => this.#resolve(client))
+    )
+    await this.#timed(
+      "operations",
+      each((client) => this.#operations(client))
+    )
+    this.faults.push(...(await this.#timed("settled", () => soon(() => this.#settled()))))
+    this.faults.push(...(await this.#timed("alive", () => soon(() => this.#alive()))))
+    this.faults.push(...(await this.#timed("books", () => soon(this.#books.faults))))
+    await this.#timed(
+      "contents",
+      each((client) => this.#contents(client))
+    )
+    await this.#timed("previews", () => this.#closedPreviews())
+  }
+
+  async #closedPreviews(): Promise<void> {
     for (const { hostname } of this.#clients.flatMap(({ closed }) => closed.splice(0))) {
       for (const { origin } of this.#fleet.services) {
         const status = await visit(origin, hostname)

@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Answer, ServiceProcess } from "../crash/ServiceProcess.ts"
+import { Dice } from "./simulated/Dice.ts"
 
 const sandboxesMax = 2
 /** A service that says nothing for so long is left for another one. */
@@ -11,6 +12,10 @@ const answerWithinMs = 4000
 /** Nobody answers: the step is left, with its outcome unknown. */
 const stepWithinMs = 10_000
 const pauseMs = 100
+/** Of a Sandbox that does not run, every service says so. */
+const whereItStands = ["SANDBOX_UNAVAILABLE", "PREVIEW_TRANSPORT_UNAVAILABLE"]
+/** Who finds it stopped starts it as often as not, so that there is something for faults to strike. */
+const startChance = 0.5
 
 export interface KnownFile {
   /** What was last acknowledged; null: nothing was. */
@@ -25,6 +30,8 @@ export interface KnownSandbox {
   /** Null: never asked for. */
   deletion: "asked" | "acknowledged" | null
   readonly files: Map<string, KnownFile>
+  /** By the last that was said of it. */
+  isDown: boolean
 }
 
 export interface KnownOperation {
@@ -50,17 +57,6 @@ interface Closed {
 
 export const isTerminal = (status: string) => ["completed", "cancelled", "failed"].includes(status)
 
-/** Uniform in [0, 1), by a seed. @source mulberry32, public domain */
-export const randomFrom = (seed: number) => {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let word = Math.imul(state ^ (state >>> 15), 1 | state)
-    word = (word + Math.imul(word ^ (word >>> 7), 61 | word)) ^ word
-    return ((word ^ (word >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 export class SweepClient {
   readonly name: string
   readonly sandboxes = new Map<string, KnownSandbox>()
@@ -72,7 +68,7 @@ export class SweepClient {
   /** How often each step was acknowledged. */
   readonly done = new Map<string, number>()
   readonly #services: ReadonlyArray<ServiceProcess>
-  readonly #random: () => number
+  readonly #dice: Dice
   readonly #faults: Array<string>
   #workspaceId = ""
   #turn = 0
@@ -84,7 +80,7 @@ export class SweepClient {
 
   constructor(name: string, seed: number, services: ReadonlyArray<ServiceProcess>, faults: Array<string>) {
     this.name = name
-    this.#random = randomFrom(seed)
+    this.#dice = new Dice(seed)
     this.#services = services
     this.#faults = faults
   }
@@ -109,7 +105,7 @@ export class SweepClient {
         )
         return answer
       }
-      if (answer.status < 500 || answer.body?.code === "SANDBOX_UNAVAILABLE") return answer
+      if (answer.status < 500 || whereItStands.includes(answer.body?.code)) return answer
     }
     return null
   }
@@ -158,16 +154,13 @@ export class SweepClient {
     this.done.set(step, (this.done.get(step) ?? 0) + 1)
   }
 
-  #one<A>(of: ReadonlyArray<A>): A {
-    return of[Math.floor(this.#random() * of.length)]!
-  }
-
   #step(): Promise<void> {
     const mine = [...this.sandboxes.values()].filter(({ deletion }) => deletion === null)
-    const chance = this.#random()
+    const chance = this.#dice.next()
     if (mine.length === 0 || (chance < 0.06 && mine.length < sandboxesMax)) return this.#create()
-    const sandbox = this.#one(mine)
+    const sandbox = this.#dice.one(mine)
     if (chance < 0.12) return this.#delete(sandbox)
+    if (sandbox.isDown && this.#dice.next() < startChance) return this.#start(sandbox)
     if (chance < 0.22) return this.#stop(sandbox)
     if (chance < 0.4) return this.#start(sandbox)
     if (chance < 0.55) return this.#write(sandbox)
@@ -176,7 +169,7 @@ export class SweepClient {
   }
 
   async #create(): Promise<void> {
-    const body = { workspaceId: this.#workspaceId, networkEnabled: this.#random() < 0.5 }
+    const body = { workspaceId: this.#workspaceId, networkEnabled: this.#dice.next() < 0.5 }
     const creation = { key: `${this.name}-s${this.#numbered++}`, body }
     this.creations.push(creation)
     await this.resolveCreation(creation)
@@ -197,7 +190,8 @@ export class SweepClient {
       id,
       networkEnabled: creation.body.networkEnabled,
       deletion: null,
-      files: new Map()
+      files: new Map(),
+      isDown: false
     })
     this.#acknowledged("create")
   }
@@ -215,23 +209,28 @@ export class SweepClient {
     } else if (answer !== null && answer.status < 500) this.#unexpected("a delete", answer)
   }
 
-  async #stop({ id }: KnownSandbox): Promise<void> {
-    const answer = await this.ask("POST", `/sandboxes/${id}/stop`)
-    if (answer?.status === 200) this.#acknowledged("stop")
+  async #stop(sandbox: KnownSandbox): Promise<void> {
+    const answer = await this.ask("POST", `/sandboxes/${sandbox.id}/stop`)
+    if (answer === null) return
+    sandbox.isDown = true
+    if (answer.status === 200) this.#acknowledged("stop")
   }
 
-  async #start({ id }: KnownSandbox): Promise<void> {
-    const answer = await this.ask("POST", `/sandboxes/${id}/start`)
-    if (answer?.status === 200 || answer?.status === 201) this.#acknowledged("start")
+  async #start(sandbox: KnownSandbox): Promise<void> {
+    const answer = await this.ask("POST", `/sandboxes/${sandbox.id}/start`)
+    if (answer?.status !== 200 && answer?.status !== 201) return
+    sandbox.isDown = false
+    this.#acknowledged("start")
   }
 
   async #write({ id, files }: KnownSandbox): Promise<void> {
-    const path = `/workspace/file-${Math.floor(this.#random() * 3)}`
+    const path = `/workspace/file-${this.#dice.between(0, 2)}`
     const content = `${this.name} ${this.#numbered++}`
     const file: KnownFile = files.get(path) ?? { acknowledged: null, perhaps: new Set() }
     files.set(path, file)
     file.perhaps.add(content)
-    const answer = await this.#one(this.#services)
+    const answer = await this.#dice
+      .one(this.#services)
       .bytes("PUT", `/sandboxes/${id}/files/content?path=${path}`, Buffer.from(content), answerWithinMs)
       .catch(() => null)
     if (answer?.status !== 204) return
@@ -240,8 +239,10 @@ export class SweepClient {
     this.#acknowledged("write")
   }
 
-  async #preview({ id }: KnownSandbox): Promise<void> {
+  async #preview(sandbox: KnownSandbox): Promise<void> {
+    const { id } = sandbox
     const opened = await this.ask("POST", `/sandboxes/${id}/previews`, { port: 8000 })
+    if (opened?.status === 503) sandbox.isDown = true
     if (opened?.status !== 201) return
     const { hostname, id: previewId } = opened.body.preview
     const closed = await this.ask("DELETE", `/sandboxes/${id}/previews/${previewId}`)
@@ -252,7 +253,7 @@ export class SweepClient {
 
   async #operate({ id }: KnownSandbox, isLong: boolean): Promise<void> {
     const key = `${this.name}-o${this.#numbered++}`
-    const lines = isLong ? null : this.#one([1, 40, 3000])
+    const lines = isLong ? null : this.#dice.one([1, 40, 3000])
     const writes = lines === null ? "sleep 1000" : `seq -f %07.0f 0 ${lines - 1}`
     const operation: KnownOperation = {
       key,
@@ -263,7 +264,7 @@ export class SweepClient {
       result: null
     }
     await this.resolveStart(operation)
-    if (operation.id !== null && (isLong || this.#random() < 0.2)) await this.cancel(operation)
+    if (operation.id !== null && (isLong || this.#dice.next() < 0.2)) await this.cancel(operation)
   }
 
   /** The same request again, under the same key: it is started at most once. */
@@ -271,6 +272,7 @@ export class SweepClient {
     if (!this.operations.includes(operation)) this.operations.push(operation)
     const { argv, key, sandboxId } = operation
     const answer = await this.ask("POST", `/sandboxes/${sandboxId}/operations`, { argv }, key)
+    if (answer?.status === 502) this.sandboxes.get(sandboxId)!.isDown = true
     if (answer?.status !== 202) return
     operation.id = answer.body.operation.id
     this.see(operation, answer.body.operation)

@@ -9,7 +9,7 @@ import { Effect } from "effect"
 import { describe } from "vitest"
 import { OwnPostgres } from "../support/OwnPostgres.ts"
 import { bookFaults, hostsOfSandboxes } from "./books.ts"
-import { roundsOf } from "./Faults.ts"
+import { type Fault, roundsOf } from "./Faults.ts"
 import { Fleet } from "./Fleet.ts"
 import { refusal } from "./refusal.ts"
 import { Sweep } from "./Sweep.ts"
@@ -20,11 +20,21 @@ const clusterLeaseMs = 1500
 const hostLeaseMs = 1500
 const hostLostAfterMs = 1000
 const clients = 3
-/** In a long run each is looked at by itself more often. */
-const atOnce = asked("FAULTS") === undefined ? 5 : 3
+/** All that can befall anybody, and one more: what a run of all tests has time for. */
+const few = 30
 
-const faults = Number(asked("FAULTS") ?? 30)
+const faults = Number(asked("FAULTS") ?? few)
 const seed = Number(asked("SEED") ?? Math.floor(Math.random() * 2 ** 31))
+/** In a long run each is looked at by itself more often. */
+const atOnce = faults > few ? { min: 1, max: 3 } : { min: 4, max: 5 }
+
+/** By what it is and whom it strikes: how often. */
+const counted = (struck: ReadonlyArray<Fault>): Readonly<Record<string, number>> => {
+  const names = struck.map(
+    (fault) => `${fault.type} ${"victim" in fault ? fault.victim : `${fault.from}, ${fault.to}`}`
+  )
+  return Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, all]) => [name, all.length]).sort())
+}
 
 describe.skipIf(refusal !== null || asked("FAULTS") === undefined)("a fleet", () => {
   it.live(
@@ -49,7 +59,7 @@ describe.skipIf(refusal !== null || asked("FAULTS") === undefined)("a fleet", ()
         }
         yield* Effect.promise(async () => {
           const sweep = new Sweep(fleet, books, seed, clients)
-          const rounds = roundsOf(seed, faults, atOnce, hostLeaseMs + hostLostAfterMs)
+          const rounds = roundsOf({ seed, faults, atOnce, leasesMs: hostLeaseMs + hostLostAfterMs })
           try {
             await sweep.begin()
             for (const round of rounds) {
@@ -61,7 +71,10 @@ describe.skipIf(refusal !== null || asked("FAULTS") === undefined)("a fleet", ()
             assert.deepStrictEqual([...(await books.faults()), ...(await books.hostOf())], [])
             assert.strictEqual(sweep.struck.length, faults)
             assert.isAbove(sweep.done["operation"] ?? 0, 0)
-            if (asked("FAULTS") !== undefined) console.log(JSON.stringify({ seed, looks: sweep.looks, ...sweep.done }))
+            if (asked("FAULTS") !== undefined) {
+              const { looks, done, spent } = sweep
+              console.log(JSON.stringify({ seed, rounds: rounds.length, looks, done, spent, ...counted(sweep.struck) }))
+            }
           } catch (error) {
             const again = `npm run test:fleet -- --faults ${faults} --seed ${seed}`
             const struck = sweep.struck.map((fault) => JSON.stringify(fault)).join("\n")
@@ -73,6 +86,6 @@ describe.skipIf(refusal !== null || asked("FAULTS") === undefined)("a fleet", ()
           }
         })
       }).pipe(Effect.scoped, Effect.provide(OwnPostgres.layer)),
-    asked("FAULTS") === undefined ? 300_000 : 3_600_000
+    faults > few ? 3_600_000 : 900_000
   )
 })

@@ -24,6 +24,16 @@ export class Dice {
     return list[Math.floor(this.next() * list.length)]!
   }
 
+  /** Each order is as likely as any other. */
+  shuffled<A>(list: ReadonlyArray<A>): ReadonlyArray<A> {
+    const all = [...list]
+    for (let at = all.length - 1; at > 0; at--) {
+      const other = this.between(0, at)
+      ;[all[at], all[other]] = [all[other]!, all[at]!]
+    }
+    return all
+  }
+
   /** By weight. */
   of<A extends string>(weights: Readonly<Record<A, number>>): A {
     const names = Object.keys(weights) as Array<A>
