@@ -3,11 +3,12 @@
  * of `host_promises`; the sums of a host change with it in one statement, and never beyond what that host has. So no capacity is given
  * twice, whoever asks at once and whatever is repeated.
  *
- * A Sandbox that sleeps is up: it can be woken at any time. Of which host a promise is never changes: the volume is there.
+ * A Sandbox that sleeps is up: it can be woken at any time. Of which host a promise is does not change once the Sandbox was up there (it is settled): the
+ * volume is there. Before, a host that does not boot it passes it on, and never gets it again.
  */
 import { randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Option, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { Settings } from "../Config.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
 import type { Place, Wanted } from "../sandbox/Placement.ts"
@@ -23,6 +24,8 @@ const rememberedMax = 100_000
 export interface Asked extends Omit<Wanted, "runtime"> {
   /** Null: of any kind. */
   readonly kind: "vm" | "namespace" | null
+  /** Hosts that refused it. */
+  readonly refusedBy?: ReadonlyArray<string>
 }
 
 /** What there is of hosts for a Sandbox, those included that are busy with others now. */
@@ -41,12 +44,24 @@ export interface Survey {
   readonly kind: "vm" | "namespace" | null
 }
 
-const Raised = Schema.Struct({ hostId: Schema.String, isUp: Schema.Boolean })
+const Raised = Schema.Struct({
+  hostId: Schema.String,
+  /** vCPUs and memory are promised, too. */
+  isUp: Schema.Boolean,
+  /** It was up there: it stays there. */
+  isSettled: Schema.Boolean,
+  /** Of the host's actor; null: it has none yet. */
+  status: Schema.NullOr(Schema.String)
+})
+export type Raised = typeof Raised.Type
+
+/** Nothing is changed. */
+class NowhereElse extends Schema.TaggedError<NowhereElse>()("NowhereElse", {}) {}
 
 export class Promises extends Context.Service<
   Promises,
   {
-    /** The host on which a Sandbox lives; null: on none. It is remembered. */
+    /** The host on which a Sandbox lives; null: on none. It is remembered of one that is settled. */
     readonly hostOf: (sandboxId: string) => Effect.Effect<string | null>
     /**
      * Takes room for a new Sandbox, which is up, on the best ready host that nobody else is taking of just now. Null: on none. It is taken in the
@@ -57,7 +72,14 @@ export class Promises extends Context.Service<
     /** The same for one that comes up and lives nowhere yet: of its own kind. "soon": on none now, and perhaps on one in a moment. */
     readonly takeLate: (spec: SandboxSpec) => Effect.Effect<{ readonly hostId: string } | "soon" | null>
     /** vCPUs and memory for one that comes up, on its host; not up: that has not so much left. One that is up already is. Null: it lives nowhere. */
-    readonly raise: (sandboxId: string) => Effect.Effect<{ readonly hostId: string; readonly isUp: boolean } | null>
+    readonly raise: (sandboxId: string) => Effect.Effect<Raised | null>
+    /** It is up there, and stays. False: it was given to another host meanwhile. */
+    readonly settle: (sandboxId: string, hostId: string) => Effect.Effect<boolean>
+    /**
+     * Gives one that is not settled from a host that does not boot it to the best other one that is ready and has not refused it. "moved": it has
+     * another one, or is settled. "soon": none has room now, and perhaps one has in a moment. Null: none has room. For the latter two it stays where it is.
+     */
+    readonly move: (spec: SandboxSpec, from: string) => Effect.Effect<"moved" | "soon" | null>
     /** It was brought down in this generation. Of one that was started again since nothing is given back. */
     readonly lower: (sandboxId: string, generation: number) => Effect.Effect<void>
     /** Nothing of it is left. */
@@ -73,8 +95,8 @@ export class Promises extends Context.Service<
 
       const findHost = SqlSchema.findOneOption({
         Request: Schema.String,
-        Result: Schema.Struct({ host_id: Schema.String }),
-        execute: (sandboxId) => sql`select host_id from host_promises where sandbox_id = ${sandboxId}`
+        Result: Schema.Struct({ host_id: Schema.String, is_settled: Schema.Boolean }),
+        execute: (sandboxId) => sql`select host_id, is_settled from host_promises where sandbox_id = ${sandboxId}`
       })
 
       const hostOf = (sandboxId: string) =>
@@ -85,7 +107,7 @@ export class Promises extends Context.Service<
             Effect.orDie,
             Effect.map((row) => {
               if (Option.isNone(row)) return null
-              hosts.set(sandboxId, row.value.host_id)
+              if (row.value.is_settled) hosts.set(sandboxId, row.value.host_id)
               return row.value.host_id
             })
           )
@@ -96,8 +118,9 @@ export class Promises extends Context.Service<
         and h.memory_promised + ${BigInt(memoryBytes)}::int8 <= h.memory_bytes
         and h.disk_promised + ${BigInt(diskBytes)}::int8 <= h.disk_bytes`
 
-      const suits = ({ kind, networkEnabled }: Asked) => sql`
-        (${kind}::text is null or h.kind = ${kind}::text) and (not ${networkEnabled}::bool or h.network_refused is null)`
+      const suits = ({ kind, networkEnabled, refusedBy = [] }: Asked) => sql`
+        (${kind}::text is null or h.kind = ${kind}::text) and (not ${networkEnabled}::bool or h.network_refused is null)
+        and h.id <> all(${textColumn(refusedBy)}::text[])`
 
       const isReady = sql`
         exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(placeableStates)}::text[]))`
@@ -142,8 +165,9 @@ export class Promises extends Context.Service<
             from chosen c where h.id = c.id and ${hasRoom(asked)}
             returning h.id, h.kind),
           promised as (
-            insert into host_promises (sandbox_id, host_id, vcpus, memory_bytes, disk_bytes, is_up)
-            select ${asked.sandboxId}, id, ${asked.vcpus}::int4, ${BigInt(asked.memoryBytes)}::int8, ${BigInt(asked.diskBytes)}::int8, true from taken)
+            insert into host_promises (sandbox_id, host_id, vcpus, memory_bytes, disk_bytes, is_up, is_settled, refused_by)
+            select ${asked.sandboxId}, id, ${asked.vcpus}::int4, ${BigInt(asked.memoryBytes)}::int8, ${BigInt(asked.diskBytes)}::int8, true, false,
+              ${textColumn(asked.refusedBy ?? [])}::text[] from taken)
           select id as "hostId", kind as runtime from taken`
 
       const surveyHosts = (asked: Asked) => sql<Survey>`
@@ -154,6 +178,21 @@ export class Promises extends Context.Service<
             select h.*, ${hasRoom(asked)} and ${suits(asked)} as fits, ${isReady} as is_ready, ${isAwaited} as is_awaited from hosts h) h
           where (${asked.kind}::text is null or h.kind = ${asked.kind}::text)
             and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'gone')`
+
+      const present = sql.literal(
+        `p.is_settled as "isSettled", (select a.status from actors a where a.id = p.host_id and a.kind = 'host') as status`
+      )
+
+      /** Of one promise: it is no more, and its host has what it held. */
+      const giveBack = (which: Statement.Fragment) => sql<{ readonly refusedBy: ReadonlyArray<string> }>`
+            with released as (
+              delete from host_promises where ${which}
+              returning host_id, disk_bytes, refused_by, case when is_up then vcpus else 0 end as vcpus,
+                case when is_up then memory_bytes else 0 end as memory_bytes)
+            update hosts h set vcpus_promised = h.vcpus_promised - r.vcpus, memory_promised = h.memory_promised - r.memory_bytes,
+              disk_promised = h.disk_promised - r.disk_bytes
+            from released r where h.id = r.host_id
+            returning r.refused_by as "refusedBy"`
 
       const raisePromise = SqlSchema.findOneOption({
         Request: Schema.String,
@@ -168,14 +207,14 @@ export class Promises extends Context.Service<
             where h.id = d.host_id and h.vcpus_promised + d.vcpus <= h.vcpus and h.memory_promised + d.memory_bytes <= h.memory_bytes
             returning h.id),
           raised as (update host_promises p set is_up = true from taken t where p.sandbox_id = ${sandboxId})
-          select host_id as "hostId", is_up or exists (select 1 from taken) as "isUp" from host_promises where sandbox_id = ${sandboxId}`
+          select host_id as "hostId", is_up or exists (select 1 from taken) as "isUp", ${present} from host_promises p where sandbox_id = ${sandboxId}`
       })
 
       const findPromise = SqlSchema.findOneOption({
         Request: Schema.String,
         Result: Raised,
         execute: (sandboxId) => sql`
-          select host_id as "hostId", is_up as "isUp" from host_promises where sandbox_id = ${sandboxId}`
+          select host_id as "hostId", is_up as "isUp", ${present} from host_promises p where sandbox_id = ${sandboxId}`
       })
 
       const findKind = SqlSchema.findOne({
@@ -210,10 +249,36 @@ export class Promises extends Context.Service<
             Effect.orDie,
             Effect.map((raised) => {
               if (Option.isNone(raised)) return null
-              hosts.set(sandboxId, raised.value.hostId)
+              if (raised.value.isSettled) hosts.set(sandboxId, raised.value.hostId)
               return raised.value
             })
           ),
+        settle: (sandboxId, hostId) =>
+          sql`
+            update host_promises set is_settled = true where sandbox_id = ${sandboxId} and host_id = ${hostId} returning 1`.pipe(
+            Effect.orDie,
+            Effect.map((rows) => rows.length > 0)
+          ),
+        move: Effect.fnUntraced(function* ({ volumeBytes: diskBytes, ...spec }, from) {
+          const { kind } = yield* Effect.orDie(findKind(spec.sandboxId))
+          let refusedBy: ReadonlyArray<string> = []
+          const moved = Effect.gen(function* () {
+            const [left] = yield* giveBack(sql`sandbox_id = ${spec.sandboxId} and host_id = ${from} and not is_settled`)
+            if (left === undefined) return true
+            refusedBy = [...left.refusedBy, from]
+            const taken = yield* take({ ...spec, diskBytes, kind, refusedBy })
+            return taken === null ? yield* new NowhereElse() : true
+          })
+          return yield* sql.withTransaction(moved).pipe(
+            Effect.as("moved" as const),
+            Effect.catchTag("NowhereElse", () =>
+              Effect.map(survey({ ...spec, diskBytes, kind, refusedBy }), ({ fitting, awaited }) =>
+                fitting + awaited > 0 ? ("soon" as const) : null
+              )
+            ),
+            Effect.orDie
+          )
+        }),
         lower: (sandboxId, generation) =>
           sql`
             with lowered as (
@@ -227,14 +292,7 @@ export class Promises extends Context.Service<
         release: (sandboxId) =>
           Effect.suspend(() => {
             hosts.delete(sandboxId)
-            return sql`
-            with released as (
-              delete from host_promises where sandbox_id = ${sandboxId}
-              returning host_id, disk_bytes, case when is_up then vcpus else 0 end as vcpus,
-                case when is_up then memory_bytes else 0 end as memory_bytes)
-            update hosts h set vcpus_promised = h.vcpus_promised - r.vcpus, memory_promised = h.memory_promised - r.memory_bytes,
-              disk_promised = h.disk_promised - r.disk_bytes
-            from released r where h.id = r.host_id`
+            return giveBack(sql`sandbox_id = ${sandboxId}`)
           }).pipe(Effect.orDie, Effect.asVoid)
       })
     })

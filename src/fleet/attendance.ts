@@ -29,7 +29,7 @@ const uncleanMs = 250
 const reachEveryMs = 5_000
 /** A host that does not answer for so long is not waited for: the next look asks anew. */
 const answerWithin = "30 seconds"
-/** Of whom it is known that they live there: that never changes. */
+/** Of whom it is known that they live there for good. */
 const residentsMax = 10_000
 
 export interface AttendanceOptions {
@@ -61,9 +61,9 @@ export const attendance = (options: AttendanceOptions) => {
     return (sandboxId: string) =>
       known.get(sandboxId) === true
         ? Effect.succeed(true)
-        : Effect.map(Effect.orDie(sandboxes.lives(sandboxId)), (lives) => {
-            if (lives) known.set(sandboxId, true)
-            return lives
+        : Effect.map(Effect.orDie(sandboxes.resident(sandboxId)), (resident) => {
+            if (resident?.isSettled === true) known.set(sandboxId, true)
+            return resident !== null
           })
   }
 

@@ -1,5 +1,5 @@
 /** The Sandboxes of one host, by their promises. */
-import { Effect, Schema } from "effect"
+import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { removedStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
 import { unsettledStates } from "../sandbox/settleSandboxes.ts"
@@ -18,7 +18,8 @@ const Known = Schema.Struct({
   id: Schema.String,
   status: Schema.String,
   isBusy: Schema.Boolean,
-  isElsewhere: Schema.Boolean
+  isElsewhere: Schema.Boolean,
+  wasRefused: Schema.Boolean
 })
 
 const Unsettled = Schema.Struct({ id: Schema.String, generation: Schema.Int })
@@ -43,7 +44,8 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
     Result: Known,
     execute: (ids) => sql`
       select a.id, a.status, ${isBusy} as "isBusy",
-        a.status <> all(${textColumn(removedStates)}::text[]) and p.host_id is distinct from ${hostId} as "isElsewhere"
+        a.status <> all(${textColumn(removedStates)}::text[]) and p.host_id is distinct from ${hostId} as "isElsewhere",
+        coalesce(${hostId} = any(p.refused_by), false) as "wasRefused"
       from actors a left join host_promises p on p.sandbox_id = a.id
       where a.id = any(${textColumn(ids)}::text[]) and a.kind = 'sandbox'`
   })
@@ -58,9 +60,9 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
   })
   const findOwn = SqlSchema.findOneOption({
     Request: Schema.String,
-    Result: Schema.Struct({ id: Schema.String }),
+    Result: Schema.Struct({ isSettled: Schema.Boolean }),
     execute: (sandboxId) => sql`
-      select sandbox_id as id from host_promises where sandbox_id = ${sandboxId} and host_id = ${hostId}`
+      select is_settled as "isSettled" from host_promises where sandbox_id = ${sandboxId} and host_id = ${hostId}`
   })
   return {
     /** All that are not removed. */
@@ -69,7 +71,8 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
     known: findKnown,
     /** Those that have a runtime or are to have one, by their ids. */
     unsettled: (after: string, limit: number) => findUnsettled({ after, limit }),
-    lives: (sandboxId: string) => Effect.map(findOwn(sandboxId), ({ _tag }) => _tag === "Some"),
+    /** Null: not there. One that is not settled may go elsewhere. */
+    resident: (sandboxId: string) => Effect.map(findOwn(sandboxId), Option.getOrNull),
 
     /**
      * What had a volume, and has nothing on its host any more, is marked, and what is found again is not any longer.

@@ -25,6 +25,8 @@ export interface Found {
   readonly isBusy: boolean
   /** It lives on another host: what was found here of it is not it. */
   readonly isElsewhere: boolean
+  /** This host was to boot it first, and did not: what is left of that is nobody's. */
+  readonly wasRefused?: boolean
 }
 
 export interface WatchedHost<E> {
@@ -62,6 +64,7 @@ const ENDED = { code: "CRASHED", message: "The Sandbox ended without being asked
 /** What an inventory entry calls for, given its Sandbox. Commands of a Sandbox that are under way are left to it. */
 const remedyOf = (entry: InventoryEntry, found: Found | undefined): "destroy" | "end" | "tell" | null => {
   if (found === undefined) return "destroy"
+  if (found.isElsewhere && found.wasRefused === true) return "destroy"
   // Its volume may be all that there is of it.
   if (found.isElsewhere) return entry.state === "volume" ? null : "end"
   if (found.isBusy) return null

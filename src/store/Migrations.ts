@@ -41,6 +41,7 @@ import fleet from "./migrations/0044_fleet.ts"
 import fleetBond from "./migrations/0045_fleet_bond.ts"
 import hostKeys from "./migrations/0046_host_keys.ts"
 import heldPlaces from "./migrations/0047_held_places.ts"
+import firstBoots from "./migrations/0048_first_boots.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -76,7 +77,8 @@ export const migrations: MigrationRecord = {
   "0044_fleet": fleet,
   "0045_fleet_bond": fleetBond,
   "0046_host_keys": hostKeys,
-  "0047_held_places": heldPlaces
+  "0047_held_places": heldPlaces,
+  "0048_first_boots": firstBoots
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

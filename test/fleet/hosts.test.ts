@@ -3,7 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, PubSub, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { Hosts } from "../../src/fleet/Hosts.ts"
-import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
+import { RuntimeRefused, RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -103,6 +103,43 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           assert.deepStrictEqual(bootsOf(host, id), [`${id}#1`, `${id}#2`])
         }).pipe(Effect.scoped, Effect.provide(fleetService([host])))
       })
+  )
+
+  it.effect("that did not boot a Sandbox is rid of what it has of it, once that has another host", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const hosts = yield* Effect.forEach(["host_full_a", "host_full_b"], WorldHost.make)
+      let refusing: WorldHost | null = null
+      let isStuck = true
+      let areReady = false
+      for (const host of hosts) {
+        host.world.intercept = (call, sandboxId) => {
+          if (!areReady) return Effect.void
+          if (call === "destroy" && isStuck) return Effect.fail(new RuntimeUnavailable({ message: "It is stuck." }))
+          if (call !== "provision") return Effect.void
+          refusing ??= host
+          if (refusing !== host) return Effect.void
+          host.world.volumes.add(sandboxId)
+          return Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "No room." }))
+        }
+      }
+      yield* Effect.gen(function* () {
+        for (const host of hosts) yield* Effect.forkScoped(host.live)
+        for (const { id } of hosts) yield* untilHost(id, "ready")
+        areReady = true
+        const account = yield* newAccount
+        const { id } = (yield* createIn(account)).sandbox
+        yield* untilStatus(account.accountId, id, "running")
+        assert.isTrue(refusing!.world.volumes.has(id))
+        isStuck = false
+        yield* until(
+          Effect.sync(() => refusing!.world.volumes.has(id)),
+          (is) => !is
+        )
+        assert.strictEqual((yield* (yield* Sandboxes).get(account.accountId, id)).status, "running")
+        assert.strictEqual(hosts.flatMap((host) => bootsOf(host, id)).length, 1)
+      }).pipe(Effect.scoped, Effect.provide(fleetService(hosts)))
+    })
   )
 
   it.effect("that is silent for a moment goes on as it was, with what runs there", () =>

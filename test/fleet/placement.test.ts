@@ -5,6 +5,8 @@ import { SqlClient } from "effect/sql"
 import { SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { CreateSandboxRequest } from "../../schemas/Sandbox.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
+import { Promises } from "../../src/fleet/Promises.ts"
+import { RuntimeRefused, RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
@@ -241,5 +243,152 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
           yield* becomesRight
         }).pipe(Effect.provide(fleet.service({ ...many, ATOLL_HOST_LEASE_MS: "1000" })))
       })
+  )
+
+  const noRoom = new RuntimeRefused({ code: "HOST_FULL", message: "Something else has filled the disk." })
+
+  it.effect("takes a first boot that a host refuses after all to another one, and only a first one", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      for (const id of ["host_a", "host_b", "host_c"]) yield* fleet.add({ id })
+      const refusing = new Set(["host_a", "host_b"])
+      for (const [id, world] of fleet.worlds) {
+        world.intercept = (call, sandboxId) => {
+          if (call !== "provision" || !refusing.has(id)) return Effect.void
+          world.volumes.add(sandboxId)
+          return Effect.fail(noRoom)
+        }
+      }
+      yield* Effect.gen(function* () {
+        const sandboxes = yield* Sandboxes
+        const account = yield* newAccount
+        const { accountId } = account
+        const made = yield* Effect.forEach(
+          Array.from({ length: 12 }, (_, n) => n),
+          (n) => Effect.map(create(account, `k${n}`), ({ sandbox }) => sandbox),
+          { concurrency: "unbounded" }
+        )
+        for (const { id, status } of made) {
+          assert.strictEqual(status, "running")
+          assert.deepStrictEqual(fleet.aliveOn(id), ["host_c"])
+        }
+        yield* becomesRight
+        const leftovers = Effect.sync(() => ["host_a", "host_b"].flatMap((id) => [...fleet.worlds.get(id)!.volumes]))
+        yield* leftovers.pipe(
+          Effect.repeat({ until: (left) => left.length === 0, schedule: Schedule.spaced(10) }),
+          Effect.timeout("60 seconds")
+        )
+
+        // One that has a volume stays with it, whoever else has room.
+        const { id } = made[0]!
+        yield* sandboxes.stop(accountId, id, request)
+        refusing.add("host_c").delete("host_a")
+        const start = sandboxes.start(accountId, id, { ...request, idempotencyKey: null })
+        assert.deepInclude(yield* Effect.flip(start), { _tag: "SANDBOX_LIMIT_REACHED" })
+        assert.isTrue(fleet.worlds.get("host_c")!.volumes.has(id))
+        refusing.clear()
+        assert.strictEqual((yield* start).status, "running")
+        assert.deepStrictEqual(fleet.aliveOn(id), ["host_c"])
+
+        for (const host of fleet.worlds.keys()) refusing.add(host)
+        assert.deepInclude(yield* Effect.flip(create(account, "full")), { _tag: "SANDBOX_LIMIT_REACHED" })
+        yield* becomesRight
+      }).pipe(Effect.provide(fleet.service(many)))
+    })
+  )
+
+  it.effect(
+    "takes a first boot elsewhere whose host is emptied or closed before it, and stops what was to boot there",
+    () =>
+      Effect.gen(function* () {
+        const fleet = yield* fresh
+        yield* fleet.add({ id: "host_a" })
+        yield* fleet.add({ id: "host_b", vcpus: 0 })
+        const sql = yield* SqlClient.SqlClient
+        /** What becomes of host_a while it is to boot one. */
+        let next: string | null = null
+        let roomElsewhere = 0
+        const services = yield* Effect.context<SqlClient.SqlClient>()
+        fleet.worlds.get("host_a")!.intercept = (call) => {
+          if (call !== "provision" || next === null) return Effect.void
+          const becomes = fleet.becomes("host_a", next)
+          const elsewhere = sql`update hosts set vcpus = ${roomElsewhere} where id = 'host_b'`
+          next = null
+          return Effect.andThen(
+            Effect.orDie(Effect.provideContext(Effect.andThen(becomes, elsewhere), services)),
+            Effect.fail(new RuntimeUnavailable({ message: "Its process was just restarted." }))
+          )
+        }
+        yield* Effect.gen(function* () {
+          const sandboxes = yield* Sandboxes
+          const account = yield* newAccount
+          const { accountId } = account
+          const createWhile = (becomes: string, key: string) =>
+            Effect.suspend(() => {
+              next = becomes
+              return Effect.map(create(account, key), ({ sandbox }) => sandbox.id)
+            })
+          // Room was promised, and nobody else has any.
+          assert.deepStrictEqual(fleet.aliveOn(yield* createWhile("cordoned", "stays")), ["host_a"])
+          yield* fleet.becomes("host_a", "ready")
+          const settled = yield* createWhile("ready", "settled")
+          yield* sandboxes.stop(accountId, settled, request)
+          assert.deepInclude(yield* Effect.flip(createWhile("draining", "nowhere")), { _tag: "SANDBOX_LIMIT_REACHED" })
+
+          yield* fleet.becomes("host_a", "ready")
+          next = "draining"
+          yield* sandboxes.start(accountId, settled, { ...request, idempotencyKey: null })
+          const stopped = yield* untilStatus(accountId, settled, "stopped")
+          assert.include(stopped.statusReason?.message, "The operator empties the host")
+          assert.deepStrictEqual(fleet.aliveOn(settled), [])
+
+          for (const status of ["cordoned", "draining"]) {
+            yield* sql`update hosts set vcpus = 0 where id = 'host_b'`
+            yield* fleet.becomes("host_a", "ready")
+            roomElsewhere = 1000
+            assert.deepStrictEqual(fleet.aliveOn(yield* createWhile(status, status)), ["host_b"])
+          }
+          yield* becomesRight
+        }).pipe(Effect.provide(fleet.service({ ...many, ATOLL_HOST_LEASE_MS: "1000" })))
+      })
+  )
+
+  it.effect("does not believe a boot on a host that the Sandbox has left meanwhile", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" })
+      yield* fleet.add({ id: "host_b", vcpus: 0 })
+      const sql = yield* SqlClient.SqlClient
+      yield* Effect.gen(function* () {
+        const promises = yield* Promises
+        const account = yield* newAccount
+        const world = fleet.worlds.get("host_a")!
+        // A service that was frozen heard that it was refused, and wakes up only now.
+        world.intercept = (call, sandboxId) => {
+          if (call !== "provision") return Effect.void
+          const profile = { vcpus: 1, memoryBytes: 1, volumeBytes: 1, generation: 1, networkEnabled: false }
+          return Effect.andThen(
+            Effect.orDie(sql`update hosts set vcpus = 1000 where id = 'host_b'`),
+            Effect.map(promises.move({ sandboxId, ...profile }, "host_a"), (moved) =>
+              assert.strictEqual(moved, "moved")
+            )
+          )
+        }
+        const { id } = (yield* create(account, "one")).sandbox
+        assert.isTrue(fleet.worlds.get("host_b")!.machines.has(id))
+        assert.deepStrictEqual(yield* sql`select host_id, refused_by from host_promises where sandbox_id = ${id}`, [
+          { host_id: "host_b", refused_by: ["host_a"] }
+        ])
+        // And what is up stays.
+        assert.strictEqual(
+          yield* promises.move(
+            { sandboxId: id, vcpus: 1, memoryBytes: 1, volumeBytes: 1, generation: 1, networkEnabled: false },
+            "host_b"
+          ),
+          "moved"
+        )
+        assert.strictEqual(yield* promises.hostOf(id), "host_b")
+      }).pipe(Effect.provide(fleet.service(many)))
+    })
   )
 })

@@ -5,7 +5,7 @@ import { Effect, Queue, type Scope, Stream } from "effect"
 import { peerRpcDoor } from "../../peer/PeerRpc.ts"
 import type { HostDescription } from "../../runtime/distant/HostDescription.ts"
 import { HostRpcs } from "../../runtime/distant/HostRpcs.ts"
-import { type Runtime, type RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { type Runtime, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { worker } from "../../worker/Worker.ts"
 import { agentDoor } from "./agentDoor.ts"
 import { consoleFeed } from "./ConsoleFeed.ts"
@@ -37,6 +37,28 @@ export const hostDoors = ({
       "atoll-agent/1": yield* agentDoor(runtime, hostId)
     }
   })
+
+/** So many are remembered. */
+const destroyedMax = 10_000
+
+/**
+ * What was destroyed here is not booted again, however late a service asks for it that was frozen meanwhile, or cut off: a Sandbox that never came up here may have
+ * come up on another host since. It lasts as long as this process, and so as any connection on which that could still come.
+ */
+const refusalsOf = () => {
+  const destroyed = new Set<string>()
+  return {
+    destroyed: (sandboxId: string) => {
+      destroyed.delete(sandboxId)
+      destroyed.add(sandboxId)
+      if (destroyed.size > destroyedMax) destroyed.delete(destroyed.values().next().value!)
+    },
+    refusal: (sandboxId: string): RuntimeRefused | null =>
+      destroyed.has(sandboxId)
+        ? new RuntimeRefused({ code: "HOST_FULL", message: "This host was told to keep nothing of the Sandbox." })
+        : null
+  }
+}
 
 type Feeds = Effect.Success<ReturnType<typeof feedsOf>>
 
@@ -75,6 +97,7 @@ const handlersOf = (
   /** An address may be another host's by now. */
   const refusal = (meant: string) =>
     meant === hostId ? null : new RuntimeUnavailable({ message: "Another host is there by now." })
+  const ended = refusalsOf()
   const ours = <A, E>(meant: { readonly hostId: string }, act: Effect.Effect<A, E>) =>
     Effect.suspend((): Effect.Effect<A, E | RuntimeUnavailable> => {
       const other = refusal(meant.hostId)
@@ -91,15 +114,17 @@ const handlersOf = (
       told(
         asked,
         Stream.callback<"turn", RuntimeRefused | RuntimeUnavailable>((queue) =>
-          runtime
-            .provision(asked, () => void Queue.offerUnsafe(queue, "turn" as const))
-            .pipe(
-              Effect.tap(() => Effect.sync(() => feeds.forget(asked.sandboxId, asked.generation - 1))),
-              Effect.matchCauseEffect({
-                onFailure: (cause) => Queue.failCause(queue, cause),
-                onSuccess: () => Queue.end(queue)
-              })
-            )
+          Effect.suspend((): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> => {
+            const refused = ended.refusal(asked.sandboxId)
+            if (refused !== null) return Effect.fail(refused)
+            return runtime.provision(asked, () => void Queue.offerUnsafe(queue, "turn" as const))
+          }).pipe(
+            Effect.tap(() => Effect.sync(() => feeds.forget(asked.sandboxId, asked.generation - 1))),
+            Effect.matchCauseEffect({
+              onFailure: (cause) => Queue.failCause(queue, cause),
+              onSuccess: () => Queue.end(queue)
+            })
+          )
         )
       ),
     Stop: (asked) =>
@@ -112,8 +137,11 @@ const handlersOf = (
     Destroy: (asked) =>
       ours(
         asked,
-        Effect.tap(runtime.destroy(asked.sandboxId), () =>
-          Effect.sync(() => feeds.forget(asked.sandboxId, Number.POSITIVE_INFINITY))
+        Effect.andThen(
+          Effect.sync(() => ended.destroyed(asked.sandboxId)),
+          Effect.tap(runtime.destroy(asked.sandboxId), () =>
+            Effect.sync(() => feeds.forget(asked.sandboxId, Number.POSITIVE_INFINITY))
+          )
         )
       ),
     Suspend: (asked) => ours(asked, runtime.suspend(asked.sandboxId, asked.generation)),

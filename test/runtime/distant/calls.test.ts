@@ -172,6 +172,20 @@ it.live("a boot says when it is its turn, is given up before it, and fails as th
   }).pipe(Effect.scoped)
 )
 
+it.live(
+  "a boot that comes after the Sandbox was destroyed there is refused: it may be up on another host by then",
+  () =>
+    Effect.gen(function* () {
+      const { world, near, connect } = yield* told
+      const one = yield* connect
+      yield* one.destroy("late")
+      expect(yield* Effect.flip(one.provision(sandboxSpec("late")))).toMatchObject({ code: "HOST_FULL" })
+      expect([...world.boots, ...(yield* near.inventory)]).toEqual([])
+      yield* one.provision(sandboxSpec("other"))
+      expect(world.boots).toEqual(["other#1"])
+    }).pipe(Effect.scoped)
+)
+
 it.live("a host that stops fails what it was asked for, and is found again", () =>
   Effect.gen(function* () {
     const world = yield* SimulatedWorld.make
