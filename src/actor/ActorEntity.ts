@@ -31,7 +31,6 @@ const Deliver = Rpc.make("Deliver", {
     idempotency: Schema.NullOr(Schema.Struct({ kind: Schema.String, key: Schema.String, fingerprint: Schema.String })),
     /** Not used any more; a process of the last version beside this one wants it. */
     attempts: Schema.Int,
-    /** What the sender knows to be committed: an owner that remembers less forgets it. */
     revision: Schema.Int
   },
   success: state,
@@ -45,7 +44,7 @@ type Fault = ActorError | KeyContended | ActorMoved | ActorFailed
 
 /** What the owner does for others. */
 export interface ActorOwner {
-  readonly deliver: (id: string, message: Message, revision: number) => void
+  readonly deliver: (id: string, message: Message) => void
   /** Calls back at most once; the effect takes the request back. */
   readonly follow: (
     id: string,
@@ -56,7 +55,7 @@ export interface ActorOwner {
 
 /** Ways to whoever owns an actor. Whatever fails besides the typed errors: nobody answered. */
 export interface ActorForward {
-  readonly deliver: (id: string, message: Message, revision: number) => Effect.Effect<ActorState, unknown>
+  readonly deliver: (id: string, message: Message) => Effect.Effect<ActorState, unknown>
   readonly follow: (id: string, revision: number) => Effect.Effect<ActorState, unknown>
 }
 
@@ -69,24 +68,21 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
       Deliver: ({ payload }) =>
         Effect.withFiber<unknown, Fault>((fiber) =>
           Effect.callback<unknown, Fault>((resume) => {
-            owner.deliver(
-              entityId,
-              {
-                event: payload.event as AnyEvent | null,
-                cause: payload.cause,
-                requestId: payload.requestId,
-                done: null,
-                deadline: null,
-                idempotency: payload.idempotency,
-                lookingSince: null,
-                span: spanOf(fiber),
-                succeed: (state) => resume(Effect.succeed(state)),
-                fail: (error) => resume(Effect.fail(error)),
-                die: (defect) => resume(Effect.fail(new ActorFailed({ message: String(defect) }))),
-                moved: () => resume(Effect.fail(new ActorMoved({ actorId: entityId })))
-              },
-              payload.revision
-            )
+            owner.deliver(entityId, {
+              event: payload.event as AnyEvent | null,
+              cause: payload.cause,
+              requestId: payload.requestId,
+              revision: payload.revision,
+              done: null,
+              deadline: null,
+              idempotency: payload.idempotency,
+              lookingSince: null,
+              span: spanOf(fiber),
+              succeed: (state) => resume(Effect.succeed(state)),
+              fail: (error) => resume(Effect.fail(error)),
+              die: (defect) => resume(Effect.fail(new ActorFailed({ message: String(defect) }))),
+              moved: () => resume(Effect.fail(new ActorMoved({ actorId: entityId })))
+            })
           })
         ),
       Follow: ({ payload }) =>
@@ -97,7 +93,7 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
   yield* Layer.build(entity.toLayer(handlers, { concurrency: "unbounded", maxIdleTime: "1 minute" }))
   const client = yield* entity.client
   const forward: ActorForward = {
-    deliver: (id, { event, cause, requestId, idempotency }, revision) =>
+    deliver: (id, { event, cause, requestId, idempotency, revision }) =>
       client(id).Deliver({ event, cause, requestId, idempotency, attempts: 0, revision }) as Effect.Effect<
         ActorState,
         unknown

@@ -31,6 +31,8 @@ import { allShards } from "./shards.ts"
 export interface Delivery {
   readonly cause: string
   readonly requestId?: string | null
+  /** Of what the sender has read: the owner decides by nothing older. */
+  readonly revision?: number
 }
 
 export interface ActorHostOptions extends OwnActorsOptions {
@@ -153,7 +155,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     commands: (enqueue) => new CommandRunner(fork, watch.fault, enqueue, traced !== null),
     definitionOf,
     committed,
-    carry: (definition, id, message) => fork(within(others.carry(definition, id, message, 0), message.span))
+    carry: (definition, id, message) => fork(within(others.carry(definition, id, message), message.span))
   })
   const others = new OtherOwners(actors, listeners, options.ownerPatienceMs, scope)
   yield* measuredGauge(liveActors, () => actors.size)
@@ -180,6 +182,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
         event,
         cause: delivery.cause,
         requestId: delivery.requestId ?? null,
+        revision: delivery.revision ?? 0,
         done: null,
         deadline: null,
         idempotency,
@@ -213,7 +216,8 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     yield* begins(delivery)
     if (!actors.isOurs(id)) {
       const span = yield* asking(Effect.succeed)
-      const message = { ...unawaited(event, delivery.cause, { span }), requestId: delivery.requestId ?? null }
+      const { cause, requestId = null, revision = 0 } = delivery
+      const message = { ...unawaited(event, cause, { revision, span }), requestId }
       const state = yield* insist({ journal, clock, fork, actors, others, committed }, definition, id, message)
       if (state !== null) return state
     }

@@ -10,6 +10,8 @@ export interface Message {
   /** Who caused it, in one word: client, command, deadline, runtime, cascade. */
   readonly cause: string
   readonly requestId: string | null
+  /** What its sender knows to be committed: an owner that remembers less reads the actor anew. 0: nothing. */
+  readonly revision: number
   /** The command whose outcome this is. */
   readonly done: string | null
   /** The deadline that fires, with the instant it was set for. */
@@ -33,11 +35,12 @@ const nothing = () => {}
 export const unawaited = (
   event: AnyEvent | null,
   cause: string,
-  about: Partial<Pick<Message, "done" | "deadline" | "span" | "succeed">> = {}
+  about: Partial<Pick<Message, "revision" | "done" | "deadline" | "span" | "succeed">> = {}
 ): Message => ({
   event,
   cause,
   requestId: null,
+  revision: 0,
   done: null,
   deadline: null,
   idempotency: null,

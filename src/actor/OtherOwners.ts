@@ -73,20 +73,20 @@ export class OtherOwners {
     )
   }
 
-  /** Asks the owner once. `revision`: what is known to be committed. */
-  ask(kind: string, id: string, message: Message, revision: number, withinMs: number): Effect.Effect<Answer> {
-    return Effect.map(this.#apart(this.#forwards.get(kind)!.deliver(id, message, revision), withinMs), answerOf)
+  /** Asks the owner once. */
+  ask(kind: string, id: string, message: Message, withinMs: number): Effect.Effect<Answer> {
+    return Effect.map(this.#apart(this.#forwards.get(kind)!.deliver(id, message), withinMs), answerOf)
   }
 
   /** Looks for the owner until one answers: it may be stopping, dead without anybody knowing, or this process by now. */
-  readonly carry: (definition: ActorDefinition, id: string, message: Message, revision: number) => Effect.Effect<void> =
-    Effect.fnUntraced({ self: this }, function* (definition, id, message, revision) {
+  readonly carry: (definition: ActorDefinition, id: string, message: Message) => Effect.Effect<void> =
+    Effect.fnUntraced({ self: this }, function* (definition, id, message) {
       const giveUpAt = performance.now() + this.#ownerPatienceMs
       while (!this.#actors.isClosing) {
         if (this.#actors.isOurs(id)) return this.#actors.deliver(definition, id, message)
         const left = giveUpAt - performance.now()
         if (left <= 0) break
-        const answer = yield* this.ask(definition.kind, id, message, revision, left)
+        const answer = yield* this.ask(definition.kind, id, message, left)
         if (answer instanceof ActorFailed) return message.die(new Error(answer.message))
         if (answer instanceof Error) return message.fail(answer)
         if (answer !== null) return message.succeed(answer)
@@ -124,10 +124,7 @@ export class OtherOwners {
   /** What this process does for others with the actors of a kind that it owns. */
   ownerOf(definition: ActorDefinition): ActorOwner {
     return {
-      deliver: (id, message, revision) => {
-        this.#actors.catchUp(id, revision)
-        this.#actors.deliver(definition, id, message)
-      },
+      deliver: (id, message) => this.#actors.deliver(definition, id, message),
       follow: (id, revision, resume) => {
         const end: typeof resume = (outcome) => {
           forget()

@@ -278,10 +278,11 @@ export class OwnActors {
 
   /** Lays a message into the mailbox of its actor, or lets it be carried to the process that owns it. */
   deliver(definition: ActorDefinition, id: string, message: Message) {
-    const known = this.#live.get(id)
     if (this.isOurs(id)) {
-      return this.#enqueue(known !== undefined && !known.dropped ? known : this.activate(id, definition), message)
+      this.catchUp(id, message.revision)
+      return this.#enqueue(this.activate(id, definition), message)
     }
+    const known = this.#live.get(id)
     if (known !== undefined) this.#leave(known)
     if (message.moved !== null) return message.moved()
     this.#around.carry(definition, id, message)

@@ -39,7 +39,7 @@ export const insist = Effect.fnUntraced(function* (
   message: Message
 ): Effect.fn.Return<ActorState | null, ActorError> {
   const { kind } = definition
-  const answer = yield* others.ask(kind, id, message, 0, insistAfterMs)
+  const answer = yield* others.ask(kind, id, message, insistAfterMs)
   if (answer instanceof ActorFailed || answer instanceof KeyContended) {
     return yield* Effect.die(new Error(answer.message))
   }
@@ -68,7 +68,7 @@ export const insist = Effect.fnUntraced(function* (
     const state = actor.state()
     committed(state)
     // The owner has something to do now, if there is one.
-    fork(others.carry(definition, id, unawaited(null, "wake"), actor.revision))
+    fork(others.carry(definition, id, unawaited(null, "wake", { revision: actor.revision })))
     return state
   }
   return null

@@ -49,7 +49,9 @@ export const runningSandbox = Effect.fnUntraced(function* <E = never>(
     return yield* new NotRunning({ status: record.status })
   const { bootTimeoutMs } = yield* Settings
   const isAsleep = record.status === "sleeping"
-  if (isAsleep) yield* host.send("sandbox", sandboxId, { type: "START" }, { cause: "wake" }).pipe(Effect.ignore)
+  const { revision } = record
+  if (isAsleep)
+    yield* host.send("sandbox", sandboxId, { type: "START" }, { cause: "wake", revision }).pipe(Effect.ignore)
   const woken = yield* awaitState(
     sandboxId,
     ({ value }) => value !== "pending" && value !== "sleeping",

@@ -271,8 +271,11 @@ const make = Effect.gen(function* () {
     MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
   }
 
-  const send = (sandboxId: string, type: "START" | "STOP" | "DELETE", requestId: string) =>
-    host.send("sandbox", sandboxId, { type }, { cause: "client", requestId }).pipe(Effect.catchTags(refusals))
+  /** What a client asks is decided by nothing older than what was read of the Sandbox for it. */
+  const asked = ({ revision }: SandboxRecord, requestId: string) => ({ cause: "client", requestId, revision })
+
+  const send = (record: SandboxRecord, type: "START" | "STOP" | "DELETE", requestId: string) =>
+    host.send("sandbox", record.id, { type }, asked(record, requestId)).pipe(Effect.catchTags(refusals))
 
   /** Null: another change came first. */
   const change = Effect.fnUntraced(function* (
@@ -294,12 +297,7 @@ const make = Effect.gen(function* () {
     const isNew = variables !== null && kept !== null
     if (isNew) yield* envs.keep(record.id, kept, variables)
     const state = yield* host
-      .send(
-        "sandbox",
-        record.id,
-        { type: "CHANGED", edition: context.edition, changes },
-        { cause: "client", requestId }
-      )
+      .send("sandbox", record.id, { type: "CHANGED", edition: context.edition, changes }, asked(record, requestId))
       .pipe(
         Effect.tapError(() => (isNew ? envs.forget(record.id, kept.version) : Effect.void)),
         Effect.catchIf(
@@ -348,7 +346,7 @@ const make = Effect.gen(function* () {
     if (idempotencyKey === null) {
       yield* requireCredit(exhaustedAt)
       yield* requireHost
-      const state = yield* send(sandboxId, "START", requestId)
+      const state = yield* send(record, "START", requestId)
       return state.value === "running"
         ? sandboxView(state.value, state.context as SandboxContext)
         : yield* booted(answer, record)
@@ -367,9 +365,7 @@ const make = Effect.gen(function* () {
           ? Effect.void
           : requireCredit(exhaustedAt).pipe(
               Effect.andThen(requireHost),
-              Effect.andThen(
-                host.sendOnce("sandbox", sandboxId, { type: "START" }, { cause: "client", requestId }, key)
-              ),
+              Effect.andThen(host.sendOnce("sandbox", sandboxId, { type: "START" }, asked(record, requestId), key)),
               Effect.asVoid
             )
       )
@@ -425,14 +421,14 @@ const make = Effect.gen(function* () {
     stop: Effect.fn("Sandboxes.stop")(function* (accountId, sandboxId, { requestId }) {
       const record = yield* find(accountId, sandboxId)
       if (record.status === "deleted") return yield* new NotFound()
-      yield* send(sandboxId, "STOP", requestId)
+      yield* send(record, "STOP", requestId)
       const stopped = wait(sandboxId, ["stopped", "running", "deleting", "deleted"], stopAnswerMs)
       return yield* settled(Effect.tap(stopped, untilDependentsHeard(sandboxId)), record)
     }),
     remove: Effect.fn("Sandboxes.remove")(function* (accountId, sandboxId, { requestId }) {
       const record = yield* find(accountId, sandboxId)
       if (record.status === "deleted") return
-      yield* send(sandboxId, "DELETE", requestId)
+      yield* send(record, "DELETE", requestId)
       yield* wait(sandboxId, ["deleted"], deleteAnswerMs)
       yield* untilDependentsHeard(sandboxId)
     }),

@@ -13,6 +13,7 @@ import { afterAll, beforeAll, describe, it } from "vitest"
 import { askedRuns } from "../support/seededRuns.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { Connections, type DatabaseContext } from "./Connections.ts"
+import { onceFailed } from "./onceFailed.ts"
 import { RaceRun } from "./RaceRun.ts"
 import { type Step, steps, stepsOfTwo } from "./steps.ts"
 
@@ -65,6 +66,7 @@ const check = async (title: string, arbitrary: fc.Arbitrary<ReadonlyArray<Step>>
 }
 
 describe("races", () => {
+  it.each(onceFailed)("%s", (_, list) => RaceRun.of(database, connections, list), 300_000)
   it("one service", () => check("one service", steps), 3_600_000)
   it("two services", () => check("two services", stepsOfTwo), 3_600_000)
 })
