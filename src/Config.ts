@@ -520,6 +520,12 @@ export const settings = {
     4000,
     "How long a process of a cluster owns its actors without renewing: what one that died or froze had goes to the others after that, and a second at most.",
     { minimum: 1000, maximum: 600_000 }
+  ),
+  drainMs: integer(
+    "ATOLL_DRAIN_MS",
+    15_000,
+    "How long a process of a cluster that stops goes on with requests that it has begun, such as executes and transfers; what is left then is cut. Whatever stops it must wait for 15 s more. A process that is alone cuts them after a second.",
+    { minimum: 1000, maximum: 3_600_000 }
   )
 } satisfies Record<string, Setting<unknown>>
 

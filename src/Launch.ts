@@ -15,8 +15,10 @@ import { Settings } from "./Config.ts"
 import { readableLog } from "./ReadableLog.ts"
 import { traces } from "./Traces.ts"
 
-/** Longer than the listener's drain and the database's last checkpoint take together. */
+/** Longer than the listener's drain, where that is not set, and the database's last checkpoint take together. */
 const stopWithinMs = 30_000
+/** What comes after a drain that is set, without a database of our own. */
+const stopAfterDrainMs = 15_000
 
 const repeatedSignalMs = 1_000
 
@@ -55,15 +57,16 @@ const ending = (exit: Exit.Exit<unknown, unknown>): { readonly code: number; rea
  * One signal stops in order; a later one, or too long a stop, ends at once. Sandboxes and the database's data are safe
  * either way. npm repeats a Ctrl-C that the terminal has already sent, hence the moment of grace.
  */
-const boundTheStop = (): void => {
+const boundTheStop = (): { withinMs: number } => {
+  const bound = { withinMs: stopWithinMs }
   let stoppingSince: number | null = null
   const onSignal = (signal: NodeJS.Signals): void => {
     if (stoppingSince === null) {
       stoppingSince = Date.now()
       setTimeout(() => {
-        process.stderr.write(`atoll: did not stop within ${stopWithinMs / 1000} s; ended as it was\n`)
+        process.stderr.write(`atoll: did not stop within ${bound.withinMs / 1000} s; ended as it was\n`)
         process.exit(exitCodes.defect)
-      }, stopWithinMs).unref()
+      }, bound.withinMs).unref()
     } else if (Date.now() - stoppingSince > repeatedSignalMs) {
       process.exit(128 + (signal === "SIGINT" ? 2 : 15))
     }
@@ -74,6 +77,7 @@ const boundTheStop = (): void => {
   // The terminal is gone, or `npm run up` is.
   process.once("SIGHUP", stop)
   process.once("disconnect", stop)
+  return bound
 }
 
 /** Says where it serves: to the log, and to a parent with an IPC channel (`npm run up`). */
@@ -96,8 +100,11 @@ export const launch = <A, E, R extends A = never, E2 = never>(
   service: Layer.Layer<A | HttpServer.HttpServer, E, Settings>,
   until: Effect.Effect<never, E2, R> = Effect.never
 ): void => {
-  boundTheStop()
-  const surrounded = Layer.effectDiscard(announce).pipe(
+  const bound = boundTheStop()
+  const boundBySettings = Effect.map(Settings, ({ clusterPort, drainMs }) => {
+    if (clusterPort !== 0) bound.withinMs = Math.max(stopWithinMs, drainMs + stopAfterDrainMs)
+  })
+  const surrounded = Layer.effectDiscard(Effect.andThen(boundBySettings, announce)).pipe(
     Layer.provideMerge(service),
     Layer.provide(traces),
     Layer.provide(logLevel),

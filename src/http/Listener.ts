@@ -16,8 +16,8 @@ import { protocolServer } from "./ProtocolServer.ts"
 import { TerminalGateway } from "./TerminalGateway.ts"
 import { TunnelGateway } from "./TunnelGateway.ts"
 
-/** A stop waits this long for requests that are being answered; then they are cut. */
-const drainWithinMs = 1000
+/** A stop waits this long for requests that are being answered; then they are cut. Where there is no other process, all wait for the next one. */
+const drainAloneMs = 1000
 
 const disputesEveryMs = 60_000
 
@@ -42,6 +42,7 @@ export const Listener = {
       const settings = yield* Settings
       const gateways: ReadonlyArray<RawGateway> = [yield* PreviewGateway, yield* TunnelGateway, yield* TerminalGateway]
       const publicPort = yield* PublicPort
+      const drainWithinMs = settings.clusterPort === 0 ? drainAloneMs : settings.drainMs
       const files = yield* certificateFiles(settings)
       const certificate = files === null ? null : yield* readCertificate(files, settings.previewDomain)
       const server = protocolServer(certificate)

@@ -10,12 +10,17 @@ export interface Patience {
   readonly pauseMs: number
 }
 
+/** Longer than a process that is alone drains. */
+const executeSeconds = 2
+
 const isServed = ({ status }: Answer) => status < 500
 
 export class WorkingClients {
   readonly faults: Array<string> = []
   /** By key: the operations that were acknowledged. */
   readonly acknowledged = new Map<string, { readonly path: string }>()
+  /** Keys of executes that were answered. */
+  readonly executed = new Set<string>()
   readonly #members: Members
   readonly #patience: Patience
   #isOver = false
@@ -26,8 +31,12 @@ export class WorkingClients {
     this.#patience = patience
   }
 
-  start(count: number): void {
-    this.#running = Promise.all(Array.from({ length: count }, (_, client) => this.#work(client)))
+  /** @param executing Clients besides that run one command after the other that takes longer than most, and wait for it. */
+  start(count: number, executing = 0): void {
+    this.#running = Promise.all([
+      ...Array.from({ length: count }, (_, client) => this.#work(client)),
+      ...Array.from({ length: executing }, (_, client) => this.#execute(client))
+    ])
   }
 
   async stop(): Promise<void> {
@@ -35,8 +44,9 @@ export class WorkingClients {
     await this.#running
   }
 
-  async #work(client: number): Promise<void> {
-    const { all, sandboxes } = this.#members
+  /** Connections of a client's own, and what asks over them at one process after the other. */
+  #asking(client: number) {
+    const { all } = this.#members
     const agents = all.map(() => new Agent({ keepAlive: true, maxSockets: 1 }))
     const ask = async (method: string, path: string, body?: unknown, key?: string): Promise<Answer | null> => {
       const said: Array<string> = []
@@ -54,6 +64,26 @@ export class WorkingClients {
       this.faults.push(`${method} ${path}: ${said.join("; ")}`)
       return null
     }
+    return { ask, end: () => agents.forEach((agent) => agent.destroy()) }
+  }
+
+  async #execute(client: number): Promise<void> {
+    const { sandboxes } = this.#members
+    const { ask, end } = this.#asking(client)
+    for (let turn = 0; !this.#isOver; turn++) {
+      const key = `e${client}t${turn}`
+      const argv = ["sh", "-c", `echo ${key} >> /workspace/starts; sleep ${executeSeconds}; echo ${key}`]
+      const answer = await ask("POST", `/sandboxes/${sandboxes[turn % sandboxes.length]}/execute`, { argv })
+      if (answer === null) continue
+      if (answer.body.result?.stdout !== `${key}\n`) this.faults.push(`${key}: ${JSON.stringify(answer)}`)
+      this.executed.add(key)
+    }
+    end()
+  }
+
+  async #work(client: number): Promise<void> {
+    const { sandboxes } = this.#members
+    const { ask, end } = this.#asking(client)
     for (let turn = 0; !this.#isOver; turn++) {
       const sandbox = sandboxes[(client + turn) % sandboxes.length]!
       const key = `c${client}t${turn}`
@@ -68,10 +98,10 @@ export class WorkingClients {
       if (got !== null && got.body.sandbox.status !== "running")
         this.faults.push(`${sandbox}: ${JSON.stringify(got.body)}`)
     }
-    for (const agent of agents) agent.destroy()
+    end()
   }
 
-  /** Every acknowledged operation has ended once, with all its output; no command ran twice. Returns how many there were. */
+  /** Every acknowledged operation has ended once, with all its output; no command ran twice. Returns how many operations there were. */
   async check(): Promise<number> {
     const via = this.#members.all[0]!
     const expected = `${Array.from({ length: 200 }, (_, at) => at + 1).join("\n")}\n`
@@ -97,7 +127,9 @@ export class WorkingClients {
         ran.add(key)
       }
     }
-    for (const key of this.acknowledged.keys()) if (!ran.has(key)) this.faults.push(`${key} never ran`)
+    for (const key of [...this.acknowledged.keys(), ...this.executed]) {
+      if (!ran.has(key)) this.faults.push(`${key} never ran`)
+    }
     return this.acknowledged.size
   }
 }
