@@ -57,9 +57,11 @@ export const cuttingProxy = Effect.fnUntraced(function* (seed: number) {
           ;(to === client ? answered : asked).add(client)
           if (to === client) return
         }
+        // It is cut, and is about to be closed.
+        if (left === 0) return
         // A slow side holds back the other, as without a proxy.
         if (!to.write(bytes.subarray(0, left))) from.pause()
-        left -= bytes.length
+        left = Math.max(0, left - bytes.length)
         if (left > 0) return
         cuts++
         // What was let through to the client arrives, and nothing after it; the service is not told that a request is over.
