@@ -470,6 +470,10 @@ export const settings = {
   ),
   fleetKeyFile: file("ATOLL_FLEET_KEY_FILE", "Its private key in PEM."),
   fleetCaFile: file("ATOLL_FLEET_CA_FILE", "The certificates in PEM of those that sign the fleet's."),
+  fleetRevokedFile: file(
+    "ATOLL_FLEET_REVOKED_FILE",
+    "Certificates of the fleet that are valid no more: their SHA-256 fingerprints, one a line. Read anew when it changes; what is open with one of them is closed."
+  ),
   hostVcpus: integer(
     "ATOLL_HOST_VCPUS",
     0,

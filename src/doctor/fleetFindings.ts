@@ -14,11 +14,11 @@ const isReadable = (path: string): boolean => {
 
 type FleetSettings = Pick<
   SettingsShape,
-  "role" | "fleetSecretFile" | "fleetCertFile" | "fleetKeyFile" | "fleetCaFile" | "fleetJoin"
+  "role" | "fleetSecretFile" | "fleetCertFile" | "fleetKeyFile" | "fleetCaFile" | "fleetRevokedFile" | "fleetJoin"
 >
 
 export const fleetFindings = (settings: FleetSettings): ReadonlyArray<Finding> => {
-  const { role, fleetSecretFile, fleetCertFile, fleetKeyFile, fleetCaFile, fleetJoin } = settings
+  const { role, fleetSecretFile, fleetCertFile, fleetKeyFile, fleetCaFile, fleetRevokedFile, fleetJoin } = settings
   if (role === "all") return []
   const files = {
     ATOLL_FLEET_SECRET_FILE: fleetSecretFile,
@@ -27,7 +27,8 @@ export const fleetFindings = (settings: FleetSettings): ReadonlyArray<Finding> =
     ATOLL_FLEET_CA_FILE: fleetCaFile
   }
   const named = Object.entries(files).flatMap(([name, path]) => (path === null ? [] : [[name, path] as const]))
-  const closed = named.filter(([, path]) => !isReadable(path)).map(([name]) => name)
+  const revoked = fleetRevokedFile === null ? [] : [["ATOLL_FLEET_REVOKED_FILE", fleetRevokedFile] as const]
+  const closed = [...named, ...revoked].filter(([, path]) => !isReadable(path)).map(([name]) => name)
   const proof =
     named.length === 0
       ? missing(

@@ -3,7 +3,8 @@
  *
  * A host is its data folder. A folder of another database is refused, for its Sandboxes would be destroyed as unknown; a driver that its
  * Sandboxes were not made with; a second process of the same folder while the first is heard of; and whoever has the id of a folder and not its key,
- * for other hosts of a fleet may know its id, and would be given its Sandboxes.
+ * for other hosts of a fleet may know its id, and would be given its Sandboxes. Whose certificate names a host is that one host: it joins under no second id
+ * before the operator has taken the first one out, so one that is not to be trusted draws no more Sandboxes than one host does.
  *
  * When a host was heard of is told by the database's clock: those of the services that hear it need not agree.
  */
@@ -36,10 +37,12 @@ export class HostJoins extends Context.Service<
      * `installation`: the database that its folder belongs to from now on. It is there as long as it beats.
      *
      * @param key Of its folder. Null: it has none, which is good enough for one that never had.
+     * @param name What its certificate calls it; null: nothing.
      */
     readonly join: (
       description: HostDescription,
-      key?: string | null
+      key?: string | null,
+      name?: string | null
     ) => Effect.Effect<{ readonly installation: string; readonly beatEveryMs: number }, JoinRefused>
     readonly beat: (beat: Beat) => Effect.Effect<void, HostUnknown>
     readonly leave: (left: { readonly hostId: string; readonly boot: string }) => Effect.Effect<void>
@@ -77,19 +80,29 @@ export class HostJoins extends Context.Service<
 
       const refusal = (message: string, isFinal: boolean) => new JoinRefused({ message, isFinal })
 
-      const insert = (it: HostDescription, digest: Uint8Array | null) => sql`
-        insert into hosts (id, key_digest, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
+      const findNamesake = SqlSchema.findOneOption({
+        Request: Schema.Struct({ name: Schema.String, hostId: Schema.String }),
+        Result: Schema.Struct({ id: Schema.String, label: Schema.String }),
+        execute: ({ name, hostId }) => sql`
+          select h.id, h.label from hosts h
+          where h.cert_name = ${name} and h.id <> ${hostId}
+            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'gone')
+          limit 1`
+      })
+
+      const insert = (it: HostDescription, digest: Uint8Array | null, name: string | null) => sql`
+        insert into hosts (id, key_digest, cert_name, label, address_host, address_port, boot, version, driver, kind, vcpus, memory_bytes, disk_bytes, parallel_starts,
           suspends, network_filtered, network_refused, joined_at, seen_at)
-        values (${it.hostId}, ${digest}, ${it.label}, ${it.address.host}, ${it.address.port}, ${it.boot}, ${it.version}, ${it.driver}, ${it.kind},
+        values (${it.hostId}, ${digest}, ${name}, ${it.label}, ${it.address.host}, ${it.address.port}, ${it.boot}, ${it.version}, ${it.driver}, ${it.kind},
           ${it.capacity.vcpus}, ${BigInt(it.capacity.memoryBytes)}, ${BigInt(it.capacity.diskBytes)}, ${it.capacity.parallelStarts},
           ${it.suspends}, ${it.networkFiltered}, ${it.networkRefused}, ${now}, ${now})
-        on conflict (id) do update set key_digest = excluded.key_digest, label = excluded.label, address_host = excluded.address_host, address_port = excluded.address_port,
+        on conflict (id) do update set key_digest = excluded.key_digest, cert_name = excluded.cert_name, label = excluded.label, address_host = excluded.address_host, address_port = excluded.address_port,
           boot = excluded.boot, version = excluded.version, driver = excluded.driver, kind = excluded.kind, vcpus = excluded.vcpus,
           memory_bytes = excluded.memory_bytes, disk_bytes = excluded.disk_bytes, parallel_starts = excluded.parallel_starts,
           suspends = excluded.suspends, network_filtered = excluded.network_filtered, network_refused = excluded.network_refused,
           joined_at = coalesce(nullif(hosts.joined_at, 0), excluded.joined_at), seen_at = excluded.seen_at`
 
-      const register = Effect.fnUntraced(function* (it: HostDescription, digest: Buffer | null) {
+      const register = Effect.fnUntraced(function* (it: HostDescription, digest: Buffer | null, name: string | null) {
         const installation = yield* findInstallation()
         if (it.installation !== null && it.installation !== installation.id) {
           return yield* refusal(
@@ -111,6 +124,17 @@ export class HostJoins extends Context.Service<
             true
           )
         }
+        if (name !== null) {
+          // Two that come at once under one name come one after the other.
+          yield* sql`select pg_advisory_xact_lock(hashtextextended(${`host name ${name}`}, 0))`
+          const namesake = yield* findNamesake({ name, hostId: it.hostId })
+          if (namesake._tag === "Some") {
+            return yield* refusal(
+              `The certificate of this host is for ${name}, which is the host ${namesake.value.id} (${namesake.value.label}). Give each host a certificate of its own; or where this one takes its place, say first: atoll hosts remove ${namesake.value.id}`,
+              false
+            )
+          }
+        }
         const driver = known !== null && known.sandboxes > 0 ? known.driver : null
         if (driver !== null && driver !== it.driver) {
           return yield* refusal(
@@ -129,14 +153,18 @@ export class HostJoins extends Context.Service<
             false
           )
         }
-        yield* insert(it, digest)
+        yield* insert(it, digest, name)
         return installation.id
       })
 
-      const join = Effect.fn("HostJoins.join")(function* (it: HostDescription, key: string | null = null) {
+      const join = Effect.fn("HostJoins.join")(function* (
+        it: HostDescription,
+        key: string | null = null,
+        name: string | null = null
+      ) {
         const digest = key === null ? null : createHash("sha256").update(key).digest()
         const installation = yield* sql
-          .withTransaction(register(it, digest))
+          .withTransaction(register(it, digest, name))
           .pipe(Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
         yield* actors.joined(it.hostId, it.boot)
         return { installation, beatEveryMs: Math.ceil(leaseMs / beatsPerLease) }

@@ -1,16 +1,29 @@
 /** Where hosts make themselves known to this service: ATOLL_FLEET_HOST and ATOLL_FLEET_PORT, over `atoll-join/1`. */
+import type { TLSSocket } from "node:tls"
 import { Context, Effect, Layer } from "effect"
 import { Settings } from "../Config.ts"
+import { hostNameOf } from "../peer/hostName.ts"
 import { peerRpcDoor } from "../peer/PeerRpc.ts"
 import { PeerSockets } from "../peer/PeerSockets.ts"
 import { JoinRpcs } from "../runtime/distant/JoinRpcs.ts"
 import { HostJoins } from "./HostJoins.ts"
 
-const handlers = JoinRpcs.toLayer(
-  Effect.map(HostJoins, ({ join, beat, leave }) =>
-    JoinRpcs.of({ Join: ({ key, ...description }) => join(description, key), Beat: beat, Leave: leave })
+/** @param name Of whoever is connected, by its certificate. */
+const handlersFor = (joins: HostJoins["Service"], name: string | null) =>
+  JoinRpcs.toLayer(
+    JoinRpcs.of({
+      Join: ({ key, ...description }) => joins.join(description, key, name),
+      Beat: joins.beat,
+      Leave: joins.leave
+    })
   )
-)
+
+const closed = (socket: TLSSocket) =>
+  Effect.callback<void>((resume) => {
+    const end = () => resume(Effect.void)
+    if (socket.destroyed) end()
+    else socket.once("close", end)
+  })
 
 export class JoinServer extends Context.Service<
   JoinServer,
@@ -24,10 +37,21 @@ export class JoinServer extends Context.Service<
     Effect.gen(function* () {
       const { fleetHost: host, fleetPort } = yield* Settings
       const sockets = yield* PeerSockets
-      const door = yield* peerRpcDoor(JoinRpcs)
+      const joins = yield* HostJoins
+      const run = Effect.runForkWith(yield* Effect.context<never>())
+      const scope = yield* Effect.scope
+      /** Each has handlers of its own, which know whose it is. */
+      const door = (socket: TLSSocket) => {
+        const served = Effect.gen(function* () {
+          const accept = yield* peerRpcDoor(JoinRpcs)
+          accept(socket)
+          yield* closed(socket)
+        }).pipe(Effect.scoped, Effect.provide(handlersFor(joins, hostNameOf(socket))))
+        run(Effect.forkIn(served, scope))
+      }
       const { port } = yield* sockets.listen({ host, port: fleetPort }, { "atoll-join/1": door })
       yield* Effect.log(`Hosts join at ${host.includes(":") ? `[${host}]` : host}:${port}.`)
       return JoinServer.of({ port })
     })
-  ).pipe(Layer.provide(handlers))
+  )
 }

@@ -1,21 +1,25 @@
 /**
  * Proof by certificates that an authority of the operator's has signed: mutual TLS 1.3. A certificate says by its DNS names what its process is,
- * `atoll-service` or `atoll-host`, and not where it runs. A service may do everything, a host may only make itself known to a service.
+ * `atoll-service` or `atoll-host`, and not where it runs. A service may do everything, a host may only make itself known to a service. One that is revoked
+ * opens nothing, and what is open with it is closed.
  *
  * @source RFC 8446; RFC 6125 (names of services); node:tls
  */
 import { createPrivateKey, X509Certificate } from "node:crypto"
-import { createSecureContext, type SecureContext, type SecureContextOptions } from "node:tls"
+import { createSecureContext, type SecureContext, type SecureContextOptions, type TLSSocket } from "node:tls"
 import { Effect } from "effect"
 import { followed } from "./followed.ts"
 import type { PeerProtocol } from "./PeerSockets.ts"
 import { type Proof, secureOptions } from "./Proof.ts"
 import { readFileOf, unusable } from "./readPrivate.ts"
+import { revokedEnv, revokedIn } from "./revoked.ts"
 
 export interface CertificateFiles {
   readonly certFile: string
   readonly keyFile: string
   readonly caFile: string
+  /** Of fingerprints; null: none is revoked. */
+  readonly revokedFile: string | null
 }
 
 type Name = "atoll-service" | "atoll-host"
@@ -45,11 +49,13 @@ interface Credentials {
   readonly options: SecureContextOptions
   readonly context: SecureContext
   readonly until: string
+  /** SHA-256 fingerprints. */
+  readonly revoked: ReadonlySet<string>
 }
 
 const parsed = Effect.fnUntraced(function* (
-  [cert, key, ca]: readonly [string, string, string],
-  { certFile, keyFile, caFile }: CertificateFiles,
+  [cert, key, ca, denied]: readonly [string, string, string, string],
+  { certFile, keyFile, caFile, revokedFile }: CertificateFiles,
   own: Name
 ): Effect.fn.Return<Credentials, ReturnType<typeof unusable>> {
   const certificate = yield* Effect.try({
@@ -79,7 +85,8 @@ const parsed = Effect.fnUntraced(function* (
     try: () => createSecureContext(options),
     catch: (cause) => unusable(`The certificates in ${certFile} and ${caFile} cannot be used: ${String(cause)}.`)
   })
-  return { options, context, until: new Date(certificate.validTo).toISOString() }
+  const revoked = yield* revokedIn(revokedFile ?? "", denied)
+  return { options, context, until: new Date(certificate.validTo).toISOString(), revoked }
 })
 
 /** Read again whenever the files change, for as long as the scope lasts. @param role ATOLL_ROLE. */
@@ -89,20 +96,24 @@ export const certificateProof = Effect.fnUntraced(function* (
 ) {
   const own: Name = role === "host" ? "atoll-host" : "atoll-service"
   const listeners = new Set<(context: SecureContextOptions) => void>()
+  const open = new Map<TLSSocket, X509Certificate>()
   let current!: Credentials
   yield* followed(
     {
       read: Effect.all([
         readFileOf(certEnv, files.certFile, false),
         readFileOf(keyEnv, files.keyFile, true),
-        readFileOf(caEnv, files.caFile, false)
+        readFileOf(caEnv, files.caFile, false),
+        files.revokedFile === null ? Effect.succeed("") : readFileOf(revokedEnv, files.revokedFile, false)
       ]),
-      parse: ([cert, key, ca]) => parsed([cert!, key!, ca!], files, own),
-      describe: ({ until }) => `This process is ${own} by ${files.certFile}, valid until ${until}`
+      parse: ([cert, key, ca, revoked]) => parsed([cert!, key!, ca!, revoked!], files, own),
+      describe: ({ until, revoked: { size } }) =>
+        `This process is ${own} by ${files.certFile}, valid until ${until}${size === 0 ? "" : `; ${size} certificates are revoked`}`
     },
     (found) => {
       current = found
       for (const use of listeners) use(found.options)
+      for (const [socket, { fingerprint256 }] of open) if (found.revoked.has(fingerprint256)) socket.destroy()
     }
   )
   return {
@@ -110,17 +121,32 @@ export const certificateProof = Effect.fnUntraced(function* (
       secureContext: current.context,
       minVersion: "TLSv1.3",
       rejectUnauthorized: true,
-      checkServerIdentity: (_, { raw }) =>
-        isFor(new X509Certificate(raw), doors[protocol].of)
+      checkServerIdentity: (_, { raw }) => {
+        const certificate = new X509Certificate(raw)
+        if (current.revoked.has(certificate.fingerprint256)) return new Error("its certificate is revoked")
+        return isFor(certificate, doors[protocol].of)
           ? undefined
           : new Error(`its certificate is not for ${doors[protocol].of}`)
+      }
     }),
     get server() {
       return { ...current.options, requestCert: true, rejectUnauthorized: true }
     },
     mayEnter: (socket, protocol) => {
       const certificate = socket.getPeerX509Certificate()
-      return certificate !== undefined && doors[protocol].opensTo.some((name) => isFor(certificate, name))
+      return (
+        certificate !== undefined &&
+        !current.revoked.has(certificate.fingerprint256) &&
+        doors[protocol].opensTo.some((name) => isFor(certificate, name))
+      )
+    },
+    hold: (socket) => {
+      const certificate = socket.getPeerX509Certificate()
+      if (certificate === undefined || socket.destroyed) return
+      open.set(socket, certificate)
+      socket.once("close", () => open.delete(socket))
+      // While the handshake was done.
+      if (current.revoked.has(certificate.fingerprint256)) socket.destroy()
     },
     onChange: (use) => {
       listeners.add(use)

@@ -18,7 +18,8 @@ export const fleetCredentials = ({
   fleetSecretFile,
   fleetCertFile: certFile,
   fleetKeyFile: keyFile,
-  fleetCaFile: caFile
+  fleetCaFile: caFile,
+  fleetRevokedFile: revokedFile
 }: SettingsShape): Effect.Effect<Credentials | null, SettingsUnusable> => {
   const isComplete = certFile !== null && keyFile !== null && caFile !== null
   const isEmpty = certFile === null && keyFile === null && caFile === null
@@ -28,7 +29,10 @@ export const fleetCredentials = ({
   if (isComplete && fleetSecretFile !== null) {
     return unusable("Set ATOLL_FLEET_SECRET_FILE or ATOLL_FLEET_CERT_FILE, not both.")
   }
-  if (isComplete) return Effect.succeed({ kind: "certificates", files: { certFile, keyFile, caFile } })
+  if (revokedFile !== null && !isComplete) {
+    return unusable("ATOLL_FLEET_REVOKED_FILE is of certificates, and none is set. A secret is changed in its file.")
+  }
+  if (isComplete) return Effect.succeed({ kind: "certificates", files: { certFile, keyFile, caFile, revokedFile } })
   return Effect.succeed(fleetSecretFile === null ? null : { kind: "secret", file: fleetSecretFile })
 }
 

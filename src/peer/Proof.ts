@@ -9,6 +9,8 @@ export interface Proof {
   readonly server: TlsOptions
   /** Of a connection whose handshake is done: whether whoever dials may use that door. */
   readonly mayEnter: (socket: TLSSocket, protocol: PeerProtocol) => boolean
+  /** Of each connection that is open: it is destroyed once the other end has lost its right to it. */
+  readonly hold: (socket: TLSSocket) => void
   /** What a server that listens takes over from then on, each time that it changes. Returns how to end that. */
   readonly onChange: (use: (context: SecureContextOptions) => void) => () => void
   /** What the other end has not, as "which …" ends a sentence. */

@@ -81,6 +81,8 @@ export const secretProof = Effect.fnUntraced(function* (path: string) {
     }),
     server: { ...tls, pskCallback: (_, claimed) => keys.find(({ identity }) => identity === claimed)?.psk ?? null },
     mayEnter: () => true,
+    // Of a secret nobody knows who came with it.
+    hold: () => {},
     onChange: () => () => {},
     lacks: `which has this one's secret (${env})`
   } satisfies Proof as Proof

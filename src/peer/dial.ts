@@ -70,5 +70,6 @@ export const dial = (proof: Proof, to: PeerAddress, protocol: PeerProtocol) =>
       })
     )
     isOpen = true
+    proof.hold(socket)
     return socket
   })

@@ -107,6 +107,7 @@ export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress
     if (hasEnded || door === undefined || !proof.mayEnter(socket, protocol as PeerProtocol))
       return void socket.destroy()
     open.add(socket)
+    proof.hold(socket)
     socket.once("close", () => open.delete(socket))
     socket.setNoDelay(true)
     // Whoever finds it full listens for its room.

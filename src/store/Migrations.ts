@@ -42,6 +42,7 @@ import fleetBond from "./migrations/0045_fleet_bond.ts"
 import hostKeys from "./migrations/0046_host_keys.ts"
 import heldPlaces from "./migrations/0047_held_places.ts"
 import firstBoots from "./migrations/0048_first_boots.ts"
+import hostNames from "./migrations/0049_host_names.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -78,7 +79,8 @@ export const migrations: MigrationRecord = {
   "0045_fleet_bond": fleetBond,
   "0046_host_keys": hostKeys,
   "0047_held_places": heldPlaces,
-  "0048_first_boots": firstBoots
+  "0048_first_boots": firstBoots,
+  "0049_host_names": hostNames
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -59,6 +59,32 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
     })
   )
 
+  it.effect("lets whose certificate names a host be that one host, until it is removed", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const hosts = yield* Effect.forEach(["3", "4"], (digit) => WorldHost.make(`host_${digit.repeat(24)}`))
+      const [first, second] = hosts.map(({ description }) => description)
+      yield* Effect.gen(function* () {
+        const joins = yield* HostJoins
+        yield* joins.join(first!, "a".repeat(64), "rack-1")
+        yield* joins.join(first!, "a".repeat(64), "rack-1")
+        const refused = yield* Effect.flip(joins.join(second!, "b".repeat(64), "rack-1"))
+        assert.include(refused.message, `is for rack-1, which is the host ${first!.hostId}`)
+        assert.isNull(yield* (yield* Hosts).find(second!.hostId))
+        // It may be called otherwise, by a certificate that is renewed.
+        yield* joins.join(first!, "a".repeat(64), "rack-one")
+        yield* joins.join(second!, "b".repeat(64), "rack-1")
+        assert.include(
+          (yield* Effect.flip(joins.join(second!, "b".repeat(64), "rack-one"))).message,
+          "atoll hosts remove"
+        )
+        yield* (yield* Hosts).ask(first!.hostId, "REMOVE_FORCED")
+        yield* untilHost(first!.hostId, "gone")
+        yield* joins.join(second!, "b".repeat(64), "rack-one")
+      }).pipe(Effect.scoped, Effect.provide(fleetService(hosts, patient)))
+    })
+  )
+
   it.effect(
     "refuses a folder of another database, another driver than its Sandboxes have, and a second process of a host",
     () =>

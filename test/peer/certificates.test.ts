@@ -1,5 +1,6 @@
 /** Connections of a fleet whose operator has given each process a certificate. */
-import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { appendFileSync, copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, assert, describe, it } from "@effect/vitest"
@@ -129,6 +130,46 @@ describe("a fleet with certificates", () => {
         )
         assert.isTrue(yield* accepts(after))
         assert.strictEqual(yield* Effect.promise(() => echo(open, "still here")), "still here")
+      }),
+    90_000
+  )
+
+  it.live(
+    "lets nobody in, and closes what is open, whose certificate is revoked, without a stop",
+    () =>
+      Effect.gen(function* () {
+        const revoked = join(yield* testFolder, "revoked")
+        writeFileSync(revoked, "# None yet.\n")
+        const watching = { ATOLL_FLEET_REVOKED_FILE: revoked }
+        const lost = ours.sign("lost", "DNS:atoll-host")
+        const aService = yield* peer({ ...environment(serviceCertificate, "service"), ...watching })
+        const [there, thief] = [yield* host(), yield* host(lost)]
+        const ofService = yield* listening(aService, ["atoll-join/1"])
+        const ofThief = yield* listening(thief, ["atoll-host/1"])
+        const joined = yield* thief.connect({ host: loopback, port: ofService.port }, "atoll-join/1")
+        const asked = yield* aService.connect({ host: loopback, port: ofThief.port }, "atoll-host/1")
+        const kept = yield* there.connect({ host: loopback, port: ofService.port }, "atoll-join/1")
+        for (const socket of [joined, kept])
+          assert.strictEqual(yield* Effect.promise(() => line(socket)), "atoll-join/1")
+
+        const print = ["x509", "-noout", "-fingerprint", "-sha256", "-in", lost.certFile]
+        appendFileSync(revoked, execFileSync("openssl", print))
+        yield* until(
+          Effect.sync(() => joined.destroyed && asked.destroyed),
+          "what is open with it is closed"
+        )
+        assert.isNotNull(yield* refusal(thief, ofService.port, "atoll-join/1"))
+        assert.isNotNull(yield* refusal(aService, ofThief.port, "atoll-host/1"))
+        assert.isNull(yield* refusal(there, ofService.port, "atoll-join/1"))
+        assert.strictEqual(yield* Effect.promise(() => echo(kept, "still here")), "still here")
+
+        // A line that says nothing does not let it in again.
+        writeFileSync(revoked, "the lost one\n")
+        yield* until(
+          Effect.sync(() => logged.some((it) => it.includes("Line 1 of ATOLL_FLEET_REVOKED_FILE"))),
+          "it is told"
+        )
+        assert.isNotNull(yield* refusal(thief, ofService.port, "atoll-join/1"))
       }),
     90_000
   )
