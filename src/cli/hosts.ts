@@ -193,7 +193,9 @@ const obstacleOf = (host: HostRow): string | null => {
     case "cordoned":
       return sandboxes === 0 ? null : `${label} has ${sandboxesOf(sandboxes)}: drain it first`
     default:
-      return `${label} is ${stateOf(host)}: drain it first`
+      return host.joinedAt === 0
+        ? `${label} has never joined, and ${sandboxes === 0 ? "no Sandbox lives" : `${sandboxesOf(sandboxes)} may live`} there: start a host on that data folder`
+        : `${label} is ${stateOf(host)}: drain it first`
   }
 }
 

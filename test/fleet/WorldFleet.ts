@@ -26,6 +26,10 @@ export interface WorldHost {
 export class WorldFleet {
   readonly worlds = new Map<string, SimulatedWorld>()
   readonly cut = new Set<string>()
+  /** Those that the service attends; null: all. */
+  attended: ReadonlyArray<string> | null = null
+  /** Sandboxes of which telemetry was asked for, each time. */
+  readonly sampled: Array<string> = []
 
   /** Ready, or in another state. */
   readonly add = Effect.fnUntraced(
@@ -61,9 +65,15 @@ export class WorldFleet {
   readonly links = Layer.succeed(HostLinks, {
     to: (hostId: string) => {
       const world = this.worlds.get(hostId)
-      return world === undefined || this.cut.has(hostId)
-        ? Effect.fail(new RuntimeUnavailable({ message: `${hostId} cannot be reached.` }))
-        : Effect.succeed(simulatedRuntime(world))
+      if (world === undefined || this.cut.has(hostId)) {
+        return Effect.fail(new RuntimeUnavailable({ message: `${hostId} cannot be reached.` }))
+      }
+      const near = simulatedRuntime(world)
+      const sample = (sandboxId: string, generation: number) => {
+        this.sampled.push(sandboxId)
+        return near.sample(sandboxId, generation)
+      }
+      return Effect.succeed({ ...near, sample })
     }
   })
 
@@ -76,7 +86,10 @@ export class WorldFleet {
       Layer.provideMerge(Promises.layer),
       Layer.provide(this.links),
       Layer.provide(
-        Layer.succeed(HostFeeds, { attended: Effect.sync(() => [...this.worlds.keys()]), console: Stream.never })
+        Layer.succeed(HostFeeds, {
+          attended: Effect.sync(() => this.attended ?? [...this.worlds.keys()]),
+          console: Stream.never
+        })
       ),
       Layer.provide(ActorCluster.layerSingle),
       Layer.provide(testSettings(environment))

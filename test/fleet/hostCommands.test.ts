@@ -2,10 +2,13 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { countedStates, runtimelessStates } from "../../src/sandbox/sandboxStates.ts"
+import { beginFleet } from "../../src/store/fleetBond.ts"
 import { atoll, documentOf, withinMs } from "../support/commandLine.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-import { createIn, untilStatus } from "../support/TestSandboxes.ts"
+import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
 import { fleetService, untilHost, WorldHost } from "./AttendedWorlds.ts"
 
 layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => {
@@ -70,6 +73,38 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
           const again = yield* atoll("hosts", "uncordon", host.id)
           assert.match(again.stderr, /was removed\. A machine joins again as a new host, with an empty folder\./)
         }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
+      }),
+    withinMs
+  )
+
+  it.effect(
+    "takes out the host of a data folder that never joined, and what was promised there with it",
+    () =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const here = "host_of_all"
+        yield* sql`update installation set is_fleet = false, host_id = ${here}, host_label = 'the folder of all'`
+        const account = yield* newAccount
+        const { accountId } = account
+        yield* Effect.gen(function* () {
+          const { id } = (yield* createIn(account)).sandbox
+          yield* untilStatus(accountId, id, "expired")
+          // As one of an Atoll that did all.
+          yield* sql`update actors set snapshot = jsonb_set(snapshot, '{value}', '"stopped"') where id = ${id}`
+          yield* beginFleet(sql, { counted: countedStates, runtimeless: runtimelessStates })
+          const refused = yield* atoll("hosts", "remove", here)
+          assert.strictEqual(refused.code, 1)
+          assert.match(
+            refused.stderr,
+            /has never joined, and 1 Sandbox may live there: start a host on that data folder\. --force/
+          )
+          const removed = yield* atoll("hosts", "remove", here, "--force")
+          assert.deepStrictEqual([removed.code, removed.stderr], [0, ""])
+          yield* untilHost(here, "gone")
+          yield* (yield* Sandboxes).remove(accountId, id, request)
+          yield* untilStatus(accountId, id, "deleted")
+          assert.deepStrictEqual(yield* sql`select 1 from host_promises where host_id = ${here}`, [])
+        }).pipe(Effect.scoped, Effect.provide(fleetService([])))
       }),
     withinMs
   )

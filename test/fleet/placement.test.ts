@@ -391,4 +391,32 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
       }).pipe(Effect.provide(fleet.service(many)))
     })
   )
+
+  it.effect("measures what runs on the hosts that this service attends, and nothing of others", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" })
+      yield* fleet.add({ id: "host_b" })
+      fleet.attended = []
+      yield* Effect.gen(function* () {
+        const account = yield* newAccount
+        const ids = yield* Effect.forEach([1, 2, 3, 4], (n) =>
+          Effect.map(create(account, `k${n}`), ({ sandbox }) => sandbox.id)
+        )
+        const on = (host: string) => ids.filter((id) => fleet.aliveOn(id).includes(host))
+        assert.notStrictEqual(on("host_a").length * on("host_b").length, 0)
+        assert.deepStrictEqual(fleet.sampled, [])
+        const untilMeasured = (all: ReadonlyArray<string>) =>
+          Effect.sync(() => all.every((id) => fleet.sampled.filter((it) => it === id).length > 1)).pipe(
+            Effect.repeat({ until: (is) => is, schedule: Schedule.spaced(10) }),
+            Effect.timeout("60 seconds")
+          )
+        fleet.attended = ["host_a"]
+        yield* untilMeasured(on("host_a"))
+        assert.deepStrictEqual([...new Set(fleet.sampled)].sort(), on("host_a").sort())
+        fleet.attended = null
+        yield* untilMeasured(ids)
+      }).pipe(Effect.provide(fleet.service({ ...many, ATOLL_TELEMETRY_INTERVAL_MS: "50" })))
+    })
+  )
 })
