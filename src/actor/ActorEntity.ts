@@ -19,6 +19,7 @@ import {
   MailboxFull
 } from "./ActorError.ts"
 import type { Message } from "./Message.ts"
+import { toldDefect } from "./ownerDefect.ts"
 
 const state = Schema.fromJsonString(Schema.Unknown)
 const faults = Schema.Union([EventRefused, ActorNotFound, MailboxFull, KeyContended, ActorMoved, ActorFailed])
@@ -80,7 +81,7 @@ export const actorEntity = Effect.fnUntraced(function* (kind: string, owner: Act
               span: spanOf(fiber),
               succeed: (state) => resume(Effect.succeed(state)),
               fail: (error) => resume(Effect.fail(error)),
-              die: (defect) => resume(Effect.fail(new ActorFailed({ message: String(defect) }))),
+              die: (defect) => resume(Effect.fail(toldDefect(defect))),
               moved: () => resume(Effect.fail(new ActorMoved({ actorId: entityId })))
             })
           })

@@ -22,10 +22,16 @@ export type ActorError = EventRefused | ActorNotFound | MailboxFull
 /** Between processes: whoever was asked does not own the actor (any more). The sender looks for the owner again. */
 export class ActorMoved extends Schema.TaggedError<ActorMoved>()("ActorMoved", { actorId: Schema.String }) {}
 
-/** Between processes: the owner met a defect. It would meet it again. */
-export class ActorFailed extends Schema.TaggedError<ActorFailed>()("ActorFailed", { message: Schema.String }) {}
+/** Between processes: the owner met a defect. It would meet it again, but for one that `passes`; before there was that, none said so. */
+export class ActorFailed extends Schema.TaggedError<ActorFailed>()("ActorFailed", {
+  message: Schema.String,
+  passes: Schema.optional(Schema.Boolean)
+}) {}
 
-/** A defect: no process of the cluster owned the actor for longer than a caller should wait. Trying again soon helps. */
+/**
+ * A defect: no process of the cluster owned the actor, or its owner was without its database, for longer than a caller should wait. Trying
+ * again soon helps.
+ */
 export class OwnerAway extends Schema.TaggedError<OwnerAway>()("OwnerAway", { actorId: Schema.String }) {}
 
 /** A defect: the database can never store what the machine decided. Nothing was committed. */

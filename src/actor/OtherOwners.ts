@@ -18,6 +18,7 @@ import {
 import type { CommitListeners } from "./CommitListeners.ts"
 import { type Message, unawaited } from "./Message.ts"
 import type { OwnActors } from "./OwnActors.ts"
+import { metDefect, toldDefect } from "./ownerDefect.ts"
 
 const forwardAgainMs = 50
 const followAgainMs = 500
@@ -87,7 +88,7 @@ export class OtherOwners {
         const left = giveUpAt - performance.now()
         if (left <= 0) break
         const answer = yield* this.ask(definition.kind, id, message, left)
-        if (answer instanceof ActorFailed) return message.die(new Error(answer.message))
+        if (answer instanceof ActorFailed) return message.die(metDefect(id, answer))
         if (answer instanceof Error) return message.fail(answer)
         if (answer !== null) return message.succeed(answer)
         yield* Effect.sleep(forwardAgainMs)
@@ -143,7 +144,7 @@ export class OtherOwners {
         this.#actors.deliver(definition, id, {
           ...unawaited(null, "wake", { succeed: look }),
           fail: (error) => end(Effect.fail(error)),
-          die: (defect) => end(Effect.fail(new ActorFailed({ message: String(defect) }))),
+          die: (defect) => end(Effect.fail(toldDefect(defect))),
           moved: follower.moved
         })
         return Effect.sync(forget)

@@ -10,6 +10,7 @@ import { commitOf, refusalOf, tellDeclined, transitionOf } from "./Change.ts"
 import { type Message, unawaited } from "./Message.ts"
 import type { OtherOwners } from "./OtherOwners.ts"
 import type { OwnActors } from "./OwnActors.ts"
+import { metDefect } from "./ownerDefect.ts"
 import { decide, stamp } from "./Transition.ts"
 import { countTransition } from "./transitionMetrics.ts"
 
@@ -40,9 +41,8 @@ export const insist = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ActorState | null, ActorError> {
   const { kind } = definition
   const answer = yield* others.ask(kind, id, message, insistAfterMs)
-  if (answer instanceof ActorFailed || answer instanceof KeyContended) {
-    return yield* Effect.die(new Error(answer.message))
-  }
+  if (answer instanceof ActorFailed) return yield* Effect.die(metDefect(id, answer))
+  if (answer instanceof KeyContended) return yield* Effect.die(new Error(answer.message))
   if (answer instanceof Error) return yield* answer
   if (answer !== null) return answer
   for (let attempt = 0; attempt < insistTimesMax; attempt++) {
