@@ -338,6 +338,15 @@ export const sandboxMachine = setup({
         message: `The Sandbox did not answer within ${context.bootTimeoutMs} ms of its boot.`
       })
     }),
+    noteNeverUp: assign({
+      statusReason: ({ context, event }) =>
+        event.type === "HOST_LOST"
+          ? {
+              code: event.reason.code,
+              message: "Its host was lost before it had booted. Nothing was in it: delete it, and make another one."
+            }
+          : context.statusReason
+    }),
     noteRunEnd: assign({
       statusReason: ({ context }) => ({
         code: "LIFETIME_ENDED",
@@ -513,8 +522,9 @@ export const sandboxMachine = setup({
           {
             guard: "isLostBeforeItRan",
             target: "failed",
-            actions: ["noteTime", "noteReason"],
-            description: "Its host was lost before the first boot was done."
+            actions: ["noteTime", "noteNeverUp"],
+            description:
+              "Its host was lost before the first boot was done: perhaps it is up there, so it boots nowhere else."
           },
           {
             guard: "isLost",

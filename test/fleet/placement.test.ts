@@ -230,7 +230,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
             { type: "HOST_LOST", generation: 1, reason, seenAt: Date.now() },
             { cause: "runtime" }
           )
-          assert.deepInclude((yield* untilStatus(accountId, id, "failed")).statusReason, { code: "HOST_LOST" })
+          assert.deepInclude((yield* untilStatus(accountId, id, "failed")).statusReason, {
+            code: "HOST_LOST",
+            message: "Its host was lost before it had booted. Nothing was in it: delete it, and make another one."
+          })
           assert.deepInclude((yield* untilStatus(accountId, stopped!, "stopped")).statusReason, { code: "HOST_LOST" })
           assert.deepInclude(yield* sandboxes.get(accountId, deleted!), { status: "deleting" })
           yield* becomesRight

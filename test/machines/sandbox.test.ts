@@ -227,9 +227,15 @@ describe("the Sandbox machine", () => {
       const context = verdict.snapshot.context as SandboxContext
       from[state] = (from[state] ?? new Set()).add(to)
       assert.strictEqual(to, state === "pending" && generation === 1 && startedAt === null ? "failed" : "stopped")
-      assert.deepStrictEqual(context.statusReason, event["reason"] as SandboxContext["statusReason"])
+      const reason = event["reason"] as NonNullable<SandboxContext["statusReason"]>
       assert.strictEqual(context.generation, generation)
-      if (to === "failed") continue
+      if (to === "failed") {
+        // No volume of it is ever used again, whatever is said of those that have one.
+        assert.strictEqual(context.statusReason?.code, reason.code)
+        assert.include(context.statusReason?.message, "Nothing was in it")
+        continue
+      }
+      assert.deepStrictEqual(context.statusReason, reason)
       assert.isFalse(context.startRequested, `${startRequested}`)
       assert.isNotNull(context.stoppedAt)
       assert.isNull(context.upAt)
