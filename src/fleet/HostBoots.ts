@@ -1,5 +1,9 @@
-/** Which boots failed on which host: several in a row, of different Sandboxes, are the host's fault. */
+/**
+ * Which boots failed on which host: several in a row, of different Sandboxes, are the host's fault. They stand in the host's row, so that all services count
+ * together; a boot that works writes nothing where none has failed.
+ */
 import { Context, Effect, Layer, Queue } from "effect"
+import { SqlClient } from "effect/sql"
 
 /** So many Sandboxes in a row. */
 export const bootsFailMax = 3
@@ -8,46 +12,51 @@ export type BootVerdict =
   | { readonly type: "fail"; readonly hostId: string; readonly message: string }
   | { readonly type: "work"; readonly hostId: string }
 
-interface Row {
-  /** Sandboxes that did not boot since one did. */
-  readonly failed: Set<string>
-  /** It was said that none boots there. */
-  isDoubtful: boolean
-}
-
 export class HostBoots extends Context.Service<
   HostBoots,
   {
-    readonly worked: (hostId: string) => void
+    readonly worked: (hostId: string) => Effect.Effect<void>
     /** @param message Of the driver: why. */
-    readonly failed: (hostId: string, sandboxId: string, message: string) => void
-    /** Each row of failures, and the first boot that worked after one. */
+    readonly failed: (hostId: string, sandboxId: string, message: string) => Effect.Effect<void>
+    /** Each row of failures whose last one was seen here, and the first boot that worked after one. */
     readonly verdicts: Queue.Dequeue<BootVerdict>
   }
 >()("atoll/fleet/HostBoots") {
   static readonly layer = Layer.effect(
     HostBoots,
     Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
       const verdicts = yield* Queue.unbounded<BootVerdict>()
-      const rows = new Map<string, Row>()
-      const rowOf = (hostId: string) => {
-        const row = rows.get(hostId) ?? { failed: new Set(), isDoubtful: false }
-        rows.set(hostId, row)
-        return row
-      }
+
+      const uncounted = (hostId: string) =>
+        Effect.catchCause((cause) => Effect.logWarning(`A boot of ${hostId} was not counted`, cause))
+
       return HostBoots.of({
-        worked: (hostId) => {
-          if (rows.get(hostId)?.isDoubtful === true) Queue.offerUnsafe(verdicts, { type: "work", hostId })
-          rows.delete(hostId)
-        },
-        failed: (hostId, sandboxId, message) => {
-          const row = rowOf(hostId)
-          row.failed.add(sandboxId)
-          if (row.failed.size < bootsFailMax) return
-          row.failed.clear()
-          row.isDoubtful = true
-          Queue.offerUnsafe(verdicts, { type: "fail", hostId, message })
-        },
+        worked: (hostId) =>
+          sql<{ readonly wasDoubtful: boolean }>`
+            with before as (
+              select id, is_doubtful from hosts where id = ${hostId} and (is_doubtful or boots_failed <> '{}') for no key update)
+            update hosts h set boots_failed = '{}', is_doubtful = false from before b where h.id = b.id
+            returning b.is_doubtful as "wasDoubtful"`.pipe(
+            Effect.map(([row]) => {
+              if (row?.wasDoubtful === true) Queue.offerUnsafe(verdicts, { type: "work", hostId })
+            }),
+            uncounted(hostId)
+          ),
+        failed: (hostId, sandboxId, message) =>
+          sql<{ readonly isFull: boolean }>`
+            with before as (
+              select id, case when boots_failed @> array[${sandboxId}]::text[] then boots_failed else boots_failed || ${sandboxId}::text end as failed
+              from hosts where id = ${hostId} for no key update)
+            update hosts h set is_doubtful = h.is_doubtful or cardinality(b.failed) >= ${bootsFailMax}::int4,
+              boots_failed = case when cardinality(b.failed) >= ${bootsFailMax}::int4 then '{}' else b.failed end
+            from before b where h.id = b.id
+            returning cardinality(b.failed) >= ${bootsFailMax}::int4 as "isFull"`.pipe(
+            Effect.map(([row]) => {
+              if (row?.isFull === true) Queue.offerUnsafe(verdicts, { type: "fail", hostId, message })
+            }),
+            uncounted(hostId)
+          ),
         verdicts
       })
     })

@@ -34,13 +34,14 @@ const counted = (hostId: string, way: Way, boots: HostBoots["Service"], scope: S
       Effect.timeout(answersWithin),
       Effect.matchEffect({
         onFailure: () => Effect.void,
-        onSuccess: () => Effect.sync(() => boots.failed(hostId, sandboxId, message))
+        onSuccess: () => boots.failed(hostId, sandboxId, message)
       }),
       Effect.forkIn(scope)
     )
   const provision: Way["provision"] = (spec, turn) =>
     way.provision(spec, turn).pipe(
-      Effect.tap(() => Effect.sync(() => boots.worked(hostId))),
+      // Nobody waits for that.
+      Effect.tap(() => Effect.forkIn(boots.worked(hostId), scope)),
       Effect.tapError((error) =>
         error instanceof RuntimeUnavailable ? failed(spec.sandboxId, error.message) : Effect.void
       )

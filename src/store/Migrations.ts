@@ -43,6 +43,7 @@ import hostKeys from "./migrations/0046_host_keys.ts"
 import heldPlaces from "./migrations/0047_held_places.ts"
 import firstBoots from "./migrations/0048_first_boots.ts"
 import hostNames from "./migrations/0049_host_names.ts"
+import bootFailures from "./migrations/0050_boot_failures.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -80,7 +81,8 @@ export const migrations: MigrationRecord = {
   "0046_host_keys": hostKeys,
   "0047_held_places": heldPlaces,
   "0048_first_boots": firstBoots,
-  "0049_host_names": hostNames
+  "0049_host_names": hostNames,
+  "0050_boot_failures": bootFailures
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -1,6 +1,6 @@
 /** What hosts of a fleet do amiss, and what services of it do when they come back. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect, Queue, Schedule } from "effect"
+import { Clock, Context, Effect, Layer, Queue, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { HostBoots } from "../../src/fleet/HostBoots.ts"
 import { HostJoins } from "../../src/fleet/HostJoins.ts"
@@ -13,7 +13,7 @@ import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
 import { fleetService, statesOf, untilHost, WorldHost } from "./AttendedWorlds.ts"
-import { wrongPromises } from "./WorldFleet.ts"
+import { WorldFleet, wrongPromises } from "./WorldFleet.ts"
 
 const patient = { ATOLL_HOST_LEASE_MS: "60000" }
 
@@ -155,23 +155,35 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
     })
   )
 
-  it.effect("counts Sandboxes that did not boot, not attempts, and none across one that did", () =>
-    Effect.gen(function* () {
-      const boots = yield* HostBoots
-      const verdicts = Queue.clear(boots.verdicts)
-      for (let times = 0; times < 5; times++) boots.failed("host_a", "sbx_1", "m")
-      boots.failed("host_a", "sbx_2", "m")
-      boots.worked("host_a")
-      boots.failed("host_a", "sbx_3", "m")
-      boots.failed("host_a", "sbx_4", "m")
-      boots.failed("host_b", "sbx_5", "m")
-      assert.deepStrictEqual(yield* verdicts, [])
-      boots.failed("host_a", "sbx_5", "why")
-      assert.deepStrictEqual(yield* verdicts, [{ type: "fail", hostId: "host_a", message: "why" }])
-      boots.worked("host_a")
-      boots.worked("host_a")
-      assert.deepStrictEqual(yield* verdicts, [{ type: "work", hostId: "host_a" }])
-    }).pipe(Effect.provide(HostBoots.layer))
+  it.effect(
+    "counts Sandboxes that did not boot, whichever service saw it, not attempts, and none across one that did",
+    () =>
+      Effect.gen(function* () {
+        yield* fresh
+        const fleet = new WorldFleet()
+        yield* fleet.add({ id: "host_a" })
+        yield* fleet.add({ id: "host_b" })
+        const own = Effect.map(Layer.build(Layer.fresh(HostBoots.layer)), (context) => Context.get(context, HostBoots))
+        const [one, two] = [yield* own, yield* own]
+        const verdicts = Effect.map(Effect.all([Queue.clear(one.verdicts), Queue.clear(two.verdicts)]), (said) =>
+          said.flat()
+        )
+        for (let times = 0; times < 5; times++) yield* one.failed("host_a", "sbx_1", "m")
+        yield* two.failed("host_a", "sbx_2", "m")
+        yield* two.worked("host_a")
+        yield* one.failed("host_a", "sbx_3", "m")
+        yield* two.failed("host_a", "sbx_4", "m")
+        yield* one.failed("host_b", "sbx_5", "m")
+        assert.deepStrictEqual(yield* verdicts, [])
+        yield* one.failed("host_a", "sbx_5", "why")
+        assert.deepStrictEqual(yield* verdicts, [{ type: "fail", hostId: "host_a", message: "why" }])
+        yield* two.worked("host_a")
+        yield* one.worked("host_a")
+        assert.deepStrictEqual(yield* verdicts, [{ type: "work", hostId: "host_a" }])
+        yield* one.failed("host_gone", "sbx_1", "m")
+        yield* one.worked("host_gone")
+        assert.deepStrictEqual(yield* verdicts, [])
+      }).pipe(Effect.scoped)
   )
 
   it.effect(
