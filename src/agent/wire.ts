@@ -69,6 +69,8 @@ export const PROCESS_ARGV_MAX_BYTES = 512
 export const USER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/
 /** Running commands that one agent has at a time. */
 export const RUNNING_MAX = 256
+/** Of these, executes: the rest is left to operations and to people. */
+export const EXECUTES_MAX = 192
 /** Entries of one page that may be asked for. */
 export const PAGE_ENTRIES_MAX = 10_000
 /** One entry in JSON: 255 bytes of name, each escaped as six, and the rest. */

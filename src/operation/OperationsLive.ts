@@ -93,7 +93,7 @@ const make = Effect.gen(function* () {
     return yield* view(record as OperationRecord)
   })
 
-  /** Of requests that come at the same moment each may find the last place: they are as many as a process serves at once. */
+  /** Of requests that come at the same moment each may find the last place: they are as many as all processes serve at once. */
   const requireRoom = Effect.fnUntraced(function* (sandboxId: string) {
     const [{ queued } = { queued: 0 }] = yield* sql<{ readonly queued: number }>`
       select count(*)::int4 as queued from actors

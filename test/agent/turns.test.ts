@@ -4,7 +4,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect, Fiber, Schedule } from "effect"
-import { RUNNING_MAX } from "../../src/agent/wire.ts"
+import { EXECUTES_MAX, RUNNING_MAX } from "../../src/agent/wire.ts"
 import { makeAgentGuest } from "../../src/runtime/agentClient/AgentGuest.ts"
 import type { GuestProcesses, ProcessSpec } from "../../src/runtime/Guest.ts"
 import { TestAgent } from "../files/TestAgent.ts"
@@ -14,7 +14,9 @@ const agent = Effect.acquireRelease(
     const base = mkdtempSync(join(tmpdir(), "atoll-turns-"))
     mkdirSync(join(base, "workspace"))
     const started = await TestAgent.start(base)
-    return { base, agent: started, processes: makeAgentGuest(started.session).processes }
+    const { processes } = makeAgentGuest(started.session)
+    // What a service knows of what it runs, it knows alone.
+    return { base, agent: started, processes, another: makeAgentGuest(started.session).processes }
   }),
   ({ base, agent }) =>
     Effect.promise(async () => {
@@ -114,6 +116,33 @@ it.live("and one whose caller is lost is asked for again", () =>
       assert.notInclude(yield* known(processes), "second")
       yield* processes.start("second", spec(["true"], 1))
       assert.include(yield* known(processes), "second")
+    })
+  )
+)
+
+it.live("executes of all services together are so many, and others have room beside them", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { base, processes, another } = yield* agent
+      const spec = specIn(base)
+      const surplus = 8
+      const fibers = yield* Effect.forEach(Array.from({ length: EXECUTES_MAX + surplus }), (_, index) =>
+        Effect.forkScoped((index % 2 === 0 ? processes : another).execute(`execute-${index}`, spec(sleeping)), {
+          startImmediately: true
+        })
+      )
+      const running = Effect.map(known(processes), (keys) => keys.filter((key) => key.startsWith("execute-")))
+      const isFull = Effect.repeat(running, { until: ({ length }) => length >= EXECUTES_MAX, schedule: often })
+      yield* isFull
+      // Not at an instant: those that wait were heard before these.
+      for (const other of ["operation-1", "operation-2"]) {
+        yield* processes.start(other, spec(sleeping, 8))
+        assert.lengthOf(yield* running, EXECUTES_MAX)
+      }
+      const [first] = yield* running
+      yield* processes.kill(first!, { graceMs: 0 })
+      yield* Fiber.join(fibers[Number(first!.split("-")[1])]!)
+      yield* isFull
     })
   )
 )

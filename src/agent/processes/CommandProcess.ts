@@ -33,8 +33,18 @@ export interface CommandSpec {
   readonly unwaited?: boolean
   /** It waits for its turn: while so many commands that waited for theirs are running, and while there is no room at all. */
   readonly turnsMax?: number
+  /** It is an execute: it waits so long at most while as many of them run as may, whoever started them. */
+  readonly waitMs?: number
   /** Its input stays open (`stdin` is null then), on a terminal of its own if `terminal` is given. */
   readonly interactive?: { readonly terminal: TerminalSize | null }
+}
+
+/** Commands that wait for one another. */
+export type Line = "operations" | "executes"
+
+export const lineOf = ({ turnsMax, waitMs }: CommandSpec): Line | null => {
+  if (turnsMax !== undefined) return "operations"
+  return waitMs === undefined ? null : "executes"
 }
 
 export interface CommandHost {
@@ -81,8 +91,8 @@ const KILLED_CODE = 128 + 9
 
 export class CommandProcess {
   readonly key: string
-  /** It was started in its turn, where that had to be waited for. */
-  readonly takesTurns: boolean
+  /** Null: it never waits. */
+  readonly line: Line | null
   readonly stdout: OutputBuffer
   readonly stderr: OutputBuffer
   readonly startedAt: number
@@ -164,7 +174,7 @@ export class CommandProcess {
     }
   ) {
     this.key = key
-    this.takesTurns = spec.turnsMax !== undefined
+    this.line = lineOf(spec)
     this.host = host
     this.startedAt = made.startedAt
     this.memoryKills = made.memoryKills

@@ -2,11 +2,12 @@
  * Every command that the agent knows, by the service's key: running ones, and finished ones until they are forgotten.
  *
  * Bounded in number and in bytes; past the bound the oldest finished commands go first, those whose output was all acknowledged before the others.
- * Where as many run as may, a command is refused, or, if it takes turns, waits in a line. The end of one starts the next before anything else can.
+ * Where as many run as may, a command is refused, or waits in a line: an operation for its turn, an execute for a while. The end of one starts the
+ * next before anything else can.
  */
 import { Refusal } from "../routes.ts"
-import { RUNNING_MAX } from "../wire.ts"
-import { type CommandHost, CommandProcess, type CommandSpec } from "./CommandProcess.ts"
+import { EXECUTES_MAX, RUNNING_MAX } from "../wire.ts"
+import { type CommandHost, CommandProcess, type CommandSpec, type Line, lineOf } from "./CommandProcess.ts"
 
 const KNOWN_MAX = 1_024
 /** Keys whose command is over for good; a start that comes late, on another connection perhaps, finds it here. */
@@ -16,15 +17,18 @@ const SWEEP_MS = 5_000
 /** A command that is forgotten before it has ended is ended, tree and all; what one left behind that ended by itself goes on, as with sshd. */
 const FORGET_GRACE_MS = 2_000
 
+const tooMany = (count: number) => new Refusal(409, "TOO_MANY_PROCESSES", `${count} commands are running`)
+
 interface Starting {
   readonly command: Promise<CommandProcess>
-  readonly takesTurns: boolean
+  readonly line: Line | null
 }
 
-/** A command that waits for its turn. */
+/** A command that waits until fewer than `most` of its line are running. */
 interface Waiting {
   readonly key: string
-  readonly turnsMax: number
+  readonly line: Line
+  readonly most: number
   readonly goOn: () => void
 }
 
@@ -46,7 +50,7 @@ export class ProcessTable {
   /**
    * Starts the command, or returns the one that this key already has. Null: it was killed or forgotten before, and stays so; or it left the line.
    *
-   * @param leaves Of one that takes turns: is given what takes it out of the line.
+   * @param leaves Of one that waits: is given what takes it out of the line.
    */
   async start(
     key: string,
@@ -56,16 +60,25 @@ export class ProcessTable {
     if (this.ended.has(key)) return null
     const known = this.known(key)
     if (known !== undefined) return known
-    const { turnsMax } = spec
-    if (turnsMax === undefined && this.runningCount() >= RUNNING_MAX) {
-      throw new Refusal(409, "TOO_MANY_PROCESSES", `${RUNNING_MAX} commands are running`)
-    }
-    if (turnsMax === undefined || (this.waiting.size === 0 && this.hasTurn(turnsMax))) return this.begin(key, spec)
-    return new Promise((resolve) => {
-      const goOn = () => resolve(this.ended.has(key) ? null : (this.known(key) ?? this.begin(key, spec)))
-      const waiting = { key, turnsMax, goOn }
+    const line = lineOf(spec)
+    if (line !== "operations" && this.runningCount() >= RUNNING_MAX) throw tooMany(RUNNING_MAX)
+    if (line === null) return this.begin(key, spec)
+    const most = spec.turnsMax ?? EXECUTES_MAX
+    if (this.hasTurn(line, most) && ![...this.waiting].some((other) => other.line === line))
+      return this.begin(key, spec)
+    return new Promise((resolve, reject) => {
+      const goOn = () => {
+        clearTimeout(timer)
+        resolve(this.ended.has(key) ? null : (this.known(key) ?? this.begin(key, spec)))
+      }
+      const waiting = { key, line, most, goOn }
+      const giveUp = () => {
+        if (this.waiting.delete(waiting)) reject(tooMany(EXECUTES_MAX))
+      }
+      const timer = spec.waitMs === undefined ? undefined : setTimeout(giveUp, spec.waitMs)
       this.waiting.add(waiting)
       leaves(() => {
+        clearTimeout(timer)
         if (this.waiting.delete(waiting)) resolve(null)
       })
     })
@@ -77,7 +90,7 @@ export class ProcessTable {
 
   private async begin(key: string, spec: CommandSpec): Promise<CommandProcess> {
     const starting = CommandProcess.start(key, spec, this.host)
-    this.starting.set(key, { command: starting, takesTurns: spec.turnsMax !== undefined })
+    this.starting.set(key, { command: starting, line: lineOf(spec) })
     try {
       const command = await starting
       this.commands.set(key, command)
@@ -157,18 +170,18 @@ export class ProcessTable {
     return count
   }
 
-  private hasTurn(turnsMax: number): boolean {
+  private hasTurn(line: Line, most: number): boolean {
     let running = 0
-    for (const { takesTurns } of this.starting.values()) if (takesTurns) running++
-    for (const command of this.commands.values()) if (command.running && command.takesTurns) running++
-    return running < turnsMax && this.runningCount() < RUNNING_MAX
+    for (const starting of this.starting.values()) if (starting.line === line) running++
+    for (const command of this.commands.values()) if (command.running && command.line === line) running++
+    return running < most && this.runningCount() < RUNNING_MAX
   }
 
   /** A command has ended, or is no longer wanted: who waits longest is next. */
   private nextTurns(): void {
     for (const waiting of this.waiting) {
-      const { key, turnsMax, goOn } = waiting
-      if (!this.ended.has(key) && this.known(key) === undefined && !this.hasTurn(turnsMax)) continue
+      const { key, line, most, goOn } = waiting
+      if (!this.ended.has(key) && this.known(key) === undefined && !this.hasTurn(line, most)) continue
       this.waiting.delete(waiting)
       goOn()
     }

@@ -2,7 +2,7 @@
  * `GuestProcesses` over HTTP/2. Every body is JSON; `execute`, `run` and `output` answer process frames.
  *
  *     POST /v1/processes              {key, ...CommandSpec}                     -> 200 {}, when its turn has come; it leaves the line with the stream
- *     POST /v1/processes/execute      {key, ...CommandSpec}                     -> 200 frames from offset 0; forgotten, and ended, with the stream
+ *     POST /v1/processes/execute      {key, ...CommandSpec}                     -> 200 frames from offset 0, when there is room; forgotten, and ended, with the stream
  *     POST /v1/processes/run          {key, ...CommandSpec}                     -> 200 frames from offset 0
  *     GET  /v1/processes/output       ?key=&stdout=&stderr=                     -> 200 frames
  *     POST /v1/processes/acknowledge  {key, stdoutOffset, stderrOffset}         -> 200 {}
@@ -28,6 +28,7 @@ export interface CommandUser {
 
 const PID_MAX = 2 ** 22
 const OUTPUT_MAX_BYTES = 64 * 1024 ** 2
+const WAIT_MAX_MS = 600_000
 const TIMEOUT_MAX_MS = 7 * 24 * 3_600_000
 
 export const processRoutes = (table: ProcessTable, user: CommandUser): Routes => ({
@@ -121,7 +122,7 @@ const integer = (value: unknown, field: string, max: number): number => {
 const isArgument = (value: unknown): value is string => typeof value === "string" && !value.includes("\0")
 
 export const commandSpec = (body: Record<string, unknown>): CommandSpec => {
-  const { argv, env, stdin, timeoutMs, output, turnsMax } = body
+  const { argv, env, stdin, timeoutMs, output, turnsMax, waitMs } = body
   if (!Array.isArray(argv) || !argv.every(isArgument) || !argv[0]) throw invalid("argv")
   const cwd = text(body, "cwd")
   if (!isArgument(cwd) || !cwd.startsWith("/")) throw invalid("cwd")
@@ -137,6 +138,7 @@ export const commandSpec = (body: Record<string, unknown>): CommandSpec => {
     stdin: stdin === null ? null : Buffer.from(stdin, "base64"),
     timeoutMs: timeoutMs === null ? null : integer(timeoutMs, "timeoutMs", TIMEOUT_MAX_MS),
     output: { mode, bytes: integer(bytes, "output.bytes", OUTPUT_MAX_BYTES) },
-    ...(turnsMax === undefined ? {} : { turnsMax: integer(turnsMax, "turnsMax", RUNNING_MAX) })
+    ...(turnsMax === undefined ? {} : { turnsMax: integer(turnsMax, "turnsMax", RUNNING_MAX) }),
+    ...(waitMs === undefined ? {} : { waitMs: integer(waitMs, "waitMs", WAIT_MAX_MS) })
   }
 }

@@ -10,7 +10,7 @@ import {
   type RawFrame
 } from "../../agent/processes/processFrames.ts"
 import { posixSignal } from "../../agent/processes/signals.ts"
-import { exitedShape, routes, settledShape } from "../../agent/wire.ts"
+import { EXECUTES_MAX, exitedShape, routes, settledShape } from "../../agent/wire.ts"
 import {
   type Executed,
   type GuestProcesses,
@@ -37,10 +37,10 @@ const BUSY_MS = 60_000
 /** Beyond a command's own time-out, for the guest to end the tree and say so. */
 const END_SLACK_MS = 10_000
 
-/** Of RUNNING_MAX: the rest is left to operations and to people. */
-const EXECUTES_MAX = 192
 const STARTS_MAX = 16
 const EXECUTES_WAITING_MAX = 1_024
+/** From its beginning here, for what other services run there: well before the guest would be taken for silent. */
+const EXECUTE_LINE_MAX_MS = 45_000
 
 type Refused = SpawnRefused | ProcessUnknown | GuestUnavailable
 
@@ -80,7 +80,7 @@ const specBody = (key: string, spec: ProcessSpec) => ({
 })
 
 export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
-  /** Executes of one Sandbox: the agent would refuse more, and a machine that starts hundreds at once answers none in time. */
+  /** Executes of one Sandbox: the agent lets no more run, those of other services counted, and a machine that starts hundreds at once answers none in time. */
   const running = new Places(EXECUTES_MAX, EXECUTES_WAITING_MAX)
   const starting = new Places(STARTS_MAX, EXECUTES_WAITING_MAX)
 
@@ -122,15 +122,19 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
     ).pipe(session.heldStream)
 
   const execute: GuestProcesses["execute"] = (key, spec) => {
-    const request = {
-      method: "POST",
-      path: routes.execute.path,
-      body: Buffer.from(JSON.stringify(specBody(key, spec))),
-      patienceMs: BUSY_MS
-    }
     return Effect.gen(function* () {
+      const began = performance.now()
       yield* running.take
-      const { status, stream } = yield* starting.within(session.request(request))
+      const request = Effect.suspend(() => {
+        const waitMs = Math.max(0, Math.ceil(EXECUTE_LINE_MAX_MS - (performance.now() - began)))
+        return session.request({
+          method: "POST",
+          path: routes.execute.path,
+          body: Buffer.from(JSON.stringify({ ...specBody(key, spec), waitMs })),
+          patienceMs: BUSY_MS
+        })
+      })
+      const { status, stream } = yield* starting.within(request)
       if (status === 200)
         return yield* collect(
           stream,
