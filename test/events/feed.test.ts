@@ -327,16 +327,18 @@ describe("the feed of transitions", () => {
       const { context, end } = yield* begin(lifeOf())
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "sbx_a", "sandbox")))
       const reading = new Reading(yield* openOn(context, "acc_a", null, null))
+      // Its Sandbox's creation, too, where a transaction of any other database of the server was open as it came.
+      const operationsShown = () => keysOf(reading.shown).filter((key) => key.startsWith("op_"))
       const inserted = insertOf("acc_a", "sbx_a", "op_early", "operation")
       yield* Effect.gen(function* () {
         yield* insertActors(sql, [encodeInsert(inserted)], ["early"])
         // Committed while the earlier one is still under way.
         yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "op_late", "operation")))
         yield* Effect.sleep(300)
-        assert.deepStrictEqual(keysOf(reading.shown), [])
+        assert.deepStrictEqual(operationsShown(), [])
       }).pipe(sql.withTransaction)
-      yield* Effect.promise(() => reading.until(() => reading.shown.length === 2))
-      assert.deepStrictEqual(keysOf(reading.shown), ["op_early 1", "op_late 1"])
+      yield* Effect.promise(() => reading.until(() => operationsShown().length === 2))
+      assert.deepStrictEqual(operationsShown(), ["op_early 1", "op_late 1"])
       reading.stream.close()
       yield* end
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
