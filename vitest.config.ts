@@ -1,5 +1,7 @@
+import { globSync } from "node:fs"
 import { availableParallelism, totalmem } from "node:os"
-import { defineConfig } from "vitest/config"
+import { dirname } from "node:path"
+import { defineConfig, type ViteUserConfig } from "vitest/config"
 import { BaseSequencer, type TestSpecification } from "vitest/node"
 
 /** What takes longest, so that nothing long is begun last; what computes and what waits by turns, so that they run beside each other. */
@@ -7,39 +9,90 @@ const long = [
   "test/race/race.test.ts",
   "test/http/outage.test.ts",
   "test/crash/money.test.ts",
+  "test/host/namespace/restart.test.ts",
   "test/host/qemu/machines.test.ts",
   "test/cluster/faults.test.ts",
+  "test/clients/gigabyte.test.ts",
   "test/host/qemu/processes.test.ts",
+  "test/clients/cli/killed.test.ts",
+  "test/clients/cli/cli.test.ts",
   "test/cluster/takeover.test.ts",
   "test/setup/readmeCommands.test.ts",
   "test/http/lostAnswers.test.ts",
-  "test/console/pages/whole.test.ts",
-  "test/setup/launch.test.ts",
   "test/console/pages/console.test.ts",
-  "test/host/namespace/restart.test.ts",
-  "test/cluster/rolling.test.ts",
-  "test/clients/cli/killed.test.ts",
-  "test/clients/gigabyte.test.ts",
-  "test/clients/cli/cli.test.ts",
-  "test/clients/python/killed.test.ts",
-  "test/clients/python/package.test.ts",
-  "test/account/cli.test.ts",
   "test/agent/hostile/hostile.test.ts",
-  "test/backup/backup.test.ts",
+  "test/console/pages/whole.test.ts",
   "test/account/cliCredit.test.ts",
+  "test/backup/backup.test.ts",
+  "test/cluster/queue.test.ts",
+  "test/account/cli.test.ts",
+  "test/setup/launch.test.ts",
+  "test/crash/crash.test.ts",
+  "test/cluster/rolling.test.ts",
   "test/setup/upgrade.test.ts",
+  "test/console/pages/machines.test.ts",
+  "test/clients/examples.test.ts",
+  "test/clients/python/killed.test.ts",
   "test/files/contract.qemu.test.ts",
-  "test/crash/crash.test.ts"
+  "test/clients/typescript/killed.test.ts",
+  "test/console/pages/sandbox/files/files.test.ts",
+  "test/console/pages/commands.test.ts",
+  "test/console/pages/sandbox/terminal/terminal.test.ts",
+  "test/files/contract.namespace.test.ts",
+  "test/console/pages/parts.test.ts",
+  "test/crash/feed.test.ts",
+  "test/console/pages/timeline.test.ts",
+  "test/fleet/hosts.test.ts",
+  "test/cooperative/openssh.test.ts",
+  "test/host/qemu/fullDisk.test.ts",
+  "test/preview/echo.test.ts",
+  "test/flood/flood.test.ts",
+  "test/postgres/EmbeddedPostgres.test.ts",
+  "test/clients/python/library.test.ts",
+  "test/store/DerivedColumns.test.ts",
+  "test/clients/python/package.test.ts"
 ]
 
-const placeOf = ({ moduleId }: TestSpecification): number => {
-  const at = long.findIndex((name) => moduleId.endsWith(name))
+/** What asks little of anything but its own code: a process does many of these files, one after the other, for to load the service is most of their work. */
+const light = new Set([
+  "actor",
+  "analytics",
+  "events",
+  "host/linux",
+  "idempotency",
+  "identifier",
+  "logs",
+  "machines",
+  "operation",
+  "retention",
+  "sandbox",
+  "schemas",
+  "statechart",
+  "store",
+  "trace",
+  "wallet",
+  "worker"
+])
+
+/** Its files share a process and, in it, a browser. */
+const pages = "console/pages"
+
+/** They look at metrics, which are those of a process. */
+const ofOwn = ["test/wallet/metrics.test.ts"]
+
+const placeOf = (file: string): number => {
+  const at = long.findIndex((name) => file.endsWith(name))
   return at === -1 ? long.length : at
+}
+
+const isShared = (file: string): boolean => {
+  const folder = dirname(file).slice("test/".length)
+  return !ofOwn.includes(file) && (light.has(folder) || folder === pages || folder.startsWith(`${pages}/`))
 }
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>) {
-    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b))
+    return (await super.sort(files)).sort((a, b) => placeOf(a.moduleId) - placeOf(b.moduleId))
   }
 }
 
@@ -50,17 +103,25 @@ const bytesOfOne = 2 * 1024 ** 3
 /** More than processors: a third of what a worker does is to wait, for machines that boot, leases that end, pages that load. */
 const workers = Math.max(1, Math.min(processors + Math.ceil(processors / 2), Math.floor(totalmem() / bytesOfOne)))
 
+const ofAll: ViteUserConfig["test"] = {
+  setupFiles: "test/described/watch.ts",
+  pool: "forks",
+  maxWorkers: workers,
+  // Patience, not a promise: shared machines are slow at times, and no test measures speed.
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
+  teardownTimeout: 60_000
+}
+const files = globSync("test/**/*.test.ts", { cwd: import.meta.dirname })
+
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts"],
     globalSetup: ["test/support/TestPostgres.ts", "test/described/describe.ts"],
-    setupFiles: "test/described/watch.ts",
-    pool: "forks",
     maxWorkers: workers,
     sequence: { sequencer: LongestFirst },
-    // Patience, not a promise: shared machines are slow at times, and no test measures speed.
-    testTimeout: 300_000,
-    hookTimeout: 300_000,
-    teardownTimeout: 60_000
+    projects: [
+      { test: { ...ofAll, name: "alone", include: files.filter((file) => !isShared(file)) } },
+      { test: { ...ofAll, name: "shared", include: files.filter(isShared), isolate: false } }
+    ]
   }
 })

@@ -9,9 +9,7 @@
 import { afterAll, afterEach, inject } from "vitest"
 import type { Exchange } from "./Exchange.ts"
 import { isOfOtherVersion } from "./otherVersions.ts"
-import { watchFetch } from "./watchFetch.ts"
-import { watchHttp } from "./watchHttp.ts"
-import { watchServer } from "./watchServer.ts"
+import { watchProcess } from "./watchProcess.ts"
 
 const isWatched = (target: string): boolean => target.startsWith("/api/v2/")
 
@@ -48,8 +46,6 @@ const failIfFaulty = async (): Promise<void> => {
   throw new Error(["Not as the OpenAPI description says:", ...found.slice(0, shownMax)].join("\n"))
 }
 
-watchHttp(isWatched, onExchange)
-watchFetch(isWatched, onExchange)
-watchServer(isWatched, onExchange)
+watchProcess(isWatched, onExchange)
 afterEach(failIfFaulty)
 afterAll(failIfFaulty)

@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs"
 import { Effect, type Scope } from "effect"
 import { type Browser, type BrowserContext, type BrowserContextOptions, chromium, type Page } from "playwright-core"
-import { afterAll } from "vitest"
 
 const programs = ["/usr/bin/chromium", "/usr/bin/chromium-browser"]
 export const chromiumProgram = programs.find((path) => existsSync(path))
@@ -31,10 +30,10 @@ const launch = () =>
     args: ["--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu"]
   })
 
-/** One for all tests of a file, for its start takes longer than most of them look at a page. */
+/** One for all tests of a process, for its start takes longer than most of them look at a page. It ends with the process. */
 let browser: Promise<Browser> | null = null
 
-const ofFile = Effect.promise(async () => {
+const ofProcess = Effect.promise(async () => {
   if (browser !== null && !(await browser).isConnected()) browser = null
   browser ??= launch()
   return await browser
@@ -44,13 +43,7 @@ const ofFile = Effect.promise(async () => {
 const ofScope = Effect.acquireRelease(Effect.promise(launch), (own) => Effect.promise(() => own.close()))
 
 const isTest = process.env["VITEST"] !== undefined
-const launched: Effect.Effect<Browser, never, Scope.Scope> = isTest ? ofFile : ofScope
-
-if (isTest) {
-  afterAll(async () => {
-    await (await browser)?.close()
-  })
-}
+const launched: Effect.Effect<Browser, never, Scope.Scope> = isTest ? ofProcess : ofScope
 
 /** A profile of its own, with an empty page. All of its pages are watched. */
 const watched = async (context: BrowserContext, origin: string): Promise<Visit> => {
