@@ -42,9 +42,11 @@ export class EagerTransport extends Duplex {
 
   readonly #passOn = (): void => {
     if (this.#waitingBytes === 0 || this.destroyed) return
-    this.push(this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting, this.#waitingBytes))
+    const together = this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting, this.#waitingBytes)
+    // Before it is pushed: whoever reads may write at once, and be answered within that.
     this.#waiting = []
     this.#waitingBytes = 0
+    this.push(together)
   }
 
   override _read(): void {

@@ -33,6 +33,15 @@ it("full records that came at once go on as one piece, what is less than full at
   assert.deepStrictEqual(pieces, ["1 2 3", "4", "5 6 7 8", "9"])
 })
 
+it("what is answered while a piece is passed on comes after it, and each once", async () => {
+  const { transport, pieces, give } = opened()
+  await setImmediate()
+  transport.once("data", () => give(3, 7))
+  give(1, RECORD)
+  give(2, 5)
+  assert.deepStrictEqual(pieces, ["1 2", "3"])
+})
+
 it("an end waits for what came before it", async () => {
   const { raw, transport, pieces, give } = opened()
   let hasEnded = false
