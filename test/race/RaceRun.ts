@@ -117,11 +117,17 @@ export class RaceRun {
 
   async #startLife() {
     let life: ServiceLife | null = null
-    const starting = ServiceLife.start(this.#context, this.#connections, this.#runtime.service, this.#gates).then(
-      (started) => {
-        life = started
-      }
-    )
+    // Before its time passes: how long it takes to open them is the machine's, and a run that is repeated has other times.
+    const pools = await Effect.runPromise(this.#connections.take)
+    const starting = ServiceLife.start(
+      this.#context,
+      this.#connections,
+      pools,
+      this.#runtime.service,
+      this.#gates
+    ).then((started) => {
+      life = started
+    })
     while (life === null) {
       await Promise.race([starting, this.#stillness.reached()])
       // A start compares the host with its rows first, and waits for what that takes.

@@ -68,16 +68,19 @@ export class ServiceLife {
     this.#pools = pools
   }
 
-  /** @param context Also holds the clock of the run. */
+  /**
+   * @param context Also holds the clock of the run.
+   * @param pools Taken from the connections, which get them back when it crashes.
+   */
   static async start(
     context: DatabaseContext,
     connections: Connections,
+    pools: Pools,
     runtime: Runtime["Service"],
     gates: Gates
   ): Promise<ServiceLife> {
     const owner = {}
     const scope = Scope.makeUnsafe()
-    const pools = await Effect.runPromise(connections.take)
     const build = Effect.gen(function* () {
       const database = Layer.mergeAll(
         Layer.succeedContext(pools),

@@ -5,9 +5,8 @@ export const onceFailed: ReadonlyArray<readonly [what: string, steps: ReadonlyAr
   [
     "a change by an owner that has missed another one's change",
     [
-      // First of all: the time that passes while it starts would let the other one forget what it remembers.
-      { type: "twin" },
       { type: "create", life: 0, sandbox: 0, body: 0 },
+      { type: "twin" },
       { type: "update", life: 1, sandbox: 0, change: 4 },
       { type: "update", life: 0, sandbox: 0, change: 5 }
     ]
