@@ -5,6 +5,7 @@
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { isAlive } from "./aliveSandboxes.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 
 export const IdleSleep = {
@@ -18,7 +19,7 @@ export const IdleSleep = {
         Request: Schema.Void,
         Result: Schema.Struct({ id: Schema.String }),
         execute: () =>
-          sql`select id from actors where kind = 'sandbox' and status = 'running' and not deadlines ? 'idle'`
+          sql`select id from actors where ${isAlive(sql)} and sandbox_status = 'running' and not deadlines ? 'idle'`
       })
       const waiting = yield* Effect.orDie(findWaiting())
       yield* Effect.forEach(

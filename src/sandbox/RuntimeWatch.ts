@@ -10,10 +10,10 @@ import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
+import { isAlive } from "./aliveSandboxes.ts"
 import { Heartbeat } from "./Heartbeat.ts"
 import { agreement, SECOND_LOOK_MS } from "./HostAgreement.ts"
 import { runtimeNews } from "./RuntimeNews.ts"
-import { aliveStates } from "./sandboxStates.ts"
 
 const Running = Schema.Struct({
   id: Schema.String,
@@ -43,7 +43,7 @@ export const RuntimeWatch = {
         Result: Running,
         execute: () => sql`
           select id, status, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending @? '$[*] ? (@.type != "meter")' as "isBusy" from actors
-          where kind = 'sandbox' and status = any(${textColumn(aliveStates)}::text[])`
+          where ${isAlive(sql)}`
       })
 
       const findRows = SqlSchema.findAll({

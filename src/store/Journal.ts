@@ -321,8 +321,9 @@ export class Journal extends Context.Service<
               readonly due_at: bigint | null
             }>(
               `select id, kind, revision, pending <> '[]'::jsonb as has_pending, due_at from actors
-               where (pending <> '[]'::jsonb or due_at is not null) and (pending <> '[]'::jsonb or due_at <= $1)`,
-              [BigInt(dueBefore)]
+               where (pending <> '[]'::jsonb or due_at is not null) and (case when pending <> '[]'::jsonb then 0 else due_at end) <= $1`,
+              // What is pending counts as due at 0.
+              [BigInt(Math.max(0, dueBefore))]
             )
             .pipe(
               Effect.map((rows) =>

@@ -44,6 +44,7 @@ import heldPlaces from "./migrations/0047_held_places.ts"
 import firstBoots from "./migrations/0048_first_boots.ts"
 import hostNames from "./migrations/0049_host_names.ts"
 import bootFailures from "./migrations/0050_boot_failures.ts"
+import dueAndAlive from "./migrations/0051_due_and_alive.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -82,7 +83,8 @@ export const migrations: MigrationRecord = {
   "0047_held_places": heldPlaces,
   "0048_first_boots": firstBoots,
   "0049_host_names": hostNames,
-  "0050_boot_failures": bootFailures
+  "0050_boot_failures": bootFailures,
+  "0051_due_and_alive": dueAndAlive
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>
