@@ -126,6 +126,7 @@ export class Sweep {
       each((client) => this.#operations(client))
     )
     this.faults.push(...(await this.#timed("settled", () => soon(() => this.#settled()))))
+    await this.#abandon()
     this.faults.push(...(await this.#timed("alive", () => soon(() => this.#alive()))))
     this.faults.push(...(await this.#timed("books", () => soon(this.#books.faults))))
     await this.#timed(
@@ -220,13 +221,20 @@ export class Sweep {
       ...[...known.values()].flatMap((sandbox) => {
         const status = seen.get(sandbox.id)?.status
         if (sandbox.deletion !== null) return status === "deleted" ? [] : [`${sandbox.id} was deleted and is ${status}`]
-        // Of no use any more: its client goes on without it.
-        if (status === "failed" || status === "expired") sandbox.deletion = "asked"
         return ["running", "stopped", "sleeping", "failed", "expired"].includes(status ?? "")
           ? []
           : [`${sandbox.id} was acknowledged and is ${status}`]
       })
     ]
+  }
+
+  /** What is of no use any more is deleted: its client goes on without it. */
+  async #abandon(): Promise<void> {
+    const listed = (await this.#listed()) ?? []
+    for (const sandbox of this.#known) {
+      const status = listed.find(({ id }) => id === sandbox.id)?.status
+      if (sandbox.deletion === null && (status === "failed" || status === "expired")) sandbox.deletion = "asked"
+    }
   }
 
   /** What runs by the API runs, on its own host; nothing else does. */
@@ -250,16 +258,16 @@ export class Sweep {
 
   /** Every acknowledged write is in its file; every command that ended well was started once, every other at most once. */
   async #contents(client: SweepClient): Promise<void> {
-    const listed = (await this.#listed()) ?? []
     for (const { id, files, deletion } of client.sandboxes.values()) {
-      if (deletion !== null || listed.find((sandbox) => sandbox.id === id)?.status !== "running") continue
+      if (deletion !== null || !(await this.#runs(id))) continue
       for (const [path, { acknowledged, perhaps }] of files) {
         const content = await this.#content(id, path)
-        if (content !== acknowledged && !(content !== null && perhaps.has(content))) {
-          this.faults.push(`${path} of ${id} is ${content}, and ${acknowledged} was acknowledged`)
-        }
+        if (content === undefined || content === acknowledged || (content !== null && perhaps.has(content))) continue
+        this.faults.push(`${path} of ${id} is ${content}, and ${acknowledged} was acknowledged`)
       }
-      const starts = ((await this.#content(id, "/workspace/starts")) ?? "").split("\n")
+      const started = await this.#content(id, "/workspace/starts")
+      if (started === undefined) continue
+      const starts = (started ?? "").split("\n")
       for (const { key, sandboxId, result } of client.operations) {
         if (sandboxId !== id) continue
         const times = starts.filter((line) => line === key).length
@@ -269,16 +277,20 @@ export class Sweep {
     }
   }
 
-  /** Null: there is no such file. */
-  async #content(id: string, path: string): Promise<string | null> {
-    let found: string | null = null
+  async #runs(id: string): Promise<boolean> {
+    return ((await this.#listed()) ?? []).find((sandbox) => sandbox.id === id)?.status === "running"
+  }
+
+  /** Null: there is no such file. Undefined: the Sandbox does not run any more; a machine as busy as this may take a host for lost. */
+  async #content(id: string, path: string): Promise<string | null | undefined> {
+    let found: string | null | undefined
     const wrong = await soon(async () => {
       const service = this.#fleet.services[Math.floor(Math.random() * this.#fleet.services.length)]!
       const answer = await service
         .bytes("GET", `/sandboxes/${id}/files/content?path=${path}`, undefined, 10_000)
         .catch((fault: unknown) => ({ status: 0, bytes: Buffer.from(String(fault)) }))
-      found = answer.status === 200 ? answer.bytes.toString() : null
-      return answer.status === 200 || answer.status === 404
+      found = answer.status === 200 ? answer.bytes.toString() : answer.status === 404 ? null : undefined
+      return found !== undefined || (answer.status === 502 && !(await this.#runs(id)))
         ? []
         : [`${path} of ${id}: ${answer.status} ${answer.bytes.toString()}`]
     })
