@@ -13,6 +13,7 @@ const long = [
   "test/host/qemu/machines.test.ts",
   "test/cluster/faults.test.ts",
   "test/clients/gigabyte.test.ts",
+  "test/fleet/faults.test.ts",
   "test/host/qemu/processes.test.ts",
   "test/clients/cli/killed.test.ts",
   "test/clients/cli/cli.test.ts",

@@ -54,3 +54,18 @@ export const hostsOfSandboxes = Effect.gen(function* () {
     select sandbox_id, host_id from host_promises`
   return new Map(rows.map(({ sandbox_id, host_id }) => [sandbox_id, host_id]))
 })
+
+/** For whoever looks for the cause of a fault: how the hosts stand, who owns how many shards, which statements and transactions are open. */
+export const standing = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  const hosts = yield* sql`select id, status, snapshot -> 'context' as context, pending from actors where kind = 'host'`
+  const owners = yield* sql`
+    select p.address, p.leaving, p.lease_until - clock_timestamp() as left, count(s.shard_id)::int4 as shards
+    from cluster_processes p left join cluster_shards s on s.process_id = p.id group by p.id order by p.address`
+  const open = yield* sql`
+    select pid, application_name as name, state, wait_event, now() - xact_start as since, pg_blocking_pids(pid) as blocked, left(query, 160) as query
+    from pg_stat_activity where backend_type = 'client backend' and state <> 'idle' and pid <> pg_backend_pid()`
+  return [...hosts, ...owners, ...open].map((row) =>
+    JSON.stringify(row, (_, value) => (typeof value === "bigint" ? String(value) : value))
+  )
+})
