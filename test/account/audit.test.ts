@@ -12,6 +12,7 @@ import { noteOperator } from "../../src/account/OperatorAudit.ts"
 import { newId } from "../../src/identifier/newId.ts"
 import auditTable from "../../src/store/migrations/0011_audit.ts"
 import auditFields from "../../src/store/migrations/0031_audit_fields.ts"
+import { hang, hanging } from "../http/commands.ts"
 import { TestApi } from "../http/TestApi.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
@@ -37,7 +38,7 @@ const events = async (
 
 layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
   it.effect("has each call that changes something, with key, outcome, request id and address, newest first", () =>
-    withApi(async ({ send, newKey }) => {
+    withApi(async ({ send, newKey, sourceIp }) => {
       const name = randomUUID()
       const [full, reader] = await Promise.all([newKey(scopes, name), newKey(["sandbox:read"], name)])
       const call = (method: string, target: string, key: string, id: string, body?: unknown) =>
@@ -66,7 +67,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
         ]
       )
       for (const event of found) {
-        assert.strictEqual(event.sourceIp, "127.0.0.1")
+        assert.strictEqual(event.sourceIp, sourceIp)
         assert.strictEqual(event.keyHint?.length, 4)
         assert.isBelow(Math.abs(Date.now() - Date.parse(event.at)), 60_000)
       }
@@ -78,13 +79,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("the audit log", (it) => {
       const { secret } = await api.newKey(scopes, randomUUID())
       const id = await api.newSandbox(await api.newWorkspace(secret), secret)
       const before = (await events(api.send, secret, 3)).length
-      const body = JSON.stringify({ argv: ["hang"] })
+      const body = JSON.stringify({ argv: hang })
       const socket = connect(api.port, "127.0.0.1")
       socket.write(
         `POST /api/v2/sandboxes/${id}/execute HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${secret}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
       )
       const processes = () => api.send("GET", `/api/v2/sandboxes/${id}/processes`, { key: secret })
-      while (!(await processes()).text.includes("hang"));
+      while (!(await processes()).text.includes(JSON.stringify(hanging)));
       socket.destroy()
       const [last] = await events(api.send, secret, before + 1)
       assert.deepInclude(last, { method: "POST", path: `/api/v2/sandboxes/${id}/execute`, status: 499 })

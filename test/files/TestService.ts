@@ -67,7 +67,7 @@ export class TestService extends Context.Service<
 
   static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
     const key = newSecret()
-    const edge = fleetEdge({ driver: "namespace", environment, key })
+    const edge = fleetEdge({ environment, key })
     return Layer.effect(
       TestService,
       Effect.flatMap(edge, ({ port }) => connect(port, key))

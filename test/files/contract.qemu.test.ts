@@ -10,6 +10,7 @@ import { TestService } from "./TestService.ts"
 /** Two Sandboxes at once, under emulation. */
 const timeoutMs = 2 * TIMEOUT_MS
 const environment = {
+  ATOLL_RUNTIME: "qemu",
   ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2),
   ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
   ATOLL_BOOT_TIMEOUT_MS: String(TIMEOUT_MS)

@@ -31,7 +31,7 @@ const goneWithinMs = 30_000
 export interface FleetShape {
   readonly services: number
   readonly hosts: number
-  readonly driver: "namespace" | "simulated"
+  readonly driver: "namespace" | "simulated" | "qemu"
   /** Of every process, beside what every fleet wants. */
   readonly environment: Readonly<Record<string, string>>
   /** Of full scope, for the first account. */

@@ -3,12 +3,15 @@
  * connection goes to the other service than the one before it.
  */
 import { Effect, type Layer } from "effect"
+import { listenTo } from "../support/serviceLog.ts"
+import { isOverAFleet } from "./isOverAFleet.ts"
 import { balancer } from "./Balancer.ts"
 import { Fleet, type FleetShape } from "./Fleet.ts"
 
 const writtenWithinMs = 3000
-
-const isOverAFleet = process.env["ATOLL_TEST_FLEET"] === "1"
+/** Suites leave what they made to the end. */
+const roomy = { ATOLL_HOST_VCPUS: "200" }
+const sshSetting = "ATOLL_SSH_PORT"
 
 /** What a suite runs over. */
 export const overAFleetOr = <A, E1, R1, E2, R2>(
@@ -16,11 +19,35 @@ export const overAFleetOr = <A, E1, R1, E2, R2>(
   inProcess: () => Layer.Layer<A, E2, R2>
 ): Layer.Layer<A, E1 | E2, R1 | R2> => (isOverAFleet ? fleet() : inProcess())
 
-/** The port of both services, and that of one of them. */
-export const fleetEdge = Effect.fnUntraced(function* (shape: Pick<FleetShape, "driver" | "environment" | "key">) {
-  const fleet = yield* Fleet.make(shape)
+/**
+ * Real Sandboxes, in namespaces unless ATOLL_RUNTIME says `qemu`. The port of both services, and that of one of them; whom services hold for the caller; and the metrics of each service. At its end the
+ * services stop in order, before anybody's connection to them is cut.
+ */
+export const fleetEdge = Effect.fnUntraced(function* ({
+  environment,
+  key
+}: Pick<FleetShape, "environment" | "key">) {
+  const both = yield* balancer
+  const second = yield* balancer
+  // A service tells its clients the port that it listens on, so that is the same for both, and one that leads to them.
+  const ssh = sshSetting in environment ? yield* balancer : null
+  const fleet = yield* Fleet.make({
+    driver: environment["ATOLL_RUNTIME"] === "qemu" ? "qemu" : "namespace",
+    environment: { ...roomy, ...environment, ...(ssh === null ? {} : { [sshSetting]: String(ssh.port) }) },
+    key
+  })
+  yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(fleet.services.map((service) => service.stop()))))
+  for (const service of fleet.services) listenTo(service)
   const addresses = fleet.services.map(({ host, port }) => ({ host, port }))
-  return { port: yield* balancer(addresses), second: yield* balancer(addresses.slice(1)) }
+  both.lead(addresses)
+  second.lead(addresses.slice(1))
+  ssh?.lead(addresses.map(({ host }) => ({ host, port: ssh.port })))
+  return {
+    port: both.port,
+    second: { port: second.port },
+    sourceIp: fleet.net.address,
+    scrapes: () => Promise.all(fleet.services.map(async ({ origin }) => (await fetch(`${origin}/metrics`)).text()))
+  }
 })
 
 /** What services write down in groups is written down. */

@@ -65,6 +65,10 @@ export class TestApi extends Context.Service<
     readonly newSandbox: (workspaceId: string, key?: string) => Promise<string>
     /** Events of the audit log are written in groups: after this, those of all answers so far can be read. */
     readonly auditWritten: () => Promise<void>
+    /** Of each process that has any, in Prometheus's text format. */
+    readonly scrapes: () => Promise<ReadonlyArray<string>>
+    /** The address that the service has of who asks it. */
+    readonly sourceIp: string
     /** A second process would look like this: its own leases, the same database. */
     readonly second: { readonly port: number }
   }
@@ -83,8 +87,8 @@ export class TestApi extends Context.Service<
   static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
     const key = newKey()
     const api = Effect.gen(function* () {
-      const { port, second } = yield* fleetEdge({ driver: "namespace", environment, key })
-      return yield* make({ key, port, second: { port: second }, world: notHere, auditWritten: groupsWritten })
+      const edge = yield* fleetEdge({ environment, key })
+      return yield* make({ ...edge, key, world: notHere, auditWritten: groupsWritten })
     })
     return Layer.effect(TestApi, api).pipe(
       Layer.provide(Layer.merge(Accounts.layer, ApiKeys.layer)),
@@ -112,7 +116,15 @@ export class TestApi extends Context.Service<
           const audit = yield* Audit
           const { port } = portOf(yield* HttpServer.HttpServer)
           const second = yield* Second
-          return yield* make({ key, port, second, world, auditWritten: () => Effect.runPromise(audit.write) })
+          return yield* make({
+            key,
+            port,
+            second,
+            world,
+            auditWritten: () => Effect.runPromise(audit.write),
+            sourceIp: "127.0.0.1",
+            scrapes: async () => [(await sendTo(port, key)("GET", "/metrics", { key: null })).text]
+          })
         })
         return Layer.effect(TestApi, api).pipe(
           Layer.provide(ApiServer.layer),
@@ -214,8 +226,10 @@ const make = ({
   port,
   second,
   world,
-  auditWritten
-}: Pick<TestApi["Service"], "key" | "port" | "second" | "world" | "auditWritten">) =>
+  auditWritten,
+  sourceIp,
+  scrapes
+}: Pick<TestApi["Service"], "key" | "port" | "second" | "world" | "auditWritten" | "sourceIp" | "scrapes">) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
@@ -238,6 +252,8 @@ const make = ({
       raw: rawTo(port),
       second,
       auditWritten,
+      sourceIp,
+      scrapes,
       newKey: (scopes, name) =>
         Effect.runPromise(
           Effect.gen(function* () {

@@ -5,6 +5,7 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { scopes } from "../../schemas/Access.ts"
 import { awaitLeases } from "../../src/account/KeyLease.ts"
+import { hang } from "./commands.ts"
 import { type Ask, sendTo, TestApi } from "./TestApi.ts"
 
 const fileQuery = `?path=${encodeURIComponent("/workspace/a")}`
@@ -146,7 +147,7 @@ layer(service, { excludeTestServices: true })("credit", (it) => {
   it.effect("never refuses to read, stop, cancel, close, remove or delete, nor what costs nothing", () =>
     withTenant(async ({ send, exhaust, sandboxId, key }, api) => {
       const operation = await send("POST", `/${sandboxId}/operations`, {
-        body: { argv: ["hang"] },
+        body: { argv: hang },
         headers: { "idempotency-key": "hang" }
       })
       const operationId: string = operation.json.operation.id

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { Transition } from "../../schemas/Transition.ts"
+import { sampleOf } from "../support/Scrape.ts"
 import { EventClient } from "./EventClient.ts"
 import { TestApi } from "./TestApi.ts"
 
@@ -152,9 +153,9 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
       const api = yield* TestApi
       const sql = yield* SqlClient.SqlClient
       const lag = Effect.promise(async () => {
-        const { text } = await api.send("GET", "/metrics", { key: null })
+        const texts = await api.scrapes()
         const of = (name: string) =>
-          Number(new RegExp(`^atoll_feed_lag_seconds_${name} (.*)$`, "m").exec(text)?.[1] ?? 0)
+          texts.reduce((sum, text) => sum + (sampleOf(text, `atoll_feed_lag_seconds_${name}`) ?? 0), 0)
         return { count: of("count"), sum: of("sum") }
       })
       const sandboxId = yield* Effect.promise(async () => api.newSandbox(await api.newWorkspace()))

@@ -2,22 +2,22 @@
 import { randomUUID } from "node:crypto"
 import { PgClient } from "@effect/sql-pg"
 import { assert, it, layer } from "@effect/vitest"
-import { Context, Effect, Exit, Layer, Logger, Redacted, References, Schedule, Scope } from "effect"
+import { Context, Effect, Exit, Layer, Redacted, Schedule, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
+import { lines, linesWith, rememberAll } from "../support/serviceLog.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testDatabaseUrl } from "../support/TestPostgres.ts"
+import { hang, hanging } from "./commands.ts"
 import { TestApi } from "./TestApi.ts"
 
-const lines: Array<string> = []
+const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(Layer.provide(rememberAll))
 
-const remember = Logger.make((entry) => {
-  lines.push(Logger.formatJson.log(entry) as string)
-})
-
-const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(
-  Layer.provide(Layer.merge(Logger.layer([remember]), Layer.succeed(References.MinimumLogLevel, "Debug" as const)))
-)
+/** All lines of a request, once the last of them is there. */
+const linesOf = async (id: string) => {
+  const found = await linesWith(id, (found) => found.some((line) => JSON.parse(line).message === "request"))
+  return found.map((line) => JSON.parse(line))
+}
 
 const secretsIn = (text: string, key: string) =>
   [key, key.slice(0, 20), "Bearer", "authorization"].filter((secret) =>
@@ -32,7 +32,7 @@ it.live("a stop answers what it cuts short, with the Error body", () =>
     const waiting = yield* Effect.promise(async () => {
       const id = await newSandbox(await newWorkspace())
       const started = await send("POST", `/api/v2/sandboxes/${id}/operations`, {
-        body: { argv: ["hang"] },
+        body: { argv: hang },
         headers: { "idempotency-key": "hang" }
       })
       const path = `/api/v2/sandboxes/${id}/operations/${started.json.operation.id}/wait`
@@ -58,8 +58,8 @@ it.live(
         const path = `/api/v2/sandboxes/${id}/execute`
         // Its body does not come to an end.
         const unread = send("POST", path, { body: "{", headers: { "content-length": "99" } })
-        const begun = send("POST", path, { body: { argv: ["hang"] } })
-        while (!(await send("GET", `/api/v2/sandboxes/${id}/processes`)).text.includes("hang"));
+        const begun = send("POST", path, { body: { argv: hang } })
+        while (!(await send("GET", `/api/v2/sandboxes/${id}/processes`)).text.includes(JSON.stringify(hanging)));
         return { unread, begun }
       })
       yield* Effect.exit(Scope.close(scope, Exit.void))
@@ -80,18 +80,18 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
     "a request's log line has its id, method, route template, status and duration, and nothing of its key or query",
     () =>
       Effect.gen(function* () {
-        const { send, key } = yield* TestApi
+        const { send, key, sourceIp } = yield* TestApi
         const id = randomUUID()
         yield* Effect.promise(() =>
           send("GET", "/api/v2/sandboxes?metadata.a=private", { headers: { "x-request-id": id } })
         )
-        const [line] = lines.filter((text) => text.includes(id)).map((text) => JSON.parse(text))
+        const [line] = yield* Effect.promise(() => linesOf(id))
         assert.deepInclude(line.annotations, {
           requestId: id,
           method: "GET",
           route: "/api/v2/sandboxes",
           status: 200,
-          sourceIp: "127.0.0.1"
+          sourceIp
         })
         assert.isNumber(line.annotations.durationMs)
         assert.strictEqual(line.level, "DEBUG")
@@ -121,7 +121,7 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
           }
         ]
       )
-      const errors = lines.filter((text) => text.includes(id)).map((text) => JSON.parse(text))
+      const errors = yield* Effect.promise(() => linesOf(id))
       const [defect] = errors.filter(({ level }) => level === "ERROR")
       assert.deepInclude(defect.annotations, { requestId: id, method: "GET", route: "/api/v2/workspaces" })
       assert.include(JSON.stringify(defect), "workspaces")
@@ -152,7 +152,7 @@ layer(logged, { excludeTestServices: true })("faults", (it) => {
         requestId,
         details: null
       })
-      const told = lines.filter((text) => text.includes(requestId)).map((text) => JSON.parse(text))
+      const told = yield* Effect.promise(() => linesOf(requestId))
       const [defect] = told.filter(({ level }) => level === "ERROR")
       assert.deepInclude(defect.annotations, { requestId, method: "POST", route: "/mcp" })
       const [request] = told.filter(({ message }) => message === "request")

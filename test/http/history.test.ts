@@ -6,6 +6,7 @@ import { SqlClient } from "effect/sql"
 import { SandboxHistory } from "../../schemas/Transition.ts"
 import { sandboxHistory } from "../../src/sandbox/sandboxHistory.ts"
 import { rowsRead, settle } from "../support/rowsRead.ts"
+import { exit, hang } from "./commands.ts"
 import { EventClient } from "./EventClient.ts"
 import { TestApi } from "./TestApi.ts"
 
@@ -24,12 +25,12 @@ const lived = async (api: TestApi["Service"]) => {
     })
   const client = new EventClient(api.port, `${path}/events`, { authorization: `Bearer ${api.key}` })
   await client.until(() => client.lastEventId !== null)
-  const { operation } = (await send("POST", "/operations", { argv: ["hang"] })).json
+  const { operation } = (await send("POST", "/operations", { argv: hang })).json
   const { preview } = (await send("POST", "/previews", { port: 3000 })).json
   await send("POST", "/services", { requested_at: new Date().toISOString(), ports: [80] })
   await send("POST", "/cooperative-connection", { publicKeys: [publicKey] })
   for (let count = 0; count < 3; count++) await send("POST", "/execute", { argv: ["true"] })
-  const second = (await send("POST", "/operations", { argv: ["exit", "3"] })).json.operation
+  const second = (await send("POST", "/operations", { argv: exit(3) })).json.operation
   await send("POST", `/operations/${second.id}/wait`, { timeoutSeconds: 5 })
   await send("DELETE", `/previews/${preview.id}`)
   await send("POST", `/operations/${operation.id}/cancel`)

@@ -6,6 +6,7 @@ import { HttpApi } from "effect/http-api"
 import { ReadOnly, scopes } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { CutDatabase } from "../support/CutDatabase.ts"
+import { hang } from "./commands.ts"
 import { type Answer, type Ask, TestApi } from "./TestApi.ts"
 
 type Call = readonly [method: string, path: string, ask?: Ask]
@@ -40,10 +41,10 @@ const committed: Readonly<Record<string, Change>> = {
     await send("POST", `/api/v2${sandbox}/stop`)
     return ["POST", `${sandbox}/start`]
   },
-  startOperation: (sandbox) => ["POST", `${sandbox}/operations`, { body: { argv: ["hang"] }, headers: keyed() }],
+  startOperation: (sandbox) => ["POST", `${sandbox}/operations`, { body: { argv: hang }, headers: keyed() }],
   cancelOperation: async (sandbox, { send }) => {
     const path = `/api/v2${sandbox}/operations`
-    const { id } = (await send("POST", path, { body: { argv: ["hang"] }, headers: keyed() })).json.operation
+    const { id } = (await send("POST", path, { body: { argv: hang }, headers: keyed() })).json.operation
     while ((await send("GET", `${path}/${id}`)).json.operation.status !== "running");
     return ["POST", `${sandbox}/operations/${id}/cancel`]
   },

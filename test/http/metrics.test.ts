@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { RuntimeRefused } from "../../src/runtime/Runtime.ts"
+import { isOverAFleet } from "../fleet/isOverAFleet.ts"
 import { families, sampleOf } from "../support/Scrape.ts"
 import { TestApi } from "./TestApi.ts"
 
@@ -13,13 +14,16 @@ layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true
 
   it.effect("all are described, and named as Prometheus wants it", () =>
     Effect.gen(function* () {
-      const all = families(yield* scrape)
-      assert.isAbove(all.size, 40)
-      for (const [name, { help, type }] of all) {
-        assert.isNotEmpty(help, `${name} has no HELP`)
-        assert.match(name, /^(atoll|process|nodejs|effect_cluster)_[a-z0-9_]+$/)
-        assert.strictEqual(name.endsWith("_total"), type === "counter", `${name} is a ${type}`)
-        assert.notMatch(name, /_(ms|millis|milliseconds|kb|mb|mib|percent)(_|$)/)
+      const { scrapes } = yield* TestApi
+      for (const text of yield* Effect.promise(scrapes)) {
+        const all = families(text)
+        assert.isAbove(all.size, 40)
+        for (const [name, { help, type }] of all) {
+          assert.isNotEmpty(help, `${name} has no HELP`)
+          assert.match(name, /^(atoll|process|nodejs|effect_cluster)_[a-z0-9_]+$/)
+          assert.strictEqual(name.endsWith("_total"), type === "counter", `${name} is a ${type}`)
+          assert.notMatch(name, /_(ms|millis|milliseconds|kb|mb|mib|percent)(_|$)/)
+        }
       }
     })
   )
@@ -88,8 +92,8 @@ layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true
 layer(TestApi.layer(), { excludeTestServices: true })("metrics of what is stored", (it) => {
   it.effect("show Sandboxes, open operations and what was promised to them, and are kept for a while", () =>
     Effect.gen(function* () {
-      const { send, newWorkspace, newSandbox } = yield* TestApi
-      const scrape = Effect.promise(async () => (await send("GET", "/metrics", { key: null })).text)
+      const { send, scrapes, newWorkspace, newSandbox } = yield* TestApi
+      const scrape = Effect.promise(async () => (await scrapes())[0]!)
       const workspaceId = yield* Effect.promise(() => newWorkspace())
       const sandboxId = yield* Effect.promise(() => newSandbox(workspaceId))
       const stopped = yield* Effect.promise(() => newSandbox(workspaceId))
@@ -123,7 +127,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("metrics of what is stored
       assert.strictEqual(value('atoll_database_connections_max{pool="journal"}'), 2)
       assert.isAtLeast(value('atoll_database_connections_open{pool="journal"}')!, 1)
       assert.isAtLeast(value("process_open_fds")!, 3)
-      assert.match(text, /^atoll_build_info\{version="[\d.]+",node="[\d.]+",runtime="simulated"\} 1$/m)
+      const runtime = isOverAFleet ? "fleet" : "simulated"
+      assert.match(text, new RegExp(`^atoll_build_info\\{version="[\\d.]+",node="[\\d.]+",runtime="${runtime}"\\} 1$`, "m"))
 
       yield* Effect.promise(() => newSandbox(workspaceId))
       assert.strictEqual(sampleOf(yield* scrape, 'atoll_sandboxes{status="running",runtime="namespace"}'), 1)

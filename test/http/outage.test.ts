@@ -5,6 +5,7 @@ import { Effect, Layer, Logger, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { isTransient } from "../../src/store/DatabaseFault.ts"
 import { OwnPostgres } from "../support/OwnPostgres.ts"
+import { hang } from "./commands.ts"
 import { type Answer, TestApi } from "./TestApi.ts"
 
 const lines: Array<string> = []
@@ -44,7 +45,7 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
         }
         answers.push(await send("GET", sandbox))
         const started = await send("POST", `${sandbox}/operations`, {
-          body: { argv: ["hang"] },
+          body: { argv: hang },
           headers: { "idempotency-key": randomUUID() }
         })
         answers.push(started)

@@ -3,9 +3,10 @@ import { randomUUID } from "node:crypto"
 import { IncomingMessage } from "node:http"
 import { Socket } from "node:net"
 import { assert, describe, it, layer } from "@effect/vitest"
-import { Effect, Layer, Logger, References } from "effect"
+import { Effect, Layer, Logger } from "effect"
 import type { KnownCall } from "../../src/http/AuditedRequest.ts"
 import { requestLog } from "../../src/http/RequestLog.ts"
+import { lines, linesWith, remember, rememberAll } from "../support/serviceLog.ts"
 import { type Answer, type Ask, TestApi } from "./TestApi.ts"
 
 interface Line {
@@ -14,25 +15,18 @@ interface Line {
   readonly annotations: Readonly<Record<string, unknown>>
 }
 
-const lines: Array<string> = []
-
-const remember = Logger.make((entry) => {
-  lines.push(Logger.formatJson.log(entry) as string)
-})
-
-const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(
-  Layer.provide(Layer.merge(Logger.layer([remember]), Layer.succeed(References.MinimumLogLevel, "Debug" as const)))
-)
+const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(Layer.provide(rememberAll))
 
 layer(logged, { excludeTestServices: true })("a request's line", (it) => {
   /** The answer, and the one line that the request had. It is written before the answer. */
   const asked = async (send: TestApi["Service"]["send"], method: string, path: string, ask: Ask = {}) => {
     const id = randomUUID()
     const answer = await send(method, path, { ...ask, headers: { ...ask.headers, "x-request-id": id } })
-    const own = lines
-      .map((text) => JSON.parse(text) as Line)
-      .filter(({ annotations }) => annotations["requestId"] === id)
-    const [line, ...more] = own.filter(({ message }) => message === "request")
+    const ofRequest = (found: ReadonlyArray<string>) =>
+      found
+        .map((text) => JSON.parse(text) as Line)
+        .filter(({ annotations, message }) => annotations["requestId"] === id && message === "request")
+    const [line, ...more] = ofRequest(await linesWith(id, (found) => ofRequest(found).length > 0))
     assert.isDefined(line, `${method} ${path} has no line`)
     assert.isEmpty(more)
     return { answer, line, text: JSON.stringify(line) } satisfies { answer: Answer; line: Line; text: string }
@@ -40,7 +34,7 @@ layer(logged, { excludeTestServices: true })("a request's line", (it) => {
 
   it.effect("of a change is told at info: who, from where, what for, how it ended, and what it made", () =>
     Effect.gen(function* () {
-      const { send, key, accountId } = yield* TestApi
+      const { send, key, accountId, sourceIp } = yield* TestApi
       yield* Effect.promise(async () => {
         const made = await asked(send, "POST", "/api/v2/workspaces", {
           body: { name: "private" },
@@ -56,7 +50,7 @@ layer(logged, { excludeTestServices: true })("a request's line", (it) => {
           keyHint: key.slice(-4),
           targetType: "workspace",
           targetId: workspaceId,
-          sourceIp: "127.0.0.1"
+          sourceIp
         })
         assert.strictEqual(made.line.level, "INFO")
         assert.isAbove(Number(durationMs), 0)

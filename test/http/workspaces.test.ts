@@ -15,7 +15,10 @@ const path = "/api/v2/workspaces"
 /** Another account for each test. */
 const account = async ({ newKey }: TestApi["Service"]) => (await newKey(scopes, randomUUID())).secret
 
-layer(TestApi.layer({ ATOLL_WORKSPACE_STORAGE_BYTES: "8589934592" }), { excludeTestServices: true })(
+const volumeBytes = 64 * 1024 ** 2
+const settings = { ATOLL_WORKSPACE_STORAGE_BYTES: "8589934592", ATOLL_VOLUME_BYTES: String(volumeBytes) }
+
+layer(TestApi.layer(settings), { excludeTestServices: true })(
   "workspaces",
   (it) => {
     it.effect("one is created empty, listed newest first, and counts its Sandboxes and their volumes", () =>
@@ -39,7 +42,7 @@ layer(TestApi.layer({ ATOLL_WORKSPACE_STORAGE_BYTES: "8589934592" }), { excludeT
           listed.json.workspaces.map((found: Workspace) => [found.id, found.sandboxCount, found.storageBytes]),
           [
             [second.json.workspace.id, 0, 0],
-            [id, 1, 4 * 1024 ** 3]
+            [id, 1, volumeBytes]
           ]
         )
       })

@@ -9,6 +9,7 @@ const logKept = 200
 
 export class Program {
   readonly #log: Array<string> = []
+  readonly #hearers = new Set<(text: string) => void>()
   #child: ChildProcess | null = null
 
   /**
@@ -31,8 +32,14 @@ export class Program {
       stream?.setEncoding("utf8").on("data", (text: string) => {
         this.#log.push(text)
         if (this.#log.length > logKept) this.#log.shift()
+        for (const hearer of this.#hearers) hearer(text)
       })
     }
+  }
+
+  /** Is told all that it says from now on, piece by piece. */
+  hear(hearer: (text: string) => void): void {
+    this.#hearers.add(hearer)
   }
 
   get isUp() {

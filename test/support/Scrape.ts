@@ -29,3 +29,13 @@ export const families = (text: string): ReadonlyMap<string, Family> => {
   }
   return found
 }
+
+/** What several processes have, by name. */
+export const united = (texts: ReadonlyArray<string>): ReadonlyMap<string, Family> => {
+  const all = new Map<string, Family>()
+  for (const [name, family] of texts.flatMap((text) => [...families(text)])) {
+    const series = [...(all.get(name)?.series ?? []), ...family.series]
+    all.set(name, { ...family, series: [...new Set(series)] })
+  }
+  return all
+}

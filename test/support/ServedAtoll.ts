@@ -60,7 +60,7 @@ export class ServedAtoll extends Context.Service<
   static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
     const key = newSecret()
     const served = Effect.gen(function* () {
-      const { port } = yield* fleetEdge({ driver: "namespace", environment, key })
+      const { port } = yield* fleetEdge({ environment, key })
       return yield* make({ key, port, auditWritten: groupsWritten })
     })
     return Layer.effect(ServedAtoll, served).pipe(

@@ -6,7 +6,10 @@ import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { endsWithItsConnection, followsItsUser, withSandbox } from "./shellContract.ts"
 
-const shape = { ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2), ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2) }
+const shape = {
+  ATOLL_RUNTIME: "qemu",
+  ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2), ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2)
+}
 
 describe.skipIf(unusable !== null)("a terminal in a VM", () => {
   layer(ServedAtoll.layer(freshDriver(), shape).pipe(Layer.provideMerge(TestDatabase.layer)), {

@@ -106,7 +106,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("guessing a passphrase", (
 
   it.effect("stands in the account's audit log with its address, and the passphrase does not", () =>
     Effect.gen(function* () {
-      const { port, auditWritten } = yield* TestApi
+      const { port, auditWritten, sourceIp } = yield* TestApi
       yield* forgotten
       const { browser, person } = yield* registered(port)
       yield* signIn(port, person.email, "a guess that is wrong")
@@ -121,8 +121,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("guessing a passphrase", (
           path
         ]),
         [
-          ["console", 200, "127.0.0.1", "/console/api/sign-in"],
-          ["console", 401, "127.0.0.1", "/console/api/sign-in"]
+          ["console", 200, sourceIp, "/console/api/sign-in"],
+          ["console", 401, sourceIp, "/console/api/sign-in"]
         ]
       )
       assert.notInclude(text, "a guess")

@@ -1,9 +1,10 @@
 /** Invitations become accounts: whole ones, once. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Logger, References } from "effect"
+import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Invitations } from "../../../src/console/server/Invitations.ts"
 import { TestApi } from "../../http/TestApi.ts"
+import { lines, linesWith, rememberAll } from "../../support/serviceLog.ts"
 import { Browser, newInvitation, newPerson, passphrase, registered } from "./Browser.ts"
 
 const dayMs = 24 * 60 * 60 * 1000
@@ -11,15 +12,7 @@ const dayMs = 24 * 60 * 60 * 1000
 const post = (port: number, path: string, body: unknown) =>
   Effect.promise(() => new Browser(port).console("POST", path, body))
 
-const lines: Array<string> = []
-
-const remember = Logger.make((entry) => {
-  lines.push(Logger.formatJson.log(entry) as string)
-})
-
-const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(
-  Layer.provide(Layer.merge(Logger.layer([remember]), Layer.succeed(References.MinimumLogLevel, "Debug" as const)))
-)
+const logged = TestApi.layer({ ATOLL_LOG_LEVEL: "debug" }).pipe(Layer.provide(rememberAll))
 
 layer(logged, { excludeTestServices: true })("registration", (it) => {
   it.effect("makes a prepaid account with credit for 14 days, signs in, and the session is good for the API", () =>
@@ -191,8 +184,8 @@ layer(logged, { excludeTestServices: true })("registration", (it) => {
           assert.notInclude(rows[0]!.text ?? "", secret, name)
         }
       }
+      assert.isNotEmpty(yield* Effect.promise(() => linesWith("/console/api/register")))
       const log = lines.join("\n")
-      assert.include(log, "/console/api/register")
       for (const secret of [code, token, person.passphrase, key.json.secret, browser.csrf!])
         assert.notInclude(log, secret)
       const [stored] = yield* sql<{ hash: string }>`select hash from passphrases where email = ${person.email}`

@@ -143,7 +143,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("a session", (it) => {
 
   it.effect("can be ended from another, one by one and all at once", () =>
     Effect.gen(function* () {
-      const { port, second } = yield* TestApi
+      const { port, second, sourceIp } = yield* TestApi
       const { browser, person, session } = yield* registered(port)
       const { browser: other, answer } = yield* signedIn(second.port, person.email)
       const { sessions } = (yield* inConsole(browser, "GET", "/sessions")).json
@@ -155,8 +155,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("a session", (it) => {
           sourceIp
         ]),
         [
-          [answer.json.session.id, false, "passphrase", "127.0.0.1"],
-          [session.id, true, "registration", "127.0.0.1"]
+          [answer.json.session.id, false, "passphrase", sourceIp],
+          [session.id, true, "registration", sourceIp]
         ]
       )
       assert.strictEqual(yield* statusOf(other), 200)
