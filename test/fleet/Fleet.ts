@@ -34,6 +34,8 @@ export interface FleetShape {
   readonly driver: "namespace" | "simulated" | "qemu"
   /** Of every process, beside what every fleet wants. */
   readonly environment: Readonly<Record<string, string>>
+  /** Of each service's API, at its own address. */
+  readonly port: number
   /** Of full scope, for the first account. */
   readonly key: string
 }
@@ -110,7 +112,14 @@ export class Fleet {
     net: Net,
     folder: string,
     database: ReturnType<typeof socketOf>,
-    { services = 2, hosts = 2, driver = "namespace", environment = {}, key = newSecret() }: Partial<FleetShape>,
+    {
+      services = 2,
+      hosts = 2,
+      driver = "namespace",
+      environment = {},
+      port = apiPort,
+      key = newSecret()
+    }: Partial<FleetShape>,
     ready: () => Promise<number>
   ): Promise<Fleet> {
     const place = async (name: string) => {
@@ -138,7 +147,7 @@ export class Fleet {
       folder,
       secretFile,
       servicePlaces.map(({ dataDir, member }) =>
-        ServiceProcess.at(member, apiPort, dataDir, key, {
+        ServiceProcess.at(member, port, dataDir, key, {
           ...shared,
           ATOLL_ROLE: "service",
           DATABASE_URL: `postgres://${database.user}@${server.address}:${databasePort}/${database.database}`,

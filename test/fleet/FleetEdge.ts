@@ -4,11 +4,10 @@
  */
 import { Effect, type Layer } from "effect"
 import { listenTo } from "../support/serviceLog.ts"
-import { isOverAFleet } from "./isOverAFleet.ts"
 import { balancer } from "./Balancer.ts"
 import { Fleet, type FleetShape } from "./Fleet.ts"
+import { isOverAFleet } from "./isOverAFleet.ts"
 
-const writtenWithinMs = 3000
 /** Suites leave what they made to the end. */
 const roomy = { ATOLL_HOST_VCPUS: "200" }
 const sshSetting = "ATOLL_SSH_PORT"
@@ -20,20 +19,18 @@ export const overAFleetOr = <A, E1, R1, E2, R2>(
 ): Layer.Layer<A, E1 | E2, R1 | R2> => (isOverAFleet ? fleet() : inProcess())
 
 /**
- * Real Sandboxes, in namespaces unless ATOLL_RUNTIME says `qemu`. The port of both services, and that of one of them; whom services hold for the caller; and the metrics of each service. At its end the
+ * Real Sandboxes, in namespaces unless ATOLL_RUNTIME says `qemu`. The port of both services, and that of one of them; whom services hold for the caller; what makes a Sandbox die by itself; and the metrics of each service. At its end the
  * services stop in order, before anybody's connection to them is cut.
  */
-export const fleetEdge = Effect.fnUntraced(function* ({
-  environment,
-  key
-}: Pick<FleetShape, "environment" | "key">) {
+export const fleetEdge = Effect.fnUntraced(function* ({ environment, key }: Pick<FleetShape, "environment" | "key">) {
   const both = yield* balancer
   const second = yield* balancer
-  // A service tells its clients the port that it listens on, so that is the same for both, and one that leads to them.
+  // A service tells its clients the ports that it listens on, so those are the same for both, and lead to them.
   const ssh = sshSetting in environment ? yield* balancer : null
   const fleet = yield* Fleet.make({
     driver: environment["ATOLL_RUNTIME"] === "qemu" ? "qemu" : "namespace",
     environment: { ...roomy, ...environment, ...(ssh === null ? {} : { [sshSetting]: String(ssh.port) }) },
+    port: both.port,
     key
   })
   yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(fleet.services.map((service) => service.stop()))))
@@ -46,9 +43,8 @@ export const fleetEdge = Effect.fnUntraced(function* ({
     port: both.port,
     second: { port: second.port },
     sourceIp: fleet.net.address,
+    crash: (sandboxId: string) => fleet.hosts.forEach((host) => host.crash(sandboxId)),
+    origins: fleet.services.map(({ origin }) => origin),
     scrapes: () => Promise.all(fleet.services.map(async ({ origin }) => (await fetch(`${origin}/metrics`)).text()))
   }
 })
-
-/** What services write down in groups is written down. */
-export const groupsWritten = () => new Promise<void>((resolve) => setTimeout(resolve, writtenWithinMs))

@@ -2,6 +2,7 @@
 
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
+import { childrenOf } from "../../src/host/linux/ProcessIdentity.ts"
 import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
 import { markedProcesses } from "../../src/host/namespace/markedProcesses.ts"
 import type { Place } from "../crash/ServiceProcess.ts"
@@ -42,6 +43,14 @@ export class HostProcess extends Program {
   /** As its data folder says, once it was started. */
   get id() {
     return readFileSync(join(this.dataDir, "host"), "utf8").trim()
+  }
+
+  /** A Sandbox here dies by itself: kill -9 of the first process inside. */
+  crash(sandboxId: string): void {
+    for (const found of markedProcesses(HostLayout.at(this.dataDir).instance)) {
+      if (found.sandboxId !== sandboxId) continue
+      for (const inside of childrenOf(found.pid)) process.kill(inside, "SIGKILL")
+    }
   }
 
   /** What really runs here by the marks of its processes, whatever anybody says: each Sandbox and generation once. */

@@ -23,7 +23,8 @@ import { ApiServer } from "../../src/http/ApiServer.ts"
 import { protocolServer } from "../../src/http/ProtocolServer.ts"
 import { Runtime } from "../../src/runtime/Runtime.ts"
 import { TracedRuntime } from "../../src/runtime/TracedRuntime.ts"
-import { fleetEdge, groupsWritten, overAFleetOr } from "../fleet/FleetEdge.ts"
+import { auditWrittenBy } from "../fleet/auditWritten.ts"
+import { fleetEdge, overAFleetOr } from "../fleet/FleetEdge.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
@@ -67,6 +68,8 @@ export class TestApi extends Context.Service<
     readonly auditWritten: () => Promise<void>
     /** Of each process that has any, in Prometheus's text format. */
     readonly scrapes: () => Promise<ReadonlyArray<string>>
+    /** A Sandbox that runs dies by itself. */
+    readonly crash: (sandboxId: string) => void
     /** The address that the service has of who asks it. */
     readonly sourceIp: string
     /** A second process would look like this: its own leases, the same database. */
@@ -88,7 +91,7 @@ export class TestApi extends Context.Service<
     const key = newKey()
     const api = Effect.gen(function* () {
       const edge = yield* fleetEdge({ environment, key })
-      return yield* make({ ...edge, key, world: notHere, auditWritten: groupsWritten })
+      return yield* make({ ...edge, key, world: notHere, auditWritten: yield* auditWrittenBy(edge.origins) })
     })
     return Layer.effect(TestApi, api).pipe(
       Layer.provide(Layer.merge(Accounts.layer, ApiKeys.layer)),
@@ -123,6 +126,7 @@ export class TestApi extends Context.Service<
             world,
             auditWritten: () => Effect.runPromise(audit.write),
             sourceIp: "127.0.0.1",
+            crash: (sandboxId) => world.crash(sandboxId),
             scrapes: async () => [(await sendTo(port, key)("GET", "/metrics", { key: null })).text]
           })
         })
@@ -228,8 +232,9 @@ const make = ({
   world,
   auditWritten,
   sourceIp,
+  crash,
   scrapes
-}: Pick<TestApi["Service"], "key" | "port" | "second" | "world" | "auditWritten" | "sourceIp" | "scrapes">) =>
+}: Omit<TestApi["Service"], "accountId" | "send" | "raw" | "newKey" | "newWorkspace" | "newSandbox">) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
@@ -253,6 +258,7 @@ const make = ({
       second,
       auditWritten,
       sourceIp,
+      crash,
       scrapes,
       newKey: (scopes, name) =>
         Effect.runPromise(

@@ -128,7 +128,10 @@ layer(TestApi.layer(), { excludeTestServices: true })("metrics of what is stored
       assert.isAtLeast(value('atoll_database_connections_open{pool="journal"}')!, 1)
       assert.isAtLeast(value("process_open_fds")!, 3)
       const runtime = isOverAFleet ? "fleet" : "simulated"
-      assert.match(text, new RegExp(`^atoll_build_info\\{version="[\\d.]+",node="[\\d.]+",runtime="${runtime}"\\} 1$`, "m"))
+      assert.match(
+        text,
+        new RegExp(`^atoll_build_info\\{version="[\\d.]+",node="[\\d.]+",runtime="${runtime}"\\} 1$`, "m")
+      )
 
       yield* Effect.promise(() => newSandbox(workspaceId))
       assert.strictEqual(sampleOf(yield* scrape, 'atoll_sandboxes{status="running",runtime="namespace"}'), 1)

@@ -141,10 +141,7 @@ layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), 
             )
           }
         }
-        assert.lengthOf(
-          (await send("GET", `?workspaceId=${workspaceId}`)).json.sandboxes,
-          1
-        )
+        assert.lengthOf((await send("GET", `?workspaceId=${workspaceId}`)).json.sandboxes, 1)
       })
     )
 

@@ -186,8 +186,13 @@ layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (
           const at = `/${id}/operations/${started.json.operation.id}`
           while ((await send("POST", `${at}/wait`)).json.operation.status !== "completed");
           const { data } = (await send("GET", `${at}/output?stream=stdout&offset=0`)).json
-          const lines = Buffer.from(data, "base64").toString().split(/(?<=\n)/)
-        return lines.filter((line) => !ofEveryCommand.has(line.split("=", 1)[0]!)).toSorted().join("")
+          const lines = Buffer.from(data, "base64")
+            .toString()
+            .split(/(?<=\n)/)
+          return lines
+            .filter((line) => !ofEveryCommand.has(line.split("=", 1)[0]!))
+            .toSorted()
+            .join("")
         }
         assert.deepStrictEqual(await seen(), { TOKEN: "one", EMPTY: "" })
         assert.deepStrictEqual(await seen({ TOKEN: "mine", MORE: "more" }), { EMPTY: "", MORE: "more", TOKEN: "mine" })

@@ -17,7 +17,8 @@ import { SignInLinks } from "../../src/console/server/SignInLinks.ts"
 import { ApiServer } from "../../src/http/ApiServer.ts"
 import { Listener } from "../../src/http/Listener.ts"
 import type { Runtime } from "../../src/runtime/Runtime.ts"
-import { fleetEdge, groupsWritten, overAFleetOr } from "../fleet/FleetEdge.ts"
+import { auditWrittenBy } from "../fleet/auditWritten.ts"
+import { fleetEdge, overAFleetOr } from "../fleet/FleetEdge.ts"
 import { type Answer, type Ask, sendTo } from "../http/TestApi.ts"
 import { testSettings } from "./TestSettings.ts"
 
@@ -60,8 +61,8 @@ export class ServedAtoll extends Context.Service<
   static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
     const key = newSecret()
     const served = Effect.gen(function* () {
-      const { port } = yield* fleetEdge({ environment, key })
-      return yield* make({ key, port, auditWritten: groupsWritten })
+      const { port, origins } = yield* fleetEdge({ environment, key })
+      return yield* make({ key, port, auditWritten: yield* auditWrittenBy(origins) })
     })
     return Layer.effect(ServedAtoll, served).pipe(
       Layer.provide(Layer.mergeAll(Accounts.layer, ApiKeys.layer, SignInLinks.layer)),

@@ -8,7 +8,8 @@ import { endsWithItsConnection, followsItsUser, withSandbox } from "./shellContr
 
 const shape = {
   ATOLL_RUNTIME: "qemu",
-  ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2), ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2)
+  ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2),
+  ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2)
 }
 
 describe.skipIf(unusable !== null)("a terminal in a VM", () => {

@@ -228,7 +228,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
   )
 
   it.effect.skipIf(noChromium !== null)("shows its limits and its sessions, and ends one of them", () =>
-    asNewPerson(async ({ page, email, origin }) => {
+    asNewPerson(async ({ page, email, origin, sourceIp }) => {
       const context = await page.context().browser()!.newContext({ baseURL: origin })
       const other = await context.newPage()
       await other.goto("/console/")
@@ -255,7 +255,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
       assert.strictEqual(await sessions.count(), 2)
       assert.strictEqual(await sessions.filter({ hasText: "this one" }).count(), 1)
       assert.include((await sessions.allTextContents()).join(), "by registration")
-      await page.getByRole("button", { name: "End the session from 127.0.0.1" }).click()
+      await page.getByRole("button", { name: `End the session from ${sourceIp}` }).click()
       await until(async () => (await sessions.count()) === 1)
       await other.getByText("Your session is over").waitFor()
       assert.include(await sessions.textContent(), "this one")

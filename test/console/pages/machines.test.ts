@@ -11,7 +11,7 @@ import { noChromium } from "./TestBrowser.ts"
 import { asNewPerson, asOwner, createSandbox, tooWide, until } from "./visits.ts"
 
 /** Boots, is stopped, boots again, dies, is asked to start, and is deleted. Answers with its log. */
-const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<TransitionList> => {
+const liveOn = async ({ send, crash }: TestApi["Service"], id: string): Promise<TransitionList> => {
   const path = `/api/v2/sandboxes/${id}`
   const post = (what: string) => send("POST", `${path}/${what}`)
   const becomes = (status: string) => until(async () => (await send("GET", path)).json.sandbox.status === status)
@@ -19,7 +19,7 @@ const liveOn = async ({ send, world }: TestApi["Service"], id: string): Promise<
   await becomes("stopped")
   await post("start")
   await becomes("running")
-  world.crash(id)
+  crash(id)
   await becomes("stopped")
   await post("start")
   await becomes("running")

@@ -5,6 +5,7 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import type { Page } from "playwright-core"
 import { leastMs } from "../../../src/console/pages/sandbox/timeline/ranges.ts"
+import { hang } from "../../http/commands.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { violations } from "./axe.ts"
 import { longLife } from "./longLife.ts"
@@ -50,8 +51,8 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
           const { operation } = (await send("POST", "/operations", { argv })).json
           return operation.id
         }
-        const hung = await start("hang")
-        const failed = await start("hang")
+        const hung = await start(...hang)
+        const failed = await start(...hang)
         await send("POST", "/services", { requested_at: new Date().toISOString(), ports: [80] })
         const { preview } = (await send("POST", "/previews", { port: 3000 })).json
         await send("DELETE", `/previews/${preview.id}`)

@@ -87,13 +87,15 @@ let people = 0
 export interface NewPerson extends Visit {
   readonly email: string
   readonly origin: string
+  /** Of whom comes over it, as the service sees him. */
+  readonly sourceIp: string
 }
 
 /** Somebody who has just registered. */
 export const asNewPerson = (test: (visit: NewPerson) => Promise<void>, options: BrowserContextOptions = {}) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const { port } = yield* TestApi
+      const { port, sourceIp } = yield* TestApi
       const { code } = yield* newInvitation()
       const browser = yield* testBrowser
       const origin = `http://127.0.0.1:${port}`
@@ -101,7 +103,7 @@ export const asNewPerson = (test: (visit: NewPerson) => Promise<void>, options: 
       const email = `${people++}ada@example.org`
       yield* Effect.promise(async () => {
         await register(visit.page, code, email)
-        await test({ ...visit, email, origin })
+        await test({ ...visit, email, origin, sourceIp })
         clean(visit)
       })
     })

@@ -74,7 +74,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
   it.effect.skipIf(noChromium !== null)(
     "leads from an invitation to the first command, and to one by a key of one's own",
     () =>
-      asNewPerson(async ({ page, origin, email }) => {
+      asNewPerson(async ({ page, origin, email, sourceIp }) => {
         await createSandbox(page, "first", "research")
         await page.getByRole("row").filter({ hasText: "first" }).getByText("running").waitFor()
         await page.getByRole("link", { name: "first" }).click()
@@ -94,7 +94,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
         await untilAudited(page, "execute", "my laptop")
         await goTo(page, "Keys")
         const key = page.getByRole("row").filter({ hasText: "my laptop" })
-        assert.include(await key.textContent(), "from 127.0.0.1")
+        assert.include(await key.textContent(), `from ${sourceIp}`)
         assert.include(await page.locator(".who").textContent(), email)
       })
   )
@@ -176,7 +176,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
   it.effect.skipIf(noChromium !== null)(
     "revokes a key under a client that runs: its stream ends, its next call is refused, and the page says so",
     () =>
-      asNewPerson(async ({ page, origin }) => {
+      asNewPerson(async ({ page, origin, sourceIp }) => {
         const secret = await createKey(page, "runner")
         const other = await createKey(page, "bystander")
         const port = Number(new URL(origin).port)
@@ -195,7 +195,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
         assert.strictEqual(again.status, 401)
         const text = (await row.textContent())!
         assert.include(text, "in the console")
-        assert.include(text, "from 127.0.0.1")
+        assert.include(text, `from ${sourceIp}`)
         await until(async () => (await row.getByRole("button").count()) === 0)
         assert.isFalse(bystander.isOver)
         assert.strictEqual((await sendTo(port, other)("GET", "/api/v2/me")).status, 200)
