@@ -102,18 +102,21 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
           }
         })
 
+        const cut = Effect.timeout("300 millis")
+
         const step = Effect.gen(function* () {
           const sandboxes = yield* Sandboxes
           const at = random()
+          // Answered before it boots: on a slow machine, too.
           if (at < 0.35 || made.length === 0) return yield* create
           const id = pick(made)
-          if (at < 0.55) return yield* sandboxes.start(accountId, id, { ...request, idempotencyKey: null })
-          if (at < 0.7) return yield* sandboxes.stop(accountId, id, request)
-          if (at < 0.85) return yield* sandboxes.remove(accountId, id, request)
+          if (at < 0.55) return yield* cut(sandboxes.start(accountId, id, { ...request, idempotencyKey: null }))
+          if (at < 0.7) return yield* cut(sandboxes.stop(accountId, id, request))
+          if (at < 0.85) return yield* cut(sandboxes.remove(accountId, id, request))
           if (at < 0.92) return void fleet.worlds.get(pick(ids))!.crash(id)
           if (at < 0.96) return yield* loses(pick(ids))
           return yield* returns(pick(ids))
-        }).pipe(Effect.timeout("300 millis"), Effect.ignore)
+        }).pipe(Effect.ignore)
 
         for (let life = 0; life < lives; life++) {
           yield* Effect.gen(function* () {
