@@ -29,7 +29,11 @@ export const fleetEdge = Effect.fnUntraced(function* ({ environment, key }: Pick
   const ssh = sshSetting in environment ? yield* balancer : null
   const fleet = yield* Fleet.make({
     driver: environment["ATOLL_RUNTIME"] === "qemu" ? "qemu" : "namespace",
-    environment: { ...roomy, ...environment, ...(ssh === null ? {} : { [sshSetting]: String(ssh.port) }) },
+    environment: {
+      ...roomy,
+      ...environment,
+      ...(ssh === null ? {} : { [sshSetting]: String(ssh.port), ATOLL_SSH_HOST: "0.0.0.0" })
+    },
     port: both.port,
     key
   })
@@ -44,6 +48,7 @@ export const fleetEdge = Effect.fnUntraced(function* ({ environment, key }: Pick
     second: { port: second.port },
     sourceIp: fleet.net.address,
     crash: (sandboxId: string) => fleet.hosts.forEach((host) => host.crash(sandboxId)),
+    residentBytes: () => [...fleet.services, ...fleet.hosts].reduce((sum, one) => sum + one.residentBytes, 0),
     origins: fleet.services.map(({ origin }) => origin),
     scrapes: () => Promise.all(fleet.services.map(async ({ origin }) => (await fetch(`${origin}/metrics`)).text()))
   }

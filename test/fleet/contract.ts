@@ -76,8 +76,6 @@ export const inProcessOnly: Readonly<Record<string, string>> = {
   "where Sandboxes cannot have a network, one with network is refused at once, and says what to send":
     "sets what the driver of its process says of networks; hosts without are in test/fleet/placement.test.ts",
   "Sandboxes, operations, boots and the journal move": "holds up and refuses boots in its process",
-  "is held back by who does not read, or pauses, and costs no memory meanwhile":
-    "its bound is of one connection's buffers in the kernel; here three lie between the client and the agent",
   "keeps its Sandbox awake, and wakes one that sleeps": "namespaces cannot sleep",
   "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process",
   "a hundred simulated Sandboxes at once":

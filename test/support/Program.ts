@@ -1,6 +1,7 @@
 /** A program of Atoll's as a process of its own: started, killed, frozen, thawed, stopped; and what it said. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
+import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { compiledOnce } from "./compiledOnce.ts"
 
@@ -44,6 +45,12 @@ export class Program {
 
   get isUp() {
     return this.#child !== null && this.#child.exitCode === null && this.#child.signalCode === null
+  }
+
+  /** What it has in memory now, in bytes; 0: it is not up. */
+  get residentBytes() {
+    if (!this.isUp) return 0
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.#child!.pid}/status`, "utf8"))![1]) * 1024
   }
 
   /** By itself: nobody here killed or stopped it. */

@@ -46,6 +46,8 @@ export class ServedAtoll extends Context.Service<
     /** A code that signs in to the account. */
     readonly newLink: () => Promise<string>
     readonly auditWritten: () => Promise<void>
+    /** What the processes of services and hosts have in memory, in bytes. */
+    readonly residentBytes: () => number
   }
 >()("atoll/test/ServedAtoll") {
   /** On the database of the surroundings. Its Sandboxes are left to the runtime. */
@@ -61,8 +63,8 @@ export class ServedAtoll extends Context.Service<
   static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
     const key = newSecret()
     const served = Effect.gen(function* () {
-      const { port, origins } = yield* fleetEdge({ environment, key })
-      return yield* make({ key, port, auditWritten: yield* auditWrittenBy(origins) })
+      const { port, origins, residentBytes } = yield* fleetEdge({ environment, key })
+      return yield* make({ key, port, auditWritten: yield* auditWrittenBy(origins), residentBytes })
     })
     return Layer.effect(ServedAtoll, served).pipe(
       Layer.provide(Layer.mergeAll(Accounts.layer, ApiKeys.layer, SignInLinks.layer)),
@@ -91,7 +93,12 @@ export class ServedAtoll extends Context.Service<
           const server = yield* HttpServer.HttpServer
           const audit = yield* Audit
           const port = "port" in server.address ? server.address.port : 0
-          return yield* make({ key, port, auditWritten: () => Effect.runPromise(audit.write) })
+          return yield* make({
+            key,
+            port,
+            auditWritten: () => Effect.runPromise(audit.write),
+            residentBytes: () => process.memoryUsage.rss()
+          })
         })
         return Layer.effect(ServedAtoll, served).pipe(
           Layer.provide(ApiServer.layer),
@@ -105,7 +112,12 @@ export class ServedAtoll extends Context.Service<
   }
 }
 
-const make = ({ key, port, auditWritten }: Pick<ServedAtoll["Service"], "key" | "port" | "auditWritten">) =>
+const make = ({
+  key,
+  port,
+  auditWritten,
+  residentBytes
+}: Pick<ServedAtoll["Service"], "key" | "port" | "auditWritten" | "residentBytes">) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
@@ -143,6 +155,7 @@ const make = ({ key, port, auditWritten }: Pick<ServedAtoll["Service"], "key" | 
         return sandbox.id
       },
       newLink: () => Effect.runPromise(Effect.map(links.create(accountId), ({ code }) => code)),
-      auditWritten
+      auditWritten,
+      residentBytes
     })
   })
