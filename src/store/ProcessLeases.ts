@@ -39,7 +39,10 @@ export class ProcessLeases extends Context.Service<
     readonly leave: Effect.Effect<void, SqlError.SqlError>
     /** Those whose lease is good and that want shards. */
     readonly living: Effect.Effect<ReadonlyArray<LivingProcess>, SqlError.SqlError>
-    /** Takes what of these nobody holds who lives; waits a moment for what is just being given up. Returns those that are ours. */
+    /**
+     * Takes what of these nobody holds who lives; waits a moment for what is just being given up. Returns those that are ours. Whoever does not wait
+     * for the answer may be given them all the same: what it neither renews nor asks for again within a lease is given back.
+     */
     readonly take: (shards: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>, SqlError.SqlError>
     /** Renews the lease. Returns those of these shards that still are ours; all, as long as a database that does not answer cannot have given them away. */
     readonly renew: (shards: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<string>>
@@ -78,13 +81,19 @@ export class ProcessLeases extends Context.Service<
 
       const Holding = Schema.Struct({ id: Schema.String, shards: Schema.Array(Schema.String) })
 
-      /** Without a row: the process is not known any more. One that holds none of the shards has a row with null. */
+      /**
+       * Without a row: the process is not known any more. One that holds none of the shards has a row with null. What it has and does not keep, it
+       * was given when it no longer waited for that: nobody else could have it for as long as this process lives.
+       */
       const renewProcess = SqlSchema.findAll({
-        Request: Holding,
+        Request: Schema.Struct({ ...Holding.fields, kept: Schema.Array(Schema.String) }),
         Result: Schema.Struct({ shard_id: Schema.NullOr(Schema.String) }),
-        execute: ({ id, shards }) => sql`
+        execute: ({ id, shards, kept }) => sql`
           with renewed as (
-            update cluster_processes set lease_until = clock_timestamp() + ${interval}::interval where id = ${id} returning id)
+            update cluster_processes set lease_until = clock_timestamp() + ${interval}::interval where id = ${id} returning id),
+          given_back as (
+            delete from cluster_shards using renewed
+            where process_id = renewed.id and shard_id <> all(${textColumn(kept)}::text[]))
           select shard_id from renewed
           left join cluster_shards on process_id = renewed.id and shard_id = any(${textColumn(shards)}::text[])`
       })
@@ -108,6 +117,14 @@ export class ProcessLeases extends Context.Service<
       let heldUntil = 0
       let held = new Set<string>()
       const isHeld = () => performance.now() < heldUntil
+      /** By shard: when it was asked for last, by `performance.now()`. */
+      let askedAt = new Map<string, number>()
+      /** Asked for so short ago that whoever asked may have it without having said so. */
+      const justAsked = () => {
+        const before = performance.now() - leaseMs
+        askedAt = new Map([...askedAt].filter(([, at]) => at >= before))
+        return [...askedAt.keys()]
+      }
 
       const join = Effect.fnUntraced(
         function* ({ address, runner }: LivingProcess) {
@@ -125,13 +142,15 @@ export class ProcessLeases extends Context.Service<
       const renewal = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
         const mine = id
         const asked = performance.now()
-        const rows = yield* renewProcess({ id: mine, shards })
+        const kept = [...shards, ...justAsked()]
+        for (const shard of held) if (!kept.includes(shard)) held.delete(shard)
+        const rows = yield* renewProcess({ id: mine, shards, kept })
         if (id !== mine) return []
         // Without a row: another process has removed this one.
         heldUntil = rows.length === 0 ? 0 : asked + leaseMs
-        const kept = rows.flatMap(({ shard_id }) => (shard_id === null ? [] : [shard_id]))
-        for (const shard of shards) if (!kept.includes(shard)) held.delete(shard)
-        return kept
+        const ours = rows.flatMap(({ shard_id }) => (shard_id === null ? [] : [shard_id]))
+        for (const shard of shards) if (!ours.includes(shard)) held.delete(shard)
+        return ours
       })
 
       /** A statement to a server that is silent cannot be waited for, not even for its end: it is left behind. */
@@ -145,6 +164,7 @@ export class ProcessLeases extends Context.Service<
 
       const takeNow = Effect.fnUntraced(
         function* (shards: ReadonlyArray<string>) {
+          for (const shard of shards) askedAt.set(shard, performance.now())
           yield* sql`delete from cluster_processes where lease_until < clock_timestamp() and id <> ${id}`
           yield* sql`
           insert into cluster_shards (shard_id, process_id)
