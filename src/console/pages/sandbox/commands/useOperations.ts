@@ -12,6 +12,8 @@ const gatherMs = 100
 /** More operations than these at once are asked for as a list, which has the newest. */
 const lookAtMost = 20
 const burstRows = 200
+/** A look that failed is repeated so often, each time after twice as long; a list that is loaded anew has lost its further pages. */
+const looksAgain = 4
 
 interface StreamedTransition {
   readonly kind: string
@@ -72,6 +74,7 @@ export const useOperations = (sandboxId: string) => {
 
   const waiting = useRef(new Set<string>())
   const timer = useRef<ReturnType<typeof setTimeout> | null>(null)
+  const failed = useRef(0)
   useEffect(() => () => clearTimeout(timer.current ?? undefined), [])
 
   const { reload } = listed
@@ -96,12 +99,21 @@ export const useOperations = (sandboxId: string) => {
     waiting.current.clear()
     look(ids)
       .then((left) => {
+        failed.current = 0
         for (const id of left) waiting.current.add(id)
       })
-      // What cannot be asked for is found by the next load of the list, which says why.
-      .catch(reload)
+      .catch(() => {
+        if (++failed.current <= looksAgain) {
+          for (const id of ids) waiting.current.add(id)
+          return
+        }
+        failed.current = 0
+        // What cannot be asked for is found by the next load of the list, which says why.
+        reload()
+      })
       .finally(() => {
-        timer.current = waiting.current.size > 0 ? setTimeout(lookAtWaiting, gatherMs) : null
+        const pauseMs = gatherMs * 2 ** failed.current
+        timer.current = waiting.current.size > 0 ? setTimeout(lookAtWaiting, pauseMs) : null
       })
   }, [look, reload])
 
