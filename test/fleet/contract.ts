@@ -76,6 +76,8 @@ export const inProcessOnly: Readonly<Record<string, string>> = {
   "where Sandboxes cannot have a network, one with network is refused at once, and says what to send":
     "sets what the driver of its process says of networks; hosts without are in test/fleet/placement.test.ts",
   "Sandboxes, operations, boots and the journal move": "holds up and refuses boots in its process",
+  "is one of at most 16 of its Sandbox; each gives its place back":
+    "a hundred that are left at once hold the 64 pseudo-terminals of a real Sandbox for a second more than their places",
   "keeps its Sandbox awake, and wakes one that sleeps": "namespaces cannot sleep",
   "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process",
   "a hundred simulated Sandboxes at once":
@@ -89,7 +91,7 @@ export const inProcess: Readonly<Record<string, string>> = {
   "test/files/archiveCalls.test.ts":
     "measures memory and descriptors of an agent that it starts itself, and looks into its folder",
   "test/files/contract.agent.test.ts":
-    "the contract of contract.namespace.test.ts, which runs over a fleet, with an agent of its own process",
+    "over a fleet nothing but contract.namespace.test.ts once more: what differs is an agent of its own process",
   "test/files/contract.qemu.test.ts": "machines of the qemu driver, which boot for minutes here",
   "test/files/lostGuest.test.ts": "puts guests that fail in the place of those of its process",
   "test/http/outage.test.ts":
