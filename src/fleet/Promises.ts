@@ -257,7 +257,11 @@ export class Promises extends Context.Service<
           sql`
             update host_promises set is_settled = true where sandbox_id = ${sandboxId} and host_id = ${hostId} returning 1`.pipe(
             Effect.orDie,
-            Effect.map((rows) => rows.length > 0)
+            Effect.map((rows) => {
+              if (rows.length === 0) return false
+              hosts.set(sandboxId, hostId)
+              return true
+            })
           ),
         move: Effect.fnUntraced(function* ({ volumeBytes: diskBytes, ...spec }, from) {
           const { kind } = yield* Effect.orDie(findKind(spec.sandboxId))
