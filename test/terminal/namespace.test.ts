@@ -15,7 +15,7 @@ const ofAConnection = ["rmem", "wmem"]
   .reduce((sum, most) => sum + most)
 
 /**
- * The most that leaves a command whose reader has stopped. Between a service and a host nothing is held but the window of its stream, a quarter of a mebibyte; in
+ * The most that leaves a command whose reader has stopped. Between a service and a host nothing is held but the window of its stream, a mebibyte; in
  * front of a fleet are two connections, for its balancer reads ahead, too.
  */
 const passesUnread = isOverAFleet ? 2 * ofAConnection + 8 * 1024 ** 2 : 24 * 1024 ** 2

@@ -25,9 +25,11 @@ import { StallBreaker } from "./StallBreaker.ts"
 
 /**
  * Bytes in flight towards the service: of one stream, and of all streams of a session. Node gives the session's window back as bytes
- * arrive, so what slow readers hold is one stream window each. (256 KiB carries as much a second as 4 MiB did.)
+ * arrive, so what slow readers hold is one stream window each. From its own socket 256 KiB carries as much a second as 4 MiB did; over a
+ * transport that is not the agent's own socket, where a window comes back through one process more, a mebibyte carries an eighth more.
  */
 const STREAM_WINDOW_BYTES = 256 * 1024
+const EAGER_STREAM_WINDOW_BYTES = 1024 ** 2
 const SESSION_WINDOW_BYTES = 16 * 1024 ** 2
 /** The session's window, and as much again for frame headers and control frames. */
 const AHEAD_MAX_BYTES = 2 * SESSION_WINDOW_BYTES
@@ -177,7 +179,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
         maxReservedRemoteStreams: 0,
         settings: {
           enablePush: false,
-          initialWindowSize: STREAM_WINDOW_BYTES,
+          initialWindowSize: breaker === null ? EAGER_STREAM_WINDOW_BYTES : STREAM_WINDOW_BYTES,
           maxHeaderListSize: HEADERS_MAX_BYTES
         }
       })

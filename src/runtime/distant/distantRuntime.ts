@@ -150,7 +150,9 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
         connections.prepare()
         const { sandboxId, generation } = spec
         return asked(Stream.runForEach(calls.Provision({ hostId, ...spec }), () => Effect.sync(() => turn?.()))).pipe(
-          Effect.tap(() => Effect.sync(() => guests.end(sandboxId, generation - 1)))
+          Effect.tap(() => Effect.sync(() => guests.end(sandboxId, generation - 1))),
+          // So its first command waits for no connection.
+          Effect.tap(() => Effect.forkIn(Effect.ignore(guests.guest(sandboxId, generation)), scope))
         )
       }),
     stop: (sandboxId, generation) =>
