@@ -254,8 +254,10 @@ export class Promises extends Context.Service<
             })
           ),
         settle: (sandboxId, hostId) =>
+          // Not flushed by itself: what tells that it runs is committed after it, and nothing is durable before what was written before it.
           sql`
-            update host_promises set is_settled = true where sandbox_id = ${sandboxId} and host_id = ${hostId} returning 1`.pipe(
+            with unflushed as (select set_config('synchronous_commit', 'off', true))
+            update host_promises set is_settled = true from unflushed where sandbox_id = ${sandboxId} and host_id = ${hostId} returning 1`.pipe(
             Effect.orDie,
             Effect.map((rows) => {
               if (rows.length === 0) return false
