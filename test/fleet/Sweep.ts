@@ -258,14 +258,15 @@ export class Sweep {
 
   /** Every acknowledged write is in its file; every command that ended well was started once, every other at most once. */
   async #contents(client: SweepClient): Promise<void> {
-    for (const { id, files, deletion } of client.sandboxes.values()) {
+    for (const sandbox of client.sandboxes.values()) {
+      const { id, files, deletion } = sandbox
       if (deletion !== null || !(await this.#runs(id))) continue
       for (const [path, { acknowledged, perhaps }] of files) {
-        const content = await this.#content(id, path)
+        const content = await this.#content(sandbox, path)
         if (content === undefined || content === acknowledged || (content !== null && perhaps.has(content))) continue
         this.faults.push(`${path} of ${id} is ${content}, and ${acknowledged} was acknowledged`)
       }
-      const started = await this.#content(id, "/workspace/starts")
+      const started = await this.#content(sandbox, "/workspace/starts")
       if (started === undefined) continue
       const starts = (started ?? "").split("\n")
       for (const { key, sandboxId, result } of client.operations) {
@@ -281,8 +282,21 @@ export class Sweep {
     return ((await this.#listed()) ?? []).find((sandbox) => sandbox.id === id)?.status === "running"
   }
 
-  /** Null: there is no such file. Undefined: the Sandbox does not run any more; a machine as busy as this may take a host for lost. */
-  async #content(id: string, path: string): Promise<string | null | undefined> {
+  /**
+   * Why it does not run any more, though it did a moment ago and nothing befell anybody since: a stop came late that nobody answered, or a machine as busy as this
+   * took a host for lost. Undefined: it runs, or nobody says. Null: for no reason.
+   */
+  async #stoppedBy({ id, mayStop }: KnownSandbox): Promise<string | null | undefined> {
+    const answer = await this.#clients[0]!.ask("GET", `/sandboxes/${id}`)
+    if (answer?.status !== 200 || answer.body.sandbox.status === "running") return undefined
+    const { status, statusReason } = answer.body.sandbox
+    if (statusReason?.code === "HOST_LOST") return statusReason.code
+    return mayStop && (status === "stopping" || (status === "stopped" && statusReason === null)) ? "a stop" : null
+  }
+
+  /** Null: there is no such file. Undefined: the Sandbox does not run any more. */
+  async #content(sandbox: KnownSandbox, path: string): Promise<string | null | undefined> {
+    const { id } = sandbox
     let found: string | null | undefined
     const wrong = await soon(async () => {
       const service = this.#fleet.services[Math.floor(Math.random() * this.#fleet.services.length)]!
@@ -290,9 +304,12 @@ export class Sweep {
         .bytes("GET", `/sandboxes/${id}/files/content?path=${path}`, undefined, 10_000)
         .catch((fault: unknown) => ({ status: 0, bytes: Buffer.from(String(fault)) }))
       found = answer.status === 200 ? answer.bytes.toString() : answer.status === 404 ? null : undefined
-      return found !== undefined || (answer.status === 502 && !(await this.#runs(id)))
-        ? []
-        : [`${path} of ${id}: ${answer.status} ${answer.bytes.toString()}`]
+      if (found !== undefined) return []
+      const by = await this.#stoppedBy(sandbox)
+      if (typeof by === "string") return []
+      return [
+        `${path} of ${id}${by === null ? " (stopped for no reason)" : ""}: ${answer.status} ${answer.bytes.toString()}`
+      ]
     })
     this.faults.push(...wrong)
     return found

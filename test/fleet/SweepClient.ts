@@ -32,6 +32,8 @@ export interface KnownSandbox {
   readonly files: Map<string, KnownFile>
   /** By the last that was said of it. */
   isDown: boolean
+  /** Somebody was asked to stop it, and did not say whether it was done: it may still be. */
+  mayStop: boolean
 }
 
 export interface KnownOperation {
@@ -73,6 +75,8 @@ export class SweepClient {
   #workspaceId = ""
   #turn = 0
   #numbered = 0
+  /** How often who was asked said nothing, or that it cannot now. */
+  #unanswered = 0
   #halted: PromiseWithResolvers<void> | null = null
   #resting: PromiseWithResolvers<void> | null = null
   #isOver = false
@@ -98,7 +102,10 @@ export class SweepClient {
       const answer = await service
         .ask(method, path, body, key, undefined, answerWithinMs)
         .catch((): Answer | null => null)
-      if (answer === null) continue
+      if (answer === null) {
+        this.#unanswered++
+        continue
+      }
       if (answer.status === 500 || (answer.status === 404 && answer.body?.code === "NOT_FOUND")) {
         this.#faults.push(
           `${this.name}: ${method} ${path} was answered ${answer.status} ${JSON.stringify(answer.body)}`
@@ -106,6 +113,7 @@ export class SweepClient {
         return answer
       }
       if (answer.status < 500 || whereItStands.includes(answer.body?.code)) return answer
+      this.#unanswered++
     }
     return null
   }
@@ -191,7 +199,8 @@ export class SweepClient {
       networkEnabled: creation.body.networkEnabled,
       deletion: null,
       files: new Map(),
-      isDown: false
+      isDown: false,
+      mayStop: false
     })
     this.#acknowledged("create")
   }
@@ -210,7 +219,9 @@ export class SweepClient {
   }
 
   async #stop(sandbox: KnownSandbox): Promise<void> {
+    const unanswered = this.#unanswered
     const answer = await this.ask("POST", `/sandboxes/${sandbox.id}/stop`)
+    sandbox.mayStop ||= this.#unanswered > unanswered
     if (answer === null) return
     sandbox.isDown = true
     if (answer.status === 200) this.#acknowledged("stop")
