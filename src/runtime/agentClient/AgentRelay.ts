@@ -24,6 +24,8 @@ const STREAMS_MAX = 4_096
 /** The near end of the connection; destroy it to end all that goes through it. */
 export const relayAgent = (session: AgentSession): Duplex => {
   const [near, far] = duplexPair()
+  // As EagerTransport.ts says: no session may see that its stream is shut down, and none is destroyed but by its stream.
+  far.once("end", () => far.destroy())
   const served = performServerHandshake(far, {
     settings: { initialWindowSize: STREAM_WINDOW_BYTES, maxConcurrentStreams: STREAMS_MAX },
     maxSessionMemory: 64,
@@ -32,13 +34,13 @@ export const relayAgent = (session: AgentSession): Duplex => {
     streamResetRate: 10_000
   })
   served.setLocalWindowSize(SESSION_WINDOW_BYTES)
-  served.on("error", () => served.destroy())
+  served.on("error", () => far.destroy())
   served.on("stream", (asked, headers) => {
     // Whoever writes to it looks at `destroyed`.
     asked.on("error", () => {})
     Effect.runFork(relayStream(session, asked, headers))
   })
-  near.on("error", () => {}).once("close", () => served.destroy())
+  near.on("error", () => {}).once("close", () => far.destroy())
   served.once("close", () => far.destroy())
   far.on("error", () => {}).once("close", () => near.destroy())
   return near

@@ -106,6 +106,12 @@ type Fault = GuestUnavailable["fault"]
 
 const unavailable = (message: string, fault: Fault): GuestUnavailable => new GuestUnavailable({ message, fault })
 
+interface OpenSession {
+  readonly session: ClientHttp2Session
+  /** By its transport: `destroy` would write a farewell first, and wait for as long as the agent does not read. */
+  readonly end: () => void
+}
+
 /** Of sessions that wait otherwise than all others. */
 const answerTimeouts = new WeakMap<object, number>()
 
@@ -151,18 +157,18 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
   const idleMs = options.idleMs === undefined ? IDLE_MS : options.idleMs
   const { waiting = 1 } = options
   const within = (ms: number) => ms * waiting
-  let current: Promise<ClientHttp2Session> | null = null
+  let current: Promise<OpenSession> | null = null
   let openStreams = 0
   /** Of the session's transport, and of an earlier one that still closes. */
   const breakers = new Set<StallBreaker>()
   let idleTimer: NodeJS.Timeout | null = null
 
-  const drop = (session: Promise<ClientHttp2Session>) => {
+  const drop = (session: Promise<OpenSession>) => {
     if (current === session) current = null
   }
 
-  const openSession = (): Promise<ClientHttp2Session> => {
-    const opening: Promise<ClientHttp2Session> = openTransport(options.connect).then((raw) => {
+  const openSession = (): Promise<OpenSession> => {
+    const opening: Promise<OpenSession> = openTransport(options.connect).then((raw) => {
       const breaker = StallBreaker.of(raw)
       const transport = breaker === null ? new EagerTransport(raw, AHEAD_MAX_BYTES) : raw
       if (breaker !== null) {
@@ -185,17 +191,14 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
       })
       session.setLocalWindowSize(SESSION_WINDOW_BYTES)
       if (waiting !== 1) answerTimeouts.set(session, within(ANSWER_TIMEOUT_MS))
-      const gone = () => {
+      const end = () => {
         drop(opening)
         transport.destroy()
       }
-      session.on("error", () => {
-        session.destroy()
-        gone()
-      })
+      session.on("error", end)
       session.on("goaway", () => drop(opening))
-      session.on("close", gone)
-      return session
+      session.on("close", end)
+      return { session, end }
     })
     opening.catch(() => drop(opening))
     return opening
@@ -203,10 +206,10 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
 
   const session = async (): Promise<ClientHttp2Session> => {
     current ??= openSession()
-    const open = await current
+    const open = (await current).session
     if (!open.closed && !open.destroyed) return open
     current = openSession()
-    return current
+    return (await current).session
   }
 
   const streamOpened = () => {
@@ -229,7 +232,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
       const idle = current
       if (openStreams > 0 || idle === null) return
       current = null
-      idle.then((it) => it.close()).catch(() => {})
+      idle.then(({ session }) => session.close()).catch(() => {})
     }, idleMs)
     idleTimer.unref()
   }
@@ -273,7 +276,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
     if (idleTimer !== null) clearTimeout(idleTimer)
     const closing = current
     current = null
-    closing?.then((it) => it.destroy()).catch(() => {})
+    closing?.then(({ end }) => end()).catch(() => {})
   }
 
   const endIfBroken = (fault: unknown) =>

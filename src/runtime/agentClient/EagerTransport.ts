@@ -4,6 +4,9 @@
  *
  * What is read ahead is bounded by the windows of HTTP/2 flow control; an agent that keeps to none is cut off.
  *
+ * It is over with the other end's end, once that was read, and says nothing after it: while a stream is being shut down, Node's session ends the whole process
+ * by an assertion when it writes to it (`JSStreamSocket.doWrite`), which it does as it ends.
+ *
  * TLS gives its records one by one, however many came at once; each would be a piece of its own on all of the way to the client. Full ones
  * wait for those that came with them.
  */
@@ -36,6 +39,8 @@ export class EagerTransport extends Duplex {
       this.#passOn()
       this.push(null)
     })
+    // Before any listener of the session's, which would shut it down.
+    this.once("end", () => this.destroy())
     raw.on("error", (cause) => this.destroy(cause))
     raw.on("close", () => this.destroy())
   }
