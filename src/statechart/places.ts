@@ -26,21 +26,25 @@ const box = ([x, y, width, height]: Corner, from: Point = { x: 0, y: 0 }): Box =
   height
 })
 
-/** Where it begins, and how far it goes on from there: down, to the right, down, and so on. Throws where it has other angles. */
-const wayOf = (points: ReadonlyArray<Point>): ReadonlyArray<number> =>
-  points.flatMap((point, index) => {
+/** Where it begins, and how far it goes on from there: down, to the right, down, and so on; 0 down where it begins to the right. Throws where it has other angles. */
+const wayOf = (points: ReadonlyArray<Point>): ReadonlyArray<number> => {
+  const [first, second] = points
+  const isDown = first?.x === second?.x
+  return points.flatMap((point, index) => {
     const before = points[index - 1]
-    if (before === undefined) return [point.x, point.y]
+    if (before === undefined) return isDown ? [point.x, point.y] : [point.x, point.y, 0]
     const [right, down] = [point.x - before.x, point.y - before.y]
-    if ((index % 2 === 0 ? down : right) !== 0)
+    if ((isDown === (index % 2 === 0) ? down : right) !== 0)
       throw new Error("A line of a drawing goes neither down nor to the right")
     return [right + down]
   })
+}
 
 const pointsOf = ([x, y, ...lengths]: ReadonlyArray<number>): ReadonlyArray<Point> => {
   const points = [{ x: x!, y: y! }]
   for (const [index, length] of lengths.entries()) {
-    const last = points[index]!
+    if (length === 0 && index === 0) continue
+    const last = points.at(-1)!
     points.push(index % 2 === 0 ? { x: last.x, y: last.y + length } : { x: last.x + length, y: last.y })
   }
   return points
