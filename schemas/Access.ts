@@ -88,6 +88,22 @@ export class SignedIn extends HttpApiMiddleware.Service<SignedIn, { provides: Ca
   error: [InvalidRequest, Unauthenticated, AccountSuspended, CrossSiteRequest, Internal, ServiceUnavailable]
 }) {}
 
+/** The operator of the service: a session of his own, which belongs to no account. */
+export class Operator extends Context.Service<
+  Operator,
+  {
+    readonly sessionId: string
+    /** As in X-Request-Id. */
+    readonly requestId: string
+  }
+>()("atoll/schemas/Operator") {}
+
+/** For a session of the operator's, and never for a key or an account's session. */
+export class Operating extends HttpApiMiddleware.Service<Operating, { provides: Operator }>()(
+  "atoll/schemas/Operating",
+  { error: [InvalidRequest, Unauthenticated, CrossSiteRequest, Internal, ServiceUnavailable] }
+) {}
+
 /** Without a session yet, and yet not from another site. */
 export class FromConsole extends HttpApiMiddleware.Service<FromConsole>()("atoll/schemas/FromConsole", {
   error: [InvalidRequest, CrossSiteRequest, Internal, ServiceUnavailable]

@@ -164,7 +164,7 @@ export const importTable: ReadonlyArray<Place> = [
     places: [...belowResources, ...resources],
     packages: ["effect", "@modelcontextprotocol/server"]
   },
-  { path: "src/http/", places: [...belowResources, ...resources, mcp, "src/console/bundle/"] },
+  { path: "src/http/", places: [...belowResources, ...resources, "src/fleet/", mcp, "src/console/bundle/"] },
   {
     path: "src/cli/",
     places: [...belowResources, ...resources, "src/fleet/", "src/Down.ts", "src/doctor/", "src/backup/"]

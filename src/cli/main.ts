@@ -13,6 +13,7 @@ import { Accounts } from "../account/Accounts.ts"
 import { ApiKeys } from "../account/ApiKeys.ts"
 import { Settings } from "../Config.ts"
 import { Invitations } from "../console/server/Invitations.ts"
+import { OperatorSessions } from "../console/server/OperatorSessions.ts"
 import { SignInLinks } from "../console/server/SignInLinks.ts"
 import { Hosts } from "../fleet/Hosts.ts"
 import { Database } from "../store/Database.ts"
@@ -27,6 +28,7 @@ import { down } from "./down.ts"
 import { hosts } from "./hosts.ts"
 import { invitations } from "./invitations.ts"
 import { keys } from "./keys.ts"
+import { operator } from "./operator.ts"
 import { rates } from "./rates.ts"
 import { tunnel } from "./tunnel.ts"
 import { usage } from "./usage.ts"
@@ -40,6 +42,7 @@ const services = Layer.mergeAll(
   Ledger.layer,
   Invitations.layer,
   SignInLinks.layer,
+  OperatorSessions.layer,
   Hosts.layer
 ).pipe(
   Layer.provideMerge(Migrations.layer.pipe(Layer.provideMerge(Database.layer))),
@@ -49,7 +52,7 @@ const services = Layer.mergeAll(
 
 const atoll = Command.make("atoll").pipe(
   Command.withDescription(
-    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, the hosts of a fleet, its backups and its end, tunnels into its Sandboxes, and what this host lacks"
+    "Accounts, invitations, API keys, credit, rates and usage of this Atoll, the hosts of a fleet and the operator's page that shows them, its backups and its end, tunnels into its Sandboxes, and what this host lacks"
   ),
   Command.withSubcommands([
     accounts.pipe(Command.provide(services)),
@@ -59,6 +62,7 @@ const atoll = Command.make("atoll").pipe(
     usage.pipe(Command.provide(services)),
     invitations.pipe(Command.provide(services)),
     hosts.pipe(Command.provide(services)),
+    operator.pipe(Command.provide(services)),
     backup.pipe(Command.provide(Settings.layer)),
     restore.pipe(Command.provide(Settings.layer)),
     down.pipe(Command.provide(Settings.layer)),

@@ -6,12 +6,13 @@
  */
 import { Effect, Layer, Queue, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { Asked } from "../../schemas/console/Hosts.ts"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { NoticeDatabase } from "../store/Database.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { worker } from "../worker/Worker.ts"
 import { HostActors } from "./HostActors.ts"
-import { Asked, hostsChannel } from "./Hosts.ts"
+import { hostsChannel } from "./Hosts.ts"
 
 /** One that could not be told is told again, also if nothing is heard of. */
 const againAfterMs = 5_000

@@ -4,18 +4,15 @@
  */
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
+import { SqlClient, SqlSchema, type Statement } from "effect/sql"
+import { Asked, hostTransitionsMax } from "../../schemas/console/Hosts.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
 import { Int8 } from "../store/Columns.ts"
 
 /** The channel of the notifications; each carries the host's id. */
 export const hostsChannel = "atoll_hosts"
 
-/** An event of the host's machine, as it stands in its row. */
-export const Asked = Schema.Literals(["CORDON", "DRAIN", "UNCORDON", "REMOVE", "REMOVE_FORCED"])
-export type Asked = typeof Asked.Type
-
-export const HostRow = Schema.Struct({
+const HostRow = Schema.Struct({
   id: Schema.String,
   label: Schema.String,
   addressHost: Schema.String,
@@ -50,11 +47,51 @@ export const HostRow = Schema.Struct({
 })
 export type HostRow = typeof HostRow.Type
 
+/** Of a host's log. */
+const Step = Schema.Struct({
+  revision: Int8,
+  /** Epoch milliseconds. */
+  at: Int8,
+  event: Schema.String,
+  from: Schema.NullOr(Schema.String),
+  to: Schema.String,
+  cause: Schema.String
+})
+export type HostStep = typeof Step.Type
+
+/** Which hosts are asked for, and from where on. */
+const Wanted = Schema.Struct({
+  limit: Schema.Int,
+  /** The id of the host before; null: from the first on. */
+  after: Schema.NullOr(Schema.String),
+  /** Null: any but gone. */
+  state: Schema.NullOr(Schema.String),
+  /** A part of the label, in any case, or the beginning of the id; empty: all. */
+  find: Schema.String
+})
+export type WantedHosts = typeof Wanted.Type
+
+export interface FoundHosts {
+  /** At most as many as were asked for. */
+  readonly rows: ReadonlyArray<HostRow>
+  readonly hasMore: boolean
+  /** Of all pages. */
+  readonly matching: number
+  /** How many are in each state, of all that ever joined. */
+  readonly states: Readonly<Record<string, number>>
+}
+
+const Count = Schema.Struct({ state: Schema.String, all: Schema.Int, matching: Schema.Int })
+
 export class Hosts extends Context.Service<
   Hosts,
   {
     /** All that ever joined, by their labels. */
     readonly list: Effect.Effect<ReadonlyArray<HostRow>>
+    /** Some of them: what it reads of promises is those of the hosts that it answers with. */
+    readonly page: (wanted: WantedHosts) => Effect.Effect<FoundHosts>
+    /** What changed the state of a host's machine, and what its operator told it, newest first: that its lease was renewed is left out. */
+    readonly steps: (hostId: string) => Effect.Effect<ReadonlyArray<HostStep>>
     readonly find: (hostId: string) => Effect.Effect<HostRow | null>
     /** Returns when the wish is stored. The one before it is forgotten, if it was not told yet. */
     readonly ask: (hostId: string, asked: Asked) => Effect.Effect<void>
@@ -65,27 +102,76 @@ export class Hosts extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
 
+      /** @param chosen A relation with the columns of `hosts`. */
+      const rowsOf = (chosen: Statement.Fragment) => sql`
+        select h.id, h.label, h.address_host as "addressHost", h.address_port as "addressPort", h.version, h.driver, h.kind,
+          a.status as state, a.snapshot #>> '{context,wish}' as wish, a.snapshot #> '{context,reason}' as reason,
+          (a.snapshot #>> '{context,updatedAt}')::float8 as since, h.asked,
+          h.vcpus, h.memory_bytes as "memoryBytes", h.disk_bytes as "diskBytes", h.parallel_starts as "parallelStarts",
+          h.vcpus_promised as "vcpusPromised", h.memory_promised as "memoryPromised", h.disk_promised as "diskPromised",
+          h.network_refused as "networkRefused", h.joined_at as "joinedAt", h.seen_at as "seenAt",
+          p.sandboxes, p.up as "sandboxesUp", p.missing as "sandboxesMissing"
+        from (${chosen}) h left join actors a on a.id = h.id and a.kind = 'host',
+          lateral (
+            select count(*)::int4 as sandboxes, (count(*) filter (where is_up))::int4 as up, (count(*) filter (where is_missing))::int4 as missing
+            from host_promises where host_id = h.id) as p
+        order by h.label, h.id`
+
       const findAll = SqlSchema.findAll({
         Request: Schema.NullOr(Schema.String),
         Result: HostRow,
+        execute: (hostId) => rowsOf(sql`select * from hosts where ${hostId}::text is null or id = ${hostId}`)
+      })
+
+      const withStates = sql`
+        select h.*, coalesce(a.status, 'joining') as state from hosts h left join actors a on a.id = h.id and a.kind = 'host'`
+
+      const matches = ({ state, find }: WantedHosts) => sql`
+        (${find}::text = '' or position(lower(${find}::text) in lower(label)) > 0 or starts_with(id, ${find}::text))
+        and case when ${state}::text is null then state <> 'gone' else state = ${state}::text end`
+
+      const findPage = SqlSchema.findAll({
+        Request: Wanted,
+        Result: HostRow,
+        execute: (wanted) =>
+          rowsOf(sql`
+            select * from (${withStates}) s
+            where ${matches(wanted)}
+              and (${wanted.after}::text is null or (label, id) > (select label, id from hosts where id = ${wanted.after}))
+            order by label, id limit ${wanted.limit + 1}`)
+      })
+
+      const countAll = SqlSchema.findAll({
+        Request: Wanted,
+        Result: Count,
+        execute: (wanted) => sql`
+          select state, count(*)::int4 as "all", (count(*) filter (where ${matches(wanted)}))::int4 as matching
+          from (${withStates}) s group by state`
+      })
+
+      const page = Effect.fn("Hosts.page")(function* (wanted: WantedHosts): Effect.fn.Return<FoundHosts> {
+        const [found, counts] = yield* Effect.orDie(Effect.all([findPage(wanted), countAll(wanted)]))
+        return {
+          rows: found.slice(0, wanted.limit),
+          hasMore: found.length > wanted.limit,
+          matching: counts.reduce((sum, { matching }) => sum + matching, 0),
+          states: Object.fromEntries(counts.map(({ state, all }) => [state, all]))
+        }
+      })
+
+      const findSteps = SqlSchema.findAll({
+        Request: Schema.String,
+        Result: Step,
         execute: (hostId) => sql`
-          select h.id, h.label, h.address_host as "addressHost", h.address_port as "addressPort", h.version, h.driver, h.kind,
-            a.status as state, a.snapshot #>> '{context,wish}' as wish, a.snapshot #> '{context,reason}' as reason,
-            (a.snapshot #>> '{context,updatedAt}')::float8 as since, h.asked,
-            h.vcpus, h.memory_bytes as "memoryBytes", h.disk_bytes as "diskBytes", h.parallel_starts as "parallelStarts",
-            h.vcpus_promised as "vcpusPromised", h.memory_promised as "memoryPromised", h.disk_promised as "diskPromised",
-            h.network_refused as "networkRefused", h.joined_at as "joinedAt", h.seen_at as "seenAt",
-            p.sandboxes, p.up as "sandboxesUp", p.missing as "sandboxesMissing"
-          from hosts h left join actors a on a.id = h.id and a.kind = 'host',
-            lateral (
-              select count(*)::int4 as sandboxes, (count(*) filter (where is_up))::int4 as up, (count(*) filter (where is_missing))::int4 as missing
-              from host_promises where host_id = h.id) as p
-          where ${hostId}::text is null or h.id = ${hostId}
-          order by h.label, h.id`
+          select revision, at, event ->> 'type' as event, from_state as "from", to_state as "to", cause
+          from transitions where actor_id = ${hostId} and (from_state is distinct from to_state or cause = 'operator')
+          order by revision desc limit ${hostTransitionsMax}`
       })
 
       return Hosts.of({
         list: Effect.suspend(() => Effect.orDie(findAll(null))),
+        page,
+        steps: (hostId) => Effect.orDie(findSteps(hostId)),
         find: (hostId) => Effect.map(Effect.orDie(findAll(hostId)), ([row]) => row ?? null),
         ask: (hostId, asked) =>
           sql

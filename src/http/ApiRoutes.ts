@@ -3,6 +3,7 @@ import { Layer } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
 import { Api } from "../../schemas/Api.ts"
 import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
+import { OperatorApi } from "../../schemas/console/OperatorApi.ts"
 import { pathMaxCharacters } from "../../schemas/Limits.ts"
 import { AccountHandlers } from "./AccountHandlers.ts"
 import { AnalyticsHandlers } from "./AnalyticsHandlers.ts"
@@ -20,12 +21,14 @@ import { FilesHandlers } from "./FilesHandlers.ts"
 import { LogsHandlers } from "./LogsHandlers.ts"
 import { McpRoute } from "./McpRoute.ts"
 import { OperationsHandlers } from "./OperationsHandlers.ts"
+import { OperatorGuard } from "./OperatorGuard.ts"
+import { OperatorHandlers } from "./OperatorHandlers.ts"
 import { OperatorRoutes } from "./OperatorRoutes.ts"
 import { PreviewsHandlers } from "./PreviewsHandlers.ts"
 import { ProcessesHandlers } from "./ProcessesHandlers.ts"
 import { SandboxesHandlers } from "./SandboxesHandlers.ts"
 import { ServiceAccessHandlers } from "./ServiceAccessHandlers.ts"
-import { SessionCookie } from "./SessionCookie.ts"
+import { OperatorCookie, SessionCookie } from "./SessionCookie.ts"
 import { SystemHandlers } from "./SystemHandlers.ts"
 import { TerminalHandlers } from "./TerminalHandlers.ts"
 import { UsageHandlers } from "./UsageHandlers.ts"
@@ -68,10 +71,14 @@ export const ApiRoutes = {
   layer: Layer.mergeAll(
     HttpApiBuilder.layer(Api).pipe(Layer.provide(handlers)),
     HttpApiBuilder.layer(ConsoleApi).pipe(Layer.provide(consoleHandlers)),
+    HttpApiBuilder.layer(OperatorApi).pipe(Layer.provide(OperatorHandlers.layer)),
     ConsolePages.layer,
     BrowserEntrance.layer,
     OperatorRoutes.layer,
     McpRoute.layer,
     Edge.layer
-  ).pipe(Layer.provide(EndpointGuard.layer), Layer.provide(SessionCookie.layer))
+  ).pipe(
+    Layer.provide(Layer.merge(EndpointGuard.layer, OperatorGuard.layer)),
+    Layer.provide(Layer.merge(SessionCookie.layer, OperatorCookie.layer))
+  )
 }

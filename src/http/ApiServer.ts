@@ -6,10 +6,12 @@ import { ApiKeys } from "../account/ApiKeys.ts"
 import { BootstrapKey } from "../account/BootstrapKey.ts"
 import { Attempts } from "../console/server/Attempts.ts"
 import { Invitations } from "../console/server/Invitations.ts"
+import { OperatorSessions } from "../console/server/OperatorSessions.ts"
 import { Passphrases } from "../console/server/Passphrases.ts"
 import { Registration } from "../console/server/Registration.ts"
 import { SignIn } from "../console/server/SignIn.ts"
 import { SignInLinks } from "../console/server/SignInLinks.ts"
+import { Hosts } from "../fleet/Hosts.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { ApiRoutes, routerConfig } from "./ApiRoutes.ts"
 import { Callers } from "./Callers.ts"
@@ -20,6 +22,8 @@ const accounts = Layer.mergeAll(Accounts.layer, ApiKeys.layer, Workspaces.layer)
 const people = Layer.mergeAll(Registration.layer, SignIn.layer).pipe(
   Layer.provideMerge(Layer.mergeAll(Attempts.layer, Invitations.layer, Passphrases.layer, SignInLinks.layer))
 )
+
+const operator = Layer.merge(OperatorSessions.layer, Hosts.layer)
 
 const router = HttpRouter.layer.pipe(Layer.provide(Layer.succeed(HttpRouter.RouterConfig, routerConfig)))
 
@@ -39,6 +43,7 @@ export const ApiServer = {
     Layer.provide(router),
     Layer.provide(BootstrapKey.layer),
     Layer.provide(people),
+    Layer.provide(operator),
     Layer.provide(accounts),
     Layer.provide(Callers.layer)
   )

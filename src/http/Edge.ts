@@ -8,6 +8,7 @@ import { Cause, Context, Effect, Layer, Tracer } from "effect"
 import { HttpRouter, HttpServerError, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Api } from "../../schemas/Api.ts"
 import { ConsoleApi } from "../../schemas/console/ConsoleApi.ts"
+import { OperatorApi } from "../../schemas/console/OperatorApi.ts"
 import {
   type ErrorCode,
   errorStatus,
@@ -42,6 +43,7 @@ const isRouteNotFound = (fault: unknown): boolean =>
 const routes = [
   ...knownRoutes(Api, operatorPaths),
   ...knownRoutes(ConsoleApi, []),
+  ...knownRoutes(OperatorApi, []),
   { method: "POST", path: new RegExp(`^${mcpPath}$`) }
 ]
 

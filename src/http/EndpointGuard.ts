@@ -6,9 +6,9 @@
  * @source contract-details.md "Order of checks"
  */
 import type { IncomingMessage } from "node:http"
-import { Cause, Context, Effect, Layer } from "effect"
-import { Headers, HttpServerRequest, type HttpServerResponse } from "effect/http"
-import { type HttpApiEndpoint, HttpApiError } from "effect/http-api"
+import { Context, Effect, Layer } from "effect"
+import { HttpServerRequest } from "effect/http"
+import type { HttpApiEndpoint } from "effect/http-api"
 import {
   AlsoSuspended,
   Authorized,
@@ -16,105 +16,26 @@ import {
   CookieAlone,
   FromConsole,
   Open,
-  OptionalBody,
   ReadOnly,
   RequiredScope,
   SignedIn
 } from "../../schemas/Access.ts"
-import {
-  AccountSuspended,
-  type ContractError,
-  CrossSiteRequest,
-  ScopeRequired,
-  Unauthenticated,
-  UnsupportedMediaType
-} from "../../schemas/Errors.ts"
-import { tarMediaType } from "../../schemas/Files.ts"
-import { fileContentMaxBytes } from "../../schemas/Limits.ts"
+import { AccountSuspended, CrossSiteRequest, ScopeRequired, Unauthenticated } from "../../schemas/Errors.ts"
 import { Authentication, type Credential } from "../account/Authentication.ts"
 import { Sessions } from "../console/server/Sessions.ts"
 import { clientAddress } from "../gateway/Clients.ts"
 import { ChangeWitness } from "../store/Change.ts"
 import { auditedEndpoint } from "./AuditedEndpoint.ts"
 import { noteCaller } from "./AuditedRequest.ts"
+import { admitBody, bodyKindOf } from "./admittedBody.ts"
+import { answerFailures, type Handler } from "./answeredFailures.ts"
 import { noteBegun } from "./BegunRequest.ts"
 import { bearerOf } from "./bearerOf.ts"
-import { errorResponse, fromSchemaError, isContractError } from "./ErrorResponse.ts"
-import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
 import { knownQuery, refuseQuery } from "./KnownQuery.ts"
 import { requestIdOf } from "./RequestId.ts"
-import { hasCsrf, isSameOrigin, SessionCookie } from "./SessionCookie.ts"
-
-type Handler = Effect.Effect<HttpServerResponse.HttpServerResponse, unknown, never>
-
-/** Contract errors and what the decoders found become answers; everything else goes on as it is, to end as 500. */
-const answerFailures = (handler: Handler): Handler =>
-  Effect.catchCause(handler, (cause) => {
-    for (const reason of cause.reasons) {
-      if (!Cause.isFailReason(reason)) return Effect.failCause(cause)
-      const fault = reason.error
-      const error: ContractError | null = isContractError(fault)
-        ? fault
-        : HttpApiError.HttpApiSchemaError.is(fault) && fault.kind !== "Body" && fault.kind !== "ResponseHeaders"
-          ? fromSchemaError(fault)
-          : null
-      if (error === null) return Effect.die(fault)
-      return Effect.map(HttpServerRequest.HttpServerRequest, (request) =>
-        errorResponse(error, requestIdOf(nodeRequest(request)))
-      ) as Effect.Effect<HttpServerResponse.HttpServerResponse>
-    }
-    return Effect.failCause(cause)
-  })
+import { isFromItsPage, isSameOrigin, SessionCookie } from "./SessionCookie.ts"
 
 const nodeRequest = (request: HttpServerRequest.HttpServerRequest): IncomingMessage => request.source as IncomingMessage
-
-const json = "application/json"
-
-/**
- * The request with its body already read. The media type was judged with it, and an absent body has none, whatever the header says:
- * the decoder behind would judge the header again by rules of its own, and answer without the Error body.
- */
-const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>
-  Object.create(request, {
-    text: { value: Effect.succeed(text) },
-    ...(request.headers["content-type"] === json
-      ? {}
-      : { headers: { value: Headers.set(request.headers, "content-type", json) } })
-  })
-
-type BodyKind = "none" | "json" | "optional-json" | "octet-stream" | "tar"
-
-const bodyKindOf = (endpoint: HttpApiEndpoint.Top): BodyKind => {
-  if (endpoint.method === "GET" || endpoint.payload.size === 0) return "none"
-  if (endpoint.payload.has("application/octet-stream")) return "octet-stream"
-  if (endpoint.payload.has(tarMediaType)) return "tar"
-  return Context.get(endpoint.annotations, OptionalBody) ? "optional-json" : "json"
-}
-
-const notTar = new UnsupportedMediaType({
-  message: `Send the archive as ${tarMediaType}, as it is or with Content-Encoding: gzip.`,
-  details: { expected: tarMediaType }
-})
-
-/** Media type and size; for JSON also the reading. Octet streams are counted by who reads them; archives have no limit but the volume. */
-const admitBody = (
-  request: HttpServerRequest.HttpServerRequest,
-  kind: BodyKind
-): Effect.Effect<HttpServerRequest.HttpServerRequest, ContractError> => {
-  if (kind === "none") return Effect.succeed(request)
-  const source = nodeRequest(request)
-  if (kind === "tar") {
-    return isMediaType(source, tarMediaType, ["gzip", "x-gzip"]) ? Effect.succeed(request) : Effect.fail(notTar)
-  }
-  if (kind === "octet-stream") {
-    if (!isMediaType(source, "application/octet-stream")) {
-      return Effect.fail(new UnsupportedMediaType({ details: { expected: "application/octet-stream" } }))
-    }
-    const refused = refuseLength(source, fileContentMaxBytes)
-    return refused === null ? Effect.succeed(request) : Effect.fail(refused)
-  }
-  return Effect.map(readJsonText(source, kind === "optional-json"), (text) => withText(request, text))
-}
 
 const callerOf = (credential: Credential, requestId: string): Caller["Service"] => ({
   accountId: credential.accountId,
@@ -172,10 +93,6 @@ const guard = (identify: Identify, handler: Handler, endpoint: HttpApiEndpoint.T
     })
   })
 }
-
-/** Of a browser, which sends the cookie along whoever made it ask. */
-const isFromItsPage = (request: IncomingMessage, cookieAlone: boolean): boolean =>
-  isSameOrigin(request) && (cookieAlone || hasCsrf(request))
 
 /** For who is not signed in yet: the page's origin, and a JSON body, which no form sends. */
 const entrance = (handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {

@@ -7,7 +7,7 @@
  */
 import { Context, Effect, Layer, type Scope } from "effect"
 import { HttpApiBuilder } from "effect/http-api"
-import { Authorized, FromConsole, Open, SignedIn } from "../../schemas/Access.ts"
+import { Authorized, FromConsole, Open, Operating, SignedIn } from "../../schemas/Access.ts"
 
 const isService =
   /^(?:atoll\/|@effect\/|~effect\/|effect\/(?:sql|cluster|http|process|FileSystem|Path|Crypto|Terminal))/
@@ -31,7 +31,7 @@ export const leanGroup = ((api: never, identifier: never, build: (handlers: neve
         return Effect.isEffect(built) ? Effect.provideContext(built as Effect.Effect<unknown>, full) : built
       }) as never)
       return Effect.updateContext(Layer.build(group), (context: Context.Context<Scope.Scope>) =>
-        lean(context, [Authorized, Open, SignedIn, FromConsole])
+        lean(context, [Authorized, Open, SignedIn, FromConsole, Operating])
       )
     })
   )) as unknown as typeof HttpApiBuilder.group

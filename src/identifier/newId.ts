@@ -44,6 +44,7 @@ export type IdPrefix =
   | "grt_"
   | "inv_"
   | "ses_"
+  | "ops_"
   | "dec_"
   | "env_"
 

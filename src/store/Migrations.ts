@@ -45,6 +45,7 @@ import firstBoots from "./migrations/0048_first_boots.ts"
 import hostNames from "./migrations/0049_host_names.ts"
 import bootFailures from "./migrations/0050_boot_failures.ts"
 import dueAndAlive from "./migrations/0051_due_and_alive.ts"
+import operatorSessions from "./migrations/0052_operator_sessions.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -84,7 +85,8 @@ export const migrations: MigrationRecord = {
   "0048_first_boots": firstBoots,
   "0049_host_names": hostNames,
   "0050_boot_failures": bootFailures,
-  "0051_due_and_alive": dueAndAlive
+  "0051_due_and_alive": dueAndAlive,
+  "0052_operator_sessions": operatorSessions
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

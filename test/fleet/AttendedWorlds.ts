@@ -109,7 +109,7 @@ export const fleetService = (
     { sweepIntervalMs: 200 },
     { watch: Layer.empty, kinds: FleetHosts.actors, placement: FleetPlacement.layer }
   ).pipe(
-    Layer.provide(FleetRuntime.layer),
+    Layer.provideMerge(FleetRuntime.layer),
     Layer.provideMerge(Layer.merge(Promises.layer, Hosts.layer)),
     Layer.provideMerge(
       FleetHosts.ways((hostId) => {

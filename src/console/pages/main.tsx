@@ -1,7 +1,13 @@
 import "./shared.ts"
 import { render } from "preact"
 import { Console } from "./Console.tsx"
+import { path } from "./router.ts"
 import { recognise } from "./session.ts"
+import { lazy } from "./ui/Lazy.tsx"
 
-void recognise()
-render(<Console />, document.getElementById("console")!)
+/** Nothing leads from one to the other without a load: neither asks for what is the other's. */
+const Operator = lazy("operator", async () => (await import("./operator/Operator.tsx")).Operator)
+const isOperators = path.peek() === "/operator"
+
+if (!isOperators) void recognise()
+render(isOperators ? <Operator /> : <Console />, document.getElementById("console")!)

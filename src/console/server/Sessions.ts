@@ -19,6 +19,7 @@ import { BoundedMap } from "../../store/BoundedMap.ts"
 import { Int8 } from "../../store/Columns.ts"
 import { MaintenanceDatabase } from "../../store/Database.ts"
 import { worker } from "../../worker/Worker.ts"
+import { forgetOver } from "./operatorAges.ts"
 import { isToken, newToken, sha256Of } from "./Token.ts"
 
 export const sessionMaxMs = 30 * 24 * 60 * 60 * 1000
@@ -285,6 +286,7 @@ export class Sessions extends Context.Service<
         const now = yield* Clock.currentTimeMillis
         yield* maintenance`delete from sessions where created_at < ${BigInt(now - sessionMaxMs)}`
         yield* maintenance`delete from sign_in_links where expires_at < ${BigInt(now)}`
+        yield* forgetOver(maintenance, now)
       }).pipe(Effect.catch((error) => Effect.logWarning("Sessions that are over could not be forgotten", error)))
 
       yield* worker("session pruner", prune.pipe(Effect.repeat(Schedule.spaced(pruneEvery))))

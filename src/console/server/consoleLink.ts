@@ -24,3 +24,6 @@ export const publicUrl = ({
 /** @param kind `invitation`: the page registers; `link`: it signs in. */
 export const consoleLink = (base: string, kind: "invitation" | "link", code: string): string =>
   `${base}/console/#${kind}=${code}`
+
+/** To the operator's page, which is no account's. */
+export const operatorLink = (base: string, code: string): string => `${base}/console/operator#link=${code}`

@@ -7,8 +7,11 @@ import { TestApi } from "../../http/TestApi.ts"
 /** Of all that any one page needs when it is the first that a browser shows, the terminal's file not counted. */
 const mostGzipBytes = 60_000
 
-/** Of all pages together. */
+/** Of all pages together that an account has. */
 const allMostGzipBytes = 130_000
+
+/** No account's browser loads it. */
+const operators = /^Operator-\w+\.js$/
 
 /** What a terminal needs is larger, and nobody else's: it comes when one is shown. */
 const terminal = /^Terminal-\w+\.js$/
@@ -48,13 +51,15 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console's files", (it
           .reduce((sum, name) => sum + assets.get(name)!.gzip.byteLength, page.gzip.byteLength)
       const first = withImports(named(Buffer.from(page.plain).toString(), /\/console\/assets\/([^"]+)"/g))
       const loads = loadsOf(first, new Set())
-      // The entrance, 7 pages of the shell, 8 parts of a Sandbox and the form that changes one, an operation.
-      assert.strictEqual(loads.length, 18)
+      // The entrance, 7 pages of the shell, 8 parts of a Sandbox and the form that changes one, an operation; the operator's.
+      assert.strictEqual(loads.length, 19)
       for (const load of loads) assert.isAtMost(sizeOf(load), mostGzipBytes, [...load].join(" "))
       const all = union(loads)
       assert.sameMembers([...all], [...assets.keys()])
       assert.isTrue([...all].some((name) => terminal.test(name)))
-      assert.isAtMost(sizeOf(all), allMostGzipBytes)
+      const ofAccounts = loads.filter((load) => ![...load].some((name) => operators.test(name)))
+      assert.strictEqual(ofAccounts.length, loads.length - 1)
+      assert.isAtMost(sizeOf(union(ofAccounts)), allMostGzipBytes)
       for (const { plain } of [page, ...assets.values()]) {
         const addresses =
           Buffer.from(plain)

@@ -3,6 +3,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Accounts } from "../../../src/account/Accounts.ts"
+import { OperatorSessions } from "../../../src/console/server/OperatorSessions.ts"
 import { TestApi } from "../../http/TestApi.ts"
 import { Browser, newLink, passphrase, registered } from "./Browser.ts"
 
@@ -343,7 +344,14 @@ layer(TestApi.layer({ ATOLL_PUBLIC_URL: "https://atoll.example.org" }), { exclud
         assert.strictEqual(yield* statusOf(browser), 200)
         browser.cookie = browser.cookie!.replace("__Host-", "")
         assert.strictEqual(yield* statusOf(browser), 401)
-      })
+        // So is the operator's.
+        const { code } = yield* (yield* OperatorSessions).createLink
+        const opened = yield* inConsole(new Browser(port), "POST", "/operator/sign-in", { code })
+        assert.match(
+          opened.headers["set-cookie"]![0]!,
+          /^__Host-atoll_operator=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict; Secure; Max-Age=43200$/
+        )
+      }).pipe(Effect.provide(OperatorSessions.layer))
     )
   }
 )

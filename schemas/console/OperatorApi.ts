@@ -1,0 +1,12 @@
+/** What the operator's page of the console asks for: no part of the contract, and nothing of it is any account's. */
+import { HttpApi } from "effect/http-api"
+import { HostsGroup } from "./Hosts.ts"
+import { OperatorEntranceGroup, OperatorSessionGroup } from "./Operator.ts"
+
+export class OperatorApi extends HttpApi.make("operator")
+  .add(OperatorEntranceGroup)
+  .add(OperatorSessionGroup)
+  .add(HostsGroup)
+  .annotate(HttpApi.ParseOptions, { errors: "all" })
+  .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
+  .prefix("/console/api/operator") {}

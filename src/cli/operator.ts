@@ -1,0 +1,72 @@
+/** `atoll operator link|sessions|sign-out` */
+import { Effect } from "effect"
+import { Command } from "effect/cli"
+import { operatorLink } from "../console/server/consoleLink.ts"
+import { OperatorSessions } from "../console/server/OperatorSessions.ts"
+import { answer, remark } from "./answer.ts"
+import { consoleUrl } from "./consoleUrl.ts"
+import { shownTime, table, time } from "./table.ts"
+
+const link = Command.make(
+  "link",
+  {},
+  Effect.fnUntraced(function* () {
+    const url = yield* consoleUrl
+    const { code, expiresAt } = yield* (yield* OperatorSessions).createLink
+    yield* remark(
+      `whoever opens this link first sees the hosts of this Atoll, and may cordon, drain and remove them; it works once, until ${shownTime(expiresAt)}, and is not shown again`
+    )
+    const printed = operatorLink(url, code)
+    yield* answer(printed, { link: printed, expiresAt: time(expiresAt) })
+  })
+).pipe(
+  Command.withDescription("Print a link to the operator's page of the console, which works once, within 10 minutes")
+)
+
+const sessions = Command.make(
+  "sessions",
+  {},
+  Effect.fnUntraced(function* () {
+    const found = yield* (yield* OperatorSessions).list
+    yield* answer(
+      table(
+        ["ID", "OPENED", "LAST USED", "ENDS", "FROM", "BROWSER"],
+        found.map((session) => [
+          session.id,
+          shownTime(session.createdAt),
+          shownTime(session.lastUsedAt),
+          shownTime(session.endsAt),
+          session.sourceIp,
+          session.userAgent ?? "-"
+        ])
+      ),
+      {
+        sessions: found.map((session) => ({
+          id: session.id,
+          createdAt: time(session.createdAt),
+          lastUsedAt: time(session.lastUsedAt),
+          expiresAt: time(session.endsAt),
+          sourceIp: session.sourceIp,
+          userAgent: session.userAgent
+        }))
+      }
+    )
+  })
+).pipe(Command.withDescription("List the operator's sessions that are not over, the latest first"))
+
+const signOut = Command.make(
+  "sign-out",
+  {},
+  Effect.fnUntraced(function* () {
+    const ended = yield* (yield* OperatorSessions).endAll
+    yield* answer(
+      `${ended === 1 ? "1 session is" : `${ended} sessions are`} over, and no link that was printed works any more.`,
+      { ended }
+    )
+  })
+).pipe(Command.withDescription("End all of the operator's sessions, and links that were not used"))
+
+export const operator = Command.make("operator").pipe(
+  Command.withDescription("The operator's way into the console, where the hosts of a fleet are seen"),
+  Command.withSubcommands([link, sessions, signOut])
+)

@@ -1,0 +1,99 @@
+/** What is asked of a host, each after a question that names it and says what comes of it. */
+import type { ComponentChildren } from "preact"
+import type { Host } from "../../../../schemas/console/Hosts.ts"
+import { ask } from "../api.ts"
+import { count } from "../format.ts"
+import { Form } from "../ui/Action.tsx"
+import { Dialog } from "../ui/Dialog.tsx"
+import { Check } from "../ui/Field.tsx"
+import { base } from "./session.ts"
+import { labelOf } from "./told.ts"
+
+export type Wish = "cordon" | "drain" | "uncordon" | "remove"
+
+export const wishNames: Readonly<Record<Wish, string>> = {
+  cordon: "Cordon",
+  drain: "Drain",
+  uncordon: "Uncordon",
+  remove: "Remove"
+}
+
+/** Those that would change something. */
+export const wishesFor = ({ state, wish }: Host): ReadonlyArray<Wish> => {
+  if (state === "gone") return []
+  const wishes: ReadonlyArray<readonly [Wish, boolean]> = [
+    ["cordon", wish !== "cordoned"],
+    ["drain", wish !== "draining"],
+    ["uncordon", wish !== "open"],
+    ["remove", true]
+  ]
+  return wishes.flatMap(([name, is]) => (is ? [name] : []))
+}
+
+const sandboxes = (number: number): string => (number === 1 ? "1 Sandbox" : `${count(number)} Sandboxes`)
+
+/** As the service sees it, which refuses what is used. */
+const isUsed = ({ state, sandboxes: { all, up } }: Host): boolean =>
+  state === "draining" ? up > 0 : state === "cordoned" ? all > 0 : state !== "lost"
+
+const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren => {
+  const { all, up } = host.sandboxes
+  switch (wish) {
+    case "cordon":
+      return <p>It gets no new Sandboxes. Those that it has go on, and can be started.</p>
+    case "drain":
+      return (
+        <p>
+          It gets no new Sandboxes, and those that run there ({sandboxes(up)}) are stopped. Volumes are kept; none can
+          be started before the host is used again.
+        </p>
+      )
+    case "uncordon":
+      return <p>It gets new Sandboxes again. Those that were stopped there are started by whoever needs them.</p>
+    case "remove":
+      return (
+        <>
+          <p class="notice">
+            <strong>This cannot be undone.</strong> The host is given up for good, and its id never comes back.
+          </p>
+          <p>
+            {all === 0
+              ? "No Sandbox lives there."
+              : `Lost with it: the volumes of ${sandboxes(all)}, and what runs there (${count(up)} up). Records, logs and outputs can be read; what lived there cannot be started any more, and deleting it ends at once.`}
+          </p>
+          {isUsed(host) ? (
+            <Check
+              label="By force"
+              name="isForced"
+              value="yes"
+              hint="It is in use: without this it is removed only once it is lost, or drained and nothing runs there."
+            />
+          ) : null}
+        </>
+      )
+  }
+}
+
+export const AskHost = ({ wish, host, close }: { wish: Wish; host: Host; close: () => void }) => (
+  <Dialog title={`${wishNames[wish]} this host?`} close={close}>
+    <p>
+      <strong class="break">{labelOf(host)}</strong>
+      <code class="soft block">{host.id}</code>
+    </p>
+    <Form
+      label={wishNames[wish]}
+      busyLabel="Asking …"
+      kind={wish === "remove" ? "danger" : "primary"}
+      cancel={close}
+      submit={async (data) => {
+        const at = `${base}/hosts/${encodeURIComponent(host.id)}`
+        await (wish === "remove"
+          ? ask("POST", `${at}/remove`, { body: { isForced: data.has("isForced") } })
+          : ask("POST", `${at}/wish`, { body: { wish } }))
+        close()
+      }}
+    >
+      <Means wish={wish} host={host} />
+    </Form>
+  </Dialog>
+)

@@ -1,0 +1,111 @@
+/** The operator's page: who came by a link of the command line sees the hosts, everybody else how to get one. */
+import "./operator.css"
+import type { ComponentChildren } from "preact"
+import { useEffect } from "preact/hooks"
+import { came } from "../router.ts"
+import { Form, useAction } from "../ui/Action.tsx"
+import { Fault } from "../ui/Fault.tsx"
+import { Mark } from "../ui/Mark.tsx"
+import { useValue } from "../useValue.ts"
+import { Hosts } from "./Hosts.tsx"
+import { known, recognise, signInByLink, signOut } from "./session.ts"
+
+const Entrance = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <main class="entrance">
+    <p class="brand">
+      <Mark />
+      Atoll
+    </p>
+    <h1>{title}</h1>
+    {children}
+  </main>
+)
+
+/** A link is used up by opening it, so nobody's mail program may do that: somebody must press a button. */
+const SignIn = ({ wasIn }: { wasIn: boolean }) => {
+  const link = useValue(came)
+  return (
+    <Entrance title="Operator">
+      {wasIn ? (
+        <p class="notice" role="status">
+          Your session is over.
+        </p>
+      ) : null}
+      {link === null ? (
+        <>
+          <p>No account is an operator: whoever has the command line is. It prints a link, which works once:</p>
+          <code class="secret">npm run --silent atoll -- operator link</code>
+        </>
+      ) : (
+        <>
+          <p>This link signs you in once, as the operator of this service.</p>
+          <Form
+            key={link.code}
+            label="Sign in"
+            busyLabel="Signing in …"
+            cancel={() => {
+              came.value = null
+            }}
+            submit={() => signInByLink(link.code)}
+          />
+        </>
+      )}
+    </Entrance>
+  )
+}
+
+const Shell = () => {
+  const leaving = useAction(signOut)
+  useEffect(() => {
+    // One that came while somebody is signed in is not needed: it is not used up, and is past in minutes.
+    came.value = null
+  }, [])
+  return (
+    <div class="shell">
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="side">
+        <p class="brand">
+          <Mark />
+          Atoll
+        </p>
+        <div class="who">
+          <p>
+            <strong>Operator</strong>
+            <span class="soft">of this service</span>
+          </p>
+          <button type="button" class="button small" onClick={() => void leaving.run()} aria-disabled={leaving.isBusy}>
+            Sign out
+          </button>
+          <Fault fault={leaving.fault} />
+        </div>
+      </header>
+      <main id="main" tabIndex={-1}>
+        <Hosts />
+      </main>
+    </div>
+  )
+}
+
+export const Operator = () => {
+  const now = useValue(known)
+  useEffect(() => {
+    document.title = "Hosts · Atoll"
+    void recognise()
+  }, [])
+  switch (now.state) {
+    case "asking":
+      return <p class="waiting centre">Loading …</p>
+    case "failed":
+      return (
+        <Entrance title="Operator">
+          <Fault fault={now.fault} retry={() => void recognise()} />
+        </Entrance>
+      )
+    case "out":
+      return <SignIn wasIn={now.wasIn} />
+    case "in":
+      return <Shell />
+  }
+}

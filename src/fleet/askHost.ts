@@ -1,0 +1,89 @@
+/** What the operator asks of a host, with what is refused before anybody is told: on the command line and in the console alike. */
+import { Effect, Schema } from "effect"
+import type { Asked } from "../../schemas/console/Hosts.ts"
+import { type HostRow, Hosts } from "./Hosts.ts"
+import { hostState } from "./hostDocument.ts"
+
+/** A service that runs hears of a wish at once. */
+const toldWithinMs = 3_000
+const lookEveryMs = 50
+
+/** `message` says why, in one sentence. */
+export class HostRefused extends Schema.TaggedError<HostRefused>()("HostRefused", {
+  message: Schema.String,
+  why: Schema.Literals([
+    /** It was removed. */
+    "gone",
+    /** It is used; by force it is removed all the same. */
+    "used",
+    /** It came to be used while it was asked. */
+    "meanwhile"
+  ])
+}) {}
+
+/** Waits a moment for a service that tells its actor. Null: none has, so it is done when one runs. */
+const asked = Effect.fnUntraced(function* (hosts: Hosts["Service"], { id }: HostRow, wish: Asked) {
+  yield* hosts.ask(id, wish)
+  const deadline = performance.now() + toldWithinMs
+  while (performance.now() < deadline) {
+    const now = yield* hosts.find(id)
+    if (now === null || now.asked === null) return now
+    yield* Effect.sleep(lookEveryMs)
+  }
+  return null
+})
+
+const notGone = (host: HostRow) =>
+  hostState(host) === "gone"
+    ? Effect.fail(
+        new HostRefused({
+          why: "gone",
+          message: `${host.label} was removed. A machine joins again as a new host, with an empty folder.`
+        })
+      )
+    : Effect.void
+
+/** What undoes itself by another one. */
+export type Wish = Exclude<Asked, "REMOVE" | "REMOVE_FORCED">
+
+/** The host as it is then; null: no service has told it yet. */
+export const wishOfHost = Effect.fn("wishOfHost")(function* (host: HostRow, wish: Wish) {
+  yield* notGone(host)
+  return yield* asked(yield* Hosts, host, wish)
+})
+
+const sandboxesOf = (count: number): string => (count === 1 ? "1 Sandbox" : `${count} Sandboxes`)
+
+/** What stands against its removal without force; null: nothing. */
+const obstacleOf = (host: HostRow): string | null => {
+  const { sandboxes, sandboxesUp: up, label } = host
+  const state = hostState(host)
+  switch (state) {
+    case "lost":
+    case "gone":
+      return null
+    case "draining":
+      return up === 0
+        ? null
+        : `${label} still runs ${sandboxesOf(up)}: wait until atoll hosts list says that it runs none`
+    case "cordoned":
+      return sandboxes === 0 ? null : `${label} has ${sandboxesOf(sandboxes)}: drain it first`
+    default:
+      return host.joinedAt === 0
+        ? `${label} has never joined, and ${sandboxes === 0 ? "no Sandbox lives" : `${sandboxesOf(sandboxes)} may live`} there: start a host on that data folder`
+        : `${label} is ${state}: drain it first`
+  }
+}
+
+/** The same. */
+export const removeHost = Effect.fn("removeHost")(function* (host: HostRow, isForced: boolean) {
+  yield* notGone(host)
+  const obstacle = isForced ? null : obstacleOf(host)
+  if (obstacle !== null) return yield* new HostRefused({ why: "used", message: obstacle })
+  const after = yield* asked(yield* Hosts, host, isForced ? "REMOVE_FORCED" : "REMOVE")
+  if (after === null || hostState(after) === "gone") return after
+  return yield* new HostRefused({
+    why: "meanwhile",
+    message: `${host.label} is ${hostState(after)} meanwhile, and was not removed.`
+  })
+})
