@@ -72,9 +72,9 @@ export class TerminalsGroup extends HttpApiGroup.make("terminals")
             "",
             "A client that does not read holds the shell back; nothing is dropped. Pings are answered; a client that answers none for a minute is gone.",
             "",
-            "The connection and the shell end together: whatever was started in the terminal and did not leave it by itself is ended with the connection (TERM, KILL after 2 s). Close codes of the server, each but the first with a sentence: 1000 after `exit`; 1001 the service stops; 1002, 1007 and 1009 no well-formed frame, text that is no UTF-8, too large a frame; 1008 a text frame that is none of these, or the key, the session or the account may not any more; 1011 the Sandbox stopped, or the connection into it broke.",
+            "The connection and the shell end together: whatever was started in the terminal and did not leave it by itself is ended with the connection (HUP and TERM, KILL after 2 s). Close codes of the server, each but the first with a sentence: 1000 after `exit`; 1001 the service stops; 1002, 1007 and 1009 no well-formed frame, text that is no UTF-8, too large a frame; 1008 a text frame that is none of these, or the key, the session or the account may not any more; 1011 the Sandbox stopped, or the connection into it broke.",
             "",
-            `Refused before the handshake is answered, with the body Error: 404, 402 and 502 in this order (a sleeping Sandbox wakes, a pending one is waited for); 429 when ${terminalsPerSandbox} terminals are open in this Sandbox, or as many connections or streams as a setting allows. Asked without a handshake, it refuses for the same reasons in the same order, and last of all with 400: so a page learns why its handshake failed.`
+            `Refused before the handshake is answered, with the body Error: 404, 402 and 502 in this order (a sleeping Sandbox wakes, a pending one is waited for); 429 when ${terminalsPerSandbox} terminals are open in this Sandbox, or as many connections or streams as a setting allows, or what runs in it leaves no pseudo-terminal (a namespace has 64) to another one, and none comes free within seconds. Asked without a handshake, it refuses for the same reasons in the same order, and last of all with 400: so a page learns why its handshake failed.`
           ].join("\n")
         })
       )

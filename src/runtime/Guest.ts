@@ -264,7 +264,10 @@ export interface GuestProcess {
 export const EXECUTE_WAIT_MAX_MS = 60_000
 
 export interface GuestProcesses {
-  /** Starts a command and stays connected to it. It is ended, tree and all, with the scope or with the connection. */
+  /**
+   * Starts a command and stays connected to it. It is ended, tree and all, with the scope or with the connection. Where the Sandbox has no
+   * pseudo-terminal to give, one that needs it waits for some seconds, and is refused then (TOO_MANY_PROCESSES).
+   */
   readonly open: (spec: InteractiveSpec) => Effect.Effect<ProcessChannel, SpawnRefused | GuestUnavailable, Scope.Scope>
   /** Idempotent by key: a second start of a known key, or of one that was killed or forgotten, does nothing and succeeds. A missing program exits 127, one that cannot run 126. */
   readonly start: (key: string, spec: ProcessSpec) => Effect.Effect<void, SpawnRefused | GuestUnavailable>

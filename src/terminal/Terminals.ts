@@ -39,17 +39,14 @@ export interface Asked {
 
 export interface Entered {
   /** A shell, until the scope ends. */
-  readonly shell: (size: TerminalSize) => Effect.Effect<ProcessChannel, SandboxUnavailable, Scope.Scope>
+  readonly shell: (size: TerminalSize) => Effect.Effect<ProcessChannel, SandboxUnavailable | RateLimited, Scope.Scope>
 }
 
 export type Refusal = NotFound | CreditExhausted | SandboxUnavailable | RateLimited
 
-const tooMany = () =>
-  new RateLimited({
-    message:
-      "This Sandbox or its account has as many open terminals and connections as it may have. Close one, then try again.",
-    details: { retryAfterSeconds: askAgainSeconds }
-  })
+const tooMany = (
+  message = "This Sandbox or its account has as many open terminals and connections as it may have. Close one, then try again."
+) => new RateLimited({ message, details: { retryAfterSeconds: askAgainSeconds } })
 
 export class Terminals extends Context.Service<
   Terminals,
@@ -111,8 +108,12 @@ export class Terminals extends Context.Service<
           .pipe(
             Effect.catchTags({
               GuestUnavailable: () => Effect.fail(unanswered()),
-              SpawnRefused: ({ message }) =>
-                Effect.fail(new SandboxUnavailable({ message, details: { status: "running" } }))
+              SpawnRefused: ({ code, message }) =>
+                Effect.fail(
+                  code === "TOO_MANY_PROCESSES"
+                    ? tooMany(message)
+                    : new SandboxUnavailable({ message, details: { status: "running" } })
+                )
             })
           )
       })

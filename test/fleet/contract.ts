@@ -76,8 +76,6 @@ export const inProcessOnly: Readonly<Record<string, string>> = {
   "where Sandboxes cannot have a network, one with network is refused at once, and says what to send":
     "sets what the driver of its process says of networks; hosts without are in test/fleet/placement.test.ts",
   "Sandboxes, operations, boots and the journal move": "holds up and refuses boots in its process",
-  "is one of at most 16 of its Sandbox; each gives its place back":
-    "a hundred that are left at once hold the 64 pseudo-terminals of a real Sandbox for a second more than their places",
   "keeps its Sandbox awake, and wakes one that sleeps": "namespaces cannot sleep",
   "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process",
   "a hundred simulated Sandboxes at once":

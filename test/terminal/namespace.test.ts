@@ -3,11 +3,12 @@ import { readFileSync } from "node:fs"
 import { assert, describe, layer } from "@effect/vitest"
 import { Layer } from "effect"
 import { isOverAFleet } from "../fleet/isOverAFleet.ts"
-import { freshDriver, skipped, unusable } from "../host/namespace/TestHost.ts"
+import { freshDriver, isRoot, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { collectGarbage } from "../support/collectGarbage.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { endsWithItsConnection, followsItsUser, withSandbox } from "./shellContract.ts"
+import { type Refusal, TerminalClient } from "./TerminalClient.ts"
 
 /** The most that the kernel holds of one TCP connection, in bytes: for its reader and for its writer. */
 const ofAConnection = ["rmem", "wmem"]
@@ -19,6 +20,9 @@ const ofAConnection = ["rmem", "wmem"]
  * front of a fleet are two connections, for its balancer reads ahead, too.
  */
 const passesUnread = isOverAFleet ? 2 * ofAConnection + 8 * 1024 ** 2 : 24 * 1024 ** 2
+
+/** Of one Sandbox. */
+const pseudoTerminals = 64
 
 const small = { ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2) }
 
@@ -52,6 +56,59 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
 
     it.effect("ends with its connection, with all that was started in it, and nothing of another one's", () =>
       withSandbox(endsWithItsConnection)
+    )
+
+    it.effect("waits for a pseudo-terminal that is being given back, and is refused where none comes free", () =>
+      withSandbox(async (open, { send }, id, ask) => {
+        if (!isRoot) return
+        const echoes = async (client: TerminalClient) => {
+          client.type("echo he''re\r")
+          await client.shows("here\r\n")
+        }
+        const isRefused = ({ status, headers, json }: Refusal) => {
+          assert.deepStrictEqual([status, json.code, headers["retry-after"]], [429, "RATE_LIMITED", "1"], json.message)
+          assert.match(json.message, /no room for another terminal/)
+        }
+        const holder = await open()
+        // With its own, all but one.
+        const hold = `while (@held < ${pseudoTerminals - 2}) { my $it; sysopen($it, "/dev/ptmx", O_RDWR | O_NOCTTY) or die; push(@held, $it) }`
+        holder.type(`perl -MFcntl -e '$| = 1; ${hold} print "he", "ld"; sleep 1000'\r`)
+        await holder.shows("held")
+        const left = async (typed: string) => {
+          const last = await open()
+          last.type(typed)
+          await last.shows("left")
+          await last.cut()
+        }
+        await left(`sh -c 'trap "" TERM; trap "touch hung-up; exit" HUP; echo le""ft; while :; do sleep 0.05; done'\r`)
+        const next = await open()
+        next.type("while ! [ -e hung-up ]; do sleep 0.05; done\r")
+        await echoes(next)
+        await next.cut()
+
+        // Only KILL ends this one, two seconds later; who is first gets what it held.
+        await left("trap '' HUP TERM; echo le''ft; exec sleep 1000\r")
+        const found = await Promise.all([ask(), ask()])
+        const lucky = found.filter((it) => it instanceof TerminalClient)
+        assert.strictEqual(lucky.length, 1)
+        await echoes(lucky[0]!)
+        isRefused(found.find((it) => it !== lucky[0]) as Refusal)
+        const waiting = open()
+        holder.type("\x03")
+        await holder.shows(/\^C.*\$ $/s)
+        await echoes(await waiting)
+
+        // Somebody else may have taken the one that was free: then the program that makes the terminal fails.
+        holder.type(
+          "mkdir bin; printf '#!/bin/sh\\necho no >&2; exit 1\\n' > bin/script; chmod +x bin/script; echo ma''de\r"
+        )
+        await holder.shows("made\r\n")
+        const changed = await send("PATCH", `/api/v2/sandboxes/${id}`, {
+          body: { env: { PATH: "/workspace/bin:/usr/bin:/bin" } }
+        })
+        assert.strictEqual(changed.status, 200)
+        isRefused((await ask()) as Refusal)
+      })
     )
 
     it.effect("is held back by who does not read, or pauses, and costs no memory meanwhile", () =>

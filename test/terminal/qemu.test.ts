@@ -20,9 +20,9 @@ describe.skipIf(unusable !== null)("a terminal in a VM", () => {
     it.effect(
       "follows its user, and ends with its connection",
       () =>
-        withSandbox(async (open, atoll, id) => {
-          await followsItsUser(open, atoll, id)
-          await endsWithItsConnection(open, atoll, id)
+        withSandbox(async (...given) => {
+          await followsItsUser(...given)
+          await endsWithItsConnection(...given)
         }),
       TIMEOUT_MS
     )

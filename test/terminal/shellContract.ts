@@ -3,12 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
-import { TerminalClient } from "./TerminalClient.ts"
+import { type Refusal, TerminalClient } from "./TerminalClient.ts"
 
 type Use = (
   open: (query?: string) => Promise<TerminalClient>,
   atoll: ServedAtoll["Service"],
-  sandboxId: string
+  sandboxId: string,
+  ask: () => Promise<TerminalClient | Refusal>
 ) => Promise<void>
 
 /** With a new Sandbox; terminals that are left are cut. */
@@ -17,15 +18,17 @@ export const withSandbox = (test: Use) =>
     Effect.promise(async () => {
       const id = await atoll.newSandbox()
       const clients: Array<TerminalClient> = []
-      const open = async (query = "?columns=80&rows=24") => {
-        const found = await TerminalClient.open(atoll.port, `/api/v2/sandboxes/${id}/terminal${query}`, {
-          key: atoll.key
-        })
-        assert.instanceOf(found, TerminalClient, JSON.stringify(found))
-        clients.push(found as TerminalClient)
-        return found as TerminalClient
+      const ask = async (query = "?columns=80&rows=24") => {
+        const path = `/api/v2/sandboxes/${id}/terminal${query}`
+        const found = await TerminalClient.open(atoll.port, path, { key: atoll.key })
+        if (found instanceof TerminalClient) clients.push(found)
+        return found
       }
-      await test(open, atoll, id)
+      const open = async (query?: string) => {
+        const found = await ask(query)
+        return found instanceof TerminalClient ? found : assert.fail(JSON.stringify(found))
+      }
+      await test(open, atoll, id, ask)
       for (const client of clients) await client.cut()
     })
   )

@@ -11,7 +11,7 @@ import type { InputFile, Launch, Launched, LaunchFailure, LaunchRequest } from "
 import { OutputBuffer, type RetainedBytes } from "./OutputBuffer.ts"
 import type { PipeOwner } from "./outputPipes.ts"
 import type { ProcessTree, ProcessTrees } from "./ProcessTree.ts"
-import { resizeTerminal, type TerminalSize, terminalArgv } from "./terminal.ts"
+import { awaitDevice, resizeTerminal, type TerminalSize, terminalArgv } from "./terminal.ts"
 import { folderRefusal } from "./workingDirectory.ts"
 
 const TIMEOUT_GRACE_MS = 2_000
@@ -86,6 +86,8 @@ type Outcome = {
   readonly finishedAt: number
 }
 
+/** Of `script`. */
+const TERMINAL_FAILED_CODE = 1
 /** As a shell reports that a signal ended what it ran. */
 const KILLED_CODE = 128 + 9
 
@@ -109,6 +111,7 @@ export class CommandProcess {
   /** Null when its program could not be executed. */
   private readonly process: Launched | null
   private readonly host: CommandHost
+  private readonly isOnTerminal: boolean
   /** Before it started. */
   private readonly memoryKills: number
   private outcome: Outcome | null = null
@@ -176,6 +179,7 @@ export class CommandProcess {
     this.key = key
     this.line = lineOf(spec)
     this.host = host
+    this.isOnTerminal = spec.interactive !== undefined && spec.interactive.terminal !== null
     this.startedAt = made.startedAt
     this.memoryKills = made.memoryKills
     this.tree = made.tree
@@ -223,13 +227,17 @@ export class CommandProcess {
     this.process?.wake()
   }
 
-  /** TERM to the tree now, KILL after `graceMs`; a second call can only bring the KILL forward. */
+  /** TERM to the tree now, and its terminal hangs up; KILL after `graceMs`; a second call can only bring the KILL forward. */
   kill(graceMs: number): void {
     if (this.disposed) return
     const killAt = performance.now() + graceMs
     if (this.ending === null) {
       this.ending = { killAt, isReported: false, waitMs: KILL_POLL_MS, timer: null }
-      if (graceMs > 0) this.tree.terminate()
+      if (graceMs > 0) {
+        // A shell at its prompt ignores TERM. With the program that holds the other end of its terminal that is closed, which the kernel tells it (HUP).
+        if (this.isOnTerminal) this.signal("SIGKILL")
+        this.tree.terminate()
+      }
     } else {
       this.ending.killAt = Math.min(this.ending.killAt, killAt)
       this.ending.waitMs = KILL_POLL_MS
@@ -244,10 +252,22 @@ export class CommandProcess {
   }
 
   /** Of a command on a terminal. */
-  resize(size: TerminalSize): void {
-    if (this.outcome === null && this.process !== null) {
-      void resizeTerminal(this.process.pid, size, this.host.runOwn)
-    }
+  async resize(size: TerminalSize): Promise<void> {
+    const device = await this.device()
+    if (device !== null) await resizeTerminal(device, size, this.host.runOwn)
+  }
+
+  /** Of a command on a terminal, soon after its start: false where none could be made for it, and nothing ran. */
+  async hasTerminal(): Promise<boolean> {
+    if (this.process === null || (await this.device()) !== null || this.exit === null) return true
+    // The program that makes it says why it could not; what runs on it has no other way to that stream.
+    const { exitCode, stdoutBytes, stderrBytes } = this.exit
+    return exitCode !== TERMINAL_FAILED_CODE || stdoutBytes > 0 || stderrBytes === 0
+  }
+
+  private async device(): Promise<string | null> {
+    if (this.process === null || !this.isOnTerminal) return null
+    return awaitDevice(this.process.pid, () => this.exit !== null)
   }
 
   /** Looks whether background processes that were left have ended by now. */

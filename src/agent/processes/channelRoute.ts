@@ -15,6 +15,7 @@ import { writeFrames } from "./frameWriter.ts"
 import type { ProcessTable } from "./ProcessTable.ts"
 import { FRAME_PAYLOAD_MAX_BYTES, FrameDecoder, FrameType, type RawFrame } from "./processFrames.ts"
 import { commandSpec } from "./processRoutes.ts"
+import { TerminalRoom } from "./TerminalRoom.ts"
 import type { TerminalSize } from "./terminal.ts"
 
 const OUTPUT_BYTES = 256 * 1024
@@ -42,7 +43,7 @@ const control = (command: CommandProcess, message: Record<string, unknown>): voi
       command.input?.end()
       return
     case "resize":
-      command.resize(sizeOf(message))
+      void command.resize(sizeOf(message))
       return
     case "signal": {
       const signal = String(message["signal"])
@@ -54,29 +55,32 @@ const control = (command: CommandProcess, message: Record<string, unknown>): voi
   }
 }
 
-export const channelRoute =
-  (table: ProcessTable): Handler =>
-  async (stream) => {
+export const channelRoute = (table: ProcessTable): Handler => {
+  const room = new TerminalRoom()
+  return async (stream) => {
     let key = `channel-${kernelRandom(16).toString("hex")}`
     const decoder = new FrameDecoder(FRAME_PAYLOAD_MAX_BYTES)
     let command: CommandProcess | null = null
     stream.once("close", () => table.forget(key))
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
+    // Else a refusal would end the stream before it could be answered.
+    const chunks: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false })
+    for await (const chunk of chunks) {
       for (const frame of decoder.push(chunk)) {
         if (command === null) {
           const message = controlOf(frame)
-          const { terminal, purpose } = message
+          const { purpose } = message
+          const terminal = message["terminal"] == null ? null : sizeOf(message["terminal"])
           if (purpose === "terminal" || purpose === "ssh") key = key.replace("channel", purpose)
-          command = await table.start(key, {
-            ...commandSpec({
-              ...message,
-              stdin: null,
-              timeoutMs: null,
-              output: { mode: "window", bytes: OUTPUT_BYTES }
-            }),
-            interactive: { terminal: terminal == null ? null : sizeOf(terminal) }
+          const spec = commandSpec({
+            ...message,
+            stdin: null,
+            timeoutMs: null,
+            output: { mode: "window", bytes: OUTPUT_BYTES }
           })
-          if (command === null || stream.closed || stream.destroyed) return table.forget(key)
+          const start = () => table.start(key, { ...spec, interactive: { terminal } })
+          const isLeft = () => stream.closed || stream.destroyed
+          command = await (terminal === null ? start() : room.begin(start, isLeft))
+          if (command === null || isLeft()) return table.forget(key)
           writeFrames(stream, command, { stdoutOffset: 0, stderrOffset: 0 }, true)
         } else if (frame.type === FrameType.stdout) {
           const { input } = command
@@ -88,3 +92,4 @@ export const channelRoute =
     }
     command?.input?.end()
   }
+}

@@ -44,21 +44,26 @@ const deviceOf = (scriptPid: number): string | null => {
   return null
 }
 
-const BEGIN_POLL_MS = 20
-const BEGIN_POLLS_MAX = 50
+/** A program starts within milliseconds; in an emulated machine that is busy it may take a second. */
+const POLL_FIRST_MS = 1
+const POLL_MAX_MS = 20
+const POLLS_MAX = 50
+
+/** Waits for the device of a terminal whose command is about to begin. Null: it has ended, or takes longer than a second. */
+export const awaitDevice = async (scriptPid: number, hasEnded: () => boolean): Promise<string | null> => {
+  let waitMs = POLL_FIRST_MS
+  for (let polls = 0; polls < POLLS_MAX && !hasEnded(); polls++) {
+    const device = deviceOf(scriptPid)
+    if (device !== null) return device
+    await new Promise((resolve) => setTimeout(resolve, waitMs))
+    waitMs = Math.min(2 * waitMs, POLL_MAX_MS)
+  }
+  return null
+}
 
 /** Does nothing when the command ends meanwhile. */
 export const resizeTerminal = async (
-  scriptPid: number,
+  device: string,
   { columns, rows }: TerminalSize,
   runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
-): Promise<void> => {
-  for (let polls = 0; polls < BEGIN_POLLS_MAX; polls++) {
-    const device = deviceOf(scriptPid)
-    if (device !== null) {
-      await runOwn(["stty", "-F", device, "rows", String(rows), "cols", String(columns)]).catch(() => {})
-      return
-    }
-    await new Promise((resolve) => setTimeout(resolve, BEGIN_POLL_MS))
-  }
-}
+): Promise<void> => runOwn(["stty", "-F", device, "rows", String(rows), "cols", String(columns)]).catch(() => {})
