@@ -273,6 +273,12 @@ export const settings = {
     "How long the database may be silent before what waits for it is answered with 503. /healthz says so after a second.",
     { minimum: 250, maximum: 600_000 }
   ),
+  databaseIdleTransactionMs: integer(
+    "ATOLL_DATABASE_IDLE_TRANSACTION_MS",
+    10_000,
+    "How long a transaction of this process may ask nothing: then the database takes it back, so that a process that froze, or whose machine lost its power, keeps no row from the others. Migrations, backups and restores may rest for longer.",
+    { minimum: 1000, maximum: 3_600_000 }
+  ),
   databaseConnections: integer(
     "ATOLL_DATABASE_CONNECTIONS",
     10,

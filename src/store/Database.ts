@@ -16,6 +16,7 @@ import { reasonOf, sqlStateOf } from "./DatabaseFault.ts"
 import { DatabaseServer } from "./DatabaseServer.ts"
 import { DatabaseSockets } from "./DatabaseSockets.ts"
 import { DatabaseWatch, databaseWatch } from "./DatabaseWatch.ts"
+import { briefTransactions, noticingDeath } from "./sessionParameters.ts"
 
 const oldestMajor = 14
 const connectTimeout = Duration.seconds(5)
@@ -38,7 +39,10 @@ export class OutputDatabase extends Context.Service<OutputDatabase, PgClient.PgC
   "atoll/store/OutputDatabase"
 ) {}
 
-/** The connections of statements that may take minutes: migrations and the removal of what is past its retention. */
+/**
+ * The connections of statements that may take minutes: migrations, backups and the removal of what is past its retention. Their transactions
+ * may rest for as long.
+ */
 export class MaintenanceDatabase extends Context.Service<MaintenanceDatabase, PgClient.PgClient>()(
   "atoll/store/MaintenanceDatabase"
 ) {}
@@ -189,47 +193,53 @@ const servesNow = (client: SqlClient.SqlClient) =>
 
 const pools = Layer.effectContext(
   Effect.gen(function* () {
-    const { databaseConnections, databasePatienceMs, journalConnections } = yield* Settings
+    const { databaseConnections, databaseIdleTransactionMs, databasePatienceMs, journalConnections } = yield* Settings
+    const brief = briefTransactions(databaseIdleTransactionMs)
     const sockets = new DatabaseSockets((yield* DatabaseServer).connect)
     const client = yield* pool({
       applicationName: "atoll",
       connectionsMax: databaseConnections,
-      startupParameters: {},
+      startupParameters: brief,
       sockets,
       open: sockets.open(silenceMaxSeconds.client)
     })
     const journal = yield* pool({
       applicationName: "atoll-journal",
       connectionsMax: journalConnections,
-      startupParameters: { plan_cache_mode: "force_generic_plan" },
+      startupParameters: { ...brief, plan_cache_mode: "force_generic_plan" },
       sockets,
       open: sockets.open(silenceMaxSeconds.brief)
     })
     const output = yield* pool({
       applicationName: "atoll-output",
       connectionsMax: outputConnections,
-      startupParameters: { synchronous_commit: "off", plan_cache_mode: "force_generic_plan" },
+      startupParameters: { ...brief, synchronous_commit: "off", plan_cache_mode: "force_generic_plan" },
       sockets,
       open: sockets.open(silenceMaxSeconds.brief)
     })
     const events = yield* pool({
       applicationName: "atoll-events",
       connectionsMax: eventsConnections,
-      startupParameters: { plan_cache_mode: "force_generic_plan", enable_seqscan: "off", enable_bitmapscan: "off" },
+      startupParameters: {
+        ...brief,
+        plan_cache_mode: "force_generic_plan",
+        enable_seqscan: "off",
+        enable_bitmapscan: "off"
+      },
       sockets,
       open: sockets.open(silenceMaxSeconds.client)
     })
     const maintenance = yield* pool({
       applicationName: "atoll-maintenance",
       connectionsMax: maintenanceConnections,
-      startupParameters: {},
+      startupParameters: noticingDeath,
       sockets,
       open: sockets.open(silenceMaxSeconds.maintenance)
     })
     const notices = yield* pool({
       applicationName: "atoll-notices",
       connectionsMax: 1,
-      startupParameters: {},
+      startupParameters: brief,
       sockets,
       // It is silent for days where nothing happens: only the network can tell that nobody is there any more.
       open: (name) => sockets.open(silenceMaxSeconds.client)(name).setKeepAlive(true, keepAliveMs)
@@ -237,7 +247,7 @@ const pools = Layer.effectContext(
     const watching = yield* pool({
       applicationName: "atoll-watch",
       connectionsMax: 1,
-      startupParameters: {},
+      startupParameters: brief,
       sockets,
       open: sockets.openAnyway
     })

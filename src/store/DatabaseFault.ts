@@ -11,6 +11,7 @@ const transientClasses: ReadonlySet<string> = new Set(["08", "53", "57", "58", "
 
 const transientStates: ReadonlySet<string> = new Set([
   "25006", // a standby, or a server that was made read-only
+  "25P03", // we asked nothing for so long that the server took the transaction back
   "55P03", // a lock was not to be had in time
   "72000" // the snapshot is too old
 ])

@@ -175,7 +175,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
       Effect.gen(function* () {
         const ids = Array.from({ length: 6 }, (_, at) => `wait_${at}`)
         yield* Effect.forEach(ids, (id) => journal.insert(insertOf(id)), { concurrency: "unbounded" })
-        const states = ["57P03", "57P01", "57P02", "53100", "53300", "25006", "08006", "40001", "40P01"]
+        const states = ["57P03", "57P01", "57P02", "53100", "53300", "25006", "25P03", "08006", "40001", "40P01"]
         const left = [...states]
         wire.around = (statement, run) => {
           const code = isUpdate(statement) ? left.shift() : undefined

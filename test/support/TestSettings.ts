@@ -8,6 +8,8 @@ export const testSettings = (environment: Readonly<Record<string, string>> = {})
       ConfigProvider.layer(
         ConfigProvider.fromUnknown({
           ATOLL_DATABASE_CONNECTIONS: "4",
+          // A test's own transaction rests for as long as something takes on a slow machine.
+          ATOLL_DATABASE_IDLE_TRANSACTION_MS: "120000",
           ATOLL_DATABASE_WAIT_MS: "5000",
           ATOLL_LOG_LEVEL: "warn",
           ...environment

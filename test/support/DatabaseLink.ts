@@ -1,0 +1,80 @@
+/** The network between a process and the run's database, which a test may make long, or take away without a word to either end. */
+import { once } from "node:events"
+import { connect, createServer, type Socket } from "node:net"
+import { join } from "node:path"
+import { Effect } from "effect"
+import { inject } from "vitest"
+import { testDatabaseUrl } from "./TestPostgres.ts"
+import { testFolder } from "./testFolder.ts"
+
+const socketName = ".s.PGSQL.5432"
+
+export class DatabaseLink {
+  readonly #folder: string
+  readonly #oneWayMs: number
+  readonly #sockets = new Set<Socket>()
+  /** What happened while nothing gets through; null: it gets through. */
+  #held: Array<() => void> | null = null
+
+  private constructor(folder: string, oneWayMs: number) {
+    this.#folder = folder
+    this.#oneWayMs = oneWayMs
+  }
+
+  /** @param oneWayMs How long a byte is under way. */
+  static readonly open = (oneWayMs = 0) =>
+    Effect.gen(function* () {
+      const link = new DatabaseLink(yield* testFolder, oneWayMs)
+      const server = createServer((client) => {
+        const database = connect(join(inject("testPostgresSocketFolder"), socketName))
+        link.#join(client, database)
+        link.#join(database, client)
+      })
+      server.listen(join(link.#folder, socketName))
+      yield* Effect.promise(() => once(server, "listening"))
+      yield* Effect.addFinalizer(() =>
+        Effect.sync(() => {
+          server.close()
+          for (const socket of link.#sockets) socket.destroy()
+        })
+      )
+      return link
+    })
+
+  #join(from: Socket, to: Socket): void {
+    this.#sockets.add(from)
+    from.on("error", () => {})
+    from.on("data", (bytes) => this.#carry(() => to.write(bytes)))
+    from.on("close", () => {
+      this.#sockets.delete(from)
+      this.#carry(() => to.destroy())
+    })
+  }
+
+  #carry(arrives: () => void): void {
+    if (this.#oneWayMs === 0) this.#arrive(arrives)
+    else setTimeout(() => this.#arrive(arrives), this.#oneWayMs)
+  }
+
+  #arrive(arrives: () => void): void {
+    if (this.#held === null) arrives()
+    else this.#held.push(arrives)
+  }
+
+  /** Of a database by this link, as DATABASE_URL. */
+  urlOf(database: string): string {
+    return testDatabaseUrl(this.#folder, database)
+  }
+
+  /** From now on nothing arrives, at neither end, the end of a connection as little as a byte. */
+  silence(): void {
+    this.#held ??= []
+  }
+
+  /** All of it arrives now. */
+  speak(): void {
+    const held = this.#held ?? []
+    this.#held = null
+    for (const arrives of held) arrives()
+  }
+}
