@@ -4,7 +4,7 @@
  * One process alone needs no storage for that. Several on one database (ATOLL_CLUSTER_PORT set) lease their shards from it and
  * reach each other over sealed sockets; actor messages are volatile there too.
  */
-import { Effect, Layer, Option } from "effect"
+import { Context, Effect, Layer, Option } from "effect"
 import {
   MessageStorage,
   RunnerAddress,
@@ -20,6 +20,7 @@ import { Settings, type SettingsShape } from "../Config.ts"
 import { ProcessLeases } from "../store/ProcessLeases.ts"
 import { SealedSockets } from "./SealedSockets.ts"
 import { ShardLeases } from "./ShardLeases.ts"
+import { ShardTenures } from "./ShardTenures.ts"
 import { shardsPerGroup } from "./shards.ts"
 
 const single = Sharding.layer.pipe(
@@ -28,19 +29,19 @@ const single = Sharding.layer.pipe(
   Layer.provide([RunnerStorage.layerMemory, RunnerHealth.layerNoop]),
   Layer.provide(
     ShardingConfig.layer({ shardsPerGroup, simulateRemoteSerialization: false, entityMailboxCapacity: "unbounded" })
-  )
+  ),
+  Layer.merge(ShardTenures.endless)
 )
 
 /** What the cluster believes to own, a process that was frozen may have lost: its lease says so before anything else can. */
-const leased = Layer.effect(
-  Sharding.Sharding,
+const leased = Layer.effectContext(
   Effect.gen(function* () {
     const sharding = yield* Sharding.Sharding
-    const { holds } = yield* ProcessLeases
-    return Sharding.Sharding.of({
+    const { holds, tenureOf } = yield* ProcessLeases
+    return Context.make(Sharding.Sharding, {
       ...sharding,
       hasShardId: (shard) => holds(shard.toString()) && sharding.hasShardId(shard)
-    })
+    }).pipe(Context.add(ShardTenures, { of: (shard) => tenureOf(shard.toString()) }))
   })
 )
 

@@ -26,6 +26,7 @@ import { unawaited } from "./Message.ts"
 import { firstRevision, type NewActor } from "./NewActor.ts"
 import { OtherOwners } from "./OtherOwners.ts"
 import { OwnActors, type OwnActorsOptions } from "./OwnActors.ts"
+import { ShardTenures } from "./ShardTenures.ts"
 import { allShards } from "./shards.ts"
 
 export interface Delivery {
@@ -130,6 +131,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const journal = yield* Journal
   const watch = yield* DatabaseWatch
   const sharding = yield* Sharding.Sharding
+  const tenures = yield* ShardTenures
   const clock = yield* Clock.Clock
   const scope = yield* Scope.Scope
   const traced = yield* tracing
@@ -148,6 +150,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const actors = new OwnActors(options, {
     journal,
     sharding,
+    tenures,
     clock,
     timers: yield* DeadlineTimers.make(options.deadlineHorizonMs),
     fork,
@@ -266,7 +269,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   const watchShards = Effect.gen(function* () {
     let before = ""
     while (true) {
-      const now = allShards.map((shard) => (sharding.hasShardId(shard) ? "1" : "0")).join("")
+      const now = allShards.map((shard) => (sharding.hasShardId(shard) ? tenures.of(shard) : "")).join()
       if (now !== before) {
         before = now
         yield* sweep

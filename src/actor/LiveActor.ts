@@ -12,6 +12,8 @@ export class LiveActor {
   readonly id: string
   readonly definition: ActorDefinition
   readonly shard: ShardId.ShardId
+  /** Of its shard, when it was read: in a later one it may be older than what is stored. */
+  readonly tenure: number
   readonly mailbox: Array<Message> = []
   readonly running = new Map<string, { readonly lane: string | null; readonly fiber: Fiber.Fiber<unknown, unknown> }>()
   /** Loading, or a commit is being written. */
@@ -29,10 +31,11 @@ export class LiveActor {
   /** The instant of its last transition. */
   changedAt = 0
 
-  constructor(id: string, definition: ActorDefinition, shard: ShardId.ShardId, now: number) {
+  constructor(id: string, definition: ActorDefinition, shard: ShardId.ShardId, tenure: number, now: number) {
     this.id = id
     this.definition = definition
     this.shard = shard
+    this.tenure = tenure
     this.lastUsedAt = now
   }
 

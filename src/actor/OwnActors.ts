@@ -17,6 +17,7 @@ import type { CommandRunner } from "./CommandRunner.ts"
 import type { DeadlineTimers } from "./DeadlineTimers.ts"
 import { LiveActor } from "./LiveActor.ts"
 import { type Message, unawaited } from "./Message.ts"
+import type { ShardTenures } from "./ShardTenures.ts"
 import { shardOf } from "./shards.ts"
 import { decide, earliest, stamp, type Verdict } from "./Transition.ts"
 import { countTransition } from "./transitionMetrics.ts"
@@ -35,6 +36,7 @@ export interface OwnActorsOptions {
 export interface Surroundings {
   readonly journal: Journal["Service"]
   readonly sharding: Sharding.Sharding["Service"]
+  readonly tenures: ShardTenures["Service"]
   readonly clock: Clock.Clock
   readonly timers: DeadlineTimers
   readonly fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
@@ -90,20 +92,22 @@ export class OwnActors {
     return !this.#isClosing && sharding.hasShardId(shardOf(sharding, id))
   }
 
-  #isOwn(actor: LiveActor): boolean {
-    return !this.#isClosing && this.#around.sharding.hasShardId(actor.shard)
+  #isOwn({ shard, tenure }: LiveActor): boolean {
+    const { sharding, tenures } = this.#around
+    return !this.#isClosing && sharding.hasShardId(shard) && tenures.of(shard) === tenure
   }
 
   /** Not in memory: for one that is loaded, or looked at by a process that does not own it. */
   newActor(id: string, definition: ActorDefinition): LiveActor {
-    const { sharding, clock } = this.#around
-    return new LiveActor(id, definition, shardOf(sharding, id), clock.currentTimeMillisUnsafe())
+    const { sharding, tenures, clock } = this.#around
+    const shard = shardOf(sharding, id)
+    return new LiveActor(id, definition, shard, tenures.of(shard), clock.currentTimeMillisUnsafe())
   }
 
   /** Its committed state, if it is ours and in memory; else null. */
   peek(id: string): ActorState | null {
     const actor = this.#live.get(id)
-    if (actor === undefined || actor.dropped || actor.revision === 0 || !this.isOurs(id)) return null
+    if (actor === undefined || actor.dropped || actor.revision === 0 || !this.#isOwn(actor)) return null
     actor.lastUsedAt = this.#around.clock.currentTimeMillisUnsafe()
     return actor.state()
   }
@@ -111,7 +115,10 @@ export class OwnActors {
   /** Fetches one into memory that is ours and is known to exist. */
   activate(id: string, definition: ActorDefinition): LiveActor {
     const known = this.#live.get(id)
-    if (known !== undefined) return known
+    if (known !== undefined && this.#isOwn(known)) return known
+    // Another process may have had it since.
+    const waiting = known === undefined ? [] : known.mailbox.splice(0)
+    if (known !== undefined) this.#drop(known)
     const actor = this.newActor(id, definition)
     this.#live.set(id, actor)
     this.#around.fork(
@@ -138,6 +145,7 @@ export class OwnActors {
         }
       })
     )
+    this.#redeliver(actor, waiting)
     return actor
   }
 
@@ -289,8 +297,6 @@ export class OwnActors {
   }
 
   #enqueue(actor: LiveActor, message: Message) {
-    // A process that was frozen hears first of what it waited for, and only then that its actors have another owner.
-    if (!actor.dropped && !this.#isOwn(actor)) this.#leave(actor)
     if (actor.dropped) return this.#redeliver(actor, [message])
     if (actor.mailbox.length >= this.#options.mailboxMax) return message.fail(new MailboxFull({ actorId: actor.id }))
     actor.mailbox.push(message)
@@ -312,10 +318,10 @@ export class OwnActors {
   }
 
   #pump(actor: LiveActor) {
-    while (!actor.busy && !actor.dropped) {
-      const message = actor.mailbox.shift()
-      if (message === undefined) return
-      this.#step(actor, message)
+    while (!actor.busy && !actor.dropped && actor.mailbox.length > 0) {
+      // A process that was frozen hears first of what it waited for, and only then that its actors have another owner.
+      if (!this.#isOwn(actor)) return this.#leave(actor)
+      this.#step(actor, actor.mailbox.shift()!)
     }
   }
 

@@ -13,8 +13,12 @@ import { type SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { textColumn } from "./Columns.ts"
 import { DatabaseServer } from "./DatabaseServer.ts"
+import { briefTransactions } from "./sessionParameters.ts"
 
-const connectTimeout = Duration.seconds(1)
+/** To connect by TLS to a database that is far away takes six of its round trips. */
+const connectTimeout = Duration.seconds(3)
+/** To renew, to take, to look who lives: where a round trip is long, none of them waits for the others'. */
+const connections = 3
 /** What waits for a shard that another process is about to give up asks so often. */
 const takeEveryMs = 50
 
@@ -33,6 +37,8 @@ export class ProcessLeases extends Context.Service<
     readonly leaseMs: number
     /** Whether this process took that shard and nobody else can own it yet. */
     readonly holds: (shard: string) => boolean
+    /** Of a shard that it holds: another number than before, whenever another process could have it in between. */
+    readonly tenureOf: (shard: string) => number
     /** Joins, in the place of any predecessor at this address. Returns a number of its own. */
     readonly join: (process: LivingProcess) => Effect.Effect<number, SqlError.SqlError>
     /** Wants no more shards; keeps those that it has. */
@@ -55,14 +61,15 @@ export class ProcessLeases extends Context.Service<
     ProcessLeases,
     Effect.gen(function* () {
       const { connect } = yield* DatabaseServer
-      const { clusterLeaseMs: leaseMs } = yield* Settings
+      const { clusterLeaseMs: leaseMs, databaseIdleTransactionMs } = yield* Settings
       // Of its own: no queue of others' queries, however long, costs the lease.
       const sql = yield* PgClient.make({
         ...connect,
         applicationName: "atoll-lease",
         connectTimeout,
-        maxConnections: 1,
-        idleTimeout: "60 seconds"
+        maxConnections: connections,
+        idleTimeout: "60 seconds",
+        startupParameters: briefTransactions(databaseIdleTransactionMs)
       }).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
       const scope = yield* Effect.scope
       const interval = `${leaseMs} milliseconds`
@@ -98,11 +105,32 @@ export class ProcessLeases extends Context.Service<
           left join cluster_shards on process_id = renewed.id and shard_id = any(${textColumn(shards)}::text[])`
       })
 
-      const findTaken = SqlSchema.findAll({
+      /**
+       * One round trip, however much of it there is to do. Who locks the row of a process that is over its lease has all of its shards to give; one that
+       * renews at that moment has locked it first, and is passed over.
+       */
+      const takeFree = SqlSchema.findAll({
         Request: Holding,
         Result: Schema.Struct({ shard_id: Schema.String }),
-        execute: ({ id, shards }) => sql`
-          select shard_id from cluster_shards where process_id = ${id} and shard_id = any(${textColumn(shards)}::text[])`
+        execute: ({ id, shards }) => {
+          const wanted = sql`${textColumn(shards)}::text[]`
+          return sql`
+            with me as (select id from cluster_processes where id = ${id} and not leaving),
+            dead as (
+              delete from cluster_processes where id in (
+                select id from cluster_processes where lease_until < clock_timestamp() and id <> ${id}
+                order by id for update skip locked)
+              returning id),
+            moved as (
+              update cluster_shards set process_id = me.id from me
+              where shard_id = any(${wanted}) and process_id in (select id from dead) returning shard_id),
+            added as (
+              insert into cluster_shards (shard_id, process_id)
+              select shard, me.id from me, unnest(${wanted}) as shard
+              order by shard collate "C" on conflict do nothing returning shard_id)
+            select shard_id from moved union all select shard_id from added union all
+            select shard_id from cluster_shards where process_id = ${id} and shard_id = any(${wanted})`
+        }
       })
 
       const findLiving = SqlSchema.findAll({
@@ -115,7 +143,9 @@ export class ProcessLeases extends Context.Service<
       let id = ""
       /** By `performance.now()`. */
       let heldUntil = 0
-      let held = new Set<string>()
+      /** By shard: the number of its tenure. */
+      let held = new Map<string, number>()
+      let tenures = 0
       const isHeld = () => performance.now() < heldUntil
       /** By shard: when it was asked for last, by `performance.now()`. */
       let askedAt = new Map<string, number>()
@@ -132,7 +162,7 @@ export class ProcessLeases extends Context.Service<
           const asked = performance.now()
           const { machine_id } = yield* insertProcess({ id: next, address, runner })
           id = next
-          held = new Set()
+          held = new Map()
           heldUntil = asked + leaseMs
           return machine_id
         },
@@ -143,7 +173,7 @@ export class ProcessLeases extends Context.Service<
         const mine = id
         const asked = performance.now()
         const kept = [...shards, ...justAsked()]
-        for (const shard of held) if (!kept.includes(shard)) held.delete(shard)
+        for (const shard of held.keys()) if (!kept.includes(shard)) held.delete(shard)
         const rows = yield* renewProcess({ id: mine, shards, kept })
         if (id !== mine) return []
         // Without a row: another process has removed this one.
@@ -165,24 +195,21 @@ export class ProcessLeases extends Context.Service<
       const takeNow = Effect.fnUntraced(
         function* (shards: ReadonlyArray<string>) {
           for (const shard of shards) askedAt.set(shard, performance.now())
-          yield* sql`delete from cluster_processes where lease_until < clock_timestamp() and id <> ${id}`
-          yield* sql`
-          insert into cluster_shards (shard_id, process_id)
-          select wanted, ${id} from unnest(${textColumn(shards)}::text[]) as wanted
-          where exists (select 1 from cluster_processes where id = ${id} and not leaving)
-          order by wanted collate "C" on conflict do nothing`
           const mine = id
-          const rows = yield* findTaken({ id: mine, shards })
-          if (id === mine) for (const { shard_id } of rows) held.add(shard_id)
+          const rows = yield* takeFree({ id: mine, shards })
+          if (id === mine) for (const { shard_id } of rows) if (!held.has(shard_id)) held.set(shard_id, ++tenures)
           return rows.map(({ shard_id }) => shard_id)
         },
         Effect.catchTag("SchemaError", Effect.die)
       )
 
       const take = Effect.fnUntraced(function* (shards: ReadonlyArray<string>) {
-        const giveUpAt = performance.now() + takeWithinMs
+        const began = performance.now()
+        const giveUpAt = began + takeWithinMs
         let taken = yield* takeNow(shards)
-        while (taken.length < shards.length && performance.now() < giveUpAt) {
+        // Whoever asks gives up soon after that: nothing is begun that would not have ended.
+        const lookMs = takeEveryMs + performance.now() - began
+        while (taken.length < shards.length && performance.now() + lookMs < giveUpAt) {
           yield* Effect.sleep(takeEveryMs)
           taken = yield* takeNow(shards)
         }
@@ -192,6 +219,7 @@ export class ProcessLeases extends Context.Service<
       return ProcessLeases.of({
         leaseMs,
         holds: (shard) => held.has(shard) && isHeld(),
+        tenureOf: (shard) => held.get(shard) ?? 0,
         join,
         leave: Effect.suspend(() => sql`update cluster_processes set leaving = true where id = ${id}`).pipe(
           Effect.asVoid

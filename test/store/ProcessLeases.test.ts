@@ -1,16 +1,20 @@
 /** Which process of a cluster may have which shard. */
 import { assert, layer } from "@effect/vitest"
-import { Context, Effect, Fiber, Layer, Schedule } from "effect"
+import { Context, Effect, Fiber, Layer, Redacted, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
 import { ProcessLeases } from "../../src/store/ProcessLeases.ts"
+import { DatabaseLink } from "../support/DatabaseLink.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
 
 const shard = "default:1"
 
-const joined = Effect.fnUntraced(function* (address: string, leaseMs: number) {
+const joined = Effect.fnUntraced(function* (address: string, leaseMs: number, url: string | null = null) {
+  const settings = testSettings({ ATOLL_CLUSTER_LEASE_MS: String(leaseMs) })
+  const leasing = Layer.fresh(ProcessLeases.layer).pipe(Layer.provide(settings))
   const built = yield* Layer.build(
-    Layer.fresh(ProcessLeases.layer).pipe(Layer.provide(testSettings({ ATOLL_CLUSTER_LEASE_MS: String(leaseMs) })))
+    url === null ? leasing : leasing.pipe(Layer.provide(DatabaseServer.at(Redacted.make(url))))
   )
   const leases = Context.get(built, ProcessLeases)
   yield* leases.join({ address, runner: "" })
@@ -62,6 +66,36 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
       const began = performance.now()
       yield* until(brief.renew([shard]), () => performance.now() - began > 1500)
       assert.strictEqual(yield* owner, "brief")
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("are given to a process that is far from its database, those of one that is gone among them", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`delete from cluster_shards`
+      const { name } = yield* TestDatabase
+      const leaseMs = 4000
+      const gone = yield* joined("gone", 1000)
+      const wanted = Array.from({ length: 300 }, (_, at) => `far:${at}`)
+      yield* until(gone.take(wanted.slice(100)), ({ length }) => length === 200)
+      const lives = yield* joined("lives", 60_000)
+      const another = "far:0"
+      assert.deepStrictEqual(yield* lives.take([another]), [another])
+      const link = yield* DatabaseLink.open(200)
+      const far = yield* joined("far", leaseMs, link.urlOf(name))
+      // As the cluster asks, and gives up.
+      const within = leaseMs / 4
+      yield* Effect.forkScoped(Effect.repeat(far.living, Schedule.spaced(250)))
+      yield* Effect.forkScoped(Effect.repeat(far.renew([]), Schedule.fixed(within)))
+      const taken = yield* until(
+        Effect.timeoutOption(far.take(wanted), within),
+        (found) => found._tag === "Some" && found.value.length === wanted.length - 1
+      )
+      assert.deepStrictEqual(
+        taken._tag === "Some" ? taken.value.toSorted() : null,
+        wanted.filter((it) => it !== another).toSorted()
+      )
+      for (const it of wanted) assert.strictEqual(far.holds(it), it !== another)
     }).pipe(Effect.scoped)
   )
 })
