@@ -112,8 +112,8 @@ export const hostDefinition = Effect.gen(function* () {
       const found = yield* Effect.orDie(unsettled(after, tellBatch))
       yield* Effect.forEach(
         found,
-        ({ id, generation }) =>
-          actors.send("sandbox", id, eventFor(generation), { cause: "host" }).pipe(
+        ({ id, generation, revision }) =>
+          actors.send("sandbox", id, eventFor(generation), { cause: "host", revision }).pipe(
             // It is on its way already.
             Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
             Effect.orDie

@@ -3,12 +3,13 @@ import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { removedStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
 import { unsettledStates } from "../sandbox/settleSandboxes.ts"
-import { textColumn } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 
 const Bound = Schema.Struct({
   id: Schema.String,
   status: Schema.String,
   generation: Schema.Int,
+  revision: Int8,
   isBusy: Schema.Boolean,
   /** It has booted: there is a volume. */
   hasRun: Schema.Boolean
@@ -17,12 +18,13 @@ const Bound = Schema.Struct({
 const Known = Schema.Struct({
   id: Schema.String,
   status: Schema.String,
+  revision: Int8,
   isBusy: Schema.Boolean,
   isElsewhere: Schema.Boolean,
   wasRefused: Schema.Boolean
 })
 
-const Unsettled = Schema.Struct({ id: Schema.String, generation: Schema.Int })
+const Unsettled = Schema.Struct({ id: Schema.String, generation: Schema.Int, revision: Int8 })
 
 /** What a deletion waits for is no runtime. */
 const upStates = unsettledStates.filter((state) => state !== "deleting")
@@ -34,7 +36,7 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
     Request: Schema.Void,
     Result: Bound,
     execute: () => sql`
-      select a.id, a.status, (a.snapshot -> 'context' ->> 'generation')::int4 as generation, ${isBusy} as "isBusy",
+      select a.id, a.status, a.revision, (a.snapshot -> 'context' ->> 'generation')::int4 as generation, ${isBusy} as "isBusy",
         a.snapshot -> 'context' ->> 'startedAt' is not null as "hasRun"
       from host_promises p join actors a on a.id = p.sandbox_id
       where p.host_id = ${hostId} and a.kind = 'sandbox' and a.status <> all(${textColumn(removedStates)}::text[])`
@@ -43,7 +45,7 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
     Request: Schema.Array(Schema.String),
     Result: Known,
     execute: (ids) => sql`
-      select a.id, a.status, ${isBusy} as "isBusy",
+      select a.id, a.status, a.revision, ${isBusy} as "isBusy",
         a.status <> all(${textColumn(removedStates)}::text[]) and p.host_id is distinct from ${hostId} as "isElsewhere",
         coalesce(${hostId} = any(p.refused_by), false) as "wasRefused"
       from actors a left join host_promises p on p.sandbox_id = a.id
@@ -53,7 +55,7 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
     Request: Schema.Struct({ after: Schema.String, limit: Schema.Int }),
     Result: Unsettled,
     execute: ({ after, limit }) => sql`
-      select a.id, (a.snapshot -> 'context' ->> 'generation')::int4 as generation
+      select a.id, a.revision, (a.snapshot -> 'context' ->> 'generation')::int4 as generation
       from host_promises p join actors a on a.id = p.sandbox_id
       where p.host_id = ${hostId} and a.id > ${after} and a.kind = 'sandbox' and a.status = any(${textColumn(upStates)}::text[])
       order by a.id limit ${limit}`

@@ -3,7 +3,7 @@ import { Context, Effect, Layer, Ref, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { textColumn } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 
 export interface Reason {
   readonly code: string
@@ -42,9 +42,9 @@ export class Dependents extends Context.Service<
           kind: Schema.String,
           openStates: Schema.Array(Schema.String)
         }),
-        Result: Schema.Struct({ id: Schema.String }),
+        Result: Schema.Struct({ id: Schema.String, revision: Int8 }),
         execute: ({ sandboxId, generation, kind, openStates }) => sql`
-          select id from actors
+          select id, revision from actors
           where sandbox_id = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
             and (pending <> '[]'::jsonb or due_at is not null)
             and (snapshot -> 'context' ->> 'generation')::int4 <= ${generation}
@@ -59,8 +59,8 @@ export class Dependents extends Context.Service<
               const open = yield* Effect.orDie(findOpen({ sandboxId, generation, kind, openStates: states }))
               yield* Effect.forEach(
                 open,
-                ({ id }) =>
-                  host.send(kind, id, event(reason), { cause: "cascade" }).pipe(
+                ({ id, revision }) =>
+                  host.send(kind, id, event(reason), { cause: "cascade", revision }).pipe(
                     // It ended by itself meanwhile.
                     Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
                     Effect.orDie

@@ -15,6 +15,7 @@ export interface Expected {
   readonly id: string
   readonly status: string
   readonly generation: number
+  readonly revision: number
   readonly isBusy: boolean
 }
 
@@ -22,6 +23,7 @@ export interface Expected {
 export interface Found {
   readonly id: string
   readonly status: string
+  readonly revision: number
   readonly isBusy: boolean
   /** It lives on another host: what was found here of it is not it. */
   readonly isElsewhere: boolean
@@ -85,10 +87,11 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
 
   const mend = (
     entry: InventoryEntry,
-    remedy: "destroy" | "end" | "tell"
+    remedy: "destroy" | "end" | "tell",
+    revision: number
   ): Effect.Effect<void, RuntimeUnavailable | MailboxFull> => {
     if (remedy === "destroy") return host.destroy(entry.sandboxId)
-    return remedy === "tell" ? news.found(entry.sandboxId) : host.stop(entry.sandboxId, entry.generation ?? 0)
+    return remedy === "tell" ? news.found(entry.sandboxId, revision) : host.stop(entry.sandboxId, entry.generation ?? 0)
   }
 
   return Effect.gen(function* () {
@@ -101,13 +104,14 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
     )
     let remedies = 0
     for (const entry of inventory) {
-      const remedy = remedyOf(entry, byId.get(entry.sandboxId))
+      const found = byId.get(entry.sandboxId)
+      const remedy = remedyOf(entry, found)
       if (remedy === null) continue
       remedies++
       const isNamed = remedies <= NAMED_MAX
       if (isNamed) yield* Effect.logWarning(`Reconciling ${entry.sandboxId} (${entry.state}): ${remedy}`)
       // One that cannot be ended now must not keep the others from it.
-      yield* mend(entry, remedy).pipe(
+      yield* mend(entry, remedy, found?.revision ?? 0).pipe(
         Effect.catchCause((cause) =>
           isNamed ? Effect.logWarning(`${entry.sandboxId} could not be reconciled`, cause) : Effect.void
         )
@@ -129,22 +133,22 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
     }
     let isAllTold = true
     for (const sandbox of expected) {
-      const { id, generation, isBusy } = sandbox
+      const { id, generation, revision, isBusy } = sandbox
       if (alive.get(id) === generation) {
         const isAwake = (it: Pick<Found, "status" | "isBusy"> | undefined) => it?.status === "running" && !it.isBusy
-        if (frozen.has(id) && isAwake(sandbox) && isAwake(byId.get(id))) yield* news.asleep(id)
+        if (frozen.has(id) && isAwake(sandbox) && isAwake(byId.get(id))) yield* news.asleep(id, revision)
         continue
       }
       const lastSeenAt = seenAt(id)
       if (lastSeenAt !== null) stillFoundAt.set(id, lastSeenAt)
       // What is under way may end it, or find it dead.
       if (isBusy) isAllTold = false
-      else if (!here.has(id)) yield* news.down(id, generation, LOST, lastSeenAt)
+      else if (!here.has(id)) yield* news.down(id, generation, LOST, lastSeenAt, revision)
       // The runtime knows best why it ended, and is about to tell.
       else if (missed.get(id) !== generation) {
         isAllTold = false
         missing.set(id, generation)
-      } else yield* news.down(id, generation, ENDED, lastSeenAt)
+      } else yield* news.down(id, generation, ENDED, lastSeenAt, revision)
     }
     missed = missing
     foundAt = stillFoundAt

@@ -1,4 +1,7 @@
-/** What is heard of machines, told to their Sandboxes. A Sandbox that this is no news for, or that there is not, is not told. */
+/**
+ * What is heard of machines, told to their Sandboxes. A Sandbox that this is no news for, or that there is not, is not told: by its state at the
+ * revision that whoever tells it has read, or a later one.
+ */
 import { Effect } from "effect"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
@@ -7,35 +10,41 @@ import type { RuntimeStall } from "../runtime/Runtime.ts"
 const cause = "runtime"
 
 export const runtimeNews = Effect.map(ActorHost, (host) => {
-  const tell = (sandboxId: string, event: AnyEvent) =>
-    host.send("sandbox", sandboxId, event, { cause }).pipe(
+  const tell = (sandboxId: string, event: AnyEvent, revision: number) =>
+    host.send("sandbox", sandboxId, event, { cause, revision }).pipe(
       Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
       Effect.asVoid
     )
   return {
-    /** @param seenAt Epoch milliseconds: it was alive then; null: nobody knows. */
+    /**
+     * @param seenAt Epoch milliseconds: it was alive then; null: nobody knows.
+     * @param revision Of whoever has read nothing: 0. What it tells is compared with what is stored later.
+     */
     down: (
       sandboxId: string,
       generation: number,
       reason: { readonly code: string; readonly message: string },
-      seenAt: number | null
-    ) => tell(sandboxId, { type: "RUNTIME_DOWN", generation, reason, ...(seenAt === null ? {} : { seenAt }) }),
+      seenAt: number | null,
+      revision = 0
+    ) =>
+      tell(sandboxId, { type: "RUNTIME_DOWN", generation, reason, ...(seenAt === null ? {} : { seenAt }) }, revision),
     /** It runs, and perhaps nobody wants it to. */
-    found: (sandboxId: string) => tell(sandboxId, { type: "RUNTIME_FOUND" }),
+    found: (sandboxId: string, revision: number) => tell(sandboxId, { type: "RUNTIME_FOUND" }, revision),
     /**
      * A former owner's freezing came about after the Sandbox had been woken: it sleeps, so let it say so. Whoever uses it then, or does
      * already, wakes it.
      */
-    asleep: (sandboxId: string) =>
+    asleep: (sandboxId: string, revision: number) =>
       Effect.logWarning(`${sandboxId} runs, and was found frozen: it sleeps`).pipe(
-        Effect.andThen(tell(sandboxId, { type: "SLEEP" }))
+        Effect.andThen(tell(sandboxId, { type: "SLEEP" }, revision))
       ),
     stall: (stall: RuntimeStall) =>
       tell(
         stall.sandboxId,
         stall.type === "stalled"
           ? { type: "RUNTIME_STALLED", generation: stall.generation, reason: stall.reason }
-          : { type: "RUNTIME_RESUMED", generation: stall.generation }
+          : { type: "RUNTIME_RESUMED", generation: stall.generation },
+        0
       )
   }
 })

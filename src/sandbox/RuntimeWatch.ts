@@ -8,7 +8,7 @@ import { Effect, Layer, Schema, Stream } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import { textColumn } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
 import { isAlive } from "./aliveSandboxes.ts"
 import { Heartbeat } from "./Heartbeat.ts"
@@ -19,12 +19,14 @@ const Running = Schema.Struct({
   id: Schema.String,
   status: Schema.String,
   generation: Schema.Int,
+  revision: Int8,
   isBusy: Schema.Boolean
 })
 
 const Row = Schema.Struct({
   id: Schema.String,
   status: Schema.String,
+  revision: Int8,
   isBusy: Schema.Boolean
 })
 
@@ -42,7 +44,7 @@ export const RuntimeWatch = {
         Request: Schema.Void,
         Result: Running,
         execute: () => sql`
-          select id, status, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending @? '$[*] ? (@.type != "meter")' as "isBusy" from actors
+          select id, status, revision, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending @? '$[*] ? (@.type != "meter")' as "isBusy" from actors
           where ${isAlive(sql)}`
       })
 
@@ -50,7 +52,7 @@ export const RuntimeWatch = {
         Request: Schema.Array(Schema.String),
         Result: Row,
         execute: (ids) => sql`
-          select id, status, pending @? '$[*] ? (@.type != "meter")' as "isBusy" from actors where id = any(${textColumn(ids)}::text[])`
+          select id, status, revision, pending @? '$[*] ? (@.type != "meter")' as "isBusy" from actors where id = any(${textColumn(ids)}::text[])`
       })
 
       yield* runtime.downs.pipe(

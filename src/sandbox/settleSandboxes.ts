@@ -3,7 +3,7 @@ import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { textColumn } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 import { countedStates, runtimelessStates } from "./sandboxStates.ts"
 
 /** A boot is waited for before it can be stopped, and a machine may be slow to end. */
@@ -25,9 +25,9 @@ export const settleSandboxes = Effect.fn("settleSandboxes")(function* (
   const sql = yield* SqlClient.SqlClient
   const find = SqlSchema.findAll({
     Request: Schema.Void,
-    Result: Schema.Struct({ id: Schema.String, generation: Schema.Int }),
+    Result: Schema.Struct({ id: Schema.String, revision: Int8, generation: Schema.Int }),
     execute: () => sql`
-      select id, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
+      select id, revision, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
       where kind = 'sandbox' and status = any(${textColumn(states)}::text[]) order by id`
   })
   const found = yield* find()
@@ -41,9 +41,9 @@ export const settleSandboxes = Effect.fn("settleSandboxes")(function* (
   })
   yield* Effect.forEach(
     found,
-    ({ id, generation }) =>
+    ({ id, generation, revision }) =>
       host
-        .send("sandbox", id, eventFor(generation), { cause: "operator" })
+        .send("sandbox", id, eventFor(generation), { cause: "operator", revision })
         // It is on its way out already.
         .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void)),
     { concurrency: 16, discard: true }

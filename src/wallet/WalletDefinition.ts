@@ -6,7 +6,7 @@ import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefi
 import { ActorHost } from "../actor/ActorHost.ts"
 import { Settings } from "../Config.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
-import { textColumn } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Ledger, type Reckoning } from "./Ledger.ts"
 
@@ -78,9 +78,9 @@ export const walletDefinition = Effect.gen(function* () {
 
   const findInhabited = SqlSchema.findAll({
     Request: Schema.Struct({ accountId: Schema.String, after: Schema.String }),
-    Result: Schema.Struct({ id: Schema.String }),
+    Result: Schema.Struct({ id: Schema.String, revision: Int8 }),
     execute: ({ accountId, after }) => sql`
-      select id from actors
+      select id, revision from actors
       where account_id = ${accountId} and kind = 'sandbox' and sandbox_status = any(${textColumn(inhabitedStates)}::text[])
         and id > ${after}
       order by id limit ${stopBatch}`
@@ -97,8 +97,8 @@ export const walletDefinition = Effect.gen(function* () {
       const found = yield* Effect.orDie(findInhabited({ accountId, after }))
       yield* Effect.forEach(
         found,
-        ({ id }) =>
-          host.send("sandbox", id, { type: "STOP", reason }, { cause: "wallet" }).pipe(
+        ({ id, revision }) =>
+          host.send("sandbox", id, { type: "STOP", reason }, { cause: "wallet", revision }).pipe(
             // It ended by itself meanwhile.
             Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
             Effect.orDie

@@ -1,12 +1,14 @@
 /** An owner that has missed what another one did: what a client has read decides, not what that owner remembers. */
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
 import { Atoll } from "../../src/Atoll.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { layerWorld } from "../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
+import { WalletActors } from "../../src/wallet/WalletActors.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
@@ -33,7 +35,7 @@ const stage = Effect.gen(function* () {
     })
   const of = (service: typeof one) => {
     const sandboxes = Context.get(service, Sandboxes)
-    const alone = <A, E>(effect: Effect.Effect<A, E>) =>
+    const alone = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
       Effect.andThen(Effect.all([untilQuiet(one), untilQuiet(other)]), effect)
     return {
       change: (metadata: Readonly<Record<string, string>>) =>
@@ -41,7 +43,16 @@ const stage = Effect.gen(function* () {
           sandboxes.update(account.accountId, id, { requestId: "req_test", request: { metadata }, mayDelete: true })
         ),
       start: alone(sandboxes.start(account.accountId, id, { ...request, idempotencyKey: null })),
-      stop: alone(sandboxes.stop(account.accountId, id, request))
+      stop: alone(sandboxes.stop(account.accountId, id, request)),
+      /** Its account is suspended, and this service's wallet alone hears of it. */
+      suspend: alone(
+        Effect.gen(function* () {
+          const sql = yield* SqlClient.SqlClient
+          yield* sql`update accounts set suspended_at = 1 where id = ${account.accountId}`
+          yield* Context.get(service, WalletActors).changed(account.accountId)
+          yield* untilStatus(account.accountId, id, "stopped").pipe(Effect.provideContext(other))
+        })
+      )
     }
   }
   return { one: of(one), other: of(other), generation: () => world.machines.get(id)?.spec.generation }
@@ -66,5 +77,16 @@ layer(TestDatabase.layer, { excludeTestServices: true })("two owners of one Sand
       assert.strictEqual((yield* other.stop).status, "stopped")
       assert.isUndefined(generation())
     })
+  )
+
+  it.effect("a wallet's stop ends what the other one has started", () =>
+    Effect.gen(function* () {
+      const { one, other, generation } = yield* stage
+      assert.strictEqual((yield* one.stop).status, "stopped")
+      assert.strictEqual((yield* other.start).status, "running")
+      assert.strictEqual(generation(), 2)
+      yield* one.suspend
+      assert.isUndefined(generation())
+    }).pipe(Effect.timeout("100 seconds"))
   )
 })
