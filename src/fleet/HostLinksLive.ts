@@ -1,11 +1,11 @@
 /**
- * The ways to the hosts by their rows: one runtime for each, kept while the host is at the same address. It connects to the host's next process by
+ * The ways to the hosts by their rows: one runtime for each, kept while the host is at the same address, with a certificate for the same name. It connects to the host's next process by
  * itself: another one in its place would break what was begun since. What is known of a host is looked at again now and then while it is used, which nobody
  * waits for.
  */
 import { Effect, Exit, Layer, Schema, Scope, Semaphore } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { PeerAddress } from "../peer/PeerSockets.ts"
+import type { PeerPlace } from "../peer/PeerSockets.ts"
 import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { HostBoots } from "./HostBoots.ts"
 import { HostLinks } from "./HostLinks.ts"
@@ -15,14 +15,14 @@ type Way = Runtime["Service"]
 const lookAgainMs = 500
 
 interface Link {
-  readonly address: PeerAddress
+  readonly place: PeerPlace
   readonly way: Way
   readonly scope: Scope.Closeable
   lookedAt: number
   isLooking: boolean
 }
 
-const Row = Schema.Struct({ host: Schema.String, port: Schema.Int })
+const Row = Schema.Struct({ host: Schema.String, port: Schema.Int, name: Schema.NullOr(Schema.String) })
 
 /** A host that does not answer is not to blame for a boot: its link is. */
 const answersWithin = "2 seconds"
@@ -51,7 +51,7 @@ const counted = (hostId: string, way: Way, boots: HostBoots["Service"], scope: S
 }
 
 /** Makes a host's runtime, which connects again by itself for as long as the scope lasts. */
-export type Dial<R> = (hostId: string, to: PeerAddress) => Effect.Effect<Way, RuntimeUnavailable, R | Scope.Scope>
+export type Dial<R> = (hostId: string, to: PeerPlace) => Effect.Effect<Way, RuntimeUnavailable, R | Scope.Scope>
 
 export const hostLinksLayer = <R>(dial: Dial<R>) =>
   Layer.effect(
@@ -73,7 +73,7 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
         Request: Schema.String,
         Result: Row,
         execute: (hostId) => sql`
-          select address_host as host, address_port as port from hosts where id = ${hostId}`
+          select address_host as host, address_port as port, cert_name as name from hosts where id = ${hostId}`
       })
 
       const unknown = new RuntimeUnavailable({ message: "The host of the Sandbox has not joined." })
@@ -91,21 +91,22 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
           const known = links.get(hostId)
           // One that is waited for since this was a fleet has no address yet.
           if (row._tag === "None" || row.value.port === 0) return yield* unknown
-          const { host, port } = row.value
+          const { host, port, name } = row.value
           if (known !== undefined) {
             known.lookedAt = performance.now()
-            if (known.address.host === host && known.address.port === port) return known
+            const { place } = known
+            if (place.host === host && place.port === port && place.name === name) return known
             yield* drop(hostId, known)
           }
           const scope = yield* Scope.fork(here)
-          const address = { host, port }
-          const way = yield* dial(hostId, address).pipe(
+          const place = { host, port, name }
+          const way = yield* dial(hostId, place).pipe(
             Effect.provideService(Scope.Scope, scope),
             Effect.provide(context),
             Effect.onError(() => Scope.close(scope, Exit.void))
           )
           const link: Link = {
-            address,
+            place,
             way: counted(hostId, way, boots, scope),
             scope,
             lookedAt: performance.now(),

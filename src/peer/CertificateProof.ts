@@ -1,7 +1,7 @@
 /**
  * Proof by certificates that an authority of the operator's has signed: mutual TLS 1.3. A certificate says by its DNS names what its process is,
- * `atoll-service` or `atoll-host`, and not where it runs. A service may do everything, a host may only make itself known to a service. One that is revoked
- * opens nothing, and what is open with it is closed.
+ * `atoll-service` or `atoll-host`, and not where it runs; another one may say which host it is, and whoever calls that host calls nobody else. A service may
+ * do everything, a host may only make itself known to a service. One that is revoked opens nothing, and what is open with it is closed.
  *
  * @source RFC 8446; RFC 6125 (names of services); node:tls
  */
@@ -9,6 +9,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto"
 import { createSecureContext, type SecureContext, type SecureContextOptions, type TLSSocket } from "node:tls"
 import { Effect } from "effect"
 import { followed } from "./followed.ts"
+import { isNamed } from "./hostName.ts"
 import type { PeerProtocol } from "./PeerSockets.ts"
 import { type Proof, secureOptions } from "./Proof.ts"
 import { readFileOf, unusable } from "./readPrivate.ts"
@@ -117,16 +118,16 @@ export const certificateProof = Effect.fnUntraced(function* (
     }
   )
   return {
-    client: (protocol) => ({
+    client: (protocol, name) => ({
       secureContext: current.context,
       minVersion: "TLSv1.3",
       rejectUnauthorized: true,
       checkServerIdentity: (_, { raw }) => {
         const certificate = new X509Certificate(raw)
         if (current.revoked.has(certificate.fingerprint256)) return new Error("its certificate is revoked")
-        return isFor(certificate, doors[protocol].of)
-          ? undefined
-          : new Error(`its certificate is not for ${doors[protocol].of}`)
+        if (!isFor(certificate, doors[protocol].of))
+          return new Error(`its certificate is not for ${doors[protocol].of}`)
+        return name === null || isNamed(certificate, name) ? undefined : new Error(`its certificate is not for ${name}`)
       }
     }),
     get server() {

@@ -12,7 +12,7 @@ import * as NetAddress from "effect/net/NetAddress"
 import { type Rpc, RpcClient, type RpcGroup, RpcSerialization, RpcServer } from "effect/rpc"
 import { Socket, SocketServer } from "effect/socket"
 import { acceptedPeers } from "./acceptedPeers.ts"
-import { type PeerAddress, type PeerProtocol, PeerSockets } from "./PeerSockets.ts"
+import { type PeerPlace, type PeerProtocol, PeerSockets } from "./PeerSockets.ts"
 
 const MESSAGE_MAX_CHARS = 8 * 1024 ** 2
 const pings = { pingInterval: "2 seconds", pingTimeout: "10 seconds" } as const
@@ -30,7 +30,7 @@ export interface PeerRpcEvents {
 /** A client of what is served there. It connects by itself, for as long as the scope lasts. */
 export const connectPeerRpcs = Effect.fnUntraced(function* <Rpcs extends Rpc.Any>(
   group: RpcGroup.RpcGroup<Rpcs>,
-  to: PeerAddress,
+  to: PeerPlace,
   protocol: PeerProtocol,
   events: PeerRpcEvents = {}
 ) {

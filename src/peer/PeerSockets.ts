@@ -29,14 +29,17 @@ export interface PeerAddress {
   readonly port: number
 }
 
+/** Where somebody is, and who. */
+export interface PeerPlace extends PeerAddress {
+  /** What the certificate of whoever answers has to call it (`hostName.ts`); null or absent: whatever that says. */
+  readonly name?: string | null
+}
+
 export class PeerSockets extends Context.Service<
   PeerSockets,
   {
     /** An open, authenticated connection; it is destroyed with the scope. */
-    readonly connect: (
-      to: PeerAddress,
-      protocol: PeerProtocol
-    ) => Effect.Effect<TLSSocket, PeerUnreachable, Scope.Scope>
+    readonly connect: (to: PeerPlace, protocol: PeerProtocol) => Effect.Effect<TLSSocket, PeerUnreachable, Scope.Scope>
     /** Listens for as long as the scope lasts. Each door gets authenticated connections only, and owns them; the port that was taken. */
     readonly listen: (
       at: PeerAddress,

@@ -4,8 +4,8 @@ import type { ConnectionOptions, SecureContextOptions, TLSSocket, TlsOptions } f
 import type { PeerProtocol } from "./PeerSockets.ts"
 
 export interface Proof {
-  /** Asked for each connection that is made. */
-  readonly client: (protocol: PeerProtocol) => ConnectionOptions
+  /** Asked for each connection that is made. `name`: of the host that is meant; null: any. */
+  readonly client: (protocol: PeerProtocol, name: string | null) => ConnectionOptions
   readonly server: TlsOptions
   /** Of a connection whose handshake is done: whether whoever dials may use that door. */
   readonly mayEnter: (socket: TLSSocket, protocol: PeerProtocol) => boolean

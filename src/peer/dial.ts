@@ -2,7 +2,7 @@
 import { connect } from "node:tls"
 import { Effect } from "effect"
 import { welcome } from "./listen.ts"
-import { type PeerAddress, type PeerProtocol, PeerUnreachable } from "./PeerSockets.ts"
+import { type PeerAddress, type PeerPlace, type PeerProtocol, PeerUnreachable } from "./PeerSockets.ts"
 import type { Proof } from "./Proof.ts"
 
 const answerWithin = "5 seconds"
@@ -28,13 +28,13 @@ const reason = (cause: Error | null, { lacks }: Proof, protocol: PeerProtocol): 
 }
 
 /** Open once the other end has said that it takes it. */
-export const dial = (proof: Proof, to: PeerAddress, protocol: PeerProtocol) =>
+export const dial = (proof: Proof, to: PeerPlace, protocol: PeerProtocol) =>
   Effect.gen(function* () {
     const fails = (why: string) => new PeerUnreachable({ message: `No connection to ${shown(to)}: ${why}.` })
     let isOpen = false
     const socket = yield* Effect.acquireRelease(
       Effect.sync(() =>
-        connect({ ...proof.client(protocol), host: to.host, port: to.port, ALPNProtocols: [protocol] })
+        connect({ ...proof.client(protocol, to.name ?? null), host: to.host, port: to.port, ALPNProtocols: [protocol] })
       ),
       (socket) =>
         Effect.sync(() => {

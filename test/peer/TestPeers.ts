@@ -59,9 +59,9 @@ export const echo = (socket: TLSSocket, text: string): Promise<string> => {
 }
 
 /** Opens a connection, says a word and hears it; null, or why not. */
-export const refusal = (from: Peer, port: number, protocol: PeerProtocol) =>
+export const refusal = (from: Peer, port: number, protocol: PeerProtocol, name: string | null = null) =>
   Effect.scoped(
-    from.connect({ host: loopback, port }, protocol).pipe(
+    from.connect({ host: loopback, port, name }, protocol).pipe(
       Effect.flatMap((socket) =>
         Effect.promise(async () => {
           const door = await line(socket)

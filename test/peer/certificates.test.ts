@@ -55,6 +55,30 @@ describe("a fleet with certificates", () => {
     })
   )
 
+  it.live("calls the host that is meant, and none of another name", () =>
+    Effect.gen(function* () {
+      const aService = yield* service()
+      const rack = yield* host(ours.sign("rack", "DNS:atoll-host,DNS:Rack-1.atoll-host"))
+      const { port, met } = yield* listening(rack, ["atoll-host/1", "atoll-agent/1"])
+      assert.isNull(yield* refusal(aService, port, "atoll-host/1", "rack-1"))
+      assert.isNull(yield* refusal(aService, port, "atoll-agent/1", "rack-1"))
+      // A host that joined without a name may have one by now.
+      assert.isNull(yield* refusal(aService, port, "atoll-host/1"))
+      const anybody = yield* listening(yield* host(), ["atoll-host/1"])
+      const wild = yield* listening(yield* host(ours.sign("wild", "DNS:atoll-host,DNS:*.atoll-host")), ["atoll-host/1"])
+      for (const [there, protocol, name] of [
+        [port, "atoll-host/1", "rack-2"],
+        [port, "atoll-agent/1", "rack-2"],
+        [port, "atoll-host/1", "rack"],
+        [anybody.port, "atoll-host/1", "rack-1"],
+        [wild.port, "atoll-host/1", "rack-1"]
+      ] as const) {
+        assert.include(yield* refusal(aService, there, protocol, name), "a certificate for that", `${protocol} ${name}`)
+      }
+      assert.deepStrictEqual([met.length, anybody.met.length, wild.met.length], [3, 0, 0])
+    })
+  )
+
   it.live("does not take a service for a host, nor a host for a service", () =>
     Effect.gen(function* () {
       const [aHost, aService] = [yield* host(), yield* service()]

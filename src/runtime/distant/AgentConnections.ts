@@ -5,7 +5,7 @@
 import type { Duplex } from "node:stream"
 import type { TLSSocket } from "node:tls"
 import { Effect, Exit, Scope } from "effect"
-import { type PeerAddress, PeerSockets } from "../../peer/PeerSockets.ts"
+import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { type AgentName, nameFrame, readAnswer } from "./agentNaming.ts"
 
 const AHEAD = 2
@@ -33,7 +33,7 @@ interface Ahead {
 
 export const agentConnections = (
   hostId: string,
-  to: PeerAddress
+  to: PeerPlace
 ): Effect.Effect<AgentConnections, never, Scope.Scope | PeerSockets> =>
   Effect.gen(function* () {
     const sockets = yield* PeerSockets

@@ -8,7 +8,7 @@
 import { Cause, Effect, Option, Schedule, Stream } from "effect"
 import type { RpcClient, RpcClientError, RpcGroup } from "effect/rpc"
 import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
-import { type PeerAddress, PeerSockets } from "../../peer/PeerSockets.ts"
+import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { shownProse } from "../agentClient/heldToShape.ts"
 import { GuestUnavailable } from "../Guest.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, RuntimeUnsupported } from "../Runtime.ts"
@@ -45,9 +45,9 @@ const isHostError = (error: unknown): error is HostError =>
 /**
  * It connects again by itself, for as long as the scope lasts.
  *
- * @param hostId Whoever else answers at that address is asked for nothing.
+ * @param hostId Whoever else answers at that address is asked for nothing, and told nothing where its certificate has another name than `to`.
  */
-export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: PeerAddress) {
+export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: PeerPlace) {
   const sockets = yield* PeerSockets
   const scope = yield* Effect.scope
   const connections = yield* agentConnections(hostId, to)
