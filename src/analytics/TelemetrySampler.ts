@@ -1,4 +1,7 @@
-/** Measures every running Sandbox of this host, or of the hosts that this process attends, at a steady interval. */
+/**
+ * Measures every running Sandbox of this host, or of the hosts that this process attends, at a steady interval. Each host by itself: one that answers
+ * slowly, or not at all, is not measured meanwhile, and holds up no other.
+ */
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
@@ -10,6 +13,9 @@ import { worker } from "../worker/Worker.ts"
 import { insertSamples, type Sample } from "./TelemetrySamples.ts"
 
 const atOnce = 8
+const answerWithin = "10 seconds"
+/** Where there are no hosts but this one. */
+const here = ""
 
 export const TelemetrySampler = {
   layer: Layer.effectDiscard(
@@ -28,29 +34,46 @@ export const TelemetrySampler = {
           ${hosts === null ? sql`` : sql`and id in (select sandbox_id from host_promises where is_up and host_id = any(${textColumn(hosts)}::text[]))`}`
       })
 
+      const sample = Effect.fnUntraced(
+        function* (at: number, host: string) {
+          const running = yield* findRunning(host === here ? null : [host])
+          const taken = yield* Effect.forEach(
+            running,
+            ({ id, accountId, generation }) =>
+              runtime.sample(id, generation).pipe(
+                Effect.timeout(answerWithin),
+                Effect.map((measured) => ({ id, accountId, generation, measured })),
+                // It stopped meanwhile, or it runs on another host.
+                Effect.catchTag(["RuntimeUnavailable", "TimeoutError"], () => Effect.succeed(null))
+              ),
+            { concurrency: atOnce }
+          )
+          const samples = taken.filter(
+            (sample) => sample !== null && Object.values(sample.measured).some((value) => value !== null)
+          ) as ReadonlyArray<Sample>
+          if (samples.length === 0) return
+          yield* insertSamples(sql, at, samples)
+        },
+        Effect.catchCause((cause) => Effect.logWarning("Telemetry could not be taken", cause))
+      )
+
+      /** Hosts that are being measured. */
+      const busy = new Set<string>()
+      const scope = yield* Effect.scope
       const sampleAll = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
         // One instant for the whole interval: a second process that samples the same host adds nothing.
         const at = now - (now % telemetryIntervalMs)
-        const hosts = yield* attended
-        if (hosts?.length === 0) return
-        const running = yield* findRunning(hosts)
-        const taken = yield* Effect.forEach(
-          running,
-          ({ id, accountId, generation }) =>
-            runtime.sample(id, generation).pipe(
-              Effect.map((measured) => ({ id, accountId, generation, measured })),
-              // It stopped meanwhile, or it runs on another host.
-              Effect.catchTag("RuntimeUnavailable", () => Effect.succeed(null))
-            ),
-          { concurrency: atOnce }
-        )
-        const samples = taken.filter(
-          (sample) => sample !== null && Object.values(sample.measured).some((value) => value !== null)
-        ) as ReadonlyArray<Sample>
-        if (samples.length === 0) return
-        yield* insertSamples(sql, at, samples)
-      }).pipe(Effect.catchCause((cause) => Effect.logWarning("Telemetry could not be taken", cause)))
+        for (const host of (yield* attended) ?? [here]) {
+          if (busy.has(host)) continue
+          busy.add(host)
+          const measuring = Effect.ensuring(
+            sample(at, host),
+            Effect.sync(() => void busy.delete(host))
+          )
+          yield* Effect.forkIn(measuring, scope)
+        }
+      })
 
       yield* worker("telemetry", sampleAll.pipe(Effect.delay(telemetryIntervalMs), Effect.forever))
     })

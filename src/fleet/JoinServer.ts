@@ -7,14 +7,18 @@ import { peerRpcDoor } from "../peer/PeerRpc.ts"
 import { PeerSockets } from "../peer/PeerSockets.ts"
 import { JoinRpcs } from "../runtime/distant/JoinRpcs.ts"
 import { HostJoins } from "./HostJoins.ts"
+import { JoinBounds } from "./JoinBounds.ts"
 
-/** @param name Of whoever is connected, by its certificate. */
-const handlersFor = (joins: HostJoins["Service"], name: string | null) =>
+/**
+ * @param name Of whoever is connected, by its certificate.
+ * @param bounded Makes its calls.
+ */
+const handlersFor = (joins: HostJoins["Service"], name: string | null, bounded: ReturnType<JoinBounds["enter"]>) =>
   JoinRpcs.toLayer(
     JoinRpcs.of({
-      Join: ({ key, ...description }) => joins.join(description, key, name),
-      Beat: joins.beat,
-      Leave: joins.leave
+      Join: ({ key, ...description }) => bounded("join", joins.join(description, key, name)),
+      Beat: (beat) => bounded("other", joins.beat(beat)),
+      Leave: (left) => bounded("other", joins.leave(left))
     })
   )
 
@@ -40,13 +44,16 @@ export class JoinServer extends Context.Service<
       const joins = yield* HostJoins
       const run = Effect.runForkWith(yield* Effect.context<never>())
       const scope = yield* Effect.scope
+      const bounds = new JoinBounds()
       /** Each has handlers of its own, which know whose it is. */
       const door = (socket: TLSSocket) => {
+        const name = hostNameOf(socket)
+        const handlers = handlersFor(joins, name, bounds.enter(socket, name))
         const served = Effect.gen(function* () {
           const accept = yield* peerRpcDoor(JoinRpcs)
           accept(socket)
           yield* closed(socket)
-        }).pipe(Effect.scoped, Effect.provide(handlersFor(joins, hostNameOf(socket))))
+        }).pipe(Effect.scoped, Effect.provide(handlers))
         run(Effect.forkIn(served, scope))
       }
       const { port } = yield* sockets.listen({ host, port: fleetPort }, { "atoll-join/1": door })

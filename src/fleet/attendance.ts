@@ -8,7 +8,7 @@ import { Cause, Effect, Schema, Stream } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import type { HostContext } from "../../machines/host.ts"
 import type { CommandScope } from "../actor/ActorDefinition.ts"
-import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
+import { type Runtime, type RuntimeStall, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { makeHearing } from "../sandbox/Hearing.ts"
 import { agreement, SECOND_LOOK_MS } from "../sandbox/HostAgreement.ts"
 import type { RuntimeNews } from "../sandbox/RuntimeNews.ts"
@@ -31,6 +31,10 @@ const reachEveryMs = 5_000
 const answerWithin = "30 seconds"
 /** Of whom it is known that they live there for good. */
 const residentsMax = 10_000
+/** Who says something of others is heard slowly: each time it is looked up whose it is. */
+const strangerMs = 20
+/** Each news of one that is held up, or goes on, is a transition; a host that cannot decide is heard so often. */
+const stallEveryMs = 1_000
 
 export interface AttendanceOptions {
   readonly links: HostLinks["Service"]
@@ -87,7 +91,7 @@ export const attendance = (options: AttendanceOptions) => {
     ) =>
       said.pipe(
         Stream.runForEach((one) =>
-          Effect.flatMap(isResident(one.sandboxId), (is) => (is ? hear(one) : Effect.void)).pipe(
+          Effect.flatMap(isResident(one.sandboxId), (is) => (is ? hear(one) : Effect.sleep(strangerMs))).pipe(
             Effect.catchCause((cause) => Effect.logError(`What ${hostId} said of ${one.sandboxId} was lost`, cause))
           )
         ),
@@ -95,13 +99,23 @@ export const attendance = (options: AttendanceOptions) => {
         Effect.andThen(Effect.never)
       )
 
+    /** By Sandbox: when its next one is told, by `performance.now()`. */
+    const stallsAt = new BoundedMap<string, number>(residentsMax)
+    const stalled = Effect.fnUntraced(function* (stall: RuntimeStall) {
+      const now = performance.now()
+      const at = Math.max(now, stallsAt.get(stall.sandboxId) ?? 0)
+      stallsAt.set(stall.sandboxId, at + stallEveryMs)
+      if (at > now) yield* Effect.sleep(at - now)
+      yield* news.stall(stall)
+    })
+
     const hear = (way: Way) =>
       Effect.all(
         [
           ofResidents(way.downs, ({ sandboxId, generation, reason }) =>
             news.down(sandboxId, generation, reason, hearing.seenAt())
           ),
-          ofResidents(way.stalls, news.stall),
+          ofResidents(way.stalls, stalled),
           ofResidents(way.console, attended.wrote)
         ],
         { concurrency: "unbounded", discard: true }

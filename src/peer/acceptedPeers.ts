@@ -3,7 +3,8 @@ import type { TLSSocket } from "node:tls"
 import * as NodeSocket from "@effect/platform-node-shared/NodeSocket"
 import { Effect, Queue } from "effect"
 import type * as NetAddress from "effect/net/NetAddress"
-import { SocketServer } from "effect/socket"
+import { Socket, SocketServer } from "effect/socket"
+import { peerWriter } from "./peerWriter.ts"
 
 /** `accept` is a door for `PeerSockets.listen`. What comes before the server runs waits for it. */
 export const acceptedPeers = Effect.fnUntraced(function* (address: NetAddress.SocketAddress) {
@@ -15,6 +16,7 @@ export const acceptedPeers = Effect.fnUntraced(function* (address: NetAddress.So
         Effect.flatMap(Queue.take(accepted), (socket) => {
           const open = Effect.acquireRelease(Effect.succeed(socket), (it) => Effect.sync(() => it.destroySoon()))
           return NodeSocket.fromDuplex(open).pipe(
+            Effect.map(({ reader }) => Socket.make({ reader, writer: Effect.succeed(peerWriter(socket)) })),
             Effect.flatMap(handler),
             Effect.catchCause((cause) => Effect.logDebug("A connection of a peer ended", cause)),
             Effect.forkChild

@@ -27,6 +27,10 @@ export class WorldHost {
   isCut = false
   /** It is there, and does not say so. */
   isSilent = false
+  /** It answers no question of how a Sandbox of it does. */
+  isSecretive = false
+  /** Of whom it was asked how they do. */
+  readonly sampled: Array<string> = []
   /** What it says that it has, in the place of the truth. */
   lies: ReadonlyArray<InventoryEntry> = []
 
@@ -88,6 +92,10 @@ export class WorldHost {
       stop: (id, generation) => unlessCut(near.stop(id, generation)),
       destroy: (id) => unlessCut(near.destroy(id)),
       suspend: (id, generation) => unlessCut(near.suspend(id, generation)),
+      sample: (id, generation) => {
+        this.sampled.push(id)
+        return this.isSecretive ? Effect.never : near.sample(id, generation)
+      },
       inventory: Effect.map(unlessCut(near.inventory), (entries) => [...entries, ...this.lies])
     }
   }

@@ -1,6 +1,6 @@
 /** What hosts of a fleet do amiss, and what services of it do when they come back. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Context, Effect, Layer, Queue, Schedule } from "effect"
+import { Clock, Context, Effect, Layer, PubSub, Queue, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { HostBoots } from "../../src/fleet/HostBoots.ts"
 import { HostJoins } from "../../src/fleet/HostJoins.ts"
@@ -332,6 +332,66 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         ahead.isCut = false
         yield* untilHost(ahead.id, "ready")
       }).pipe(Effect.scoped, Effect.provide(fleetService([behind, ahead])))
+    })
+  )
+
+  it.effect("measures what other hosts carry while one answers no question", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const [mute, honest] = [yield* WorldHost.make("host_mute"), yield* WorldHost.make("host_honest")]
+      mute.isSecretive = true
+      yield* Effect.gen(function* () {
+        yield* Effect.forkScoped(mute.live)
+        yield* Effect.forkScoped(honest.live)
+        yield* untilHost(mute.id, "ready")
+        yield* untilHost(honest.id, "ready")
+        const account = yield* newAccount
+        const isOn = ({ world }: WorldHost, id: string) => world.machines.has(id)
+        const ids: Array<string> = []
+        while (!ids.some((id) => isOn(mute, id)) || !ids.some((id) => isOn(honest, id))) {
+          const { id } = (yield* createIn(account, `k${ids.length}`)).sandbox
+          yield* untilStatus(account.accountId, id, "running")
+          ids.push(id)
+        }
+        const theirs = ids.filter((id) => isOn(honest, id))
+        const before = honest.sampled.length
+        yield* until(
+          Effect.sync(() => honest.sampled.length - before),
+          (times) => times > 3 * theirs.length
+        )
+        assert.deepStrictEqual([...new Set(honest.sampled)].toSorted(), theirs.toSorted())
+      }).pipe(
+        Effect.scoped,
+        Effect.provide(fleetService([mute, honest], { ...patient, ATOLL_TELEMETRY_INTERVAL_MS: "50" }))
+      )
+    })
+  )
+
+  it.effect("writes down what a host says of one that it holds up no faster than that can matter", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const sql = yield* SqlClient.SqlClient
+      const host = yield* WorldHost.make("host_undecided")
+      yield* Effect.gen(function* () {
+        yield* Effect.forkScoped(host.live)
+        yield* untilHost(host.id, "ready")
+        const account = yield* newAccount
+        const { id } = (yield* createIn(account)).sandbox
+        yield* untilStatus(account.accountId, id, "running")
+        const reason = { code: "HOST_FULL" as const, message: "Now it is." }
+        const began = performance.now()
+        for (let times = 0; times < 500; times++) {
+          yield* PubSub.publish(host.world.stalls, { type: "stalled", sandboxId: id, generation: 1, reason })
+          yield* PubSub.publish(host.world.stalls, { type: "resumed", sandboxId: id, generation: 1 })
+        }
+        const told = Effect.map(
+          sql`select 1 from transitions where actor_id = ${id} and event ->> 'type' in ('RUNTIME_STALLED', 'RUNTIME_RESUMED')`,
+          ({ length }) => length
+        )
+        yield* until(told, (count) => count > 1)
+        const count = yield* told
+        assert.isAtMost(count, 2 + (performance.now() - began) / 1000)
+      }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
     })
   )
 })
