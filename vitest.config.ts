@@ -54,42 +54,63 @@ const long = [
   "test/clients/python/package.test.ts"
 ]
 
-/** What asks little of anything but its own code: a process does many of these files, one after the other, for to load the service is most of their work. */
-const light = new Set([
+/** A process does many of these files, one after the other, for to load the service is most of their work. */
+const sharing = new Set([
+  "account",
   "actor",
+  "agent",
   "analytics",
+  "console/server",
+  "cooperative",
   "events",
+  "files",
+  "gateway",
   "host/linux",
+  "http",
   "idempotency",
   "identifier",
   "logs",
   "machines",
+  "mcp",
   "operation",
+  "preview",
   "retention",
   "sandbox",
   "schemas",
+  "serviceAccess",
   "statechart",
   "store",
+  "terminal",
   "trace",
   "wallet",
   "worker"
 ])
 
 /** Its files share a process and, in it, a browser. */
-const pages = "console/pages"
+const isOfPages = (file: string): boolean => file.startsWith("test/console/pages/")
 
-/** They look at metrics, which are those of a process. */
-const ofOwn = ["test/wallet/metrics.test.ts"]
+/** They look at what there is one of in a process: its metrics, its memory. */
+const ofOwn = new Set([
+  "test/agent/agentRelay.test.ts",
+  "test/agent/slowReaders.test.ts",
+  "test/files/archive.test.ts",
+  "test/files/archiveCalls.test.ts",
+  "test/files/content.test.ts",
+  "test/http/events.test.ts",
+  "test/http/metrics.test.ts",
+  "test/http/watching.test.ts",
+  "test/terminal/namespace.test.ts",
+  "test/wallet/metrics.test.ts"
+])
 
 const placeOf = (file: string): number => {
   const at = long.findIndex((name) => file.endsWith(name))
   return at === -1 ? long.length : at
 }
 
-const isShared = (file: string): boolean => {
-  const folder = dirname(file).slice("test/".length)
-  return !ofOwn.includes(file) && (light.has(folder) || folder === pages || folder.startsWith(`${pages}/`))
-}
+/** What takes long has a process of its own, which costs it little: who begins it first must not have to begin another one for it. */
+const isShared = (file: string): boolean =>
+  !isOfPages(file) && !ofOwn.has(file) && !long.includes(file) && sharing.has(dirname(file).slice("test/".length))
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>) {
@@ -113,6 +134,8 @@ const ofAll: ViteUserConfig["test"] = {
   hookTimeout: 300_000,
   teardownTimeout: 60_000
 }
+/** As Node loads them everywhere else, from what it has compiled before: of Vite nothing is asked but what only the pages need. */
+const natively: ViteUserConfig["test"] = { experimental: { viteModuleRunner: false, nodeLoader: false } }
 const files = globSync("test/**/*.test.ts", { cwd: import.meta.dirname })
 
 export default defineConfig({
@@ -121,8 +144,16 @@ export default defineConfig({
     maxWorkers: workers,
     sequence: { sequencer: LongestFirst },
     projects: [
-      { test: { ...ofAll, name: "alone", include: files.filter((file) => !isShared(file)) } },
-      { test: { ...ofAll, name: "shared", include: files.filter(isShared), isolate: false } }
+      {
+        test: {
+          ...ofAll,
+          ...natively,
+          name: "alone",
+          include: files.filter((file) => !isShared(file) && !isOfPages(file))
+        }
+      },
+      { test: { ...ofAll, name: "pages", include: files.filter(isOfPages), isolate: false } },
+      { test: { ...ofAll, ...natively, name: "shared", include: files.filter(isShared), isolate: false } }
     ]
   }
 })
