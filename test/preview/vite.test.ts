@@ -1,5 +1,5 @@
 /** A Vite dev server in a real Sandbox, seen in real Chromium through its preview, all of it done over the HTTP API. */
-import { execFileSync, spawn } from "node:child_process"
+import { spawn } from "node:child_process"
 import { createHash, randomBytes } from "node:crypto"
 import { readFileSync, realpathSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -12,21 +12,11 @@ import { PublicPort } from "../../src/gateway/PublicPort.ts"
 import { ApiServer } from "../../src/http/ApiServer.ts"
 import { Listener } from "../../src/http/Listener.ts"
 import { Runtime } from "../../src/runtime/Runtime.ts"
+import { noChromium, testBrowser } from "../console/pages/TestBrowser.ts"
 import { skipped, unusable } from "../host/namespace/TestHost.ts"
-import { Chromium } from "../support/Chromium.ts"
 import { namespaceAtoll } from "../support/NamespaceAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
-
-const missing = ((): string | null => {
-  if (unusable !== null) return unusable
-  try {
-    execFileSync("which", ["chromium"], { stdio: "ignore" })
-    return null
-  } catch {
-    return "chromium is not installed (Debian package chromium)"
-  }
-})()
 
 const root = join(import.meta.dirname, "../..")
 
@@ -65,18 +55,7 @@ const source = (text: string) => `document.querySelector("#app").textContent = $
 if (import.meta.hot) import.meta.hot.accept()
 `
 
-const until = (look: () => Promise<unknown>, expected: unknown) =>
-  Effect.promise(async () => {
-    const end = Date.now() + 30_000
-    let seen = await look()
-    while (seen !== expected && Date.now() < end) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
-      seen = await look()
-    }
-    assert.strictEqual(seen, expected)
-  })
-
-describe.skipIf(skipped(missing))("a development server in a preview", () => {
+describe.skipIf(skipped(unusable ?? noChromium))("a development server in a preview", () => {
   layer(service, { excludeTestServices: true, timeout: 240_000 })((it) => {
     it.effect(
       "is seen in Chromium, and an edit through the files API is hot-replaced in the page",
@@ -100,17 +79,18 @@ describe.skipIf(skipped(missing))("a development server in a preview", () => {
               return text === "" ? null : JSON.parse(text)
             })
           const { workspace } = yield* ask("POST", "/workspaces", 201, { name: "vite" })
-          const { sandbox } = yield* ask("POST", "/sandboxes", 202, { workspaceId: workspace.id })
+          const { sandbox } = yield* ask("POST", "/sandboxes?wait=running", 201, { workspaceId: workspace.id })
           const at = `/sandboxes/${sandbox.id}`
-          const isRunning = () => Effect.runPromise(Effect.map(ask("GET", at, 200), (it) => it.sandbox.status))
-          yield* until(isRunning, "running")
+          assert.strictEqual(sandbox.status, "running")
           const content = (path: string) => `${at}/files/content?path=/workspace/${path}`
 
           // The page waits for the server: it loads itself again until there is one.
           const { preview } = yield* ask("POST", `${at}/previews`, 201, { port: 5173 })
-          const browser = yield* Chromium.scoped
-          const evaluate = yield* Effect.promise(() => browser.open(preview.url))
-          yield* until(() => evaluate("document.title"), "Nothing listens yet")
+          const { page } = yield* (yield* testBrowser).open(new URL(preview.url).origin)
+          yield* Effect.promise(() => page.goto(preview.url))
+          const has = (selector: string, text: string) =>
+            Effect.promise(() => page.locator(selector).filter({ hasText: text }).waitFor())
+          yield* has("h1", "Nothing listens yet")
 
           // Thousands of files: no customer would send them one by one, nor install them while a test runs.
           const { processes } = yield* (yield* Runtime).guest(sandbox.id, 1)
@@ -130,25 +110,25 @@ describe.skipIf(skipped(missing))("a development server in a preview", () => {
           yield* unpack.end
           yield* Stream.runDrain(unpack.frames)
 
-          const page = '<title>app</title><div id="app"></div><script type="module" src="/main.js"></script>'
-          yield* ask("PUT", content("index.html"), 204, page)
+          const index = '<title>app</title><div id="app"></div><script type="module" src="/main.js"></script>'
+          yield* ask("PUT", content("index.html"), 204, index)
           yield* ask("PUT", content("main.js"), 204, source("one"))
           yield* ask("POST", `${at}/operations`, 202, {
             argv: ["/opt/atoll/node", "node_modules/vite/bin/vite.js", "--port", "5173", "--host", "127.0.0.1"]
           })
-          yield* until(() => evaluate("document.querySelector('#app')?.textContent"), "one")
-          yield* Effect.promise(() => evaluate("window.before = 1"))
+          yield* has("#app", "one")
+          yield* Effect.promise(() => page.evaluate("window.before = 1"))
           yield* ask("PATCH", content("main.js"), 200, {
             expectedSha256: createHash("sha256").update(source("one")).digest("hex"),
             oldText: '"one"',
             newText: '"two"'
           })
-          yield* until(() => evaluate("document.querySelector('#app')?.textContent"), "two")
+          yield* has("#app", "two")
           yield* ask("PUT", content("main.js"), 204, source("three"))
-          yield* until(() => evaluate("document.querySelector('#app')?.textContent"), "three")
+          yield* has("#app", "three")
           // Replaced in the page that was there, not loaded anew.
-          assert.strictEqual(yield* Effect.promise(() => evaluate("window.before")), 1)
-          assert.strictEqual(yield* Effect.promise(() => evaluate("location.port")), String(port))
+          assert.strictEqual(yield* Effect.promise(() => page.evaluate("window.before")), 1)
+          assert.strictEqual(new URL(page.url()).port, String(port))
         }).pipe(Effect.scoped),
       90_000
     )
