@@ -43,7 +43,10 @@ const askedFor = (installed: ReadonlyArray<string>, knows: ReadonlyArray<string>
           )
         })
     )
-    return [...new Set(Array.from(said.matchAll(/--no-install-recommends (chromium\S*)$/gm), ([, name]) => name))]
+    const names: ReadonlyArray<string> = [
+      ...new Set(Array.from(said.matchAll(/--no-install-recommends (chromium\S*)$/gm), ([, name]) => name!))
+    ]
+    return names
   }).pipe(Effect.scoped)
 
 for (const [about, installed, knows, expected] of [
