@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process"
 import { once } from "node:events"
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { type Agent, type IncomingMessage, request } from "node:http"
+import { request as requestOverTls } from "node:https"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
@@ -24,11 +25,12 @@ export interface Answer {
 /** Where a service runs, if not beside the test. */
 export interface Place {
   readonly address: string
+  readonly address6: string
   /** Words before a command that is to run there. */
   readonly enter: ReadonlyArray<string>
 }
 
-const here: Place = { address: "127.0.0.1", enter: [] }
+const here: Place = { address: "127.0.0.1", address6: "::1", enter: [] }
 
 export class ServiceProcess extends Program {
   /** Of this run alone: everything that it starts names it. */
@@ -75,20 +77,35 @@ export class ServiceProcess extends Program {
 
   /** A service of a fleet, in a place of its own, on a folder that is there. */
   static at(place: Place, port: number, dataDir: string, key: string, environment: Readonly<Record<string, string>>) {
-    return new ServiceProcess(port, { ...environment, ATOLL_HOST: place.address }, { dataDir, key, place })
+    return new ServiceProcess(port, { ATOLL_HOST: place.address, ...environment }, { dataDir, key, place })
   }
 
   /** Returns once it answers. */
   async start(answers = "/api/v2/me", environment: Readonly<Record<string, string>> = {}): Promise<void> {
     this.spawn(["src/main.ts"], { ...this.#settings, ...environment }, this.#place.enter)
     const end = Date.now() + startWithinMs
-    const headers = { authorization: `Bearer ${this.#key}` }
-    const look = () => fetch(`${this.origin}${answers}`, { headers, signal: AbortSignal.timeout(2000) })
-    while ((await look().catch(() => null))?.status !== 200) {
+    while ((await this.#statusOf(answers).catch(() => null)) !== 200) {
       if (this.exitCode !== null) throw new Error(`The service ended with ${this.exitCode}:\n${this.log}`)
       if (Date.now() > end) throw new Error(`The service does not answer:\n${this.log}`)
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
+  }
+
+  /** Over HTTPS whoever answers is believed: the certificate may be what is tried. */
+  async #statusOf(path: string): Promise<number> {
+    const asked = ("ATOLL_TLS_CERT_FILE" in this.#environment ? requestOverTls : request)({
+      host: this.host,
+      port: this.port,
+      path,
+      agent: false,
+      rejectUnauthorized: false,
+      headers: { authorization: `Bearer ${this.#key}` },
+      signal: AbortSignal.timeout(2000)
+    })
+    asked.end()
+    const [answer] = (await once(asked, "response")) as [IncomingMessage]
+    answer.resume()
+    return answer.statusCode ?? 0
   }
 
   get #settings(): Readonly<Record<string, string>> {
@@ -116,6 +133,11 @@ export class ServiceProcess extends Program {
 
   get host() {
     return this.#place.address
+  }
+
+  /** Where it listens by IPv6, too, if it does. */
+  get host6() {
+    return this.#place.address6
   }
 
   get origin() {

@@ -54,6 +54,10 @@ export class TestService extends Context.Service<
     ) => Promise<Answer>
     /** Creates another Sandbox and waits until it runs. */
     readonly newSandbox: () => Promise<string>
+    /** Of a fleet: the Sandbox's agent, as this machine knows it. */
+    readonly agentPid: () => number
+    /** kill -9 of every host of a fleet. */
+    readonly killHosts: () => Promise<void>
   }
 >()("atoll/test/TestService") {
   static readonly layer = <E>(
@@ -70,7 +74,7 @@ export class TestService extends Context.Service<
     const edge = fleetEdge({ environment, key })
     return Layer.effect(
       TestService,
-      Effect.flatMap(edge, ({ port }) => connect(port, key))
+      Effect.flatMap(edge, ({ port, ...processes }) => connect(port, key, processes))
     )
   }
 
@@ -89,7 +93,9 @@ export class TestService extends Context.Service<
         )
         return Layer.effect(
           TestService,
-          Effect.flatMap(HttpServer.HttpServer, ({ address }) => connect("port" in address ? address.port : 0, key))
+          Effect.flatMap(HttpServer.HttpServer, ({ address }) =>
+            connect("port" in address ? address.port : 0, key, ownProcess)
+          )
         ).pipe(Layer.provide(ApiServer.layer), Layer.provide(http), Layer.provide(service), Layer.provide(settings))
       })
     )
@@ -138,10 +144,23 @@ export function runtimeOfAgent(started: (agent: TestAgent, base: string) => void
   )
 }
 
+interface Processes extends Pick<TestService["Service"], "killHosts"> {
+  readonly agentOf: (sandboxId: string) => number
+}
+
+const noHosts = () => {
+  throw new Error("There are no hosts.")
+}
+
+const ownProcess: Processes = {
+  agentOf: noHosts,
+  killHosts: noHosts
+}
+
 /** Every Sandbox is deleted at the end: real ones outlive the service. */
-const connect = (port: number, key: string) =>
+const connect = (port: number, key: string, processes: Processes) =>
   Effect.acquireRelease(
-    Effect.promise(() => client(port, key)),
+    Effect.promise(() => client(port, key, processes)),
     ({ send }) =>
       Effect.promise(async () => {
         const { sandboxes } = (await send("GET", "/sandboxes")).json
@@ -149,7 +168,11 @@ const connect = (port: number, key: string) =>
       })
   )
 
-const client = async (port: number, key: string): Promise<TestService["Service"]> => {
+const client = async (
+  port: number,
+  key: string,
+  { killHosts, agentOf }: Processes
+): Promise<TestService["Service"]> => {
   const send = (method: string, target: string, { body, headers = {}, key: other }: Ask = {}): Promise<Answer> =>
     new Promise((resolve, reject) => {
       const bytes = body === undefined ? null : body instanceof Uint8Array ? body : Buffer.from(JSON.stringify(body))
@@ -211,6 +234,8 @@ const client = async (port: number, key: string): Promise<TestService["Service"]
     workspaceId,
     send,
     newSandbox,
+    agentPid: () => agentOf(sandboxId),
+    killHosts,
     files: (method, call, query, ask) =>
       send(method, `/sandboxes/${sandboxId}/files${call}?${new URLSearchParams(query)}`, ask)
   })

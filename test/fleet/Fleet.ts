@@ -23,6 +23,8 @@ const apiPort = 8080
 export const fleetPort = 7070
 export const actorsPort = 7071
 const readyWithinMs = 120_000
+/** Machines boot under emulation here, and make what others are copies of first. */
+const machinesReadyWithinMs = 900_000
 const linesShown = 30
 const charactersShown = 400
 const collapseShown = 6000
@@ -38,6 +40,8 @@ export interface FleetShape {
   readonly port: number
   /** Of full scope, for the first account. */
   readonly key: string
+  /** Of the test, beside the one that it has in the network (`Net.lodge`). */
+  readonly addresses: ReadonlyArray<string>
 }
 
 /** The server's socket, and what of a DATABASE_URL says the rest. */
@@ -80,6 +84,7 @@ export class Fleet {
   readonly secretFile: string
   /** Hosts that take new Sandboxes now. */
   readonly #ready: () => Promise<number>
+  readonly #readyWithinMs: number
   readonly #relay = new Program()
 
   /** On the database of the surroundings, which is migrated. Everything is up and every host is ready. */
@@ -118,7 +123,8 @@ export class Fleet {
       driver = "namespace",
       environment = {},
       port = apiPort,
-      key = newSecret()
+      key = newSecret(),
+      addresses = []
     }: Partial<FleetShape>,
     ready: () => Promise<number>
   ): Promise<Fleet> {
@@ -133,6 +139,7 @@ export class Fleet {
     const server = await net.join("database")
     const servicePlaces = await Promise.all(Array.from({ length: services }, (_, at) => place(`service-${at}`)))
     const hostPlaces = await Promise.all(Array.from({ length: hosts }, (_, at) => place(`host-${at}`)))
+    if (addresses.length > 0) await net.lodge(addresses)
     const shared = {
       ATOLL_LOG_LEVEL: "warn",
       ATOLL_FLEET_PORT: String(fleetPort),
@@ -166,7 +173,8 @@ export class Fleet {
             ATOLL_FLEET_JOIN: servicePlaces.map((service) => `${service.member.address}:${fleetPort}`).join(",")
           })
       ),
-      ready
+      ready,
+      driver === "qemu" ? machinesReadyWithinMs : readyWithinMs
     )
     fleet.#relay.spawn(
       ["test/fleet/fixtures/relay.ts", database.path, server.address, String(databasePort)],
@@ -191,7 +199,8 @@ export class Fleet {
     secretFile: string,
     services: ReadonlyArray<ServiceProcess>,
     hosts: ReadonlyArray<HostProcess>,
-    ready: () => Promise<number>
+    ready: () => Promise<number>,
+    readyWithinMs: number
   ) {
     this.net = net
     this.folder = folder
@@ -199,6 +208,7 @@ export class Fleet {
     this.services = services
     this.hosts = hosts
     this.#ready = ready
+    this.#readyWithinMs = readyWithinMs
   }
 
   /** The last that each of its members said. */
@@ -216,7 +226,7 @@ export class Fleet {
     const ended = () => this.hosts.find(({ exitCode }) => exitCode !== null)
     await until(
       async () => ended() !== undefined || (await this.#ready()) >= this.hosts.length,
-      readyWithinMs,
+      this.#readyWithinMs,
       () => `Not every host is ready:\n${this.log}`
     )
     const host = ended()

@@ -22,7 +22,11 @@ export const overAFleetOr = <A, E1, R1, E2, R2>(
  * Real Sandboxes, in namespaces unless ATOLL_RUNTIME says `qemu`. The port of both services, and that of one of them; whom services hold for the caller; what makes a Sandbox die by itself; and the metrics of each service. At its end the
  * services stop in order, before anybody's connection to them is cut.
  */
-export const fleetEdge = Effect.fnUntraced(function* ({ environment, key }: Pick<FleetShape, "environment" | "key">) {
+export const fleetEdge = Effect.fnUntraced(function* ({
+  environment,
+  key,
+  addresses = []
+}: Pick<FleetShape, "environment" | "key"> & Partial<FleetShape>) {
   const both = yield* balancer
   const second = yield* balancer
   // A service tells its clients the ports that it listens on, so those are the same for both, and lead to them.
@@ -35,19 +39,26 @@ export const fleetEdge = Effect.fnUntraced(function* ({ environment, key }: Pick
       ...(ssh === null ? {} : { [sshSetting]: String(ssh.port), ATOLL_SSH_HOST: "0.0.0.0" })
     },
     port: both.port,
-    key
+    key,
+    addresses
   })
   yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(fleet.services.map((service) => service.stop()))))
   for (const service of fleet.services) listenTo(service)
-  const addresses = fleet.services.map(({ host, port }) => ({ host, port }))
-  both.lead(addresses)
-  second.lead(addresses.slice(1))
-  ssh?.lead(addresses.map(({ host }) => ({ host, port: ssh.port })))
+  const listeners = fleet.services.map(({ host, host6, port }) => ({ host, host6, port }))
+  both.lead(listeners)
+  second.lead(listeners.slice(1))
+  ssh?.lead(listeners.map(({ host }) => ({ host, port: ssh.port })))
   return {
     port: both.port,
     second: { port: second.port },
+    listeners,
     sourceIp: fleet.net.address,
     crash: (sandboxId: string) => fleet.hosts.forEach((host) => host.crash(sandboxId)),
+    agentOf: (sandboxId: string) => fleet.hosts.flatMap((host) => host.agentsOf(sandboxId))[0]!,
+    freezeHosts: (areFrozen: boolean) => {
+      for (const host of fleet.hosts) areFrozen ? host.freeze() : host.thaw()
+    },
+    killHosts: async () => void (await Promise.all(fleet.hosts.map((host) => host.kill()))),
     residentBytes: () => [...fleet.services, ...fleet.hosts].reduce((sum, one) => sum + one.residentBytes, 0),
     origins: fleet.services.map(({ origin }) => origin),
     scrapes: () => Promise.all(fleet.services.map(async ({ origin }) => (await fetch(`${origin}/metrics`)).text()))

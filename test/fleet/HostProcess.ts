@@ -9,6 +9,10 @@ import type { Place } from "../crash/ServiceProcess.ts"
 import { Program } from "../support/Program.ts"
 
 const main = "src/main.ts"
+const agentProgram = "/opt/atoll/node\0"
+
+const descendantsOf = (pid: number): ReadonlyArray<number> =>
+  childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)])
 
 export class HostProcess extends Program {
   readonly name: string
@@ -51,6 +55,14 @@ export class HostProcess extends Program {
       if (found.sandboxId !== sandboxId) continue
       for (const inside of childrenOf(found.pid)) process.kill(inside, "SIGKILL")
     }
+  }
+
+  /** The processes of a Sandbox's agent, as this machine knows them. */
+  agentsOf(sandboxId: string): ReadonlyArray<number> {
+    return markedProcesses(HostLayout.at(this.dataDir).instance)
+      .filter((found) => found.sandboxId === sandboxId)
+      .flatMap(({ pid }) => descendantsOf(pid))
+      .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(agentProgram))
   }
 
   /** What really runs here by the marks of its processes, whatever anybody says: each Sandbox and generation once. */

@@ -70,6 +70,8 @@ const inside = (namespace: Namespace, ...command: ReadonlyArray<string>) => {
 export interface Member {
   readonly name: string
   readonly address: string
+  /** It has this one once `lodge` has given the test an address of IPv6. */
+  readonly address6: string
   /** The words before a command that is to run there. Mounts stay those of everybody: `ip netns exec` would make others. */
   readonly enter: ReadonlyArray<string>
 }
@@ -83,6 +85,8 @@ export class Net {
   readonly address: string
   readonly #hub: Namespace
   readonly #network: string
+  /** Of IPv6: for documentation, so used by none. @source RFC 3849 */
+  readonly #network6: string
   readonly #members = new Map<string, { readonly member: Member; readonly namespace: Namespace; station: string }>()
   /** Of all members so far, those too that are just joining. */
   #addresses = 1
@@ -91,6 +95,7 @@ export class Net {
     this.id = id
     this.#hub = hub
     this.#network = networks[at]!
+    this.#network6 = `2001:db8:a:${at.toString(16)}:`
     this.link = `atoll-net${at}`
     this.address = `${this.#network}.1`
   }
@@ -139,9 +144,10 @@ export class Net {
   }
 
   async join(name: string): Promise<Member> {
-    const address = `${this.#network}.${++this.#addresses}`
+    const at = ++this.#addresses
+    const address = `${this.#network}.${at}`
     const namespace = await Namespace.make()
-    const member: Member = { name, address, enter: into(namespace) }
+    const member: Member = { name, address, address6: `${this.#network6}:${at.toString(16)}`, enter: into(namespace) }
     const known = { member, namespace, station: "" }
     this.#members.set(name, known)
     await ip([`link add port-${name} type veth peer name eth0 netns ${namespace.pid}`], this.#hub)
@@ -150,6 +156,30 @@ export class Net {
     const { stdout } = await inside(namespace, "ip", "-j", "link", "show", "dev", "eth0")
     known.station = JSON.parse(stdout)[0].address
     return member
+  }
+
+  /**
+   * The test has these addresses as well, for members that have joined. They are known before there is a network, so settings may name them, and several
+   * networks may have the same ones.
+   */
+  async lodge(addresses: ReadonlyArray<string>): Promise<void> {
+    const dev = `dev ${this.link}`
+    const isIpv6 = (address: string) => address.includes(":")
+    const own = addresses.map((address) => (isIpv6(address) ? `${address}/128 ${dev} nodad` : `${address}/32 ${dev}`))
+    const sixth = addresses.find(isIpv6)
+    await ip([
+      ...own.map((words) => `addr add ${words}`),
+      ...(sixth === undefined ? [] : [`route add ${this.#network6}:/64 ${dev} src ${sixth}`])
+    ])
+    for (const { namespace, member } of this.#members.values()) {
+      await ip(
+        [
+          ...(sixth === undefined ? [] : [`addr add ${member.address6}/64 dev eth0 nodad`]),
+          ...addresses.map((address) => `route add ${address} dev eth0`)
+        ],
+        namespace
+      )
+    }
   }
 
   #known(name: string) {

@@ -74,23 +74,29 @@ export class TestApi extends Context.Service<
     readonly sourceIp: string
     /** A second process would look like this: its own leases, the same database. */
     readonly second: { readonly port: number }
+    /** Whether the hosts of a fleet do nothing for now. */
+    readonly freezeHosts: (areFrozen: boolean) => void
   }
 >()("atoll/test/TestApi") {
-  static readonly layer = (environment: Readonly<Record<string, string>> = {}) =>
-    TestApi.on(environment).pipe(Layer.provideMerge(TestDatabase.layer))
+  static readonly layer = (environment: Readonly<Record<string, string>> = {}, addresses: ReadonlyArray<string> = []) =>
+    TestApi.on(environment, addresses).pipe(Layer.provideMerge(TestDatabase.layer))
 
-  /** On a database of the caller's. */
-  static readonly on = (environment: Readonly<Record<string, string>> = {}) =>
+  /**
+   * On a database of the caller's.
+   *
+   * @param addresses Of this machine, for a fleet's services, beside those that it has.
+   */
+  static readonly on = (environment: Readonly<Record<string, string>> = {}, addresses: ReadonlyArray<string> = []) =>
     overAFleetOr(
-      () => TestApi.#overAFleet(environment),
+      () => TestApi.#overAFleet(environment, addresses),
       () => TestApi.#inProcess(environment)
     )
 
   /** Real processes with real Sandboxes. */
-  static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
+  static readonly #overAFleet = (environment: Readonly<Record<string, string>>, addresses: ReadonlyArray<string>) => {
     const key = newKey()
     const api = Effect.gen(function* () {
-      const edge = yield* fleetEdge({ environment, key })
+      const edge = yield* fleetEdge({ environment, key, addresses })
       return yield* make({ ...edge, key, world: notHere, auditWritten: yield* auditWrittenBy(edge.origins) })
     })
     return Layer.effect(TestApi, api).pipe(
@@ -127,6 +133,9 @@ export class TestApi extends Context.Service<
             auditWritten: () => Effect.runPromise(audit.write),
             sourceIp: "127.0.0.1",
             crash: (sandboxId) => world.crash(sandboxId),
+            freezeHosts: () => {
+              throw new Error("There are no hosts.")
+            },
             scrapes: async () => [(await sendTo(port, key)("GET", "/metrics", { key: null })).text]
           })
         })
@@ -233,6 +242,7 @@ const make = ({
   auditWritten,
   sourceIp,
   crash,
+  freezeHosts,
   scrapes
 }: Omit<TestApi["Service"], "accountId" | "send" | "raw" | "newKey" | "newWorkspace" | "newSandbox">) =>
   Effect.gen(function* () {
@@ -259,6 +269,7 @@ const make = ({
       auditWritten,
       sourceIp,
       crash,
+      freezeHosts,
       scrapes,
       newKey: (scopes, name) =>
         Effect.runPromise(

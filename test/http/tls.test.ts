@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { once } from "node:events"
 import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { createServer, type IncomingMessage } from "node:http"
+import type { IncomingMessage } from "node:http"
 import { request } from "node:https"
 import { connect as connectInClear } from "node:net"
 import { tmpdir } from "node:os"
@@ -10,7 +10,7 @@ import { join } from "node:path"
 import { connect, type TLSSocket } from "node:tls"
 import { afterAll, assert, describe, layer, it as test } from "@effect/vitest"
 import { Context, Effect, Layer, Logger } from "effect"
-import { WebSocket, WebSocketServer } from "ws"
+import { WebSocket } from "ws"
 import { SettingsUnusable } from "../../src/Config.ts"
 import { publicUrl } from "../../src/console/server/consoleLink.ts"
 import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
@@ -19,10 +19,11 @@ import { CertificateUnusable, certificateFiles, readCertificate } from "../../sr
 import { clearTextWarning } from "../../src/http/clearText.ts"
 import { previewUrl } from "../../src/preview/previewUrl.ts"
 import { Runtime } from "../../src/runtime/Runtime.ts"
-import { listenInside } from "../support/GatewayServer.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { selfSigned } from "../support/selfSigned.ts"
+import { lines, remember } from "../support/serviceLog.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
+import { httpPort, listenInside, tcpPort } from "./listenInside.ts"
 import type { Answer, Ask } from "./TestApi.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "atoll-tls-"))
@@ -79,24 +80,24 @@ const send = (
     asked.end(bytes)
   })
 
-const connected = async (port: number): Promise<TLSSocket> => {
-  const socket = connect({ port, host: "127.0.0.1", servername: "atoll.test", ca })
+interface At {
+  readonly host: string
+  readonly port: number
+}
+
+const connected = async ({ host, port }: At): Promise<TLSSocket> => {
+  const socket = connect({ port, host, servername: "atoll.test", ca })
   socket.on("error", () => {})
   await once(socket, "secureConnect")
   return socket
 }
 
-const servedNow = async (port: number): Promise<string> => {
-  const socket = await connected(port)
+const servedNow = async (at: At): Promise<string> => {
+  const socket = await connected(at)
   const { subject } = socket.getPeerCertificate()
   socket.destroy()
   return String(subject.CN)
 }
-
-const lines: Array<string> = []
-const remember = Logger.make((entry) => {
-  lines.push(Logger.formatJson.log(entry) as string)
-})
 
 /** Within a few looks at the files. */
 const until = async (what: string, holds: () => Promise<boolean> | boolean): Promise<void> => {
@@ -162,38 +163,29 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
         await once(events, "data")
         stream.destroy()
 
-        let protocol: unknown = null
-        const inside = createServer((asked, answer) => {
-          protocol = asked.headers["x-forwarded-proto"]
-          answer.end("inside")
-        })
-        new WebSocketServer({ server: inside }).on("connection", (socket) =>
-          socket.on("message", (said) => socket.send(`${said} from inside`))
-        )
-        listenInside(world, sandboxId, 80, inside)
+        await listenInside(sandboxId, (method, path, asked) => send(port, method, path, { key, ...asked }), world)
         const headers = { "idempotency-key": randomUUID() }
         const made = await send(port, "POST", `/api/v2/sandboxes/${sandboxId}/previews`, {
           key,
-          body: { port: 80 },
+          body: { port: httpPort },
           headers
         })
         const { url, hostname } = made.json.preview
         assert.strictEqual(url, `https://${hostname}:${port}/`)
         // The name is checked against the certificate's wildcard.
         const { text } = await send(port, "GET", "/", { headers: { host: `${hostname}:${port}` } })
-        assert.deepStrictEqual([text, protocol], ["inside", "https"])
+        assert.strictEqual(JSON.parse(text)["x-forwarded-proto"], "https")
         const named = { ca, servername: hostname, headers: { host: hostname } }
         const live = new WebSocket(`wss://127.0.0.1:${port}/`, [], named)
-        assert.strictEqual(await echoed(live), "hello from inside")
+        assert.strictEqual(await echoed(live), "hello")
 
-        world.machines.get(sandboxId)!.listeners.set(5432, (dialled) => void dialled.pipe(dialled))
         const access = await send(port, "POST", `/api/v2/sandboxes/${sandboxId}/services`, {
           key,
-          body: { requested_at: new Date().toISOString(), ports: [5432] },
+          body: { requested_at: new Date().toISOString(), ports: [tcpPort] },
           headers: { "idempotency-key": randomUUID() }
         })
         assert.isString(access.json?.capability, access.text)
-        const tunnel = new WebSocket(`wss://127.0.0.1:${port}/api/v2/tunnel?port=5432`, ["atoll.tunnel"], {
+        const tunnel = new WebSocket(`wss://127.0.0.1:${port}/api/v2/tunnel?port=${tcpPort}`, ["atoll.tunnel"], {
           ca,
           headers: { authorization: `Bearer ${access.json.capability}` }
         })
@@ -204,11 +196,11 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
 
   it.effect("who speaks plain HTTP there is told so, and what is neither is cut", () =>
     Effect.gen(function* () {
-      const { port, key } = yield* ServedAtoll
-      const said = (bytes: string): Promise<string> =>
+      const { port, key, listeners } = yield* ServedAtoll
+      const said = ({ host, port }: At, bytes: string): Promise<string> =>
         new Promise((resolve) => {
           let text = ""
-          const socket = connectInClear(port, "127.0.0.1", () => socket.write(bytes))
+          const socket = connectInClear(port, host, () => socket.write(bytes))
           socket.on("data", (chunk) => {
             text += chunk
           })
@@ -217,19 +209,21 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
         })
       yield* Effect.promise(async () => {
         const large = "x".repeat(300_000)
-        for (const request of [
-          "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
-          `POST /api/v2/workspaces HTTP/1.1\r\nHost: x\r\nContent-Length: ${large.length}\r\n\r\n${large}`
-        ]) {
-          const [head = "", body = ""] = (await said(request)).split("\r\n\r\n")
-          assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/)
-          assert.match(head, /^Connection: close$/im)
-          const { code, message, details } = JSON.parse(body)
-          const sentence = "This port speaks HTTPS: ask it with https:// in the place of http://."
-          assert.deepStrictEqual([code, message], ["INVALID_REQUEST", sentence])
-          assert.deepStrictEqual(details, { issues: [{ path: [], message: sentence }] })
+        for (const at of listeners) {
+          for (const request of [
+            "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            `POST /api/v2/workspaces HTTP/1.1\r\nHost: x\r\nContent-Length: ${large.length}\r\n\r\n${large}`
+          ]) {
+            const [head = "", body = ""] = (await said(at, request)).split("\r\n\r\n")
+            assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/)
+            assert.match(head, /^Connection: close$/im)
+            const { code, message, details } = JSON.parse(body)
+            const sentence = "This port speaks HTTPS: ask it with https:// in the place of http://."
+            assert.deepStrictEqual([code, message], ["INVALID_REQUEST", sentence])
+            assert.deepStrictEqual(details, { issues: [{ path: [], message: sentence }] })
+          }
+          assert.strictEqual(await said(at, "SSH-2.0-OpenSSH_9.2\r\n"), "")
         }
-        assert.strictEqual(await said("SSH-2.0-OpenSSH_9.2\r\n"), "")
         assert.strictEqual((await send(port, "GET", "/api/v2/me", { key })).status, 200)
       })
     })
@@ -251,34 +245,38 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
 
   it.effect("a certificate that changes is served from then on; a bad one is not, and the log says why once", () =>
     Effect.gen(function* () {
-      const { port, key } = yield* ServedAtoll
+      const { key, listeners } = yield* ServedAtoll
+      const allServe = async (name: string) =>
+        (await Promise.all(listeners.map(servedNow))).every((one) => one === name)
+      const services = listeners.length
       yield* Effect.promise(async () => {
-        assert.strictEqual(await servedNow(port), "first")
-        const open = await connected(port)
+        assert.isTrue(await allServe("first"))
+        const open = await Promise.all(listeners.map(connected))
         put(served.certFile, second.cert)
-        // For as long as the key is the old one, both stay what they were.
+        // For as long as the key is the old one, both stay what they were. Each service says so.
         const told = () => lines.filter((line) => line.includes("goes on being served"))
-        await until("the wrong key is told", () => told().length > 0)
-        assert.include(told()[0], "is not that of the first certificate")
-        assert.strictEqual(await servedNow(port), "first")
+        const tellAll = (why: string) => told().filter((line) => line.includes(why)).length >= services
+        await until("the wrong key is told", () => tellAll("is not that of the first certificate"))
+        assert.isTrue(await allServe("first"))
         put(served.keyFile, second.key)
-        await until("the second is served", async () => (await servedNow(port)) === "second")
+        await until("the second is served", () => allServe("second"))
 
         put(served.certFile, "nothing")
-        await until("the bad one is told", () => told().length > 1)
+        await until("the bad one is told", () => tellAll("holds no certificate"))
         await new Promise((resolve) => setTimeout(resolve, 1500))
-        assert.strictEqual(told().length, 2, "told once")
-        assert.include(told()[1], "holds no certificate")
-        assert.strictEqual(await servedNow(port), "second")
+        assert.strictEqual(told().length, 2 * services, "told once")
+        assert.isTrue(await allServe("second"))
         put(served.certFile, first.cert)
         put(served.keyFile, first.key)
-        await until("the first is served again", async () => (await servedNow(port)) === "first")
+        await until("the first is served again", () => allServe("first"))
 
         // What was open all the while goes on.
-        open.write(`GET /api/v2/me HTTP/1.1\r\nHost: atoll.test\r\nAuthorization: Bearer ${key}\r\n\r\n`)
-        const [answer] = await once(open, "data")
-        assert.match(String(answer), /^HTTP\/1\.1 200 /)
-        open.destroy()
+        for (const socket of open) {
+          socket.write(`GET /api/v2/me HTTP/1.1\r\nHost: atoll.test\r\nAuthorization: Bearer ${key}\r\n\r\n`)
+          const [answer] = await once(socket, "data")
+          assert.match(String(answer), /^HTTP\/1\.1 200 /)
+          socket.destroy()
+        }
         assert.notInclude(lines.join("\n"), "PRIVATE KEY")
       })
     })

@@ -2,37 +2,59 @@
 import { randomBytes, randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Cause, Effect, Exit, Layer, Logger } from "effect"
+import { isOverAFleet } from "../fleet/isOverAFleet.ts"
+import { SpanCollector } from "../support/SpanCollector.ts"
 import { SpanRecorder } from "../support/SpanRecorder.ts"
+import type { SpansSeen } from "../support/SpanSeen.ts"
+import { linesWith, remember } from "../support/serviceLog.ts"
+import { hang } from "./commands.ts"
 import { TestApi } from "./TestApi.ts"
 
 const recorder = new SpanRecorder()
-const lines: Array<string> = []
+/** Of all processes of a fleet. */
+const collector = new SpanCollector()
+const collectorAddress = "192.0.2.80"
+const recorded: SpansSeen = isOverAFleet ? collector : recorder
 
-const remember = Logger.make((entry) => {
-  lines.push(Logger.formatJson.log(entry) as string)
-})
+const logged = { ATOLL_LOG_LEVEL: "info" }
 
-const traced = TestApi.layer({ ATOLL_LOG_LEVEL: "info" }).pipe(
-  Layer.provide(Layer.merge(recorder.layer, Logger.layer([remember])))
+const overAFleet = Effect.map(collector.listen, (port) =>
+  TestApi.layer({ ...logged, OTEL_EXPORTER_OTLP_ENDPOINT: `http://${collectorAddress}:${port}` }, [collectorAddress])
 )
+
+const inProcess = () => TestApi.layer(logged).pipe(Layer.provide(Layer.merge(recorder.layer, Logger.layer([remember]))))
+
+const traced = isOverAFleet ? Layer.unwrap(overAFleet) : inProcess()
 
 const newTrace = () => ({ traceId: randomBytes(16).toString("hex"), spanId: randomBytes(8).toString("hex") })
 
-const until = async (what: string, holds: () => boolean): Promise<void> => {
+const until = async (what: string, holds: () => boolean, seen: () => unknown = () => ""): Promise<void> => {
   const began = performance.now()
   while (!holds()) {
-    assert.isBelow(performance.now() - began, 60_000, what)
+    assert.isBelow(performance.now() - began, 60_000, `${what}: ${JSON.stringify(seen())}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
 
 layer(traced, { excludeTestServices: true })("a trace", (it) => {
-  /** The ways of all spans of that name in that trace. */
+  const of = (traceId: string) => recorded.seen.filter((span) => span.traceId === traceId)
+
+  /** The ways of all spans of that name in that trace, whichever processes they lead through. */
   const ways = (traceId: string, name: string) =>
-    recorder
-      .of(traceId)
+    of(traceId)
       .filter((span) => span.name === name)
-      .map((span) => recorder.way(span).join(" < "))
+      .map((span) =>
+        span
+          .way()
+          .filter((part) => !/^\w+(\.client)?\.Deliver$/.test(part))
+          .join(" < ")
+      )
+
+  /** Of a span of that name there is that way; the spans of another process come a moment later. */
+  const untilWay = (traceId: string, name: string, way: string) => {
+    const found = () => ways(traceId, name)
+    return until(way, () => found().includes(way), found)
+  }
 
   const create = async ({ send, newWorkspace }: TestApi["Service"], traceparent: string, requestId = randomUUID()) => {
     const workspaceId = await newWorkspace()
@@ -54,11 +76,11 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
         const command = `ActorHost.command < Sandboxes.create < ${request}`
         // The request's span is called by its route once it ends, and the command ends by itself.
         await until("the request's span has ended", () => ways(traceId, "POST /api/v2/sandboxes").length === 1)
-        assert.include(ways(traceId, "Runtime.provision"), `Runtime.provision < ${command}`)
-        assert.include(ways(traceId, "ActorHost.commit"), `ActorHost.commit < ${command}`)
-        assert.include(ways(traceId, "Journal.write"), `Journal.write < ActorHost.commit < ${command}`)
-        assert.include(ways(traceId, "sql.with"), `sql.with < Journal.write < ActorHost.commit < ${command}`)
-        const commit = recorder.of(traceId).find(({ attributes }) => attributes.get("event") === "RUNTIME_UP")
+        await untilWay(traceId, "Runtime.provision", `Runtime.provision < ${command}`)
+        await untilWay(traceId, "ActorHost.commit", `ActorHost.commit < ${command}`)
+        await untilWay(traceId, "Journal.write", `Journal.write < ActorHost.commit < ${command}`)
+        await untilWay(traceId, "sql.with", `sql.with < Journal.write < ActorHost.commit < ${command}`)
+        const commit = of(traceId).find(({ attributes }) => attributes.get("event") === "RUNTIME_UP")
         assert.strictEqual(commit?.attributes.get("to"), "running")
       })
     })
@@ -72,28 +94,26 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
         const { traceId, spanId } = newTrace()
         const path = `/api/v2/sandboxes/${sandboxId}/operations`
         const headers = { "idempotency-key": randomUUID(), traceparent: `00-${traceId}-${spanId}-01` }
-        const started = await api.send("POST", path, { body: { argv: ["hang"] }, headers })
+        const started = await api.send("POST", path, { body: { argv: hang }, headers })
         assert.strictEqual(started.status, 202, started.text)
         const request = `POST /api/v2/sandboxes/:id/operations < ${spanId}`
-        await until(
-          "the guest is asked",
-          () => ways(traceId, "Guest.run").length + ways(traceId, "Guest.start").length > 0
-        )
-        const [asked = ""] = [...ways(traceId, "Guest.run"), ...ways(traceId, "Guest.start")]
-        assert.isTrue(asked.endsWith(`ActorHost.command < Operations.start < ${request}`), asked)
+        const asked = () => [...ways(traceId, "Guest.run"), ...ways(traceId, "Guest.start")]
+        await until("the guest is asked", () => asked().length > 0)
 
         const cancel = newTrace()
         await api.send("POST", `${path}/${started.json.operation.id}/cancel`, {
           headers: { traceparent: `00-${cancel.traceId}-${cancel.spanId}-01` }
         })
         await until("the cancelling is committed in its own trace", () =>
-          recorder.of(cancel.traceId).some(({ attributes }) => attributes.get("event") === "CANCEL")
+          of(cancel.traceId).some(({ attributes }) => attributes.get("event") === "CANCEL")
         )
-        const [commit] = ways(cancel.traceId, "ActorHost.commit")
-        assert.match(commit!, new RegExp(`^ActorHost.commit < .*POST /api/v2/.*/cancel < ${cancel.spanId}$`))
-        await until("what the first request started is over", () =>
-          recorder.of(traceId).every(({ status }) => status._tag === "Ended")
-        )
+        const commits = () => ways(cancel.traceId, "ActorHost.commit")
+        const ofCancel = new RegExp(`^ActorHost.commit < .*POST /api/v2/.*/cancel < ${cancel.spanId}$`)
+        await until("it is the request's", () => ofCancel.test(commits()[0]!), commits)
+        // The spans of a command that runs come from another process once it is over.
+        const wanted = `ActorHost.command < Operations.start < ${request}`
+        await until("it was asked for that request", () => asked()[0]!.endsWith(wanted), asked)
+        await until("what the first request started is over", () => of(traceId).every(({ hasEnded }) => hasEnded))
       })
     })
   )
@@ -105,12 +125,10 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
         const { traceId, spanId } = newTrace()
         const requestId = randomUUID()
         await create(api, `00-${traceId}-${spanId}-01`, requestId)
-        const line = lines
-          .map((text) => JSON.parse(text).annotations)
-          .find((annotations) => annotations.requestId === requestId)
-        assert.strictEqual(line?.traceId, traceId)
+        const [line] = (await linesWith(requestId)).map((text) => JSON.parse(text).annotations)
+        assert.deepInclude(line, { requestId, traceId })
         await until("the span has its name", () => ways(traceId, "POST /api/v2/sandboxes").length === 1)
-        const [request] = recorder.of(traceId).filter(({ name }) => name === "POST /api/v2/sandboxes")
+        const [request] = of(traceId).filter(({ name }) => name === "POST /api/v2/sandboxes")
         assert.strictEqual(request!.attributes.get("atoll.request_id"), requestId)
       })
     })
@@ -124,10 +142,8 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
         yield* Effect.promise(async () => {
           const ask = async (traceparent: string) => {
             const requestId = randomUUID()
-            const before = recorder.spans.length
             await send("GET", "/api/v2/me", { headers: { traceparent, "x-request-id": requestId } })
-            const own = () => recorder.spans.find(({ attributes }) => attributes.get("atoll.request_id") === requestId)
-            return { own, before }
+            return () => recorded.seen.find(({ attributes }) => attributes.get("atoll.request_id") === requestId)
           }
           const { traceId, spanId } = newTrace()
           const unsampled = await ask(`00-${traceId}-${spanId}-00`)
@@ -139,14 +155,14 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
             `00-${traceId}-${spanId}-01, x`,
             "x".repeat(10_000)
           ]) {
-            const { own } = await ask(garbage)
+            const own = await ask(garbage)
             await until("the request has a trace of its own", () => own() !== undefined)
             assert.notStrictEqual(own()!.traceId, traceId, garbage)
           }
-          assert.isUndefined(unsampled.own())
-          assert.isEmpty(recorder.of(traceId))
+          assert.isUndefined(unsampled())
+          assert.isEmpty(of(traceId))
           const unknownFlags = await ask(`00-${traceId}-${spanId}-ff`)
-          await until("only the sampled flag counts", () => unknownFlags.own()?.traceId === traceId)
+          await until("only the sampled flag counts", () => unknownFlags()?.traceId === traceId)
         })
       })
   )
@@ -163,8 +179,8 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
         await api.send("DELETE", `${path}/${id}`)
         await api.send("GET", `/api/v2/sandboxes/${sandboxId}/files/content?path=/workspace/private`)
         const name = "DELETE /api/v2/sandboxes/:id/previews/:previewId"
-        await until("the spans have ended", () => recorder.spans.some((span) => span.name === name))
-        const all = recorder.spans.flatMap((span) => [span.name, ...span.attributes.values()]).join("\n")
+        await until("the spans have ended", () => recorded.seen.some((span) => span.name === name))
+        const all = recorded.seen.flatMap((span) => [span.name, ...span.attributes.values()]).join("\n")
         for (const secret of [id, api.key, "private"]) assert.notInclude(all, secret)
       })
     })
@@ -186,10 +202,10 @@ layer(traced, { excludeTestServices: true })("a trace", (it) => {
 
   it.effect("is none of the service's own work", () =>
     Effect.sync(() => {
-      const parts = recorder.spans.filter(({ name }) => /^(?:sql|Guest|Runtime|Journal)\b/.test(name))
+      const parts = recorded.seen.filter(({ name }) => /^(?:sql|Guest|Runtime|Journal)\b/.test(name))
       assert.isNotEmpty(parts)
       assert.deepStrictEqual(
-        parts.filter((span) => recorder.way(span).length === 1).map(({ name }) => name),
+        parts.filter((span) => span.way().length === 1).map(({ name }) => name),
         []
       )
     })

@@ -35,6 +35,8 @@ export class ServedAtoll extends Context.Service<
   ServedAtoll,
   {
     readonly port: number
+    /** Of the one service, or of each that a fleet has; by IPv6 where it was told to listen there. */
+    readonly listeners: ReadonlyArray<{ readonly host: string; readonly host6: string; readonly port: number }>
     /** Full scope. */
     readonly key: string
     readonly accountId: string
@@ -50,21 +52,26 @@ export class ServedAtoll extends Context.Service<
     readonly residentBytes: () => number
   }
 >()("atoll/test/ServedAtoll") {
-  /** On the database of the surroundings. Its Sandboxes are left to the runtime. */
+  /**
+   * On the database of the surroundings. Its Sandboxes are left to the runtime.
+   *
+   * @param addresses Of this machine, for a fleet's services, beside those that it has.
+   */
   static readonly layer = <E, R>(
     runtime: Layer.Layer<Runtime, E, Settings | R>,
-    environment: Readonly<Record<string, string>> = {}
+    environment: Readonly<Record<string, string>> = {},
+    addresses: ReadonlyArray<string> = []
   ) =>
     overAFleetOr(
-      () => ServedAtoll.#overAFleet(environment),
+      () => ServedAtoll.#overAFleet(environment, addresses),
       () => ServedAtoll.#inProcess(runtime, environment)
     )
 
-  static readonly #overAFleet = (environment: Readonly<Record<string, string>>) => {
+  static readonly #overAFleet = (environment: Readonly<Record<string, string>>, addresses: ReadonlyArray<string>) => {
     const key = newSecret()
     const served = Effect.gen(function* () {
-      const { port, origins, residentBytes } = yield* fleetEdge({ environment, key })
-      return yield* make({ key, port, auditWritten: yield* auditWrittenBy(origins), residentBytes })
+      const { port, listeners, origins, residentBytes } = yield* fleetEdge({ environment, key, addresses })
+      return yield* make({ key, port, listeners, auditWritten: yield* auditWrittenBy(origins), residentBytes })
     })
     return Layer.effect(ServedAtoll, served).pipe(
       Layer.provide(Layer.mergeAll(Accounts.layer, ApiKeys.layer, SignInLinks.layer)),
@@ -96,6 +103,7 @@ export class ServedAtoll extends Context.Service<
           return yield* make({
             key,
             port,
+            listeners: [{ host: "127.0.0.1", host6: "::1", port }],
             auditWritten: () => Effect.runPromise(audit.write),
             residentBytes: () => process.memoryUsage.rss()
           })
@@ -115,9 +123,10 @@ export class ServedAtoll extends Context.Service<
 const make = ({
   key,
   port,
+  listeners,
   auditWritten,
   residentBytes
-}: Pick<ServedAtoll["Service"], "key" | "port" | "auditWritten" | "residentBytes">) =>
+}: Pick<ServedAtoll["Service"], "key" | "port" | "listeners" | "auditWritten" | "residentBytes">) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
@@ -129,6 +138,7 @@ const make = ({
     const once = () => ({ "idempotency-key": randomBytes(8).toString("hex") })
     return ServedAtoll.of({
       port,
+      listeners,
       key,
       accountId,
       send,

@@ -1,8 +1,9 @@
 /** A tracer that keeps every span that an exporter would be given, begun or ended. */
 import { Context, Layer, Option, References, Tracer } from "effect"
 import { discreet } from "../../src/Traces.ts"
+import type { SpanSeen, SpansSeen } from "./SpanSeen.ts"
 
-export class SpanRecorder {
+export class SpanRecorder implements SpansSeen {
   readonly spans: Array<Tracer.Span> = []
 
   /** As the service's own, but for the exporter. */
@@ -30,6 +31,16 @@ export class SpanRecorder {
       root: true,
       sampled: true
     })
+  }
+
+  get seen(): ReadonlyArray<SpanSeen> {
+    return this.spans.map((span) => ({
+      name: span.name,
+      traceId: span.traceId,
+      attributes: span.attributes,
+      hasEnded: span.status._tag === "Ended",
+      way: () => this.way(span)
+    }))
   }
 
   /** Of one trace. */
