@@ -33,7 +33,9 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/console/server/registration.test.ts",
   "test/console/server/sessions.test.ts",
   "test/console/server/tickets.test.ts",
+  "test/files/archiveCalls.test.ts",
   "test/files/contract.namespace.test.ts",
+  "test/files/lostGuest.test.ts",
   "test/http/audited.test.ts",
   "test/http/credit.test.ts",
   "test/http/edge.test.ts",
@@ -49,56 +51,40 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/http/openapi.test.ts",
   "test/http/openapiExamples.test.ts",
   "test/http/operations.test.ts",
+  "test/http/outage.test.ts",
   "test/http/outputStream.test.ts",
   "test/http/prepaid.test.ts",
+  "test/http/proxies.test.ts",
   "test/http/requestLog.test.ts",
   "test/http/runningWait.test.ts",
   "test/http/sandboxChanges.test.ts",
   "test/http/sandboxes.test.ts",
   "test/http/streamEnds.test.ts",
+  "test/http/tls.test.ts",
+  "test/http/traces.test.ts",
   "test/http/usage.test.ts",
   "test/http/watching.test.ts",
   "test/http/ways.test.ts",
   "test/http/workspaces.test.ts",
   "test/mcp/mcp.test.ts",
   "test/terminal/namespace.test.ts",
-  "test/terminal/terminal.test.ts"
+  "test/terminal/terminal.test.ts",
+  "test/wallet/metrics.test.ts"
 ]
 
 /** Of those suites: single tests that only one process with simulated machines can pass, by their names; the reason. */
 export const inProcessOnly: Readonly<Record<string, string>> = {
-  "a stop answers what it cuts short, with the Error body":
-    "its server in process cuts waits; a service's own listener answers them with what there is (test/http/draining.test.ts)",
-  "a limit that refuses the boot is answered to the create that waited, as to every replay":
-    "tells the machines of its process to refuse a boot; a full fleet is in test/fleet/placement.test.ts",
-  "a boot that takes longer is answered at the bound":
-    "its bound is a service of its process, and boots there never end",
-  "where Sandboxes cannot have a network, one with network is refused at once, and says what to send":
-    "sets what the driver of its process says of networks; hosts without are in test/fleet/placement.test.ts",
-  "Sandboxes, operations, boots and the journal move": "holds up and refuses boots in its process",
+  "boots that run, wait for their turn and are refused are counted": "holds up and refuses boots in its process",
   "keeps its Sandbox awake, and wakes one that sleeps": "namespaces cannot sleep",
-  "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process",
-  "a hundred simulated Sandboxes at once":
-    "as many as simulated machines carry; hosts refuse most of a hundred real ones here"
+  "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process"
 }
 
 /** By suite: the reason. */
 export const inProcess: Readonly<Record<string, string>> = {
   "test/clients/gigabyte.test.ts":
     "measures programs of clients on volumes for a gigabyte, whatever carries the service",
-  "test/files/archiveCalls.test.ts":
-    "measures memory and descriptors of an agent that it starts itself, and looks into its folder",
   "test/files/contract.agent.test.ts":
     "over a fleet nothing but contract.namespace.test.ts once more: what differs is an agent of its own process",
   "test/files/contract.qemu.test.ts": "machines of the qemu driver, which boot for minutes here",
-  "test/files/lostGuest.test.ts": "puts guests that fail in the place of those of its process",
-  "test/http/outage.test.ts":
-    "kills its server under load, test by test; over a fleet the database's faults are those of the fault sweep",
-  "test/http/proxies.test.ts":
-    "asks from several addresses of the loopback and of IPv6, which a fleet's services do not see; listens inside simulated machines",
-  "test/http/tls.test.ts":
-    "listens inside simulated machines of its own process, and reads what one service says of its files",
-  "test/http/traces.test.ts": "reads the spans that the tracer of its own process records",
-  "test/terminal/qemu.test.ts": "machines of the qemu driver, which boot for minutes here",
-  "test/wallet/metrics.test.ts": "the ledger that posts, and counts what it posts, is the test's own"
+  "test/terminal/qemu.test.ts": "machines of the qemu driver, which boot for minutes here"
 }

@@ -5,6 +5,7 @@ import { assert, it, layer } from "@effect/vitest"
 import { Context, Effect, Exit, Layer, Redacted, Schedule, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
+import { isOverAFleet } from "../fleet/isOverAFleet.ts"
 import { lines, linesWith, rememberAll } from "../support/serviceLog.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testDatabaseUrl } from "../support/TestPostgres.ts"
@@ -41,8 +42,10 @@ it.live("a stop answers what it cuts short, with the Error body", () =>
     })
     yield* Effect.promise(() => new Promise((resolve) => setTimeout(resolve, 100)))
     yield* Effect.exit(Scope.close(scope, Exit.void))
-    const answer = yield* Effect.promise(() => waiting.answer)
-    assert.deepStrictEqual([answer.status, answer.json.code, answer.json.details], [503, "SERVICE_UNAVAILABLE", null])
+    const { status, json } = yield* Effect.promise(() => waiting.answer)
+    // A service's own listener lets waits end with what there is; the server of this process cuts them.
+    if (isOverAFleet) assert.deepStrictEqual([status, json.operation?.status], [200, "running"])
+    else assert.deepStrictEqual([status, json.code, json.details], [503, "SERVICE_UNAVAILABLE", null])
   })
 )
 

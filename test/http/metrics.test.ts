@@ -8,10 +8,6 @@ import { families, sampleOf } from "../support/Scrape.ts"
 import { TestApi } from "./TestApi.ts"
 
 layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true })("metrics", (it) => {
-  const scrape = Effect.flatMap(TestApi, ({ send }) =>
-    Effect.promise(async () => (await send("GET", "/metrics", { key: null })).text)
-  )
-
   it.effect("all are described, and named as Prometheus wants it", () =>
     Effect.gen(function* () {
       const { scrapes } = yield* TestApi
@@ -28,25 +24,33 @@ layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true
     })
   )
 
-  it.effect("Sandboxes, operations, boots and the journal move", () =>
+  /** Counted by all processes together. */
+  const sum = (texts: ReadonlyArray<string>, series: string) =>
+    texts.reduce((all, text) => all + (sampleOf(text, series) ?? 0), 0)
+
+  const until = (holds: (texts: ReadonlyArray<string>) => boolean) =>
     Effect.gen(function* () {
-      const { send, newWorkspace, world } = yield* TestApi
-      const before = yield* scrape
-      const workspaceId = yield* Effect.promise(() => newWorkspace())
-      const create = () =>
-        Effect.promise(async () => {
-          const made = await send("POST", "/api/v2/sandboxes", {
-            body: { workspaceId },
-            headers: { "idempotency-key": randomUUID() }
-          })
-          assert.strictEqual(made.status, 202, made.text)
-          return made.json.sandbox.id as string
+      const { scrapes } = yield* TestApi
+      while (!holds(yield* Effect.promise(scrapes))) yield* Effect.sleep("20 millis")
+    })
+
+  const create = (workspaceId: string) =>
+    Effect.flatMap(TestApi, ({ send }) =>
+      Effect.promise(async () => {
+        const made = await send("POST", "/api/v2/sandboxes", {
+          body: { workspaceId },
+          headers: { "idempotency-key": randomUUID() }
         })
-      const until = (what: (text: string) => boolean) =>
-        Effect.gen(function* () {
-          while (!what(yield* scrape)) yield* Effect.sleep("20 millis")
-        })
-      const first = yield* create()
+        assert.strictEqual(made.status, 202, made.text)
+        return made.json.sandbox.id as string
+      })
+    )
+
+  it.effect("Sandboxes, operations and the journal move", () =>
+    Effect.gen(function* () {
+      const { send, newWorkspace, scrapes } = yield* TestApi
+      const before = yield* Effect.promise(scrapes)
+      const first = yield* create(yield* Effect.promise(() => newWorkspace()))
       const ran = yield* Effect.promise(() =>
         send("POST", `/api/v2/sandboxes/${first}/execute`, { body: { argv: ["true"] } })
       )
@@ -58,33 +62,43 @@ layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true
         })
       )
       assert.strictEqual(started.status, 202, started.text)
-      yield* until((text) => sampleOf(text, 'atoll_transitions_total{kind="operation",to="completed"}') === 1)
-      // Two more boot: one, and one that waits for its turn.
+      yield* until((texts) => sum(texts, 'atoll_transitions_total{kind="operation",to="completed"}') === 1)
+
+      const after = yield* Effect.promise(scrapes)
+      const grown = (series: string) => sum(after, series) - sum(before, series)
+      assert.strictEqual(grown('atoll_boot_duration_seconds_count{outcome="up"}'), 1)
+      assert.strictEqual(grown('atoll_transitions_total{kind="operation",to="completed"}'), 1)
+      assert.strictEqual(grown('atoll_transitions_total{kind="sandbox",to="pending"}'), 1)
+      assert.strictEqual(grown('atoll_transitions_total{kind="sandbox",to="running"}'), 1)
+      assert.isAtLeast(grown('atoll_journal_batch_size_count{queue="commits"}'), 2)
+      assert.isAtLeast(grown('atoll_journal_lag_seconds_count{queue="commits"}'), 2)
+      assert.isAtLeast(sum(after, "atoll_actors_live"), 2)
+      for (const [at, text] of after.entries()) {
+        assert.isBelow(sampleOf(text, 'atoll_journal_lag_seconds_sum{queue="commits"}') ?? 0, 60)
+        for (const series of ['atoll_journal_retries_total{queue="commits"}', 'atoll_journal_waiting{queue="commits"}'])
+          assert.strictEqual(sampleOf(text, series), 0, series)
+        for (const series of ["process_cpu_seconds_total", "nodejs_eventloop_active_seconds_total"])
+          assert.isAbove(sampleOf(text, series)!, sampleOf(before[at]!, series)!, series)
+      }
+    })
+  )
+
+  it.effect("boots that run, wait for their turn and are refused are counted", () =>
+    Effect.gen(function* () {
+      const { newWorkspace, world, scrapes } = yield* TestApi
+      const workspaceId = yield* Effect.promise(() => newWorkspace())
+      // One, and one that waits for its turn.
       world.intercept = (call) => (call === "provision" ? Effect.never : Effect.void)
-      yield* create()
-      yield* create()
-      yield* until((text) => sampleOf(text, "atoll_boots_in_progress") === 2)
-      assert.strictEqual(sampleOf(yield* scrape, "atoll_boots_waiting"), 1)
+      yield* create(workspaceId)
+      yield* create(workspaceId)
+      yield* until((texts) => sum(texts, "atoll_boots_in_progress") === 2)
+      assert.strictEqual(sum(yield* Effect.promise(scrapes), "atoll_boots_waiting"), 1)
       world.intercept = (call) =>
         call === "provision"
           ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "The host is full." }))
           : Effect.void
-      yield* create()
-      yield* until((text) => sampleOf(text, 'atoll_boot_duration_seconds_count{outcome="refused"}') === 1)
-
-      const after = yield* scrape
-      const grown = (series: string) => (sampleOf(after, series) ?? 0) - (sampleOf(before, series) ?? 0)
-      assert.strictEqual(grown('atoll_boot_duration_seconds_count{outcome="up"}'), 1)
-      assert.strictEqual(grown('atoll_transitions_total{kind="operation",to="completed"}'), 1)
-      assert.isAtLeast(grown('atoll_transitions_total{kind="sandbox",to="pending"}'), 4)
-      assert.isAtLeast(grown('atoll_journal_batch_size_count{queue="commits"}'), 2)
-      assert.isAtLeast(grown('atoll_journal_lag_seconds_count{queue="commits"}'), 2)
-      assert.isBelow(sampleOf(after, 'atoll_journal_lag_seconds_sum{queue="commits"}')!, 60)
-      for (const series of ['atoll_journal_retries_total{queue="commits"}', 'atoll_journal_waiting{queue="commits"}'])
-        assert.strictEqual(sampleOf(after, series), 0, series)
-      assert.isAtLeast(sampleOf(after, "atoll_actors_live")!, 3)
-      assert.isAbove(grown("process_cpu_seconds_total"), 0)
-      assert.isAbove(grown("nodejs_eventloop_active_seconds_total"), 0)
+      yield* create(workspaceId)
+      yield* until((texts) => sum(texts, 'atoll_boot_duration_seconds_count{outcome="refused"}') === 1)
     })
   )
 })

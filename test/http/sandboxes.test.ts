@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
 import { inputOf, sandboxMachine } from "../../machines/sandbox.ts"
 import { scopes } from "../../schemas/Access.ts"
 import { metadataKeyMaxCharacters, metadataMaxPairs, metadataValueMaxCharacters } from "../../schemas/Limits.ts"
@@ -9,6 +10,7 @@ import { Sandbox, SandboxList, SandboxResponse } from "../../schemas/Sandbox.ts"
 import { TransitionList } from "../../schemas/Transition.ts"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { replay } from "../../src/actor/Transition.ts"
+import { isOverAFleet } from "../fleet/isOverAFleet.ts"
 import { type Answer, type Ask, TestApi } from "./TestApi.ts"
 
 const path = "/api/v2/sandboxes"
@@ -25,6 +27,35 @@ const newTenant = async (api: TestApi["Service"]) => {
 
 const withTenant = <A>(test: (tenant: Awaited<ReturnType<typeof newTenant>>, api: TestApi["Service"]) => Promise<A>) =>
   Effect.flatMap(TestApi, (api) => Effect.promise(async () => test(await newTenant(api), api)))
+
+/** While a fleet's hosts do nothing, nobody says otherwise of them. */
+const withoutNetwork = (why: string) =>
+  Effect.flatMap(TestApi, ({ freezeHosts, world }) =>
+    Effect.acquireRelease(
+      Effect.gen(function* () {
+        if (!isOverAFleet) {
+          world.networkRefused = why
+          return
+        }
+        const sql = yield* SqlClient.SqlClient
+        freezeHosts(true)
+        // What they said last has come by then.
+        yield* Effect.sleep("500 millis")
+        yield* sql`update hosts set network_refused = ${why}`
+      }),
+      () =>
+        Effect.gen(function* () {
+          if (!isOverAFleet) {
+            world.networkRefused = null
+            return
+          }
+          const sql = yield* SqlClient.SqlClient
+          freezeHosts(false)
+          const refusing = sql`select 1 from hosts where network_refused is not null`
+          while ((yield* Effect.orDie(refusing)).length > 0) yield* Effect.sleep("50 millis")
+        })
+    )
+  )
 
 const isResponse = Schema.is(SandboxResponse)
 
@@ -278,16 +309,14 @@ layer(TestApi.layer(), { excludeTestServices: true })("Sandboxes", (it) => {
   )
 
   it.effect("where Sandboxes cannot have a network, one with network is refused at once, and says what to send", () =>
-    withTenant(async ({ create }, { world }) => {
-      world.networkRefused = "missing on this host: apt-get install slirp4netns"
-      try {
+    Effect.gen(function* () {
+      yield* withoutNetwork("missing on this host: apt-get install slirp4netns")
+      yield* withTenant(async ({ create }) => {
         const { status, json } = await create({})
         assert.deepStrictEqual([status, json.code], [501, "UNSUPPORTED_BY_RUNTIME"])
         assert.include(json.message, "slirp4netns). Send networkEnabled false.")
         assert.strictEqual((await create({ networkEnabled: false })).status, 202)
-      } finally {
-        world.networkRefused = null
-      }
+      })
     })
   )
 
