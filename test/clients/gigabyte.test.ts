@@ -9,6 +9,7 @@ import { join } from "node:path"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Atoll, type SandboxHandle } from "../../clients/typescript/src/index.ts"
+import { isOverAFleet } from "../fleet/isOverAFleet.ts"
 import { freshDriver, skipped, unusable } from "../host/namespace/TestHost.ts"
 import { compiledOnce } from "../support/compiledOnce.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
@@ -22,6 +23,9 @@ const small = 100_000_000
 const large = 1_000_000_000
 /** What a process may take more for a larger file: pieces that were not collected yet. */
 const marginBytes = 128 * MiB
+
+/** Of what goes through, the most that the processes of a fleet may have taken together for it, garbage included. */
+const passesAtOnce = large / 2
 
 const environment = { ATOLL_VOLUME_BYTES: String(1400 * MiB) }
 
@@ -109,7 +113,7 @@ const byCommandLine: Transfer = async ({ folder, sandbox, url, key }, direction,
 
 const inPlace = (test: (place: Place) => Promise<void>) =>
   Effect.gen(function* () {
-    const { key, port } = yield* ServedAtoll
+    const { key, port, residentBytes } = yield* ServedAtoll
     const folder = yield* testFolder
     for (const size of [small, large]) {
       const path = join(folder, String(size))
@@ -120,7 +124,9 @@ const inPlace = (test: (place: Place) => Promise<void>) =>
     const atoll = new Atoll({ apiKey: key, url })
     yield* Effect.promise(async () => {
       await using sandbox = await atoll.sandboxes.create({ networkEnabled: false })
+      const before = residentBytes()
       await test({ sandbox, folder, url, key })
+      if (isOverAFleet) assert.isBelow(residentBytes() - before, passesAtOnce)
     })
   })
 

@@ -2,6 +2,7 @@
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layer as runtime } from "../../src/host/qemu/QemuRuntime.ts"
+import { isOverAFleet } from "../fleet/isOverAFleet.ts"
 import { TIMEOUT_MS, unusable } from "../host/qemu/TestMachines.ts"
 import { fileContract } from "./fileContract.ts"
 import { entry, tape } from "./Tape.ts"
@@ -13,7 +14,9 @@ const environment = {
   ATOLL_RUNTIME: "qemu",
   ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2),
   ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
-  ATOLL_BOOT_TIMEOUT_MS: String(TIMEOUT_MS)
+  ATOLL_BOOT_TIMEOUT_MS: String(TIMEOUT_MS),
+  // On each host of a fleet they would be booted beside what is tried.
+  ...(isOverAFleet ? { ATOLL_VM_SPARES: "0" } : {})
 }
 
 describe.skipIf(unusable !== null)("virtual machines", () => {

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { allPids, identify } from "../../src/host/linux/ProcessIdentity.ts"
 import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
+import { instanceOf } from "../../src/host/qemu/instanceOf.ts"
 
 export const folderPrefix = "atoll-fleet-"
 const users = "/var/lib/atoll-users"
@@ -24,8 +25,13 @@ const textOf = (path: string): string => {
 const instancesOf = (folder: string): ReadonlyArray<string> =>
   entries(folder)
     .map((name) => join(folder, name))
-    .filter((dataDir) => existsSync(join(dataDir, "runtime", "namespace")))
-    .map((dataDir) => HostLayout.at(dataDir).instance)
+    .flatMap((dataDir) => {
+      const machines = join(dataDir, "runtime", "qemu")
+      return [
+        ...(existsSync(join(dataDir, "runtime", "namespace")) ? [HostLayout.at(dataDir).instance] : []),
+        ...(existsSync(machines) ? [instanceOf(machines)] : [])
+      ]
+    })
 
 const pidsOf = (isOf: (text: string) => boolean): ReadonlyArray<number> =>
   allPids().filter((pid) => {

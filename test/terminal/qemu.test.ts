@@ -8,6 +8,8 @@ import { endsWithItsConnection, followsItsUser, withSandbox } from "./shellContr
 
 const shape = {
   ATOLL_RUNTIME: "qemu",
+  ATOLL_VM_SPARES: "0",
+  ATOLL_BOOT_TIMEOUT_MS: String(TIMEOUT_MS),
   ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2),
   ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2)
 }

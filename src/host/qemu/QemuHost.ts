@@ -1,5 +1,4 @@
 /** What this host runs machines with, found out and prepared once at start. */
-import { createHash } from "node:crypto"
 import { chmod, mkdir } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import type { SettingsShape } from "../../Config.ts"
@@ -8,6 +7,7 @@ import { missingPackages } from "../linux/programs.ts"
 import { type Choice, chooseAccelerator } from "./Accelerator.ts"
 import { prepareGuestImage } from "./GuestImage.ts"
 import { findBaseImage } from "./image/BaseImage.ts"
+import { instanceOf } from "./instanceOf.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { findQemu, type runtimePackages } from "./QemuBuild.ts"
 import type { TemplateHost } from "./Template.ts"
@@ -39,9 +39,6 @@ const PROGRAMS: Readonly<Record<string, (typeof runtimePackages)[number]>> = {
   unshare: "util-linux",
   prlimit: "util-linux"
 }
-
-/** Tells this driver's cgroups from those of another service on this host. */
-const instanceOf = (root: string): string => `atoll-vm-${createHash("sha256").update(root).digest("hex").slice(0, 12)}`
 
 const findNetworkObstacle = (isRoot: boolean): string | null => {
   if (!isRoot) return "the service is not root, and joining a machine's network namespace needs it"

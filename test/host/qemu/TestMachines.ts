@@ -8,6 +8,7 @@ import { Settings } from "../../../src/Config.ts"
 import { probe } from "../../../src/host/qemu/probe.ts"
 import { layer } from "../../../src/host/qemu/QemuRuntime.ts"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
+import { isOverAFleet } from "../../fleet/isOverAFleet.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 
 /** The contract suite's own sizes, so that its Sandboxes are what the driver makes templates for. */
@@ -18,8 +19,8 @@ const environment = {
   ATOLL_VM_SPARES: "0"
 }
 
-/** Everything here runs under emulation, beside whatever else the machine does. */
-export const TIMEOUT_MS = 240_000
+/** Everything here runs under emulation, beside whatever else the machine does; of a fleet's two hosts each boots one first. */
+export const TIMEOUT_MS = isOverAFleet ? 1_200_000 : 240_000
 
 export const dataFolder = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), "atoll-vm-"))
