@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { runningWaitSeconds } from "../../schemas/Limits.ts"
-import { type Asked, Hosts } from "../../src/fleet/Hosts.ts"
+import { Hosts } from "../../src/fleet/Hosts.ts"
 import { RuntimeRefused } from "../../src/runtime/Runtime.ts"
 import { RunningWait } from "../../src/sandbox/RunningWait.ts"
 import { isOverAFleet } from "../fleet/isOverAFleet.ts"
@@ -17,7 +17,7 @@ const boundMs = 60_000
 const shortMs = isOverAFleet ? 1000 * runningWaitSeconds : 1000
 
 /** Returns when every host of the fleet is in that state. */
-const askHosts = Effect.fnUntraced(function* (asked: Asked, state: string) {
+const askHosts = Effect.fnUntraced(function* (asked: "CORDON" | "UNCORDON", state: string) {
   const hosts = Context.get(yield* Layer.build(Hosts.layer), Hosts)
   for (const { id } of yield* hosts.list) yield* hosts.ask(id, asked)
   while ((yield* hosts.list).some((host) => host.state !== state)) yield* Effect.sleep("50 millis")
