@@ -15,13 +15,17 @@ const takeoverWithinMs = 25_000
 /** Closing: a moment for the owner, the commit, and the wait for a guest that only the owner asks. */
 const closeWithinMs = 25_000
 
+/** A fetch ends a stream whose answer nobody holds any more, whenever it comes to that. */
+const held: Array<Response> = []
+
 /** Answers with the status of a stream of events, which stays open until `over`. */
 const streamAt = async ({ origin, key }: ServiceProcess, over: AbortSignal): Promise<number> => {
-  const { status } = await fetch(`${origin}/api/v2/events`, {
+  const answer = await fetch(`${origin}/api/v2/events`, {
     headers: { authorization: `Bearer ${key}` },
     signal: over
   })
-  return status
+  held.push(answer)
+  return answer.status
 }
 
 const withMembers = (
