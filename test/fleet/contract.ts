@@ -30,6 +30,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/console/server/downloads.test.ts",
   "test/console/server/foreign.test.ts",
   "test/console/server/keys.test.ts",
+  "test/console/server/operator.test.ts",
   "test/console/server/registration.test.ts",
   "test/console/server/sessions.test.ts",
   "test/console/server/tickets.test.ts",
@@ -76,6 +77,7 @@ export const overAFleet: ReadonlyArray<string> = [
 export const inProcessOnly: Readonly<Record<string, string>> = {
   "boots that run, wait for their turn and are refused are counted": "holds up and refuses boots in its process",
   "keeps its Sandbox awake, and wakes one that sleeps": "namespaces cannot sleep",
+  "sees that there is no host but this one where the service does all": "asks a service that has no hosts",
   "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process"
 }
 
