@@ -13,6 +13,7 @@ import { TestDatabase } from "../../support/TestDatabase.ts"
 import { createIn, untilStatus } from "../../support/TestSandboxes.ts"
 import { Browser, newLink } from "../server/Browser.ts"
 import { violations } from "./axe.ts"
+import { dialogFaults, dialogsInSource } from "./dialogs.ts"
 import { names } from "./litStates.ts"
 import { noChromium, testBrowser } from "./TestBrowser.ts"
 import { atRest, clean, heading, signInByLink, tooWide, until } from "./visits.ts"
@@ -119,6 +120,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
             await removal.getByText("No Sandbox lives there.").waitFor()
             await removal.getByRole("button", { name: "Remove" }).click()
             await removal.getByText(`${label} is ready: drain it first`).waitFor()
+            assert.deepStrictEqual(await dialogFaults(page), [])
+            assert.strictEqual(await dialogsInSource("operator"), 1, "every dialog of the operator was looked at")
             await removal.getByLabel("By force").check()
             await removal.getByRole("button", { name: "Remove" }).click()
             await rowOf(page, other!.id).waitFor({ state: "detached" })
