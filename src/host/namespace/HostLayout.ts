@@ -22,7 +22,8 @@ import { markOf } from "./markedProcesses.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
 import { writeSystemFiles } from "./systemFiles.ts"
-import { canMountImages, type VolumePlace } from "./volume.ts"
+import type { VolumePlace } from "./volume.ts"
+import { canMountImages } from "./volumeTrial.ts"
 
 /** @see src/host/linux/native/spawner.c */
 const SPAWNER = fileURLToPath(new URL("../linux/native/spawner.x64", import.meta.url))

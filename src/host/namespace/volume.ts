@@ -32,7 +32,6 @@ const MOUNT_OPTIONS = "loop,nosuid,nodev,noatime,discard"
 const EARLIER_STALE = "stale-"
 /** The file is made of holes; so the kernel need not write zeros in the background once it is mounted. */
 const PREZEROED = ["assume_storage_prezeroed=1"]
-const TRIAL_BYTES = 1024 * 1024
 const UNMOUNT_TRIES = 50
 const UNMOUNT_WAIT_MS = 20
 
@@ -91,22 +90,6 @@ export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: n
   const workspace = workspaceOf(place)
   await mkdir(workspace, { recursive: true, mode: 0o755 })
   if (owner !== null && (await stat(workspace)).uid !== owner) await chown(workspace, owner, owner)
-}
-
-/** True when this host lets us mount an image: found out by mounting a small one. */
-export const canMountImages = async (folder: string): Promise<boolean> => {
-  const name = join(folder, `trial-${randomUUID()}`)
-  const place = { image: `${name}.img`, folder: name }
-  try {
-    await openVolume(place, TRIAL_BYTES, null)
-    return true
-  } catch (cause) {
-    // It can, only not now.
-    return cause instanceof LoopDevicesExhausted
-  } finally {
-    await closeVolume(place).catch(() => {})
-    await rm(place.image, { force: true })
-  }
 }
 
 /** Unmounts it; the bytes stay. */
