@@ -62,6 +62,20 @@ export class EagerTransport extends Duplex {
     this.#raw.write(chunk, encoding, done)
   }
 
+  /** A frame's head and its body, or what else came together, are one write, and over TLS no records of their own. */
+  override _writev(
+    chunks: ReadonlyArray<{ readonly chunk: Buffer; readonly encoding: BufferEncoding }>,
+    done: (cause?: Error | null) => void
+  ): void {
+    this.#raw.cork()
+    const last = chunks.length - 1
+    for (const [at, { chunk, encoding }] of chunks.entries()) {
+      if (at < last) this.#raw.write(chunk, encoding)
+      else this.#raw.write(chunk, encoding, done)
+    }
+    this.#raw.uncork()
+  }
+
   override _final(done: (cause?: Error | null) => void): void {
     this.#raw.end(() => done())
   }

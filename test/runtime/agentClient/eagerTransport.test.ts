@@ -1,4 +1,4 @@
-import { PassThrough } from "node:stream"
+import { Duplex, PassThrough } from "node:stream"
 import { setImmediate } from "node:timers/promises"
 import { assert, it } from "@effect/vitest"
 import { EagerTransport } from "../../../src/runtime/agentClient/EagerTransport.ts"
@@ -63,4 +63,36 @@ it("an agent that keeps to no window is cut off", async () => {
   for (let at = 0; at < 80; at++) give(1, RECORD)
   for (let turn = 0; turn < 1000 && faults.length === 0; turn++) await setImmediate()
   assert.deepStrictEqual(faults, ["the agent sent more than it was allowed to"])
+})
+
+it("what is written together goes on together, in its order, and fails together", async () => {
+  const writes: Array<string> = []
+  let fault: Error | null = null
+  const raw = new Duplex({
+    read: () => {},
+    writev: (chunks, done) => {
+      writes.push(chunks.map(({ chunk }) => chunk.toString()).join("|"))
+      done(fault)
+    }
+  })
+  const transport = new EagerTransport(raw, 1024 ** 2)
+  const faults: Array<string> = []
+  transport.on("error", ({ message }) => faults.push(message))
+  const together = (...texts: ReadonlyArray<string>) =>
+    new Promise<string>((resolve) => {
+      transport.cork()
+      const told = texts.map(
+        (text) => new Promise<string>((done) => transport.write(text, (cause) => done(cause?.message ?? "sent")))
+      )
+      transport.uncork()
+      void Promise.all(told).then((each) => resolve(each.join()))
+    })
+  assert.strictEqual(await together("head", "body", "head", "more"), "sent,sent,sent,sent")
+  assert.strictEqual(await together("alone"), "sent")
+  assert.deepStrictEqual(writes, ["head|body|head|more", "alone"])
+  fault = new Error("broken off")
+  assert.strictEqual(await together("never", "there"), "broken off,broken off")
+  await setImmediate()
+  assert.isTrue(transport.destroyed)
+  assert.deepStrictEqual(faults, ["broken off"])
 })
