@@ -3,7 +3,7 @@
  *
  * @source contract-details.md "Errors": every error body, those from the router itself included
  */
-import { createServer, type IncomingMessage, type Server, type ServerOptions } from "node:http"
+import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from "node:http"
 import { createServer as createHttpsServer } from "node:https"
 import { Socket } from "node:net"
 import type { Duplex } from "node:stream"
@@ -77,6 +77,27 @@ const options: ServerOptions<typeof IncomingMessage, typeof PatientResponse> = {
 }
 
 /**
+ * Who asks before he sends (`Expect: 100-continue`) is told to go on and comes as a request, once: whoever serves requests may listen for the question as
+ * well, and would do each of them a second time. He is not told to go on with what no endpoint takes: his answer comes at once, without the body.
+ */
+const answerWhoAsksFirst = (server: Server): void => {
+  // node:http tells nobody to go on by itself where somebody listens.
+  server.on("checkContinue", () => {})
+  const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
+  server.emit = (event: string, ...args: Array<unknown>): boolean => {
+    if (event !== "checkContinue") return passOn(event, ...args)
+    const [request, response] = args as [IncomingMessage, ServerResponse]
+    const isTaken = Number(request.headers["content-length"] ?? 0) <= fileContentMaxBytes || mayBeLong(request)
+    if (isTaken) response.writeContinue()
+    else {
+      noteUnasked(request)
+      response.shouldKeepAlive = false
+    }
+    return server.emit("request", request, response)
+  }
+}
+
+/**
  * HTTP/1.1, whether in clear or over TLS: previews, tunnels and terminals take connections over, which HTTP/2 has none of for one request.
  *
  * @param certificate Null: in clear.
@@ -88,16 +109,7 @@ export const protocolServer = (certificate: CertificateAndKey | null = null): Se
       : createHttpsServer({ ...options, ...certificate, handshakeTimeout: headWithinMs })
   // An expectation other than 100-continue may be ignored (RFC 9110 section 10.1.1); by default the answer would be a bare 417.
   server.on("checkExpectation", (request, response) => server.emit("request", request, response))
-  // Who asks before he sends is not told to go on with what no endpoint takes: his answer comes at once, without the body.
-  server.on("checkContinue", (request, response) => {
-    const isTaken = Number(request.headers["content-length"] ?? 0) <= fileContentMaxBytes || mayBeLong(request)
-    if (isTaken) response.writeContinue()
-    else {
-      noteUnasked(request)
-      response.shouldKeepAlive = false
-    }
-    server.emit("request", request, response)
-  })
+  answerWhoAsksFirst(server)
   server.on("clientError", refuse)
   holdEarlyRequests(server)
   return server

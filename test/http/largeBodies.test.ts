@@ -1,5 +1,6 @@
 /** Who sends more than is taken reads why: with the clients that people have, not only with one that reads while it sends. */
 import { execFile, execFileSync } from "node:child_process"
+import { randomUUID } from "node:crypto"
 import { mkdtemp, rm, writeFile } from "node:fs/promises"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
@@ -7,6 +8,7 @@ import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import type { AuditEvent } from "../../schemas/Audit.ts"
 import { fileContentMaxBytes } from "../../schemas/Limits.ts"
 import { TestApi } from "./TestApi.ts"
 
@@ -133,12 +135,21 @@ layer(TestApi.layer(), { excludeTestServices: true })("a file of more than is ta
     })
   )
 
-  it.effect("may be sent after asking when it is not too large", () =>
-    withApi(async ({ raw, key }) => {
+  it.effect("may be sent after asking when it is not too large, and what it asks for is done once", () =>
+    withApi(async ({ raw, key, send, auditWritten }) => {
+      const id = randomUUID()
       const answer = await raw(
-        `POST /api/v2/workspaces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nIdempotency-Key: asked\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 12\r\n\r\n{"name":"a"}`
+        `POST /api/v2/workspaces HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\nIdempotency-Key: asked\r\nExpect: 100-continue\r\nConnection: close\r\nContent-Length: 12\r\n\r\n{"name":"a"}`
       )
       assert.match(answer, /^HTTP\/1.1 100 Continue\r\n\r\nHTTP\/1.1 201 /)
+      // What began beside it has ended by then.
+      await send("GET", "/api/v2/workspaces")
+      await auditWritten()
+      const { events } = (await send("GET", "/api/v2/usage/audit?limit=1000")).json
+      assert.lengthOf(
+        (events as ReadonlyArray<AuditEvent>).filter(({ requestId }) => requestId === id),
+        1
+      )
     })
   )
 })
