@@ -136,8 +136,8 @@ const processors = availableParallelism()
 /** The largest have a browser, or machines, beside a service. */
 const bytesOfOne = 2 * 1024 ** 3
 
-/** More than processors: half of what a worker does is to wait, for machines that boot, leases that end, pages that load. */
-const workers = Math.max(1, Math.min(2 * processors, Math.floor(totalmem() / bytesOfOne)))
+/** More than processors: a third of what a worker does is to wait, for machines that boot, leases that end, pages that load. */
+const workers = Math.max(1, Math.min(processors + Math.ceil(processors / 2), Math.floor(totalmem() / bytesOfOne)))
 
 const ofAll: ViteUserConfig["test"] = {
   setupFiles: "test/described/watch.ts",
