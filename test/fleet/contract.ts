@@ -10,6 +10,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/account/suspension.test.ts",
   "test/clients/cli/cli.test.ts",
   "test/clients/examples.test.ts",
+  "test/clients/gigabyte.test.ts",
   "test/clients/python/library.test.ts",
   "test/clients/typescript/connections.test.ts",
   "test/clients/typescript/directories.test.ts",
@@ -83,8 +84,6 @@ export const inProcessOnly: Readonly<Record<string, string>> = {
 
 /** By suite: the reason. */
 export const inProcess: Readonly<Record<string, string>> = {
-  "test/clients/gigabyte.test.ts":
-    "measures programs of clients on volumes for a gigabyte, whatever carries the service",
   "test/files/contract.agent.test.ts":
     "over a fleet nothing but contract.namespace.test.ts once more: what differs is an agent of its own process",
   "test/files/contract.qemu.test.ts": "machines of the qemu driver, which boot for minutes here",
