@@ -1,6 +1,7 @@
 /**
  * What a fleet costs, side by side: role `all` of this version (near), a service and a host on the loopback with TLS (remote), and role `all` of
  * another version where BENCH_AGAINST names its folder. In turns, so that all meet the same machine; nothing fails when an aim is missed.
+ * BENCH_MEASURES=create,up takes only those.
  *
  * Then, on the simulated runtime: what a create costs the database, and how soon the actors of a service that was killed answer elsewhere.
  */
@@ -14,15 +15,19 @@ import { withFleet } from "./BenchFleet.ts"
 import { type BenchPostgres, withPostgres } from "./BenchPostgres.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
 import { BenchTunnel } from "./BenchTunnel.ts"
+import { orders, type Paired, paired } from "./pairs.ts"
 import { Sender } from "./Sender.ts"
 
 const against = process.env["BENCH_AGAINST"] ?? null
 const only = process.env["BENCH_ONLY"] ?? null
-const rounds = Number(process.env["BENCH_ROUNDS"] ?? 5)
+const rounds = Number(process.env["BENCH_ROUNDS"] ?? 6)
 const liveActors = Number(process.env["BENCH_ACTORS"] ?? 10_000)
-const executesARound = 200
-const createsARound = 6
-const passesARound = 2
+const executesARound = 240
+/** Of those in one turn. */
+const callsATurn = 20
+/** A create differs from the next by far more than one way to a Sandbox from another: only many tell. */
+const createsARound = 24
+const passesARound = 6
 const MiB = 1024 ** 2
 const fileBytes = 100 * MiB
 const tunnelBytes = 256 * MiB
@@ -51,11 +56,16 @@ const measures = {
   tunnel: "256 MiB out of a tunnel"
 } as const
 type Measure = keyof typeof measures
+const asked = process.env["BENCH_MEASURES"]?.split(",") ?? null
+const measured = (Object.keys(measures) as ReadonlyArray<Measure>).filter((measure) => asked?.includes(measure) ?? true)
+
+/** Milliseconds, turn by turn. */
+type Taken = Readonly<Record<Measure, Array<number>>>
 
 /** One way to a Sandbox. */
 class Subject {
   readonly name: string
-  readonly took: Record<Measure, Array<number>> = { execute: [], get: [], create: [], up: [], down: [], tunnel: [] }
+  readonly took: Taken = { execute: [], get: [], create: [], up: [], down: [], tunnel: [] }
   readonly #service: BenchService
   readonly #workspace: string
   readonly #sandbox: string
@@ -82,11 +92,12 @@ class Subject {
 
   /** Its end is not a part of it. */
   create = async (): Promise<number> => {
+    const body = { workspaceId: this.#workspace, networkEnabled: false }
     const began = performance.now()
-    const sandbox = await this.#service.sandbox(this.#workspace)
-    await this.#execute(sandbox)
+    const { sandbox } = await this.#service.call<{ sandbox: { id: string } }>("POST", "/sandboxes?wait=running", body)
+    await this.#execute(sandbox.id)
     const took = performance.now() - began
-    await this.#service.call("DELETE", `/sandboxes/${sandbox}`)
+    await this.#service.call("DELETE", `/sandboxes/${sandbox.id}`)
     return took
   }
 
@@ -100,107 +111,125 @@ class Subject {
 const ms = (value: number) => Number(value.toFixed(2))
 const rate = (bytes: number, took: ReadonlyArray<number>) => bytes / MiB / (quantile(took, 0.5) / 1000)
 
-/** Each round begins with another one: whoever is second finds warmer caches. */
-const rotated = <A>(list: ReadonlyArray<A>, by: number) => [
-  ...list.slice(by % list.length),
-  ...list.slice(0, by % list.length)
-]
-
-const inTurns = async (subjects: ReadonlyArray<Subject>): Promise<void> => {
+/** One round: what each of them took. */
+const inTurns = async (subjects: ReadonlyArray<Subject>): Promise<ReadonlyMap<string, Taken>> => {
   const tar = await archive()
   for (const subject of subjects) {
-    await timed(1000, subject.execute)
+    await timed(500, subject.execute)
     await timed(500, subject.get)
-    await subject.create()
+    await timed(3, subject.create)
     await subject.up(tar)
     await subject.down()
     await subject.tunnel()
   }
-  for (let round = 0; round < rounds; round++) {
-    const order = rotated(subjects, round)
-    for (let part = 0; part < 10; part++) {
-      for (const { took, execute } of order) took.execute.push(...(await timed(executesARound / 10, execute)))
-      for (const { took, get } of order) took.get.push(...(await timed(executesARound / 10, get)))
-    }
-    for (let pass = 0; pass < createsARound; pass++) {
-      for (const { took, create } of order) took.create.push(await create())
-    }
-    for (let pass = 0; pass < passesARound; pass++) {
-      for (const { took, up } of order) took.up.push(...(await timed(1, () => up(tar))))
-      for (const { took, down } of order) took.down.push(...(await timed(1, down)))
-      for (const { took, tunnel } of order) took.tunnel.push(...(await timed(1, tunnel)))
+  const every = orders(subjects)
+  const each = async (
+    turns: number,
+    measure: (subject: Subject) => Promise<ReadonlyArray<number>>,
+    what: Measure
+  ): Promise<void> => {
+    if (!measured.includes(what)) return
+    for (let turn = 0; turn < turns; turn++) {
+      for (const subject of every[turn % every.length]!) subject.took[what].push(...(await measure(subject)))
     }
   }
+  await each(executesARound / callsATurn, ({ execute }) => timed(callsATurn, execute), "execute")
+  await each(executesARound / callsATurn, ({ get }) => timed(callsATurn, get), "get")
+  await each(createsARound, async ({ create }) => [await create()], "create")
+  await each(passesARound, ({ up }) => timed(1, () => up(tar)), "up")
+  await each(passesARound, ({ down }) => timed(1, down), "down")
+  await each(passesARound, ({ tunnel }) => timed(1, tunnel), "tunnel")
+  return new Map(subjects.map(({ name, took }) => [name, took]))
 }
 
 const bytesOf: Partial<Record<Measure, number>> = { up: fileBytes, down: fileBytes, tunnel: tunnelBytes }
 
-const tell = (near: Subject, remote: Subject, earlier: Subject | null): void => {
-  console.table(
-    (Object.keys(measures) as ReadonlyArray<Measure>).flatMap((measure) =>
-      [...(earlier === null ? [] : [earlier]), near, remote].map(({ name, took }) => ({
-        what: measures[measure],
-        of: name,
-        "p50 ms": ms(quantile(took[measure], 0.5)),
-        "p99 ms": ms(quantile(took[measure], 0.99)),
-        "MiB/s": bytesOf[measure] === undefined ? "" : Math.round(rate(bytesOf[measure], took[measure]))
-      }))
-    )
-  )
-  /** What came one after the other met the same machine. */
-  const paired = (measure: Measure, one: Subject, other: Subject, compare: (one: number, other: number) => number) =>
-    ms(
-      quantile(
-        one.took[measure].map((took, index) => compare(took, other.took[measure][index]!)),
-        0.5
-      )
-    )
-  const more = (measure: Measure) => {
-    const by = paired(measure, remote, near, (one, other) => one - other)
-    return `${by < 0 ? "" : "+"}${by} ms`
-  }
-  const speed = (measure: Measure) => paired(measure, near, remote, (one, other) => one / other)
-  const table = [
-    { what: "execute true, remote against near, p50", is: more("execute"), wanted: "+1.5 ms at most" },
-    { what: "create to first command, remote against near, p50", is: more("create"), wanted: "+5 ms at most" },
-    { what: "100 MiB in, remote of near", is: speed("up"), wanted: "0.6" },
-    { what: "100 MiB out, remote of near", is: speed("down"), wanted: "0.6" },
-    { what: "tunnel, remote of near", is: speed("tunnel"), wanted: "0.6" }
-  ]
-  const unchanged =
-    earlier === null
-      ? []
-      : (Object.keys(measures) as ReadonlyArray<Measure>).map((measure) => ({
-          what: `${measures[measure]}, role all, time of the earlier version's, p50`,
-          is: paired(measure, near, earlier, (one, other) => one / other),
-          wanted: "1.03 at most"
-        }))
-  console.table([...table, ...unchanged])
-}
+/** What a remote Sandbox may cost more, in ms. */
+const mostMore: Partial<Record<Measure, number>> = { execute: 1.5, create: 5 }
 
-const compare = async (): Promise<void> => {
-  const environment = { ATOLL_RUNTIME: "namespace", ATOLL_SERVICE_ACCESS: "on" }
-  await withPostgres((database) =>
-    withFleet(database, { services: 1, environment }, ([service]) =>
-      BenchService.use(environment, async (all) => {
-        const near = await Subject.of("near", all)
-        const remote = await Subject.of("remote", service!)
-        if (against === null) {
-          await inTurns([near, remote])
-          return tell(near, remote, null)
+type Round = ReadonlyMap<string, Taken>
+
+const tell = (all: ReadonlyArray<Round>): void => {
+  const names = [...all[0]!.keys()].sort()
+  const turns = (name: string, measure: Measure) => all.map((round) => round.get(name)![measure])
+  console.table(
+    measured.flatMap((measure) =>
+      names.map((name) => {
+        const took = turns(name, measure).flat()
+        return {
+          what: measures[measure],
+          of: name,
+          "p50 ms": ms(quantile(took, 0.5)),
+          "p99 ms": ms(quantile(took, 0.99)),
+          "MiB/s": bytesOf[measure] === undefined ? "" : Math.round(rate(bytesOf[measure], took))
         }
-        await BenchService.use(
-          environment,
-          async (other) => {
-            const earlier = await Subject.of("earlier", other)
-            await inTurns([earlier, near, remote])
-            tell(near, remote, earlier)
-          },
-          { sources: against }
-        )
       })
     )
   )
+  const row = (what: string, { is, rounds: [least, most] }: Paired, wanted: string, unit = "") => ({
+    what,
+    is: `${is >= 0 && unit !== "" ? "+" : ""}${ms(is)}${unit}`,
+    "of a round": `${ms(least)} to ${ms(most)}`,
+    wanted
+  })
+  const remotely = measured.flatMap((measure) => {
+    const [remote, near] = [turns("remote", measure), turns("near", measure)]
+    if (measure in mostMore) {
+      const more = paired(remote, near, (one, other) => one - other)
+      return [row(`${measures[measure]}, remote against near, p50`, more, `+${mostMore[measure]} ms at most`, " ms")]
+    }
+    if (!(measure in bytesOf)) return []
+    return [
+      row(
+        `${measures[measure]}, remote of near`,
+        paired(near, remote, (one, other) => one / other),
+        "0.6"
+      )
+    ]
+  })
+  const unchanged =
+    against === null
+      ? []
+      : measured.map((measure) =>
+          row(
+            `${measures[measure]}, role all, time of the earlier version's, p50`,
+            paired(turns("near", measure), turns("earlier", measure), (one, other) => one / other),
+            "1.03 at most"
+          )
+        )
+  console.table([...remotely, ...unchanged])
+}
+
+const environment = { ATOLL_RUNTIME: "namespace", ATOLL_SERVICE_ACCESS: "on" }
+
+/** Starts what answers, for as long as it is used. */
+type Start = (use: (subject: Subject) => Promise<Round>) => Promise<Round>
+
+const starts: ReadonlyArray<Start> = [
+  (use) => BenchService.use(environment, async (service) => use(await Subject.of("near", service))),
+  (use) =>
+    withPostgres((database) =>
+      withFleet(database, { services: 1, environment }, async ([service]) => use(await Subject.of("remote", service!)))
+    ),
+  ...(against === null
+    ? []
+    : [
+        (use: (subject: Subject) => Promise<Round>) =>
+          BenchService.use(environment, async (service) => use(await Subject.of("earlier", service)), {
+            sources: against
+          })
+      ])
+]
+
+const started = ([start, ...others]: ReadonlyArray<Start>, subjects: ReadonlyArray<Subject>): Promise<Round> =>
+  start === undefined ? inTurns(subjects) : start((subject) => started(others, [...subjects, subject]))
+
+/** A service that was started before another is some percent slower or faster for as long as they live: each round has new ones, in another order. */
+const compare = async (): Promise<void> => {
+  const every = orders(starts)
+  const all: Array<Round> = []
+  for (let round = 0; round < rounds; round++) all.push(await started(every[round % every.length]!, []))
+  tell(all)
 }
 
 // --- simulated -------------------------------------------------------------------------------------------------------
