@@ -4,7 +4,7 @@
  * Then the same with a fleet: two services behind a balancer and three hosts, each of which is killed under a client.
  *
  * With the engine that answers here, else, as root, with one of its own (`Engine.ts`); the images that ours are made from are made here where they
- * cannot be pulled (`baseImages.ts`). Where there is no engine, it says so and ends well. `--privileged`: by docker-compose.yml alone; without it,
+ * cannot be pulled (`baseImages.ts`). Where there is no engine, it says so and fails. `--privileged`: by docker-compose.yml alone; without it,
  * deploy/compose.unprivileged.yml is tried, which more engines allow.
  */
 import { mkdtemp, rm } from "node:fs/promises"
@@ -90,9 +90,6 @@ const main = async (): Promise<void> => {
 }
 
 main().catch((fault: unknown) => {
-  if (fault instanceof NoEngine) say(`Skipped: ${fault.message}`)
-  else {
-    console.error(fault)
-    process.exitCode = 1
-  }
+  console.error(fault instanceof NoEngine ? fault.message : fault)
+  process.exitCode = 1
 })

@@ -23,10 +23,10 @@ export const run = (program: string, args: ReadonlyArray<string>, options: RunOp
     const child = spawn(program, args, {
       env: options.env ?? hostEnvironment(),
       cwd: options.cwd,
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: options.timeoutMs ?? TIMEOUT_MS,
-      killSignal: "SIGKILL"
+      stdio: ["ignore", "pipe", "pipe"]
     })
+    // Node's own would keep this process for as long where there is no such program.
+    const late = setTimeout(() => child.kill("SIGKILL"), options.timeoutMs ?? TIMEOUT_MS)
     let output = ""
     let said = ""
     const hear = (text: string) => {
@@ -37,8 +37,12 @@ export const run = (program: string, args: ReadonlyArray<string>, options: RunOp
       hear(text)
     })
     child.stderr.setEncoding("utf8").on("data", hear)
-    child.on("error", reject)
+    child.on("error", (fault) => {
+      clearTimeout(late)
+      reject(fault)
+    })
     child.on("close", (code, signal) => {
+      clearTimeout(late)
       if (code === 0) resolve(output)
       else reject(new Error(`${program} ${args.join(" ").slice(0, 300)} ended with ${code ?? signal}:\n${said.trim()}`))
     })

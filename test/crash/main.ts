@@ -2,9 +2,9 @@
  * `npm run test:crash -- --operations N --seed S`: output under kills, with as many operations as you like.
  * `npm run test:crash -- --money-rounds N`: what is charged, under as many kills as you like.
  */
-import { spawnSync } from "node:child_process"
-import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { unusable } from "../host/namespace/TestHost.ts"
+import { runAsked } from "../support/askedTests.ts"
 
 const { values } = parseArgs({
   options: {
@@ -14,21 +14,15 @@ const { values } = parseArgs({
   }
 })
 const rounds = values["money-rounds"]
-const file = rounds === undefined ? "output" : "money"
+// Those of money have Sandboxes of memory.
+const [file, refusal] = rounds === undefined ? ["output", unusable] : ["money", null]
 
-const root = join(import.meta.dirname, "../..")
-const { status } = spawnSync(
-  process.execPath,
-  [join(root, "node_modules/vitest/vitest.mjs"), "run", `test/crash/${file}.test.ts`, "--disable-console-intercept"],
+process.exitCode = runAsked(
+  [`test/crash/${file}.test.ts`, "--disable-console-intercept"],
   {
-    cwd: root,
-    stdio: "inherit",
-    env: {
-      ...process.env,
-      ATOLL_CRASH_OPERATIONS: values.operations,
-      ATOLL_CRASH_SEED: values.seed ?? "",
-      ATOLL_CRASH_MONEY_ROUNDS: rounds ?? ""
-    }
-  }
+    ATOLL_CRASH_OPERATIONS: values.operations,
+    ATOLL_CRASH_SEED: values.seed ?? "",
+    ATOLL_CRASH_MONEY_ROUNDS: rounds ?? ""
+  },
+  refusal
 )
-process.exitCode = status ?? 1

@@ -2,44 +2,38 @@
  * `npm run test:fleet -- --faults N --seed S`: as many faults as you like.
  * `npm run test:fleet`: every suite of the HTTP contract that can, over a fleet; `-- --only PATTERN`: of their files.
  */
-import { spawnSync } from "node:child_process"
-import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { runAsked } from "../support/askedTests.ts"
 import { inProcessOnly, overAFleet } from "./contract.ts"
 import { simulatedFleet } from "./simulated/large.ts"
 
-if (process.argv.includes("--simulated")) process.exit(simulatedFleet(process.argv.slice(2)))
+const quiet = "--disable-console-intercept"
 
-const { values } = parseArgs({
-  options: { faults: { type: "string" }, seed: { type: "string" }, only: { type: "string", default: "" } }
-})
-const { faults } = values
-const files =
-  faults === undefined ? overAFleet.filter((file) => file.includes(values.only)) : ["test/fleet/faults.test.ts"]
-
-const left = Object.keys(inProcessOnly)
-  .map((name) => name.replaceAll(/[.?()]/g, "\\$&"))
-  .join("|")
-
-const root = join(import.meta.dirname, "../..")
-const { status } = spawnSync(
-  process.execPath,
-  [
-    join(root, "node_modules/vitest/vitest.mjs"),
-    "run",
-    ...files,
-    "--disable-console-intercept",
-    ...(faults === undefined ? ["--maxWorkers", "2", "--testNamePattern", `^(?!.*(${left}))`] : [])
-  ],
-  {
-    cwd: root,
-    stdio: "inherit",
-    env: {
-      ...process.env,
-      ...(faults === undefined
-        ? { ATOLL_TEST_FLEET: "1" }
-        : { ATOLL_FLEET_FAULTS: faults, ATOLL_FLEET_SEED: values.seed ?? "" })
-    }
+const contract = (only: string, refusal: string | null): number => {
+  const files = overAFleet.filter((file) => file.includes(only))
+  if (files.length === 0) {
+    // Of no files vitest makes all.
+    console.error(`No suite that runs over a fleet has ${only} in its name: test/fleet/contract.ts has them all.`)
+    return 1
   }
-)
-process.exitCode = status ?? 1
+  const left = Object.keys(inProcessOnly)
+    .map((name) => name.replaceAll(/[.?()]/g, "\\$&"))
+    .join("|")
+  const args = [...files, quiet, "--maxWorkers", "2", "--testNamePattern", `^(?!.*(${left}))`]
+  return runAsked(args, { ATOLL_TEST_FLEET: "1" }, refusal)
+}
+
+const ofProcesses = async (): Promise<number> => {
+  const { values } = parseArgs({
+    options: { faults: { type: "string" }, seed: { type: "string" }, only: { type: "string", default: "" } }
+  })
+  const { faults, seed = "" } = values
+  // It tries whether a network can be had here.
+  const { refusal } = await import("./refusal.ts")
+  if (faults === undefined) return contract(values.only, refusal)
+  const environment = { ATOLL_FLEET_FAULTS: faults, ATOLL_FLEET_SEED: seed }
+  return runAsked(["test/fleet/faults.test.ts", quiet], environment, refusal)
+}
+
+const args = process.argv.slice(2)
+process.exitCode = args.includes("--simulated") ? simulatedFleet(args) : await ofProcesses()

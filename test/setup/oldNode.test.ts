@@ -38,7 +38,7 @@ const run = (script: string) =>
     return { code, said }
   })
 
-for (const script of ["up.mjs", "test.mjs", "check.mjs", "vm.mjs"]) {
+for (const script of ["up.mjs", "test.mjs", "check.mjs", "vm.mjs", "asked.mjs"]) {
   it.live(`scripts/${script} tells a Node of another age what it needs, and nothing else`, () =>
     Effect.gen(function* () {
       assert.deepStrictEqual(yield* run(script), {

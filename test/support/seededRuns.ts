@@ -4,9 +4,8 @@
  *
  * Prints what failed first, then the smallest steps that were found to fail, with the command that repeats them.
  */
-import { spawnSync } from "node:child_process"
-import { join } from "node:path"
 import { parseArgs } from "node:util"
+import { runAsked } from "./askedTests.ts"
 
 /**
  * Of this program's `--runs`, `--seed`, `--path` and `--only` (a pattern of the tests' names). Its exit code is the tests'.
@@ -22,27 +21,12 @@ export const runSeeded = (folder: string, prefix: string): void => {
       only: { type: "string" }
     }
   })
-  const root = join(import.meta.dirname, "../..")
-  const { status } = spawnSync(
-    process.execPath,
-    [
-      join(root, "node_modules/vitest/vitest.mjs"),
-      "run",
-      folder,
-      ...(values.only === undefined ? [] : ["--testNamePattern", values.only])
-    ],
-    {
-      cwd: root,
-      stdio: "inherit",
-      env: {
-        ...process.env,
-        [`${prefix}_RUNS`]: values.runs ?? "",
-        [`${prefix}_SEED`]: values.seed ?? "",
-        [`${prefix}_PATH`]: values.path ?? ""
-      }
-    }
-  )
-  process.exitCode = status ?? 1
+  const only = values.only === undefined ? [] : ["--testNamePattern", values.only]
+  process.exitCode = runAsked([folder, ...only], {
+    [`${prefix}_RUNS`]: values.runs ?? "",
+    [`${prefix}_SEED`]: values.seed ?? "",
+    [`${prefix}_PATH`]: values.path ?? ""
+  })
 }
 
 /** What was asked for, in the tests' process: `replay` is for `fc.check`. */
