@@ -84,6 +84,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           const lost = yield* untilHost(host.id, "lost")
           const stopped = yield* untilStatus(accountId, id, "stopped")
           assert.strictEqual(stopped.statusReason?.code, "HOST_LOST")
+          // It has cost until the host was heard of last: a lease and more before it was taken for lost.
+          const sql = yield* SqlClient.SqlClient
+          const [told] = yield* sql<{ readonly at: number; readonly seenAt: number }>`
+            select at::float8 as at, (event ->> 'seenAt')::float8 as "seenAt" from transitions
+            where actor_id = ${id} and event ->> 'type' = 'HOST_LOST'`
+          assert.closeTo(told!.seenAt, lost.seenAt, 1000)
+          assert.isAtLeast(told!.at - told!.seenAt, 2000)
           assert.isTrue(host.world.machines.has(id))
           const refused = yield* Effect.flip(start(accountId, id))
           assert.strictEqual(refused._tag, "SANDBOX_UNAVAILABLE")
@@ -229,22 +236,51 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
         const account = yield* newAccount
         const { accountId } = account
         const { id } = (yield* createIn(account)).sandbox
-        yield* untilStatus(accountId, id, "running")
+        const { id: waiting } = (yield* createIn(account, "waiting")).sandbox
+        for (const one of [id, waiting]) yield* untilStatus(accountId, one, "running")
         // Not while it is used.
         yield* hosts.ask(host.id, "REMOVE")
         yield* until(hosts.find(host.id), (row) => row?.asked === null)
         assert.strictEqual((yield* hosts.find(host.id))?.state, "ready")
 
         host.isCut = true
-        yield* untilStatus(accountId, id, "stopped")
+        for (const one of [id, waiting]) yield* untilStatus(accountId, one, "stopped")
+        const { remove, get } = yield* Sandboxes
+        yield* Effect.forkChild(remove(accountId, waiting, request))
+        yield* untilStatus(accountId, waiting, "deleting")
+        yield* Effect.sleep(500)
+        assert.strictEqual((yield* get(accountId, waiting)).status, "deleting")
         yield* hosts.ask(host.id, "REMOVE")
         yield* untilHost(host.id, "gone")
-        yield* (yield* Sandboxes).remove(accountId, id, request)
+        yield* untilStatus(accountId, waiting, "deleted")
+        yield* remove(accountId, id, request)
         yield* untilStatus(accountId, id, "deleted")
         host.isCut = false
         yield* Effect.sleep(500)
         assert.strictEqual((yield* hosts.find(host.id))?.state, "gone")
       }).pipe(Effect.scoped, Effect.provide(fleetService([host])))
+    })
+  )
+
+  it.effect("with an empty folder takes nobody's Sandboxes for lost", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const old = yield* WorldHost.make("host_old")
+      const young = yield* WorldHost.make("host_young")
+      yield* Effect.gen(function* () {
+        yield* Effect.forkScoped(old.live)
+        yield* untilHost(old.id, "ready")
+        const account = yield* newAccount
+        const { id } = (yield* createIn(account)).sandbox
+        const running = yield* untilStatus(account.accountId, id, "running")
+        yield* Effect.forkScoped(young.live)
+        yield* untilHost(young.id, "ready")
+        // It is compared ten times a second.
+        yield* Effect.sleep(1000)
+        assert.deepStrictEqual(yield* (yield* Sandboxes).get(account.accountId, id), running)
+        assert.deepStrictEqual(bootsOf(old, id), [`${id}#1`])
+        assert.isTrue(old.world.machines.has(id))
+      }).pipe(Effect.scoped, Effect.provide(fleetService([old, young])))
     })
   )
 
