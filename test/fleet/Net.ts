@@ -8,6 +8,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { once } from "node:events"
+import { join } from "node:path"
 import { promisify } from "node:util"
 import { identify } from "../../src/host/linux/ProcessIdentity.ts"
 
@@ -15,6 +16,12 @@ import { identify } from "../../src/host/linux/ProcessIdentity.ts"
 const networks = Array.from({ length: 512 }, (_, at) => `198.${18 + (at >> 8)}.${at & 255}`)
 /** A station that there is not: what is sent to it arrives nowhere, and nobody is told. */
 const nowhere = "02:00:00:00:00:00"
+
+/** Of what somebody sends who is slow. */
+const slowMs = 150
+const jitterMs = 30
+const lossPercent = 2
+const slowLink = join(import.meta.dirname, "fixtures/slowLink.py")
 
 const run = promisify(execFile)
 
@@ -46,6 +53,36 @@ class Namespace {
   async end(): Promise<void> {
     const ended = once(this.#holder, "exit")
     this.#holder.kill("SIGKILL")
+    await ended
+  }
+}
+
+/** A program that takes the place of a port at the hub, for as long as it runs. */
+class SlowLink {
+  readonly #program: ChildProcess
+
+  private constructor(program: ChildProcess) {
+    this.#program = program
+  }
+
+  static async of(hub: Namespace, port: string): Promise<SlowLink> {
+    const how = [slowMs, jitterMs, lossPercent].map(String)
+    const [command, ...words] = [...into(hub), "python3", slowLink, port, "hub", ...how]
+    const program = spawn(command!, words, { stdio: ["pipe", "pipe", "pipe"] })
+    let said = ""
+    program.stderr.setEncoding("utf8").on("data", (text: string) => {
+      said += text
+    })
+    const ended = once(program, "close").then(() => Promise.reject(new Error(`The link is not slow: ${said.trim()}`)))
+    ended.catch(() => {})
+    await Promise.race([once(program.stdout, "data"), ended])
+    return new SlowLink(program)
+  }
+
+  async end(): Promise<void> {
+    if (this.#program.exitCode !== null || this.#program.signalCode !== null) return
+    const ended = once(this.#program, "exit")
+    this.#program.stdin!.end()
     await ended
   }
 }
@@ -88,6 +125,8 @@ export class Net {
   /** Of IPv6: for documentation, so used by none. @source RFC 3849 */
   readonly #network6: string
   readonly #members = new Map<string, { readonly member: Member; readonly namespace: Namespace; station: string }>()
+  /** Where the kernel does not do it. */
+  readonly #slow = new Map<string, SlowLink>()
   /** Of all members so far, those too that are just joining. */
   #addresses = 1
 
@@ -206,6 +245,7 @@ export class Net {
 
   /** All that was cut or slow. */
   async heal(): Promise<void> {
+    await this.#hasten()
     for (const { namespace, member } of this.#members.values()) {
       await ip(
         [...this.#members.values()]
@@ -219,18 +259,25 @@ export class Net {
     }
   }
 
-  /** What it sends waits for 150 ms, and some of it is lost; where the kernel has no `netem`, it leaves at 200 kbit/s. */
+  /** What it sends waits for 120 to 180 ms, and some of it is lost; where the kernel has no `netem`, by a program that does the same. */
   async slow(name: string): Promise<void> {
     const { namespace } = this.#known(name)
-    const replace = (...discipline: ReadonlyArray<string>) =>
-      inside(namespace, "tc", "qdisc", "replace", "dev", "eth0", "root", ...discipline)
-    await replace("netem", "delay", "150ms", "30ms", "loss", "2%").catch(() =>
-      replace("tbf", "rate", "200kbit", "burst", "3kb", "latency", "2s")
-    )
+    const netem = ["netem", "delay", `${slowMs}ms`, `${jitterMs}ms`, "loss", `${lossPercent}%`]
+    await inside(namespace, "tc", "qdisc", "replace", "dev", "eth0", "root", ...netem).catch(async () => {
+      if (this.#slow.has(name)) return
+      this.#slow.set(name, await SlowLink.of(this.#hub, `port-${name}`))
+    })
+  }
+
+  async #hasten(): Promise<void> {
+    const slow = [...this.#slow.values()]
+    this.#slow.clear()
+    await Promise.all(slow.map((link) => link.end()))
   }
 
   /** Processes that are left in it keep their namespaces; they are the caller's to end. */
   async end(): Promise<void> {
+    await this.#hasten()
     await Promise.all(
       [this.#hub, ...[...this.#members.values()].map(({ namespace }) => namespace)].map((it) => it.end())
     )

@@ -1,5 +1,7 @@
 /** The networks that the tests of fleets are made of do what those rely on. */
+import { once } from "node:events"
 import { existsSync } from "node:fs"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -12,6 +14,17 @@ const port = "7777"
 const soonMs = 60_000
 /** Bytes are sent every 20 ms; what is on its way may come before. */
 const silenceMs = 400
+
+/** Less than a slow link takes, and more than another one on a machine that has a moment for it. */
+const leastMs = 100
+
+const connectedAfter = async (address: string): Promise<number> => {
+  const began = performance.now()
+  const socket = connect(Number(port), address)
+  await once(socket, "connect")
+  socket.destroy()
+  return performance.now() - began
+}
 
 const until = async (holds: () => boolean, otherwise: () => string) => {
   for (const end = Date.now() + soonMs; !holds(); await sleep(20)) assert.isBelow(Date.now(), end, otherwise())
@@ -63,8 +76,12 @@ describe.skipIf(refusal !== null)("a network of namespaces", () => {
       }
       await net.slow("one")
       await isHearing()
+      // What is sent to it is not delayed, what it answers is.
+      for (let times = 0; times < 5; times++) assert.isAtLeast(await connectedAfter(one.address), leastMs)
       await net.heal()
       await isHearing()
+      for (const end = Date.now() + soonMs; (await connectedAfter(one.address)) >= leastMs; )
+        assert.isBelow(Date.now(), end)
       assert.notInclude(caller.log, "closed")
     } finally {
       await Promise.all([echo.kill(), caller.kill()])
