@@ -29,6 +29,11 @@ export class Members {
     return members
   }
 
+  /** Services that somebody else has started, and ends. */
+  static of(all: ReadonlyArray<ServiceProcess>): Members {
+    return new Members(all)
+  }
+
   /** Sandboxes that run, by whichever process owns them. */
   async makeSandboxes(count: number, networkEnabled = false): Promise<void> {
     const [first] = this.all

@@ -13,6 +13,7 @@ import { freePort } from "../support/freePort.ts"
 import { Program } from "../support/Program.ts"
 
 const root = join(import.meta.dirname, "../..")
+const main = "src/main.ts"
 const startWithinMs = 60_000
 const deletedWithinMs = 90_000
 
@@ -80,9 +81,13 @@ export class ServiceProcess extends Program {
     return new ServiceProcess(port, { ATOLL_HOST: place.address, ...environment }, { dataDir, key, place })
   }
 
-  /** Returns once it answers. */
-  async start(answers = "/api/v2/me", environment: Readonly<Record<string, string>> = {}): Promise<void> {
-    this.spawn(["src/main.ts"], { ...this.#settings, ...environment }, this.#place.enter)
+  /** Returns once it answers. `source`: of another version. */
+  async start(
+    answers = "/api/v2/me",
+    environment: Readonly<Record<string, string>> = {},
+    source = main
+  ): Promise<void> {
+    this.spawn([source], { ...this.#settings, ...environment }, this.#place.enter)
     const end = Date.now() + startWithinMs
     while ((await this.#statusOf(answers).catch(() => null)) !== 200) {
       if (this.exitCode !== null) throw new Error(`The service ended with ${this.exitCode}:\n${this.log}`)

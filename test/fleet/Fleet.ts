@@ -14,7 +14,7 @@ import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { DatabaseServer } from "../../src/store/DatabaseServer.ts"
 import { ServiceProcess } from "../crash/ServiceProcess.ts"
 import { Program } from "../support/Program.ts"
-import { HostProcess } from "./HostProcess.ts"
+import { HostProcess, main } from "./HostProcess.ts"
 import { clear, clearAbandoned, folderPrefix, remainsOf } from "./leftovers.ts"
 import { Net } from "./Net.ts"
 
@@ -36,6 +36,8 @@ export interface FleetShape {
   readonly driver: "namespace" | "simulated" | "qemu"
   /** Of every process, beside what every fleet wants. */
   readonly environment: Readonly<Record<string, string>>
+  /** The program of every process; another one than ours is of another version. */
+  readonly source: string
   /** Of each service's API, at its own address. */
   readonly port: number
   /** Of full scope, for the first account. */
@@ -122,6 +124,7 @@ export class Fleet {
       hosts = 2,
       driver = "namespace",
       environment = {},
+      source = main,
       port = apiPort,
       key = newSecret(),
       addresses = []
@@ -187,8 +190,8 @@ export class Fleet {
       readyWithinMs,
       () => fleet.#relay.log
     )
-    for (const host of fleet.hosts) host.start()
-    await Promise.all(fleet.services.map((service) => service.start()))
+    for (const host of fleet.hosts) host.start(source)
+    await Promise.all(fleet.services.map((service) => service.start(undefined, undefined, source)))
     await fleet.untilReady()
     return fleet
   }

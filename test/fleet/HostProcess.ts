@@ -8,7 +8,7 @@ import { markedProcesses } from "../../src/host/namespace/markedProcesses.ts"
 import type { Place } from "../crash/ServiceProcess.ts"
 import { Program } from "../support/Program.ts"
 
-const main = "src/main.ts"
+export const main = "src/main.ts"
 const agentProgram = "/opt/atoll/node\0"
 
 const descendantsOf = (pid: number): ReadonlyArray<number> =>
