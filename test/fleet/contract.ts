@@ -69,6 +69,8 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/http/ways.test.ts",
   "test/http/workspaces.test.ts",
   "test/mcp/mcp.test.ts",
+  "test/operation/outOfMemory.test.ts",
+  "test/serviceAccess/programs.test.ts",
   "test/terminal/namespace.test.ts",
   "test/terminal/terminal.test.ts",
   "test/wallet/metrics.test.ts"

@@ -1,19 +1,15 @@
 /** `psql` and `redis-cli` through `atoll tunnel`, to a Postgres and a Redis that run in a real Sandbox. */
 import { type ChildProcess, execFile, execFileSync, spawn } from "node:child_process"
-import { randomUUID } from "node:crypto"
 import { once } from "node:events"
-import { createServer } from "node:net"
 import { join } from "node:path"
 import { promisify } from "node:util"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Schedule, Stream } from "effect"
+import { Effect, Layer, Schedule } from "effect"
 import { describe } from "vitest"
-import { TunnelGateway } from "../../src/http/TunnelGateway.ts"
-import { Runtime } from "../../src/runtime/Runtime.ts"
-import { ServiceAccesses } from "../../src/serviceAccess/ServiceAccesses.ts"
-import { skipped, unusable } from "../host/namespace/TestHost.ts"
-import { requestIdentity, runningSandboxOf, serveGateways } from "../support/GatewayServer.ts"
-import { namespaceAtoll } from "../support/NamespaceAtoll.ts"
+import { freshDriver, skipped, unusable } from "../host/namespace/TestHost.ts"
+import { freePort } from "../support/freePort.ts"
+import { newSandboxOf } from "../support/SandboxCalls.ts"
+import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const root = join(import.meta.dirname, "../..")
@@ -30,13 +26,6 @@ const missing = ((): string | null => {
 })()
 
 const run = promisify(execFile)
-
-const freePort = Effect.callback<number>((resume) => {
-  const server = createServer().listen(0, "127.0.0.1", () => {
-    const { port } = server.address() as { readonly port: number }
-    server.close(() => resume(Effect.succeed(port)))
-  })
-})
 
 /** The command line, as a customer runs it. */
 const tunnel = (port: number, capability: string, inside: number, local: number) =>
@@ -71,80 +60,59 @@ const tunnel = (port: number, capability: string, inside: number, local: number)
 const retried = <A>(act: () => Promise<A>) =>
   Effect.tryPromise(act).pipe(Effect.retry({ times: 100, schedule: Schedule.spaced(100) }), Effect.orDie)
 
+const settings = {
+  ATOLL_VOLUME_BYTES: String(256 * 1024 ** 2),
+  ATOLL_SANDBOX_MEMORY_BYTES: String(512 * 1024 ** 2),
+  ATOLL_SERVICE_ACCESS: "on"
+}
+
 describe.skipIf(skipped(missing))("real programs through a tunnel", () => {
-  const service = TunnelGateway.layer.pipe(Layer.provideMerge(namespaceAtoll({ ATOLL_SERVICE_ACCESS: "on" })))
-  layer(service.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 240_000 })((it) => {
-    it.effect(
-      "psql and redis-cli work as if the servers were here",
-      () =>
-        Effect.gen(function* () {
-          const port = yield* serveGateways([yield* TunnelGateway])
-          const { accountId, sandboxId } = yield* runningSandboxOf({ networkEnabled: false })
-          const { processes } = yield* (yield* Runtime).guest(sandboxId, 1)
-          const inside = (key: string, script: string) =>
-            processes.start(key, {
-              argv: ["/bin/sh", "-c", script],
-              cwd: "/workspace",
-              env: {},
-              stdin: null,
-              timeoutMs: null,
-              output: { mode: "head", bytes: 100_000 }
-            })
-          const unpack = yield* processes.open({
-            argv: ["tar", "xf", "-"],
-            cwd: "/workspace",
-            env: {},
-            terminal: null,
-            purpose: "ssh"
-          })
-          const tar = spawn("tar", ["cf", "-", "bin", "lib", "share"], {
-            cwd: join(root, binaries),
-            stdio: ["ignore", "pipe", "inherit"]
-          })
-          yield* Stream.runForEach(
-            Stream.orDie(Stream.fromAsyncIterable(tar.stdout as AsyncIterable<Buffer>, (cause) => cause)),
-            unpack.write
-          )
-          yield* unpack.end
-          yield* Stream.runDrain(unpack.frames)
-          yield* inside("redis", "exec redis-server --bind 127.0.0.1 --port 6379 --save ''")
-          yield* inside(
-            "postgres",
+  layer(ServedAtoll.layer(freshDriver(settings), settings).pipe(Layer.provideMerge(TestDatabase.layer)), {
+    excludeTestServices: true,
+    timeout: 240_000
+  })((it) => {
+    it.effect("psql and redis-cli work as if the servers were here", () =>
+      Effect.gen(function* () {
+        const atoll = yield* ServedAtoll
+        const { port } = atoll
+        const capability = yield* Effect.promise(async () => {
+          const { ask, start, unpack } = await newSandboxOf(atoll)
+          await unpack(join(root, binaries), ["bin", "lib", "share"])
+          await start("/bin/sh", "-c", "exec redis-server --bind 127.0.0.1 --port 6379 --save ''")
+          await start(
+            "/bin/sh",
+            "-c",
             "bin/initdb -D data -A trust -U postgres --locale=C -E UTF8 && exec bin/postgres -D data -c listen_addresses=127.0.0.1 -c unix_socket_directories="
           )
+          const asked = { requested_at: new Date().toISOString(), ports: [5432, 6379] }
+          return (await ask("POST", "/services", 201, asked)).capability as string
+        })
+        const redisPort = yield* Effect.promise(freePort)
+        yield* tunnel(port, capability, 6379, redisPort)
+        const cli = (...args: ReadonlyArray<string>) =>
+          retried(async () => (await run("redis-cli", ["-e", "-p", String(redisPort), ...args])).stdout.trim())
+        assert.strictEqual(yield* cli("set", "greeting", "hello from inside"), "OK")
+        assert.strictEqual(yield* cli("get", "greeting"), "hello from inside")
+        // A connection of the first tunnel that is open while the second begins: one user's tunnels are one client.
+        const held = spawn("redis-cli", ["-p", String(redisPort), "subscribe", "news"])
+        yield* Effect.promise(() => once(held.stdout, "data"))
 
-          const { capability } = yield* (yield* ServiceAccesses).create(accountId, sandboxId, {
-            ...requestIdentity,
-            generationId: randomUUID(),
-            request: { requested_at: Date.now(), ports: [5432, 6379] }
+        const postgresPort = yield* Effect.promise(freePort)
+        yield* tunnel(port, capability, 5432, postgresPort)
+        const psql = (sql: string) =>
+          retried(async () => {
+            const args = ["-h", "127.0.0.1", "-p", String(postgresPort), "-U", "postgres", "-XAtc", sql]
+            return (await run("psql", args, { maxBuffer: 64 * 1024 ** 2 })).stdout.trim()
           })
-          const redisPort = yield* freePort
-          yield* tunnel(port, capability, 6379, redisPort)
-          const cli = (...args: ReadonlyArray<string>) =>
-            retried(async () => (await run("redis-cli", ["-e", "-p", String(redisPort), ...args])).stdout.trim())
-          assert.strictEqual(yield* cli("set", "greeting", "hello from inside"), "OK")
-          assert.strictEqual(yield* cli("get", "greeting"), "hello from inside")
-          // A connection of the first tunnel that is open while the second begins: one user's tunnels are one client.
-          const held = spawn("redis-cli", ["-p", String(redisPort), "subscribe", "news"])
-          yield* Effect.promise(() => once(held.stdout, "data"))
-
-          const postgresPort = yield* freePort
-          yield* tunnel(port, capability, 5432, postgresPort)
-          const psql = (sql: string) =>
-            retried(async () => {
-              const args = ["-h", "127.0.0.1", "-p", String(postgresPort), "-U", "postgres", "-XAtc", sql]
-              return (await run("psql", args, { maxBuffer: 64 * 1024 ** 2 })).stdout.trim()
-            })
-          assert.match(yield* psql("select version()"), /^PostgreSQL \d+/)
-          const rows = yield* psql("select repeat('x', 1000) || i from generate_series(1, 20000) i")
-          assert.strictEqual(rows.split("\n").length, 20_000)
-          assert.isTrue(rows.endsWith("x20000"))
-          const news = once(held.stdout, "data")
-          assert.strictEqual(yield* cli("publish", "news", "still subscribed"), "1")
-          assert.include(String((yield* Effect.promise(() => news))[0]), "still subscribed")
-          held.kill()
-        }).pipe(Effect.scoped),
-      120_000
+        assert.match(yield* psql("select version()"), /^PostgreSQL \d+/)
+        const rows = yield* psql("select repeat('x', 1000) || i from generate_series(1, 20000) i")
+        assert.strictEqual(rows.split("\n").length, 20_000)
+        assert.isTrue(rows.endsWith("x20000"))
+        const news = once(held.stdout, "data")
+        assert.strictEqual(yield* cli("publish", "news", "still subscribed"), "1")
+        assert.include(String((yield* Effect.promise(() => news))[0]), "still subscribed")
+        held.kill()
+      }).pipe(Effect.scoped)
     )
   })
 })
