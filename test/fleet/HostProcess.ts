@@ -3,6 +3,7 @@
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
 import { childrenOf } from "../../src/host/linux/ProcessIdentity.ts"
+import { sandboxIdsIn } from "../../src/host/linux/SandboxRecords.ts"
 import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
 import { markedProcesses } from "../../src/host/namespace/markedProcesses.ts"
 import type { Place } from "../crash/ServiceProcess.ts"
@@ -63,6 +64,11 @@ export class HostProcess extends Program {
       .filter((found) => found.sandboxId === sandboxId)
       .flatMap(({ pid }) => descendantsOf(pid))
       .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(agentProgram))
+  }
+
+  /** Sandboxes of which anything is kept here: a volume, or what is left of one. */
+  get kept(): ReadonlyArray<string> {
+    return sandboxIdsIn(join(this.dataDir, "runtime", "namespace"))
   }
 
   /** What really runs here by the marks of its processes, whatever anybody says: each Sandbox and generation once. */

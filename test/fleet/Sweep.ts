@@ -39,6 +39,8 @@ export class Sweep {
   looks = 0
   /** What the time went to, in ms. */
   readonly spent: Record<string, number> = {}
+  /** By step: how often a fault struck while a client was in the middle of it. */
+  readonly during: Record<string, number> = {}
   readonly #fleet: Fleet
   readonly #books: Books
   readonly #clients: ReadonlyArray<SweepClient>
@@ -96,6 +98,9 @@ export class Sweep {
       for (const { fault, afterMs } of round.faults) {
         await sleep(afterMs)
         this.struck.push(fault)
+        for (const { doing } of this.#clients) {
+          if (doing !== null) this.during[doing] = (this.during[doing] ?? 0) + 1
+        }
         await strike(this.#fleet, fault, this.#books.signal)
       }
       await sleep(round.lastsMs)
@@ -128,6 +133,7 @@ export class Sweep {
     this.faults.push(...(await this.#timed("settled", () => soon(() => this.#settled()))))
     await this.#abandon()
     this.faults.push(...(await this.#timed("alive", () => soon(() => this.#alive()))))
+    this.faults.push(...(await this.#timed("kept", () => soon(() => this.#kept()))))
     this.faults.push(...(await this.#timed("books", () => soon(this.#books.faults))))
     await this.#timed(
       "contents",
@@ -254,6 +260,16 @@ export class Sweep {
         .filter((one) => !wanted.includes(one))
         .map((one) => `${one} is alive and is ${JSON.stringify(listed.find(({ id }) => one.startsWith(id)))}`)
     ]
+  }
+
+  /** What is kept on a host lives there: of what was deleted, or went to another host, nothing is left. */
+  async #kept(): Promise<ReadonlyArray<string>> {
+    const hostOf = await this.#books.hostOf()
+    return this.#fleet.hosts.flatMap((host) =>
+      host.kept
+        .filter((id) => hostOf.get(id) !== host.id)
+        .map((id) => `${id} is kept on ${host.name}, and lives on ${hostOf.get(id) ?? "none"}`)
+    )
   }
 
   /** Every acknowledged write is in its file; every command that ended well was started once, every other at most once. */

@@ -57,6 +57,9 @@ interface Closed {
   readonly hostname: string
 }
 
+export const steps = ["create", "delete", "stop", "start", "write", "preview", "operation", "cancel"] as const
+type Step = (typeof steps)[number]
+
 export const isTerminal = (status: string) => ["completed", "cancelled", "failed"].includes(status)
 
 export class SweepClient {
@@ -69,6 +72,8 @@ export class SweepClient {
   readonly closed: Array<Closed> = []
   /** How often each step was acknowledged. */
   readonly done = new Map<string, number>()
+  /** The step that it waits for; null: none. */
+  doing: Step | null = null
   readonly #services: ReadonlyArray<ServiceProcess>
   readonly #dice: Dice
   readonly #faults: Array<string>
@@ -135,6 +140,7 @@ export class SweepClient {
         this.#faults.push(`${this.name}: ${(fault as Error).stack}`)
         this.#isOver = true
       })
+      this.doing = null
     }
     this.#resting?.resolve()
   }
@@ -158,7 +164,7 @@ export class SweepClient {
     await this.#running
   }
 
-  #acknowledged(step: string): void {
+  #acknowledged(step: Step): void {
     this.done.set(step, (this.done.get(step) ?? 0) + 1)
   }
 
@@ -177,6 +183,7 @@ export class SweepClient {
   }
 
   async #create(): Promise<void> {
+    this.doing = "create"
     const body = { workspaceId: this.#workspaceId, networkEnabled: this.#dice.next() < 0.5 }
     const creation = { key: `${this.name}-s${this.#numbered++}`, body }
     this.creations.push(creation)
@@ -206,6 +213,7 @@ export class SweepClient {
   }
 
   async #delete(sandbox: KnownSandbox): Promise<void> {
+    this.doing = "delete"
     sandbox.deletion = "asked"
     await this.resolveDeletion(sandbox)
   }
@@ -219,6 +227,7 @@ export class SweepClient {
   }
 
   async #stop(sandbox: KnownSandbox): Promise<void> {
+    this.doing = "stop"
     const unanswered = this.#unanswered
     const answer = await this.ask("POST", `/sandboxes/${sandbox.id}/stop`)
     sandbox.mayStop ||= this.#unanswered > unanswered
@@ -228,6 +237,7 @@ export class SweepClient {
   }
 
   async #start(sandbox: KnownSandbox): Promise<void> {
+    this.doing = "start"
     const answer = await this.ask("POST", `/sandboxes/${sandbox.id}/start`)
     if (answer?.status !== 200 && answer?.status !== 201) return
     sandbox.isDown = false
@@ -235,6 +245,7 @@ export class SweepClient {
   }
 
   async #write({ id, files }: KnownSandbox): Promise<void> {
+    this.doing = "write"
     const path = `/workspace/file-${this.#dice.between(0, 2)}`
     const content = `${this.name} ${this.#numbered++}`
     const file: KnownFile = files.get(path) ?? { acknowledged: null, perhaps: new Set() }
@@ -251,6 +262,7 @@ export class SweepClient {
   }
 
   async #preview(sandbox: KnownSandbox): Promise<void> {
+    this.doing = "preview"
     const { id } = sandbox
     const opened = await this.ask("POST", `/sandboxes/${id}/previews`, { port: 8000 })
     if (opened?.status === 503) sandbox.isDown = true
@@ -263,6 +275,7 @@ export class SweepClient {
   }
 
   async #operate({ id }: KnownSandbox, isLong: boolean): Promise<void> {
+    this.doing = "operation"
     const key = `${this.name}-o${this.#numbered++}`
     const lines = isLong ? null : this.#dice.one([1, 40, 3000])
     const writes = lines === null ? "sleep 1000" : `seq -f %07.0f 0 ${lines - 1}`
@@ -275,7 +288,9 @@ export class SweepClient {
       result: null
     }
     await this.resolveStart(operation)
-    if (operation.id !== null && (isLong || this.#dice.next() < 0.2)) await this.cancel(operation)
+    if (operation.id === null || (!isLong && this.#dice.next() >= 0.2)) return
+    this.doing = "cancel"
+    await this.cancel(operation)
   }
 
   /** The same request again, under the same key: it is started at most once. */

@@ -13,6 +13,7 @@ import { type Fault, roundsOf } from "./Faults.ts"
 import { Fleet } from "./Fleet.ts"
 import { refusal } from "./refusal.ts"
 import { Sweep } from "./Sweep.ts"
+import { steps } from "./SweepClient.ts"
 
 const asked = (name: string) => process.env[`ATOLL_FLEET_${name}`] || undefined
 
@@ -76,9 +77,13 @@ describe.skipIf(refusal !== null)("a fleet", () => {
             assert.deepStrictEqual([...(await books.faults()), ...(await books.hostOf())], [])
             assert.strictEqual(sweep.struck.length, faults)
             assert.isAbove(sweep.done["operation"] ?? 0, 0)
+            // Nothing is found where nothing is done; a short run may be too short for some of it.
+            const undone = steps.filter((step) => sweep.done[step] === undefined)
+            assert.deepStrictEqual(faults > few ? undone : [], [])
             if (asked("FAULTS") !== undefined) {
-              const { looks, done, spent } = sweep
-              console.log(JSON.stringify({ seed, rounds: rounds.length, looks, done, spent, ...counted(sweep.struck) }))
+              const { looks, done, during, spent } = sweep
+              const told = { seed, rounds: rounds.length, looks, done, during, spent }
+              console.log(JSON.stringify({ ...told, ...counted(sweep.struck) }))
             }
           } catch (error) {
             const again = `npm run test:fleet -- --faults ${faults} --seed ${seed}`
