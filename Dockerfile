@@ -33,7 +33,8 @@ VOLUME /var/lib/atoll
 EXPOSE 8080
 STOPSIGNAL SIGTERM
 
-HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+# A machine that starts a whole fleet at once is busy for longer than a container alone.
+HEALTHCHECK --interval=10s --timeout=10s --start-period=2m \
   CMD ["node", "-e", "require(process.env.ATOLL_TLS_CERT_FILE ? 'https' : 'http').get({ host: '127.0.0.1', port: process.env.ATOLL_PORT || 8080, path: '/healthz', rejectUnauthorized: false }, (r) => process.exit(r.statusCode === 200 ? 0 : 1)).on('error', () => process.exit(1))"]
 
 # Root: each Sandbox gets a user of its own, which only root can give it.
