@@ -17,6 +17,7 @@ import { HostUnknown, JoinRefused } from "../runtime/distant/JoinRpcs.ts"
 import { Int8 } from "../store/Columns.ts"
 import { databaseNow } from "./databaseNow.ts"
 import { HostActors } from "./HostActors.ts"
+import { heardStates } from "./hostStates.ts"
 
 /** Beats to a lease. */
 const beatsPerLease = 5
@@ -154,7 +155,8 @@ export class HostJoins extends Context.Service<
           )
         }
         yield* insert(it, digest, name)
-        return installation.id
+        const isKnown = known?.boot === it.boot && heardStates.includes(known.state ?? "")
+        return { installation: installation.id, isKnown }
       })
 
       const join = Effect.fn("HostJoins.join")(function* (
@@ -163,10 +165,11 @@ export class HostJoins extends Context.Service<
         name: string | null = null
       ) {
         const digest = key === null ? null : createHash("sha256").update(key).digest()
-        const installation = yield* sql
+        const { installation, isKnown } = yield* sql
           .withTransaction(register(it, digest, name))
           .pipe(Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die))
-        yield* actors.joined(it.hostId, it.boot)
+        // It comes from another service, whose actors may be out of reach as it is itself: what is no news to its own waits for nobody.
+        if (!isKnown) yield* actors.joined(it.hostId, it.boot)
         return { installation, beatEveryMs: Math.ceil(leaseMs / beatsPerLease) }
       })
 

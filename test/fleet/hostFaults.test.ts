@@ -1,7 +1,8 @@
 /** What hosts of a fleet do amiss, and what services of it do when they come back. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Context, Effect, Layer, PubSub, Queue, Schedule } from "effect"
+import { Clock, Context, Effect, Exit, Layer, PubSub, Queue, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { HostActors } from "../../src/fleet/HostActors.ts"
 import { HostBoots } from "../../src/fleet/HostBoots.ts"
 import { HostJoins } from "../../src/fleet/HostJoins.ts"
 import { Hosts } from "../../src/fleet/Hosts.ts"
@@ -12,6 +13,7 @@ import { ShiftedClock } from "../support/ShiftedClock.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
+import { testSettings } from "../support/TestSettings.ts"
 import { fleetService, statesOf, untilHost, WorldHost } from "./AttendedWorlds.ts"
 import { WorldFleet, wrongPromises } from "./WorldFleet.ts"
 
@@ -129,6 +131,33 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
           assert.match(other.message, /were made with the driver simulated, and this process has qemu/)
         }).pipe(Effect.scoped, Effect.provide(fleetService([host], patient)))
       })
+  )
+
+  it.effect("lets a host that is there come to another service, whoever reaches the owner of its actor", () =>
+    Effect.gen(function* () {
+      yield* fresh
+      const host = yield* WorldHost.make(`host_${"5".repeat(24)}`)
+      const fleet = new WorldFleet()
+      yield* fleet.add({ id: host.id })
+      const away = Effect.die(new Error("Its owner does not answer."))
+      const nobody = HostActors.of({ ensure: () => away, joined: () => away, tell: () => away })
+      yield* Effect.gen(function* () {
+        const joins = yield* HostJoins
+        for (const state of ["joining", "ready", "cordoned", "draining"]) {
+          yield* fleet.becomes(host.id, state)
+          yield* joins.join({ ...host.description, boot: "boot" })
+        }
+        // Its actor has to hear of it.
+        for (const state of ["suspect", "lost"]) {
+          yield* fleet.becomes(host.id, state)
+          assert.isTrue(Exit.isFailure(yield* Effect.exit(joins.join({ ...host.description, boot: "boot" }))), state)
+        }
+      }).pipe(
+        Effect.provide(HostJoins.layer),
+        Effect.provideService(HostActors, nobody),
+        Effect.provide(testSettings(patient))
+      )
+    })
   )
 
   it.effect("does not place on a host where Sandboxes do not boot", () =>
