@@ -1,4 +1,5 @@
 /** Several services at one agent that takes a single connection: each over a relay, and each as if it were alone. */
+import { spawnSync } from "node:child_process"
 import { createHash } from "node:crypto"
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import type { AddressInfo } from "node:net"
@@ -147,3 +148,14 @@ it.live("a stream that one does not read, or resets, and a relay that ends, are 
     expect(yield* Effect.flip(other.processes.list)).toMatchObject({ fault: "unreached" })
   }).pipe(Effect.scoped)
 )
+
+// One that fails computes for ever, and takes all memory meanwhile.
+it("answers without a body leave the host at rest", () => {
+  const fixture = join(import.meta.dirname, "fixtures/emptyAnswers.ts")
+  const { stdout, stderr } = spawnSync(process.execPath, [fixture], {
+    encoding: "utf8",
+    timeout: 60_000,
+    killSignal: "SIGKILL"
+  })
+  expect(stdout, stderr).toBe("40 answers")
+}, 90_000)

@@ -53,7 +53,11 @@ const relayStream = (session: AgentSession, asked: ServerHttp2Stream, headers: I
     // Nothing of it was done, and that is what it says.
     if (Exit.isFailure(opened)) return asked.close(constants.NGHTTP2_REFUSED_STREAM)
     const { stream, head } = opened.value
-    stream.once("close", () => asked.close(stream.rstCode))
+    stream.once("close", () => {
+      // It closes by itself once its end has gone out. Closed before that, it has the session say for ever that there is nothing to say yet.
+      const isWhole = asked.readableEnded && asked.writableEnded
+      if (!isWhole || stream.rstCode !== constants.NGHTTP2_NO_ERROR) asked.close(stream.rstCode)
+    })
     if (!asked.endAfterHeaders) asked.pipe(stream)
     yield* Effect.raceFirst(Effect.andThen(answer(asked, stream, head), Effect.never), closeOf(asked))
     if (asked.rstCode !== constants.NGHTTP2_NO_ERROR) stream.close(asked.rstCode)
