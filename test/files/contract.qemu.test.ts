@@ -3,7 +3,7 @@ import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layer as runtime } from "../../src/host/qemu/QemuRuntime.ts"
 import { isOverAFleet } from "../fleet/isOverAFleet.ts"
-import { TIMEOUT_MS, unusable } from "../host/qemu/TestMachines.ts"
+import { machineSettings, TIMEOUT_MS, unusable } from "../host/qemu/TestMachines.ts"
 import { fileContract } from "./fileContract.ts"
 import { entry, tape } from "./Tape.ts"
 import { TestService } from "./TestService.ts"
@@ -11,12 +11,9 @@ import { TestService } from "./TestService.ts"
 /** Two Sandboxes at once, under emulation. */
 const timeoutMs = 2 * TIMEOUT_MS
 const environment = {
-  ATOLL_RUNTIME: "qemu",
-  ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2),
-  ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2),
-  ATOLL_BOOT_TIMEOUT_MS: String(TIMEOUT_MS),
+  ...machineSettings,
   // On each host of a fleet they would be booted beside what is tried.
-  ...(isOverAFleet ? { ATOLL_VM_SPARES: "0" } : {})
+  ATOLL_VM_SPARES: isOverAFleet ? "0" : "1"
 }
 
 describe.skipIf(unusable !== null)("virtual machines", () => {

@@ -98,7 +98,7 @@ const spellings: ReadonlyArray<readonly [query: string, expected: number | strin
 export const fileContract = <E>(
   name: string,
   runtime: Layer.Layer<Runtime, E, Settings>,
-  { timeoutMs = 60_000, environment = {} }: ContractOptions = {}
+  { timeoutMs = 240_000, environment = {} }: ContractOptions = {}
 ) =>
   layer(TestService.layer(runtime, environment), { excludeTestServices: true, timeout: timeoutMs })(
     `files on ${name}`,

@@ -24,7 +24,7 @@ export const fleetPort = 7070
 export const actorsPort = 7071
 const readyWithinMs = 120_000
 /** Machines boot under emulation here, and make what others are copies of first. */
-const machinesReadyWithinMs = 900_000
+const machinesReadyWithinMs = 300_000
 const linesShown = 30
 const charactersShown = 400
 const collapseShown = 6000

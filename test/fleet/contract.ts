@@ -1,7 +1,4 @@
-/**
- * Which suites of the HTTP contract are run over a fleet of two services and two hosts as well (`npm run test:fleet`), and why others are not.
- * Every suite that serves the API is in one of the two.
- */
+/** The suites of the HTTP contract: every one that serves the API. They are run over a fleet of two services and two hosts as well (`npm run test:fleet`). */
 
 export const overAFleet: ReadonlyArray<string> = [
   "test/account/audit.test.ts",
@@ -36,7 +33,9 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/console/server/sessions.test.ts",
   "test/console/server/tickets.test.ts",
   "test/files/archiveCalls.test.ts",
+  "test/files/contract.agent.test.ts",
   "test/files/contract.namespace.test.ts",
+  "test/files/contract.qemu.test.ts",
   "test/files/lostGuest.test.ts",
   "test/http/audited.test.ts",
   "test/http/credit.test.ts",
@@ -72,6 +71,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/operation/outOfMemory.test.ts",
   "test/serviceAccess/programs.test.ts",
   "test/terminal/namespace.test.ts",
+  "test/terminal/qemu.test.ts",
   "test/terminal/terminal.test.ts",
   "test/wallet/metrics.test.ts"
 ]
@@ -79,15 +79,6 @@ export const overAFleet: ReadonlyArray<string> = [
 /** Of those suites: single tests that only one process with simulated machines can pass, by their names; the reason. */
 export const inProcessOnly: Readonly<Record<string, string>> = {
   "boots that run, wait for their turn and are refused are counted": "holds up and refuses boots in its process",
-  "keeps its Sandbox awake, and wakes one that sleeps": "namespaces cannot sleep",
   "sees that there is no host but this one where the service does all": "asks a service that has no hosts",
   "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process"
-}
-
-/** By suite: the reason. */
-export const inProcess: Readonly<Record<string, string>> = {
-  "test/files/contract.agent.test.ts":
-    "over a fleet nothing but contract.namespace.test.ts once more: what differs is an agent of its own process",
-  "test/files/contract.qemu.test.ts": "machines of the qemu driver, which boot for minutes here",
-  "test/terminal/qemu.test.ts": "machines of the qemu driver, which boot for minutes here"
 }

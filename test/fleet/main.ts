@@ -1,6 +1,6 @@
 /**
  * `npm run test:fleet -- --faults N --seed S`: as many faults as you like.
- * `npm run test:fleet`: every suite of the HTTP contract that can, over a fleet; `-- --only PATTERN`: of their files.
+ * `npm run test:fleet`: every suite of the HTTP contract, over a fleet; `-- --only PATTERN`: of their files.
  */
 import { parseArgs } from "node:util"
 import { runAsked } from "../support/askedTests.ts"

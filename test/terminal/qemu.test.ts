@@ -1,21 +1,13 @@
 /** A shell in a virtual machine, as somebody uses it over the service's own port. */
 import { describe, layer } from "@effect/vitest"
 import { Layer } from "effect"
-import { freshDriver, TIMEOUT_MS, unusable } from "../host/qemu/TestMachines.ts"
+import { freshDriver, machineSettings, TIMEOUT_MS, unusable } from "../host/qemu/TestMachines.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { endsWithItsConnection, followsItsUser, withSandbox } from "./shellContract.ts"
 
-const shape = {
-  ATOLL_RUNTIME: "qemu",
-  ATOLL_VM_SPARES: "0",
-  ATOLL_BOOT_TIMEOUT_MS: String(TIMEOUT_MS),
-  ATOLL_SANDBOX_MEMORY_BYTES: String(256 * 1024 ** 2),
-  ATOLL_VOLUME_BYTES: String(64 * 1024 ** 2)
-}
-
 describe.skipIf(unusable !== null)("a terminal in a VM", () => {
-  layer(ServedAtoll.layer(freshDriver(), shape).pipe(Layer.provideMerge(TestDatabase.layer)), {
+  layer(ServedAtoll.layer(freshDriver(), machineSettings).pipe(Layer.provideMerge(TestDatabase.layer)), {
     excludeTestServices: true,
     timeout: TIMEOUT_MS
   })((it) => {

@@ -18,6 +18,7 @@ import { exitedFrame, settledFrame } from "../agent/hostile/endFrames.ts"
 import { HostileAgent } from "../agent/hostile/HostileAgent.ts"
 import { bytes, type Script } from "../agent/hostile/script.ts"
 import { Browser } from "../console/server/Browser.ts"
+import { isOverAFleet } from "../fleet/isOverAFleet.ts"
 import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { type Offer, type Refusal, TerminalClient } from "./TerminalClient.ts"
@@ -91,6 +92,9 @@ const service = Layer.merge(ServedAtoll.layer(runtime), noCredit).pipe(
 /** Another one, beside it. */
 const another = (environment: Readonly<Record<string, string>> = {}) =>
   Layer.fresh(ServedAtoll.layer(runtime, environment)).pipe(Layer.provide(Layer.fresh(TestDatabase.layer)))
+
+/** What sleeps on a host of a fleet is a machine. */
+const machines = isOverAFleet ? await import("../host/qemu/TestMachines.ts") : null
 
 type Run = <A, E>(effect: Effect.Effect<A, E, SqlClient.SqlClient>) => Promise<A>
 
@@ -267,26 +271,29 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
     })
   )
 
-  it.effect("keeps its Sandbox awake, and wakes one that sleeps", () =>
-    Effect.gen(function* () {
-      const sleepy = another({ ATOLL_SLEEP_AFTER_SECONDS: "1" })
-      const { port, key, send, newSandbox } = Context.get(yield* Layer.build(sleepy), ServedAtoll)
-      yield* Effect.promise(async () => {
-        const [used, idle] = [await newSandbox(), await newSandbox()]
-        const status = async (id: string) => (await send("GET", `/api/v2/sandboxes/${id}`)).json.sandbox.status
-        const client = await opened(port, pathOf(used), { key })
-        while ((await status(idle)) !== "sleeping") await sleep(20)
-        assert.strictEqual(await status(used), "running")
-        const woken = await opened(port, pathOf(idle), { key })
-        woken.type("awake")
-        await woken.shows("awake")
-        assert.strictEqual(await status(used), "running")
-        await client.cut()
-        while ((await status(used)) !== "sleeping") await sleep(20)
-        assert.strictEqual(await status(idle), "running")
-        await woken.cut()
-      })
-    }).pipe(Effect.scoped)
+  it.effect.skipIf(typeof machines?.unusable === "string")(
+    "keeps its Sandbox awake, and wakes one that sleeps",
+    () =>
+      Effect.gen(function* () {
+        const sleepy = another({ ...machines?.machineSettings, ATOLL_SLEEP_AFTER_SECONDS: "1" })
+        const { port, key, send, newSandbox } = Context.get(yield* Layer.build(sleepy), ServedAtoll)
+        yield* Effect.promise(async () => {
+          const [used, idle] = [await newSandbox(), await newSandbox()]
+          const status = async (id: string) => (await send("GET", `/api/v2/sandboxes/${id}`)).json.sandbox.status
+          const client = await opened(port, pathOf(used), { key })
+          while ((await status(idle)) !== "sleeping") await sleep(20)
+          assert.strictEqual(await status(used), "running")
+          const woken = await opened(port, pathOf(idle), { key })
+          woken.type("awake")
+          await woken.shows("awake")
+          assert.strictEqual(await status(used), "running")
+          await client.cut()
+          while ((await status(used)) !== "sleeping") await sleep(20)
+          assert.strictEqual(await status(idle), "running")
+          await woken.cut()
+        })
+      }).pipe(Effect.scoped),
+    machines?.TIMEOUT_MS
   )
 
   it.effect("ends with its key, its session, its account and its Sandbox, and says so", () =>

@@ -20,7 +20,14 @@ const environment = {
 }
 
 /** Everything here runs under emulation, beside whatever else the machine does; of a fleet's two hosts each boots one first. */
-export const TIMEOUT_MS = isOverAFleet ? 1_200_000 : 240_000
+export const TIMEOUT_MS = isOverAFleet ? 480_000 : 240_000
+
+/** Of a service whose Sandboxes, or those of its hosts, are machines. */
+export const machineSettings = {
+  ...environment,
+  ATOLL_RUNTIME: "qemu",
+  ATOLL_BOOT_TIMEOUT_MS: String(TIMEOUT_MS)
+}
 
 export const dataFolder = async (): Promise<string> => {
   const folder = mkdtempSync(join(tmpdir(), "atoll-vm-"))
