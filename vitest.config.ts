@@ -154,7 +154,7 @@ const files = globSync("test/**/*.test.ts", { cwd: import.meta.dirname })
 
 export default defineConfig({
   test: {
-    globalSetup: ["test/support/TestPostgres.ts", "test/described/describe.ts"],
+    globalSetup: ["test/support/BundledPrograms.ts", "test/support/TestPostgres.ts", "test/described/describe.ts"],
     maxWorkers: workers,
     sequence: { sequencer: LongestFirst },
     projects: [

@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { ServiceProcess } from "../crash/ServiceProcess.ts"
-import { compiledOnce } from "../support/compiledOnce.ts"
+import { bundledOnce } from "../support/bundledOnce.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const main = join(import.meta.dirname, "../../src/main.ts")
@@ -26,7 +26,7 @@ const refused = async (environment: Readonly<Record<string, string>>) => {
   const child = spawn(process.execPath, [main], {
     env: {
       PATH: process.env["PATH"],
-      ...compiledOnce,
+      ...bundledOnce,
       ATOLL_RUNTIME: "simulated",
       ATOLL_PORT: "0",
       ATOLL_RECONCILE_INTERVAL_MS: "200",

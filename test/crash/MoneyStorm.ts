@@ -6,7 +6,7 @@ import { execFile } from "node:child_process"
 import { randomUUID } from "node:crypto"
 import { join } from "node:path"
 import { setTimeout as sleep } from "node:timers/promises"
-import { compiledOnce } from "../support/compiledOnce.ts"
+import { bundledOnce } from "../support/bundledOnce.ts"
 import type { ServiceProcess } from "./ServiceProcess.ts"
 
 const root = join(import.meta.dirname, "../..")
@@ -58,7 +58,7 @@ export class MoneyStorm {
       const child = execFile(
         process.execPath,
         [join(root, "src/cli/main.ts"), ...words],
-        { env: { PATH: process.env["PATH"], ...compiledOnce, ...this.#environment } },
+        { env: { PATH: process.env["PATH"], ...bundledOnce, ...this.#environment } },
         (_, stdout, stderr) => done({ code: child.exitCode ?? -1, stdout, stderr })
       )
     })

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { HostLayout } from "../../src/host/namespace/HostLayout.ts"
-import { compiledOnce } from "../support/compiledOnce.ts"
+import { bundledOnce } from "../support/bundledOnce.ts"
 import { freePort } from "../support/freePort.ts"
 import { Program } from "../support/Program.ts"
 
@@ -259,7 +259,7 @@ export class ServiceProcess extends Program {
     const { instance } = HostLayout.at(this.dataDir)
     const isLeft = this.#place === here && readFileSync("/proc/self/mounts", "utf8").includes(`/${instance}/`)
     if (isLeft) {
-      const env = { PATH: process.env["PATH"], ...compiledOnce, ...this.#settings }
+      const env = { PATH: process.env["PATH"], ...bundledOnce, ...this.#settings }
       const { status, stderr } = spawnSync(process.execPath, ["src/cli/main.ts", "down", "--purge", "--yes"], {
         cwd: root,
         env

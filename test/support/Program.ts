@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process"
 import { once } from "node:events"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { compiledOnce } from "./compiledOnce.ts"
+import { bundledOnce } from "./bundledOnce.ts"
 
 const root = join(import.meta.dirname, "../..")
 const logKept = 200
@@ -26,7 +26,7 @@ export class Program {
     const child = spawn(command!, rest, {
       cwd: root,
       stdio: ["ignore", "pipe", "pipe"],
-      env: { PATH: process.env["PATH"], ...compiledOnce, ...environment }
+      env: { PATH: process.env["PATH"], ...bundledOnce, ...environment }
     })
     this.#child = child
     for (const stream of [child.stdout, child.stderr]) {

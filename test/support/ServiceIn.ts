@@ -6,8 +6,8 @@ import { join } from "node:path"
 import { Effect } from "effect"
 import { isOtherVersion } from "../described/otherVersions.ts"
 import { sendTo } from "../http/TestApi.ts"
+import { bundledOnce } from "./bundledOnce.ts"
 import { atollWith } from "./commandLine.ts"
-import { compiledOnce } from "./compiledOnce.ts"
 
 const ownSources = join(import.meta.dirname, "../..")
 
@@ -42,7 +42,7 @@ export const serviceIn = Effect.fnUntraced(function* (
     Effect.promise(async () => {
       let said = ""
       const child = spawn(process.execPath, [join(sources, "src/main.ts")], {
-        env: { PATH: process.env["PATH"], ...compiledOnce, ...environment },
+        env: { PATH: process.env["PATH"], ...bundledOnce, ...environment },
         stdio: ["ignore", "pipe", "pipe", "ipc"]
       })
       children.add(child)

@@ -3,7 +3,7 @@ import { execFile } from "node:child_process"
 import { resolve } from "node:path"
 import { assert } from "@effect/vitest"
 import { Effect } from "effect"
-import { compiledOnce } from "./compiledOnce.ts"
+import { bundledOnce } from "./bundledOnce.ts"
 import { TestDatabase } from "./TestDatabase.ts"
 
 /** Each call starts a Node of its own, which takes a second on a machine that is not busy. */
@@ -23,7 +23,7 @@ export const atollWith = (environment: Readonly<Record<string, string>>, ...args
         const child = execFile(
           process.execPath,
           [resolve("src/cli/main.ts"), ...args],
-          { env: { PATH: process.env["PATH"], ...compiledOnce, ...environment } },
+          { env: { PATH: process.env["PATH"], ...bundledOnce, ...environment } },
           (_, stdout, stderr) => done({ code: child.exitCode ?? -1, stdout, stderr })
         )
       })
