@@ -98,7 +98,7 @@ const sharing = new Set([
   "worker"
 ])
 
-/** Its files share a process and, in it, a browser. */
+/** Who looks at pages shares more than the service: the browser of the process. */
 const isOfPages = (file: string): boolean => file.startsWith("test/console/pages/")
 
 /** They look at what there is one of in a process: its metrics, its memory. */
@@ -124,11 +124,13 @@ const placeOf = (file: string): number => {
 
 /** What takes long has a process of its own, which costs it little: who begins it first must not have to begin another one for it. */
 const isShared = (file: string): boolean =>
-  !isOfPages(file) && !ofOwn.has(file) && !long.includes(file) && sharing.has(dirname(file).slice("test/".length))
+  isOfPages(file) || (!ofOwn.has(file) && !long.includes(file) && sharing.has(dirname(file).slice("test/".length)))
 
+/** Those that share come last, and together: a process that others share ends when the next file wants one of its own. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: Array<TestSpecification>) {
-    return (await super.sort(files)).sort((a, b) => placeOf(a.moduleId) - placeOf(b.moduleId))
+    const place = ({ project }: TestSpecification) => Number(!project.config.isolate)
+    return (await super.sort(files)).sort((a, b) => place(a) - place(b) || placeOf(a.moduleId) - placeOf(b.moduleId))
   }
 }
 
@@ -146,10 +148,10 @@ const ofAll: ViteUserConfig["test"] = {
   // Patience, not a promise: shared machines are slow at times, and no test measures speed.
   testTimeout: 300_000,
   hookTimeout: 300_000,
-  teardownTimeout: 60_000
+  teardownTimeout: 60_000,
+  // As Node loads them everywhere else, from what it has compiled before: of Vite nothing is asked.
+  experimental: { viteModuleRunner: false, nodeLoader: false }
 }
-/** As Node loads them everywhere else, from what it has compiled before: of Vite nothing is asked but what only the pages need. */
-const natively: ViteUserConfig["test"] = { experimental: { viteModuleRunner: false, nodeLoader: false } }
 const files = globSync("test/**/*.test.ts", { cwd: import.meta.dirname })
 
 export default defineConfig({
@@ -158,16 +160,8 @@ export default defineConfig({
     maxWorkers: workers,
     sequence: { sequencer: LongestFirst },
     projects: [
-      {
-        test: {
-          ...ofAll,
-          ...natively,
-          name: "alone",
-          include: files.filter((file) => !isShared(file) && !isOfPages(file))
-        }
-      },
-      { test: { ...ofAll, name: "pages", include: files.filter(isOfPages), isolate: false } },
-      { test: { ...ofAll, ...natively, name: "shared", include: files.filter(isShared), isolate: false } }
+      { test: { ...ofAll, name: "alone", include: files.filter((file) => !isShared(file)) } },
+      { test: { ...ofAll, name: "shared", include: files.filter(isShared), isolate: false } }
     ]
   }
 })
