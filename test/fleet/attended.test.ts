@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Exit, Schedule } from "effect"
+import { Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
 import { inject } from "vitest"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
@@ -12,6 +12,7 @@ import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { createIn } from "../support/TestSandboxes.ts"
+import { until } from "../support/until.ts"
 import { Dice } from "./simulated/Dice.ts"
 import { HostAgent } from "./simulated/HostAgent.ts"
 import { SimulatedHost } from "./simulated/SimulatedHost.ts"
@@ -63,9 +64,6 @@ const by = <A, E>(service: SimulatedService, request: Effect.Effect<A, E, Servic
     Effect.promise(() => service.call(request)),
     (exit) => (exit !== lost && Exit.isSuccess(exit) ? exit.value : null)
   )
-
-const until = <A, E, R>(look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
-  look.pipe(Effect.repeat({ until: holds, schedule: Schedule.spaced(20) }), Effect.timeout("100 seconds"))
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a service that attends a host", (it) => {
   it.effect("is followed by the next owner of its actor when it is killed", () =>

@@ -1,6 +1,6 @@
 /** What hosts of a fleet do amiss, and what services of it do when they come back. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, PubSub, Queue, Schedule } from "effect"
+import { Clock, Context, Effect, Exit, Layer, PubSub, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { HostActors } from "../../src/fleet/HostActors.ts"
 import { HostBoots } from "../../src/fleet/HostBoots.ts"
@@ -12,26 +12,14 @@ import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { ShiftedClock } from "../support/ShiftedClock.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
+import { createIn, start, untilStatus } from "../support/TestSandboxes.ts"
 import { testSettings } from "../support/TestSettings.ts"
+import { until } from "../support/until.ts"
 import { fleetService, statesOf, untilHost, WorldHost } from "./AttendedWorlds.ts"
+import { fresh } from "./fresh.ts"
 import { WorldFleet, wrongPromises } from "./WorldFleet.ts"
 
 const patient = { ATOLL_HOST_LEASE_MS: "60000" }
-
-const until = <A, E, R>(look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
-  look.pipe(Effect.repeat({ until: holds, schedule: Schedule.spaced(10) }), Effect.timeout("60 seconds"))
-
-const start = (accountId: string, id: string) =>
-  Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.start(accountId, id, { ...request, idempotencyKey: null }))
-
-/** Each test has hosts and Sandboxes of its own. */
-const fresh = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`delete from host_promises`
-  yield* sql`delete from hosts`
-  yield* sql`delete from actors where kind in ('host', 'sandbox')`
-})
 
 const spec = { generation: 1, vcpus: 1, memoryBytes: 1, volumeBytes: 1, networkEnabled: false }
 

@@ -1,31 +1,19 @@
 /** The hosts of a fleet, from their first joining to their end, as its services see them. */
 import { assert, layer } from "@effect/vitest"
-import { Effect, PubSub, Schedule } from "effect"
+import { Effect, PubSub } from "effect"
 import { SqlClient } from "effect/sql"
 import { Hosts } from "../../src/fleet/Hosts.ts"
 import { RuntimeRefused, RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-import { createIn, request, untilStatus } from "../support/TestSandboxes.ts"
+import { createIn, request, start, untilStatus } from "../support/TestSandboxes.ts"
+import { until } from "../support/until.ts"
 import { fleetService, statesOf, untilHost, WorldHost } from "./AttendedWorlds.ts"
-
-/** Each test has hosts and Sandboxes of its own. */
-const fresh = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`delete from host_promises`
-  yield* sql`delete from hosts`
-  yield* sql`delete from actors where kind in ('host', 'sandbox')`
-})
-
-const until = <A, E, R>(look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
-  look.pipe(Effect.repeat({ until: holds, schedule: Schedule.spaced(10) }), Effect.timeout("60 seconds"))
+import { fresh } from "./fresh.ts"
 
 const bootsOf = ({ world }: WorldHost, sandboxId: string) =>
   world.boots.filter((boot) => boot.startsWith(`${sandboxId}#`))
-
-const start = (accountId: string, id: string) =>
-  Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.start(accountId, id, { ...request, idempotencyKey: null }))
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
   it.effect("joins, shows that a Sandbox boots there, and only then gets any", () =>

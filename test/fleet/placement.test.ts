@@ -11,6 +11,7 @@ import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { request, untilStatus } from "../support/TestSandboxes.ts"
+import { fresh as emptied } from "./fresh.ts"
 import { WorldFleet, wrongPromises } from "./WorldFleet.ts"
 
 const many = { ATOLL_SANDBOXES_PER_ACCOUNT: "1000", ATOLL_WORKSPACE_STORAGE_BYTES: String(2 ** 50) }
@@ -49,14 +50,7 @@ const firstPending = Effect.fnUntraced(function* (accountId: string) {
   return found[0]!.id
 })
 
-/** Each test has hosts of its own. */
-const fresh = Effect.gen(function* () {
-  const sql = yield* SqlClient.SqlClient
-  yield* sql`delete from host_promises`
-  yield* sql`delete from hosts`
-  yield* sql`delete from actors where kind in ('host', 'sandbox')`
-  return new WorldFleet()
-})
+const fresh = Effect.map(emptied, () => new WorldFleet())
 
 const becomesRight = wrongPromises.pipe(
   Effect.repeat({ until: (wrong) => wrong.length === 0, schedule: Schedule.spaced(20) }),

@@ -7,6 +7,7 @@ import { ProcessLeases } from "../../src/store/ProcessLeases.ts"
 import { DatabaseLink } from "../support/DatabaseLink.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testSettings } from "../support/TestSettings.ts"
+import { until } from "../support/until.ts"
 
 const shard = "default:1"
 
@@ -20,9 +21,6 @@ const joined = Effect.fnUntraced(function* (address: string, leaseMs: number, ur
   yield* leases.join({ address, runner: "" })
   return leases
 })
-
-const until = <A, E, R>(look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
-  look.pipe(Effect.repeat({ until: holds, schedule: Schedule.spaced(20) }), Effect.timeout("30 seconds"))
 
 /** Of the shard: the address of the process that has it. */
 const owner = Effect.gen(function* () {

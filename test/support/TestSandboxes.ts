@@ -21,6 +21,9 @@ export const createIn = Effect.fnUntraced(function* (
   })
 })
 
+export const start = (accountId: string, id: string) =>
+  Effect.flatMap(Sandboxes, (sandboxes) => sandboxes.start(accountId, id, { ...request, idempotencyKey: null }))
+
 export const untilStatus = Effect.fnUntraced(function* (accountId: string, id: string, status: string) {
   const sandboxes = yield* Sandboxes
   return yield* Effect.repeat(sandboxes.get(accountId, id), {

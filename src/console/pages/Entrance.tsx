@@ -1,23 +1,11 @@
 /** Before anybody is signed in: the sign-in, or what the link says that one came by. */
-import type { ComponentChildren } from "preact"
 import { Register } from "./Register.tsx"
 import { came, navigate, path } from "./router.ts"
 import { signIn, signInByLink } from "./session.ts"
 import { Form } from "./ui/Action.tsx"
 import { Field } from "./ui/Field.tsx"
-import { Mark } from "./ui/Mark.tsx"
+import { Frame } from "./ui/Frame.tsx"
 import { useValue } from "./useValue.ts"
-
-const Frame = ({ title, children }: { title: string; children: ComponentChildren }) => (
-  <main class="entrance">
-    <p class="brand">
-      <Mark />
-      Atoll
-    </p>
-    <h1>{title}</h1>
-    {children}
-  </main>
-)
 
 const SignIn = ({ wasIn }: { wasIn: boolean }) => (
   <Frame title="Sign in">

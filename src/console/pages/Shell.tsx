@@ -4,10 +4,8 @@ import { useEffect, useRef } from "preact/hooks"
 import type { ConsoleSession } from "../../../schemas/console/Session.ts"
 import { came, path } from "./router.ts"
 import { signOut } from "./session.ts"
-import { useAction } from "./ui/Action.tsx"
-import { Fault } from "./ui/Fault.tsx"
 import { Link } from "./ui/Link.tsx"
-import { Mark } from "./ui/Mark.tsx"
+import { Side } from "./ui/Side.tsx"
 import { useValue } from "./useValue.ts"
 
 const pages: ReadonlyArray<readonly [path: string, name: string]> = [
@@ -45,17 +43,9 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
   const main = useArrival()
   const here = useValue(path)
   const link = useValue(came)
-  const leaving = useAction(() => signOut(false))
   return (
     <div class="shell">
-      <a class="skip" href="#main">
-        Skip to the page
-      </a>
-      <header class="side">
-        <p class="brand">
-          <Mark />
-          Atoll
-        </p>
+      <Side name={session.account.name} more={session.email} signOut={() => signOut(false)}>
         <nav aria-label="Pages">
           <ul>
             {pages.map(([to, name]) => (
@@ -67,17 +57,7 @@ export const Shell = ({ session, children }: { session: ConsoleSession; children
             ))}
           </ul>
         </nav>
-        <div class="who">
-          <p>
-            <strong>{session.account.name}</strong>
-            {session.email === null ? null : <span class="soft">{session.email}</span>}
-          </p>
-          <button type="button" class="button small" onClick={() => void leaving.run()} aria-disabled={leaving.isBusy}>
-            Sign out
-          </button>
-          <Fault fault={leaving.fault} />
-        </div>
-      </header>
+      </Side>
       <main id="main" ref={main} tabIndex={-1}>
         {link === null ? null : (
           <p class="notice" role="status">

@@ -1,39 +1,15 @@
 /** Who is signed in. */
-import { effect, signal } from "@preact/signals"
 import type { ConsoleSession } from "../../../schemas/console/Session.ts"
-import { ApiFault, ask, csrf, get, signedOut } from "./api.ts"
+import { ask } from "./api.ts"
+import { sessionAt } from "./sessionAt.ts"
 
 interface Answer {
   readonly session: ConsoleSession
 }
 
-export type Known =
-  | { readonly state: "asking" }
-  /** `wasIn`: a session ended while the page was open. */
-  | { readonly state: "out"; readonly wasIn: boolean }
-  | { readonly state: "in"; readonly session: ConsoleSession }
-  | { readonly state: "failed"; readonly fault: unknown }
+const { known, enter, leave, recognise } = sessionAt<ConsoleSession>("/console/api/session")
 
-export const known = signal<Known>({ state: "asking" })
-
-const enter = ({ session }: Answer): void => {
-  csrf.value = session.csrf
-  known.value = { state: "in", session }
-}
-
-const leave = (wasIn: boolean): void => {
-  csrf.value = null
-  known.value = { state: "out", wasIn }
-}
-
-export const recognise = async (): Promise<void> => {
-  try {
-    enter(await get<Answer>("/console/api/session"))
-  } catch (fault) {
-    if (fault instanceof ApiFault && fault.status === 401) leave(false)
-    else known.value = { state: "failed", fault }
-  }
-}
+export { known, recognise }
 
 export const signIn = async (email: string, passphrase: string): Promise<void> =>
   enter(await ask<Answer>("POST", "/console/api/sign-in", { body: { email, passphrase } }))
@@ -62,10 +38,3 @@ export const signOut = async (everywhere: boolean): Promise<void> => {
   await ask("POST", "/console/api/sign-out", { body: { everywhere } })
   leave(false)
 }
-
-let seen = signedOut.peek()
-effect(() => {
-  if (signedOut.value === seen) return
-  seen = signedOut.value
-  leave(true)
-})

@@ -1,31 +1,20 @@
 /** The operator's page: who came by a link of the command line sees the hosts, everybody else how to get one. */
 import "./operator.css"
-import type { ComponentChildren } from "preact"
 import { useEffect } from "preact/hooks"
 import { came } from "../router.ts"
-import { Form, useAction } from "../ui/Action.tsx"
+import { Form } from "../ui/Action.tsx"
 import { Fault } from "../ui/Fault.tsx"
-import { Mark } from "../ui/Mark.tsx"
+import { Frame } from "../ui/Frame.tsx"
+import { Side } from "../ui/Side.tsx"
 import { useValue } from "../useValue.ts"
 import { Hosts } from "./Hosts.tsx"
 import { known, recognise, signInByLink, signOut } from "./session.ts"
-
-const Entrance = ({ title, children }: { title: string; children: ComponentChildren }) => (
-  <main class="entrance">
-    <p class="brand">
-      <Mark />
-      Atoll
-    </p>
-    <h1>{title}</h1>
-    {children}
-  </main>
-)
 
 /** A link is used up by opening it, so nobody's mail program may do that: somebody must press a button. */
 const SignIn = ({ wasIn }: { wasIn: boolean }) => {
   const link = useValue(came)
   return (
-    <Entrance title="Operator">
+    <Frame title="Operator">
       {wasIn ? (
         <p class="notice" role="status">
           Your session is over.
@@ -50,37 +39,18 @@ const SignIn = ({ wasIn }: { wasIn: boolean }) => {
           />
         </>
       )}
-    </Entrance>
+    </Frame>
   )
 }
 
 const Shell = () => {
-  const leaving = useAction(signOut)
   useEffect(() => {
     // One that came while somebody is signed in is not needed: it is not used up, and is past in minutes.
     came.value = null
   }, [])
   return (
     <div class="shell">
-      <a class="skip" href="#main">
-        Skip to the page
-      </a>
-      <header class="side">
-        <p class="brand">
-          <Mark />
-          Atoll
-        </p>
-        <div class="who">
-          <p>
-            <strong>Operator</strong>
-            <span class="soft">of this service</span>
-          </p>
-          <button type="button" class="button small" onClick={() => void leaving.run()} aria-disabled={leaving.isBusy}>
-            Sign out
-          </button>
-          <Fault fault={leaving.fault} />
-        </div>
-      </header>
+      <Side name="Operator" more="of this service" signOut={signOut} />
       <main id="main" tabIndex={-1}>
         <Hosts />
       </main>
@@ -99,9 +69,9 @@ export const Operator = () => {
       return <p class="waiting centre">Loading …</p>
     case "failed":
       return (
-        <Entrance title="Operator">
+        <Frame title="Operator">
           <Fault fault={now.fault} retry={() => void recognise()} />
-        </Entrance>
+        </Frame>
       )
     case "out":
       return <SignIn wasIn={now.wasIn} />

@@ -1,7 +1,7 @@
 /** The operator's session, which is no account's. */
-import { effect, signal } from "@preact/signals"
 import type { OperatorSession } from "../../../../schemas/console/Operator.ts"
-import { ApiFault, ask, csrf, get, signedOut } from "../api.ts"
+import { ask } from "../api.ts"
+import { sessionAt } from "../sessionAt.ts"
 
 export const base = "/console/api/operator"
 
@@ -9,33 +9,9 @@ interface Answer {
   readonly session: OperatorSession
 }
 
-export type Known =
-  | { readonly state: "asking" }
-  /** `wasIn`: a session ended while the page was open. */
-  | { readonly state: "out"; readonly wasIn: boolean }
-  | { readonly state: "in"; readonly session: OperatorSession }
-  | { readonly state: "failed"; readonly fault: unknown }
+const { known, enter, leave, recognise } = sessionAt<OperatorSession>(`${base}/session`)
 
-export const known = signal<Known>({ state: "asking" })
-
-const enter = ({ session }: Answer): void => {
-  csrf.value = session.csrf
-  known.value = { state: "in", session }
-}
-
-const leave = (wasIn: boolean): void => {
-  csrf.value = null
-  known.value = { state: "out", wasIn }
-}
-
-export const recognise = async (): Promise<void> => {
-  try {
-    enter(await get<Answer>(`${base}/session`))
-  } catch (fault) {
-    if (fault instanceof ApiFault && fault.status === 401) leave(false)
-    else known.value = { state: "failed", fault }
-  }
-}
+export { known, recognise }
 
 export const signInByLink = async (code: string): Promise<void> =>
   enter(await ask<Answer>("POST", `${base}/sign-in`, { body: { code } }))
@@ -44,10 +20,3 @@ export const signOut = async (): Promise<void> => {
   await ask("POST", `${base}/sign-out`)
   leave(false)
 }
-
-let seen = signedOut.peek()
-effect(() => {
-  if (signedOut.value === seen) return
-  seen = signedOut.value
-  leave(true)
-})

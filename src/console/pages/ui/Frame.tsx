@@ -1,0 +1,11 @@
+/** What stands around a page before anybody is signed in. */
+import type { ComponentChildren } from "preact"
+import { Brand } from "./Brand.tsx"
+
+export const Frame = ({ title, children }: { title: string; children: ComponentChildren }) => (
+  <main class="entrance">
+    <Brand />
+    <h1>{title}</h1>
+    {children}
+  </main>
+)

@@ -1,0 +1,10 @@
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+/** Each test has hosts and Sandboxes of its own. */
+export const fresh = Effect.gen(function* () {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`delete from host_promises`
+  yield* sql`delete from hosts`
+  yield* sql`delete from actors where kind in ('host', 'sandbox')`
+})
