@@ -20,7 +20,7 @@ const resources = Atoll.ofFleet(
 export const fleetService = resources.pipe(
   Layer.provideMerge(TracedRuntime.layer.pipe(Layer.provide(FleetRuntime.layer))),
   Layer.provide(Promises.layer),
-  Layer.provide(FleetHosts.ways(distantRuntime)),
+  Layer.provideMerge(FleetHosts.ways(distantRuntime)),
   Layer.provide(PeerSocketsLive.layer),
   Layer.provide(ActorCluster.layer)
 )

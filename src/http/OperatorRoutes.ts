@@ -4,21 +4,27 @@
  * - `GET /healthz`: `{"status", "database", "workers"}`, from memory, whatever the database does. `unavailable` (503) while the database does
  *   not serve or a vital worker does not run; `degraded` (200) while another worker does not; otherwise `ok` (200). Of each worker
  *   `{"name", "isVital", "state": "up" | "restarting", "restarts", "lastFault"}`, the last a kind of fault and no message.
+ * - `GET /readyz`: `{"status": "ready" | "unready", "reason"}`, as cheap: whether a balancer should send requests here rather than elsewhere. `unready` (503, or the
+ *   404 of `?unready=404`, which HAProxy takes for "nothing new, and what is open stays") while `/healthz` is `unavailable`, or none of the fleet's hosts
+ *   is reached; `reason` is a sentence. Where nobody is ready any of them answers better than no one.
  * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids. What is read from the database or the host for it is
  *   bounded in time, and kept for a while.
  */
+import type { IncomingMessage } from "node:http"
 import { Effect, Layer } from "effect"
-import { HttpRouter, HttpServerResponse } from "effect/http"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { PrometheusMetrics } from "effect/observability"
 import { FleetGauges } from "../analytics/FleetGauges.ts"
 import { StateGauges } from "../analytics/StateGauges.ts"
+import { HostReach } from "../fleet/HostReach.ts"
 import { HostGauges } from "../runtime/HostGauges.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { MoneyGauges } from "../wallet/MoneyGauges.ts"
 import { Workers } from "../worker/Worker.ts"
 import { ProcessGauges } from "./ProcessGauges.ts"
+import { queryOf } from "./RequestTarget.ts"
 
-export const operatorPaths = ["/healthz", "/metrics"] as const
+export const operatorPaths = ["/healthz", "/readyz", "/metrics"] as const
 
 const health = Effect.gen(function* () {
   const watch = yield* DatabaseWatch
@@ -32,6 +38,27 @@ const health = Effect.gen(function* () {
     return HttpServerResponse.jsonUnsafe(
       { status, database, workers: all },
       { status: status === "unavailable" ? 503 : 200, headers: { "cache-control": "no-store" } }
+    )
+  })
+})
+
+const readiness = Effect.gen(function* () {
+  const watch = yield* DatabaseWatch
+  const workers = yield* Workers
+  const { reaches } = yield* HostReach
+  const obstacle = (): string | null => {
+    if (!watch.serves()) return "The database does not serve."
+    const idle = workers.byName.find(({ isVital, state }) => isVital && state !== "up")
+    if (idle !== undefined) return `The worker "${idle.name}" does not run.`
+    return reaches() ? null : "None of the fleet's hosts is reached."
+  }
+  return Effect.gen(function* () {
+    const request = yield* HttpServerRequest.HttpServerRequest
+    const reason = obstacle()
+    const unready = queryOf(request.source as IncomingMessage).get("unready") === "404" ? 404 : 503
+    return HttpServerResponse.jsonUnsafe(
+      { status: reason === null ? "ready" : "unready", reason },
+      { status: reason === null ? 200 : unready, headers: { "cache-control": "no-store" } }
     )
   })
 })
@@ -67,6 +94,7 @@ export const OperatorRoutes = {
   layer: Layer.mergeAll(
     ProcessGauges.layer,
     HttpRouter.use((router) => Effect.flatMap(health, (handler) => router.add("GET", "/healthz", handler))),
+    HttpRouter.use((router) => Effect.flatMap(readiness, (handler) => router.add("GET", "/readyz", handler))),
     HttpRouter.use((router) => Effect.flatMap(metrics, (handler) => router.add("GET", "/metrics", handler)))
   )
 }

@@ -79,6 +79,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
         "/api/v2/sandboxes/x/start": "POST, OPTIONS",
         "/api/v2/sandboxes/x/operations/y/cancel": "POST, OPTIONS",
         "/healthz": "GET, HEAD, OPTIONS",
+        "/readyz": "GET, HEAD, OPTIONS",
         "/metrics": "GET, HEAD, OPTIONS"
       }
       for (const [path, allow] of Object.entries(allowed)) {
@@ -516,6 +517,8 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
         restarts: 0,
         lastFault: null
       })
+      const readiness = await send("GET", "/readyz", { key: null })
+      assert.deepStrictEqual([readiness.status, readiness.json], [200, { status: "ready", reason: null }])
       await send("GET", "/api/v2/me")
       const metrics = await send("GET", "/metrics", { key: null })
       assert.include(

@@ -166,6 +166,15 @@ layer(service, { excludeTestServices: true })("without its database", (it) => {
         const asked = performance.now()
         const health = yield* Effect.promise(() => send("GET", "/healthz", { key: null }))
         assert.deepStrictEqual([health.status, health.json.database], [503, "unavailable"])
+        for (const [query, status] of [
+          ["", 503],
+          ["?unready=404", 404],
+          ["?unready=200", 503]
+        ] as const) {
+          const readiness = yield* Effect.promise(() => send("GET", `/readyz${query}`, { key: null }))
+          const said = { status: "unready", reason: "The database does not serve." }
+          assert.deepStrictEqual([readiness.status, readiness.json], [status, said])
+        }
         assert.isBelow(performance.now() - asked, 15_000)
         yield* Effect.promise(() => linesWith(outageWords, ({ length }) => length >= before + watches))
         assert.strictEqual(outages(), before + watches)

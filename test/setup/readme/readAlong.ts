@@ -22,6 +22,7 @@ const expected: ReadonlyArray<readonly [command: RegExp, said: RegExp]> = [
   [/ doctor$/, /Atoll works here/],
   [/tools\/call/, /"exitCode":3/],
   [/healthz$/, /"workers"/],
+  [/readyz$/, /"status":"ready"/],
   [/metrics$/, /^atoll_/m]
 ]
 
