@@ -69,6 +69,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/http/workspaces.test.ts",
   "test/mcp/mcp.test.ts",
   "test/operation/outOfMemory.test.ts",
+  "test/preview/vite.test.ts",
   "test/serviceAccess/programs.test.ts",
   "test/terminal/namespace.test.ts",
   "test/terminal/qemu.test.ts",

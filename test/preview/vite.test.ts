@@ -1,22 +1,16 @@
 /** A Vite dev server in a real Sandbox, seen in real Chromium through its preview, all of it done over the HTTP API. */
-import { spawn } from "node:child_process"
-import { createHash, randomBytes } from "node:crypto"
+import { createHash } from "node:crypto"
 import { readFileSync, realpathSync } from "node:fs"
 import { createRequire } from "node:module"
 import { dirname, join, relative } from "node:path"
 import { assert, layer } from "@effect/vitest"
-import { Effect, Layer, Stream } from "effect"
+import { Effect, Layer } from "effect"
 import { describe } from "vitest"
-import { newSecret } from "../../src/account/ApiKeySecret.ts"
-import { PublicPort } from "../../src/gateway/PublicPort.ts"
-import { ApiServer } from "../../src/http/ApiServer.ts"
-import { Listener } from "../../src/http/Listener.ts"
-import { Runtime } from "../../src/runtime/Runtime.ts"
 import { noChromium, testBrowser } from "../console/pages/TestBrowser.ts"
-import { skipped, unusable } from "../host/namespace/TestHost.ts"
-import { namespaceAtoll } from "../support/NamespaceAtoll.ts"
+import { freshDriver, skipped, unusable } from "../host/namespace/TestHost.ts"
+import { newSandboxOf } from "../support/SandboxCalls.ts"
+import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
-import { testSettings } from "../support/TestSettings.ts"
 
 const root = join(import.meta.dirname, "../..")
 
@@ -41,96 +35,60 @@ const packagesOf = (name: string, from: string, found = new Set<string>()): Set<
   return found
 }
 
-const key = newSecret()
+const settings = {
+  ATOLL_VOLUME_BYTES: String(256 * 1024 ** 2),
+  ATOLL_SANDBOX_MEMORY_BYTES: String(512 * 1024 ** 2)
+}
 
-/** The API and previews on one port, as they are served. */
-const service = ApiServer.layer.pipe(
-  Layer.provideMerge(Listener.layer),
-  Layer.provide(testSettings({ ATOLL_PORT: "0", ATOLL_BOOTSTRAP_API_KEY: key })),
-  Layer.provideMerge(namespaceAtoll()),
-  Layer.provideMerge(TestDatabase.layer)
-)
+const service = ServedAtoll.layer(freshDriver(settings), settings).pipe(Layer.provideMerge(TestDatabase.layer))
 
 const source = (text: string) => `document.querySelector("#app").textContent = ${JSON.stringify(text)}
 if (import.meta.hot) import.meta.hot.accept()
 `
 
+const server = ["node_modules/vite/bin/vite.js", "--port", "5173", "--host", "127.0.0.1"]
+
 describe.skipIf(skipped(unusable ?? noChromium))("a development server in a preview", () => {
   layer(service, { excludeTestServices: true, timeout: 240_000 })((it) => {
-    it.effect(
-      "is seen in Chromium, and an edit through the files API is hot-replaced in the page",
-      () =>
-        Effect.gen(function* () {
-          const port = (yield* PublicPort).current()
-          /** The answer's body as JSON; anything but `expected` fails the test. */
-          const ask = (method: string, path: string, expected: number, body?: unknown) =>
-            Effect.promise(async () => {
-              const answer = await fetch(`http://127.0.0.1:${port}/api/v2${path}`, {
-                method,
-                headers: {
-                  authorization: `Bearer ${key}`,
-                  "content-type": typeof body === "string" ? "application/octet-stream" : "application/json",
-                  "idempotency-key": randomBytes(8).toString("hex")
-                },
-                ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
-              })
-              const text = await answer.text()
-              assert.strictEqual(answer.status, expected, text)
-              return text === "" ? null : JSON.parse(text)
-            })
-          const { workspace } = yield* ask("POST", "/workspaces", 201, { name: "vite" })
-          const { sandbox } = yield* ask("POST", "/sandboxes?wait=running", 201, { workspaceId: workspace.id })
-          const at = `/sandboxes/${sandbox.id}`
-          assert.strictEqual(sandbox.status, "running")
-          const content = (path: string) => `${at}/files/content?path=/workspace/${path}`
-
+    it.effect("is seen in Chromium, and an edit through the files API is hot-replaced in the page", () =>
+      Effect.gen(function* () {
+        const atoll = yield* ServedAtoll
+        const browser = yield* testBrowser
+        const { ask, contentOf, start, unpack, write } = yield* Effect.promise(() =>
+          newSandboxOf(atoll, { networkEnabled: true })
+        )
+        const { preview } = yield* Effect.promise(() => ask("POST", "/previews", 201, { port: 5173 }))
+        const { page } = yield* browser.open(new URL(preview.url).origin)
+        const has = (selector: string, text: string) => page.locator(selector).filter({ hasText: text }).waitFor()
+        yield* Effect.promise(async () => {
           // The page waits for the server: it loads itself again until there is one.
-          const { preview } = yield* ask("POST", `${at}/previews`, 201, { port: 5173 })
-          const { page } = yield* (yield* testBrowser).open(new URL(preview.url).origin)
-          yield* Effect.promise(() => page.goto(preview.url))
-          const has = (selector: string, text: string) =>
-            Effect.promise(() => page.locator(selector).filter({ hasText: text }).waitFor())
-          yield* has("h1", "Nothing listens yet")
+          await page.goto(preview.url)
+          await has("h1", "Nothing listens yet")
 
           // Thousands of files: no customer would send them one by one, nor install them while a test runs.
-          const { processes } = yield* (yield* Runtime).guest(sandbox.id, 1)
-          const unpack = yield* processes.open({
-            argv: ["tar", "xf", "-"],
-            cwd: "/workspace",
-            env: {},
-            terminal: null,
-            purpose: "ssh"
-          })
-          const packages = [...packagesOf("vite", root)].map((folder) => relative(root, folder))
-          const tar = spawn("tar", ["cf", "-", ...packages], { cwd: root, stdio: ["ignore", "pipe", "inherit"] })
-          yield* Stream.runForEach(
-            Stream.fromAsyncIterable(tar.stdout as AsyncIterable<Buffer>, (cause) => cause).pipe(Stream.orDie),
-            unpack.write
+          await unpack(
+            root,
+            [...packagesOf("vite", root)].map((folder) => relative(root, folder))
           )
-          yield* unpack.end
-          yield* Stream.runDrain(unpack.frames)
-
           const index = '<title>app</title><div id="app"></div><script type="module" src="/main.js"></script>'
-          yield* ask("PUT", content("index.html"), 204, index)
-          yield* ask("PUT", content("main.js"), 204, source("one"))
-          yield* ask("POST", `${at}/operations`, 202, {
-            argv: ["/opt/atoll/node", "node_modules/vite/bin/vite.js", "--port", "5173", "--host", "127.0.0.1"]
-          })
-          yield* has("#app", "one")
-          yield* Effect.promise(() => page.evaluate("window.before = 1"))
-          yield* ask("PATCH", content("main.js"), 200, {
+          await write("index.html", index)
+          await write("main.js", source("one"))
+          await start("/opt/atoll/node", ...server)
+          await has("#app", "one")
+          await page.evaluate("window.before = 1")
+          await ask("PATCH", contentOf("main.js"), 200, {
             expectedSha256: createHash("sha256").update(source("one")).digest("hex"),
             oldText: '"one"',
             newText: '"two"'
           })
-          yield* has("#app", "two")
-          yield* ask("PUT", content("main.js"), 204, source("three"))
-          yield* has("#app", "three")
+          await has("#app", "two")
+          await write("main.js", source("three"))
+          await has("#app", "three")
           // Replaced in the page that was there, not loaded anew.
-          assert.strictEqual(yield* Effect.promise(() => page.evaluate("window.before")), 1)
-          assert.strictEqual(new URL(page.url()).port, String(port))
-        }).pipe(Effect.scoped),
-      90_000
+          assert.strictEqual(await page.evaluate("window.before"), 1)
+          assert.strictEqual(new URL(page.url()).port, String(atoll.port))
+        })
+      }).pipe(Effect.scoped)
     )
   })
 })
