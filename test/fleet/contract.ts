@@ -15,6 +15,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/clients/typescript/library.test.ts",
   "test/console/pages/account.test.ts",
   "test/console/pages/attacks.test.ts",
+  "test/console/pages/commands.test.ts",
   "test/console/pages/console.test.ts",
   "test/console/pages/files.test.ts",
   "test/console/pages/machines.test.ts",

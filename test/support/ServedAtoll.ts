@@ -12,6 +12,7 @@ import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { ApiKeys } from "../../src/account/ApiKeys.ts"
 import { Audit } from "../../src/account/Audit.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
+import { ActorHost } from "../../src/actor/ActorHost.ts"
 import type { Settings } from "../../src/Config.ts"
 import { SignInLinks } from "../../src/console/server/SignInLinks.ts"
 import { ApiServer } from "../../src/http/ApiServer.ts"
@@ -50,6 +51,8 @@ export class ServedAtoll extends Context.Service<
     readonly auditWritten: () => Promise<void>
     /** What the processes of services and hosts have in memory, in bytes. */
     readonly residentBytes: () => number
+    /** Null: its actors are not in this process. */
+    readonly actors: ActorHost["Service"] | null
   }
 >()("atoll/test/ServedAtoll") {
   /**
@@ -70,8 +73,8 @@ export class ServedAtoll extends Context.Service<
   static readonly #overAFleet = (environment: Readonly<Record<string, string>>, addresses: ReadonlyArray<string>) => {
     const key = newSecret()
     const served = Effect.gen(function* () {
-      const { port, listeners, origins, residentBytes } = yield* fleetEdge({ environment, key, addresses })
-      return yield* make({ key, port, listeners, auditWritten: yield* auditWrittenBy(origins), residentBytes })
+      const edge = yield* fleetEdge({ environment, key, addresses })
+      return yield* make({ ...edge, key, auditWritten: yield* auditWrittenBy(edge.origins), actors: null })
     })
     return Layer.effect(ServedAtoll, served).pipe(
       Layer.provide(Layer.mergeAll(Accounts.layer, ApiKeys.layer, SignInLinks.layer)),
@@ -105,7 +108,8 @@ export class ServedAtoll extends Context.Service<
             port,
             listeners: [{ host: "127.0.0.1", host6: "::1", port }],
             auditWritten: () => Effect.runPromise(audit.write),
-            residentBytes: () => process.memoryUsage.rss()
+            residentBytes: () => process.memoryUsage.rss(),
+            actors: yield* ActorHost
           })
         })
         return Layer.effect(ServedAtoll, served).pipe(
@@ -125,8 +129,9 @@ const make = ({
   port,
   listeners,
   auditWritten,
-  residentBytes
-}: Pick<ServedAtoll["Service"], "key" | "port" | "listeners" | "auditWritten" | "residentBytes">) =>
+  residentBytes,
+  actors
+}: Omit<ServedAtoll["Service"], "accountId" | "send" | "newKey" | "newSandbox" | "newLink">) =>
   Effect.gen(function* () {
     const accounts = yield* Accounts
     const keys = yield* ApiKeys
@@ -160,12 +165,18 @@ const make = ({
           body: { workspaceId: workspaces.get(own), networkEnabled },
           headers: once()
         })
-        const { sandbox } = created.json
-        if (sandbox.status !== "running") throw new Error(`The Sandbox is ${sandbox.status}: ${created.text}`)
+        let { sandbox } = created.json
+        // It was waited for as long as a create waits.
+        while (sandbox?.status === "pending") {
+          await new Promise((resolve) => setTimeout(resolve, 50))
+          sandbox = (await send("GET", `/api/v2/sandboxes/${sandbox.id}`, { key: own })).json.sandbox
+        }
+        if (sandbox?.status !== "running") throw new Error(`The Sandbox is ${sandbox?.status}: ${created.text}`)
         return sandbox.id
       },
       newLink: () => Effect.runPromise(Effect.map(links.create(accountId), ({ code }) => code)),
       auditWritten,
-      residentBytes
+      residentBytes,
+      actors
     })
   })

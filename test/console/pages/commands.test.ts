@@ -1,5 +1,4 @@
 /** Commands and operations in a real Chromium, with real programs in a real Sandbox. */
-import { randomBytes } from "node:crypto"
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -7,59 +6,36 @@ import type { Page } from "playwright-core"
 import { describe } from "vitest"
 import type { Operation, OperationList } from "../../../schemas/Operation.ts"
 import type { DeclinedEventList, TransitionList } from "../../../schemas/Transition.ts"
-import { newSecret } from "../../../src/account/ApiKeySecret.ts"
-import { ActorHost } from "../../../src/actor/ActorHost.ts"
-import { SignInLinks } from "../../../src/console/server/SignInLinks.ts"
-import { PublicPort } from "../../../src/gateway/PublicPort.ts"
-import { ApiServer } from "../../../src/http/ApiServer.ts"
-import { Listener } from "../../../src/http/Listener.ts"
-import { skipped, unusable } from "../../host/namespace/TestHost.ts"
-import { type Ask, sendTo } from "../../http/TestApi.ts"
-import { namespaceAtoll } from "../../support/NamespaceAtoll.ts"
+import { freshDriver, skipped, unusable } from "../../host/namespace/TestHost.ts"
+import { newSandboxOf } from "../../support/SandboxCalls.ts"
+import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
-import { testSettings } from "../../support/TestSettings.ts"
 import { violations } from "./axe.ts"
 import { assertLifeLit, names } from "./litStates.ts"
 import { noChromium, testBrowser } from "./TestBrowser.ts"
 import { clean, signInByLink, tooWide, until } from "./visits.ts"
 
-const key = newSecret()
+const settings = {
+  ATOLL_VOLUME_BYTES: String(256 * 1024 ** 2),
+  ATOLL_SANDBOX_MEMORY_BYTES: String(512 * 1024 ** 2)
+}
 
-const service = ApiServer.layer.pipe(
-  Layer.provideMerge(Listener.layer),
-  Layer.provideMerge(SignInLinks.layer),
-  Layer.provide(testSettings({ ATOLL_PORT: "0", ATOLL_BOOTSTRAP_API_KEY: key })),
-  Layer.provideMerge(namespaceAtoll()),
+const service = Layer.suspend(() => ServedAtoll.layer(freshDriver(settings), settings)).pipe(
   Layer.provideMerge(TestDatabase.layer)
 )
 
 /** What a client of the API does in the Sandbox that the page shows. */
-const sandboxOf = async (port: number) => {
-  const api = sendTo(port, key)
-  const post = (path: string, body: object) =>
-    api("POST", path, { body, headers: { "idempotency-key": randomBytes(8).toString("hex") } })
-  const { workspace } = (await post("/api/v2/workspaces", { name: "test" })).json
-  const created = await post("/api/v2/sandboxes?wait=running", { workspaceId: workspace.id, networkEnabled: false })
-  const { id } = created.json.sandbox
-  const path = `/api/v2/sandboxes/${id}`
-  const send = (method: string, call: string, ask: Ask = {}) => api(method, `${path}${call}`, ask)
+const sandboxOf = async (atoll: ServedAtoll["Service"]) => {
+  const { id, ask, start, write } = await newSandboxOf(atoll)
   const operation = async (operationId: string): Promise<Operation> =>
-    (await send("GET", `/operations/${operationId}`)).json.operation
+    (await ask("GET", `/operations/${operationId}`, 200)).operation
   return {
-    id: id as string,
-    send,
-    operation,
-    start: async (line: string): Promise<Operation> =>
-      (await post(`${path}/operations`, { argv: ["sh", "-c", line] })).json.operation,
+    id,
+    ask,
+    start: async (line: string): Promise<Operation> => (await start("sh", "-c", line)).operation,
     /** The newest one. */
-    newest: async (): Promise<Operation> => (await send("GET", "/operations?limit=1")).json.operations[0],
-    touch: async (name: string) => {
-      const { status, text } = await send("PUT", `/files/content?path=/workspace/${name}`, {
-        body: Buffer.from(name),
-        headers: { "content-type": "application/octet-stream" }
-      })
-      assert.strictEqual(status, 204, text)
-    },
+    newest: async (): Promise<Operation> => (await ask("GET", "/operations?limit=1", 200)).operations[0],
+    touch: (name: string) => write(name, name),
     until: async (operationId: string, holds: (operation: Operation) => boolean): Promise<Operation> => {
       for (;;) {
         const found = await operation(operationId)
@@ -127,17 +103,15 @@ const cuttable = (to: number) =>
 const visited = (test: (visited: Visited) => Promise<void>) =>
   Effect.scoped(
     Effect.gen(function* () {
-      const served = (yield* PublicPort).current()
-      const { port, cut } = yield* cuttable(served)
-      const inside = yield* Effect.promise(() => sandboxOf(served))
-      const me = yield* Effect.promise(() => sendTo(served, key)("GET", "/api/v2/me"))
-      const { code } = yield* (yield* SignInLinks).create(me.json.account.id)
+      const atoll = yield* ServedAtoll
+      const { port, cut } = yield* cuttable(atoll.port)
+      const inside = yield* Effect.promise(() => sandboxOf(atoll))
       const visit = yield* (yield* testBrowser).open(`http://127.0.0.1:${port}`, {
         viewport: { width: 1400, height: 900 },
         reducedMotion: "reduce"
       })
       yield* Effect.promise(async () => {
-        await signInByLink(visit.page, code)
+        await signInByLink(visit.page, await atoll.newLink())
         await test({ page: visit.page, inside, cut })
         clean(visit)
       })
@@ -234,7 +208,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
         // Others' are told, too, newest first, and further ones a page at a time.
         for (let at = 0; at < 50; at++) await inside.start(`exit ${at}`)
         await page.locator("[data-operation]").nth(51).waitFor()
-        const listed: OperationList = (await inside.send("GET", "/operations")).json
+        const listed: OperationList = await inside.ask("GET", "/operations", 200)
         assert.deepStrictEqual(
           await names(page, "[data-operation]", "data-operation"),
           listed.operations.map(({ id }) => id)
@@ -260,7 +234,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
       "are cancelled, or too late for that: their page tells who was first, at each moment of their lives",
       () =>
         Effect.gen(function* () {
-          const host = yield* ActorHost
+          const { actors } = yield* ServedAtoll
           yield* visited(async ({ page, inside }) => {
             await page.goto(`/console/sandboxes/${inside.id}/commands`)
             await run(page, "echo here; sleep 60")
@@ -292,8 +266,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
               late!,
               /CANCEL.*It was answered with the result that stood: completed\. EXITED had come .* before\./
             )
-            const { declined } = (await inside.send("GET", `/operations/${completed.id}/declined`))
-              .json as DeclinedEventList
+            const { declined }: DeclinedEventList = await inside.ask("GET", `/operations/${completed.id}/declined`, 200)
             assert.include(late, declined[0]!.requestId!)
             const facts = (await page.locator(".facts").first().textContent())!
             for (const text of [
@@ -307,19 +280,21 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
             }
 
             // An end that came after the cancel, as it would from the guest.
-            const tell = Effect.exit(
-              host.send(
+            if (actors !== null) {
+              const tell = actors.send(
                 "operation",
                 cancelled.id,
                 { type: "EXITED", exitCode: 0, signal: null, reason: null, processTree: "gone" },
                 { cause: "command" }
               )
-            )
-            await Effect.runPromise(tell)
+              await Effect.runPromise(Effect.exit(tell))
+            }
             await page.goto(`/console/sandboxes/${inside.id}/operations/${cancelled.id}`)
-            await came.filter({ hasText: "OPERATION_TERMINAL, for it was cancelled." }).waitFor()
-            assert.match((await came.last().textContent())!, /EXITED.*CANCEL had come .* before/)
-            const log: TransitionList = (await inside.send("GET", `/operations/${cancelled.id}/transitions`)).json
+            if (actors !== null) {
+              await came.filter({ hasText: "OPERATION_TERMINAL, for it was cancelled." }).waitFor()
+              assert.match((await came.last().textContent())!, /EXITED.*CANCEL had come .* before/)
+            }
+            const log: TransitionList = await inside.ask("GET", `/operations/${cancelled.id}/transitions`, 200)
             assert.isAtLeast(log.transitions.length, 4)
             await page.getByText(`equals what the service stores at revision ${log.transitions.length}`).waitFor()
             await assertLifeLit(page, log.transitions)
@@ -418,7 +393,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
           [...new Set(offsets)].toSorted((one, other) => one - other)
         )
 
-        await inside.send("POST", "/stop")
+        await inside.ask("POST", "/stop", 200)
         await page.goto(`/console/sandboxes/${inside.id}/commands`)
         await page.locator(".page-head [data-status=stopped]").waitFor()
         await run(page, "echo nobody there")
