@@ -84,3 +84,18 @@ export const inProcessOnly: Readonly<Record<string, string>> = {
   "sees that there is no host but this one where the service does all": "asks a service that has no hosts",
   "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process"
 }
+
+/** By suite: the reason. */
+export const inProcess: Readonly<Record<string, string>> = {
+  "test/host/namespace/besideAttacks.test.ts": "looks at the driver itself, what one tenant leaves on its machine",
+  "test/preview/echo.test.ts": "asks the services of its process, and looks at the memory of that one alone",
+  "test/preview/gateway.test.ts":
+    "the gateway alone: simulated programs that break off, hang or do not read, whose tunnels it counts",
+  "test/preview/hostile.test.ts": "simulated programs, which answer byte for byte what it says",
+  "test/preview/smuggling.test.ts": "simulated programs, which are given byte for byte what comes to them",
+  "test/preview/ways.test.ts":
+    "crashes simulated machines between any two steps, and counts in the service what is open",
+  "test/serviceAccess/tunnel.test.ts":
+    "the gateway alone: simulated programs that hold or break off, whose connections it counts",
+  "test/wallet/openWays.test.ts": "puts simulated machines to sleep, and counts in the service what is open"
+}
