@@ -84,6 +84,9 @@ const make = Effect.gen(function* () {
       context.reject(["publickey"])
       return
     }
+    // A client opens its session at once, and who hears of it is there once the connection has its place: no statement may be waited for between.
+    const gathering = connections.gather(admission)
+    if (gathering !== null) await fork(gathering)
     letIn(admission)
     context.accept()
   }

@@ -22,6 +22,26 @@ const service = (world: SimulatedWorld, environment: Readonly<Record<string, str
   return SshGateway.layer.pipe(Layer.provideMerge(testAtoll(world, settings)), Layer.provide(testSettings(settings)))
 }
 
+/** As in a process of several, which asks the database for a connection's places when it has none at hand. */
+const slowPlaces = Layer.effect(
+  LiveConnections,
+  Effect.map(LiveConnections, (own) => {
+    let areAtHand = false
+    const claim = Effect.delay(
+      Effect.sync(() => {
+        areAtHand = true
+      }),
+      200
+    )
+    return LiveConnections.of({
+      ...own,
+      gather: () => (areAtHand ? null : claim),
+      carry: (connection, use) =>
+        Effect.suspend(() => (areAtHand ? Effect.void : claim)).pipe(Effect.andThen(own.carry(connection, use)))
+    })
+  })
+)
+
 /** A client that is let in to a new Sandbox, in which every connection to port 5000 stays open. */
 const connected = Effect.fnUntraced(function* (world: SimulatedWorld) {
   const { accountId, sandboxId } = yield* runningSandboxOf()
@@ -89,6 +109,22 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the channels of an SSH
       })
     )
   }
+
+  it.effect("are opened by who asks for one at once, while the connection's place is waited for", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const settings = { ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0", ATOLL_SSH_HOST: "127.0.0.1" }
+      const slow = Layer.fresh(SshGateway.layer).pipe(
+        Layer.provide(slowPlaces),
+        Layer.provideMerge(testAtoll(world, settings)),
+        Layer.provide(testSettings(settings))
+      )
+      yield* Effect.gen(function* () {
+        const { client } = yield* connected(world)
+        assert.isNotNull(yield* Effect.promise(() => shell(client)))
+      }).pipe(Effect.scoped, Effect.provide(slow))
+    })
+  )
 
   it.effect("have the Sandbox's variables, as its terminals have; what the client sets wins", () =>
     Effect.gen(function* () {
