@@ -9,12 +9,11 @@ import { join } from "node:path"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer, Schedule } from "effect"
 import { describe } from "vitest"
-import { ConnectionGrants } from "../../src/cooperative/ConnectionGrants.ts"
-import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
-import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
-import { skipped, unusable } from "../host/namespace/TestHost.ts"
-import { requestIdentity, runningSandboxOf } from "../support/GatewayServer.ts"
-import { namespaceAtoll } from "../support/NamespaceAtoll.ts"
+import type { CooperativeEnvelope } from "../../schemas/Cooperative.ts"
+import { freshDriver, skipped, unusable } from "../host/namespace/TestHost.ts"
+import { newSandboxOf } from "../support/SandboxCalls.ts"
+import { sampleOf } from "../support/Scrape.ts"
+import { ServedAtoll } from "../support/ServedAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const installed = (program: string): boolean => {
@@ -65,45 +64,58 @@ const granted = Effect.gen(function* () {
   const keyFile = join(folder, "key")
   execFileSync("ssh-keygen", ["-q", "-t", "ed25519", "-N", "", "-f", keyFile])
   const publicKeys = [readFileSync(`${keyFile}.pub`, "utf8").trim()]
-  const { accountId, sandboxId } = yield* runningSandboxOf({ networkEnabled: false })
-  const grants = yield* ConnectionGrants
-  const envelope = yield* grants.grant(accountId, sandboxId, { ...requestIdentity, publicKeys })
-  writeFileSync(join(folder, "known_hosts"), `[${envelope.host}]:${envelope.port} ${envelope.hostKey}\n`)
-  writeFileSync(
-    join(folder, "config"),
-    [
-      "Host sandbox",
-      `  HostName ${envelope.host}`,
-      `  Port ${envelope.port}`,
-      `  User ${envelope.username}`,
-      `  IdentityFile ${keyFile}`,
-      "  IdentitiesOnly yes",
-      "  StrictHostKeyChecking yes",
-      `  UserKnownHostsFile ${join(folder, "known_hosts")}`,
-      "  LogLevel ERROR",
-      ""
-    ].join("\n")
-  )
+  const atoll = yield* ServedAtoll
+  const { ask } = yield* Effect.promise(() => newSandboxOf(atoll))
+  /** Whoever connects from now on does so by a new grant: one lasts for seconds, which are over soon where the machine is slow. */
+  const again = Effect.promise(async (): Promise<CooperativeEnvelope> => {
+    const envelope: CooperativeEnvelope = await ask("POST", "/cooperative-connection", 201, { publicKeys })
+    writeFileSync(join(folder, "known_hosts"), `[${envelope.host}]:${envelope.port} ${envelope.hostKey}\n`)
+    writeFileSync(
+      join(folder, "config"),
+      [
+        "Host sandbox",
+        `  HostName ${envelope.host}`,
+        `  Port ${envelope.port}`,
+        `  User ${envelope.username}`,
+        `  IdentityFile ${keyFile}`,
+        "  IdentitiesOnly yes",
+        "  StrictHostKeyChecking yes",
+        `  UserKnownHostsFile ${join(folder, "known_hosts")}`,
+        "  LogLevel ERROR",
+        ""
+      ].join("\n")
+    )
+    return envelope
+  })
+  const { endpointId } = yield* again
   const configured = ["-F", join(folder, "config")]
   return {
     folder,
-    accountId,
-    sandboxId,
+    ask,
+    again,
     publicKeys,
-    endpointId: envelope.endpointId,
+    endpointId,
     configured,
     ssh: (command: ReadonlyArray<string>, input?: Buffer | string) =>
       run("ssh", [...configured, "-T", "sandbox", ...command], input)
   }
 })
 
-const service = namespaceAtoll({ ATOLL_COOPERATIVE: "on", ATOLL_SSH_PORT: "0" })
+const settings = {
+  ATOLL_VOLUME_BYTES: String(256 * 1024 ** 2),
+  ATOLL_SANDBOX_MEMORY_BYTES: String(512 * 1024 ** 2),
+  ATOLL_COOPERATIVE: "on",
+  ATOLL_SSH_PORT: "0"
+}
 
 describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
-  layer(service.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true, timeout: 240_000 })((it) => {
+  layer(ServedAtoll.layer(freshDriver(settings), settings).pipe(Layer.provideMerge(TestDatabase.layer)), {
+    excludeTestServices: true,
+    timeout: 240_000
+  })((it) => {
     it.effect("runs commands with exact exit codes, streams, input and signals", () =>
       Effect.gen(function* () {
-        const { ssh } = yield* granted
+        const { again, ssh } = yield* granted
         assert.deepStrictEqual(yield* ssh(["echo out; echo err >&2; pwd; exit 42"]), {
           code: 42,
           stdout: "out\n/workspace\n",
@@ -112,21 +124,27 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
         const bytes = randomBytes(3_000_000)
         const { stdout } = yield* ssh(["sha256sum"], bytes)
         assert.strictEqual(stdout.split(" ")[0], digest(bytes))
+        yield* again
         // As ssh reports a command that a signal ended.
         assert.strictEqual((yield* ssh(["kill -TERM $$"])).code, 255)
         assert.strictEqual((yield* ssh(["kill -40 $$"])).code, 255)
         assert.strictEqual((yield* ssh(["no-such-program"])).code, 127)
         const { stdout: told } = yield* ssh(['echo "$SSH_CONNECTION/$SSH_CLIENT"'])
-        assert.match(told, /^127\.0\.0\.1 (\d+) 127\.0\.0\.1 (\d+)\/127\.0\.0\.1 \1 \2\n$/)
+        const { listeners, sourceIp } = yield* ServedAtoll
+        const literally = (addresses: ReadonlyArray<string>) => addresses.join("|").replaceAll(".", "\\.")
+        const client = literally([sourceIp])
+        const server = literally(listeners.map(({ host }) => host))
+        assert.match(told, new RegExp(`^${client} (\\d+) (?:${server}) (\\d+)/${client} \\1 \\2\n$`))
       }).pipe(Effect.scoped)
     )
 
     it.effect("what was put in the background survives the logout, with a terminal and without", () =>
       Effect.gen(function* () {
-        const { configured, ssh } = yield* granted
+        const { again, configured, ssh } = yield* granted
         const quiet = ">/dev/null 2>&1 </dev/null &"
         const left = [`nohup sleep 4711 ${quiet}`, `setsid sleep 4712 ${quiet}`, `sleep 4713 ${quiet}`]
         for (const command of left) assert.strictEqual((yield* ssh([command])).code, 0)
+        yield* again
         yield* run("ssh", [...configured, "-tt", "sandbox"], `nohup sleep 4714 ${quiet}\rexit\r`)
         const alive = Effect.map(ssh(["pgrep -x sleep -a | sort"]), ({ stdout }) => stdout.match(/\d+$/gm))
         // Whatever a logout ends got its TERM before the agent hears of the next command.
@@ -162,35 +180,35 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
       }).pipe(Effect.scoped)
     )
 
-    it.effect(
-      "copies files with scp, sftp and rsync, both ways",
-      () =>
-        Effect.gen(function* () {
-          const { configured, folder, ssh } = yield* granted
-          const bytes = randomBytes(20_000_000)
-          writeFileSync(join(folder, "up"), bytes)
-          const up = yield* run("scp", [...configured, join(folder, "up"), "sandbox:/workspace/up"])
-          assert.deepStrictEqual([up.code, up.stderr], [0, ""])
-          assert.strictEqual((yield* ssh(["sha256sum up"])).stdout.split(" ")[0], digest(bytes))
-          assert.strictEqual((yield* run("scp", [...configured, "sandbox:up", join(folder, "down")])).code, 0)
-          assert.strictEqual(digest(readFileSync(join(folder, "down"))), digest(bytes))
-          const batch = "mkdir d\nput up d/again\nrename d/again d/moved\nls -l d\n"
-          const sftp = yield* run(
-            "sftp",
-            [...configured, "-b", "-", "sandbox"],
-            batch.replace("put up", `put ${join(folder, "up")}`)
-          )
-          assert.strictEqual(sftp.code, 0, sftp.stderr)
-          assert.include(sftp.stdout, "moved")
-          mkdirSync(join(folder, "tree/deep/er"), { recursive: true })
-          writeFileSync(join(folder, "tree/deep/er/a b"), "text")
-          const rsync = ["-a", "-e", `ssh ${configured.join(" ")}`]
-          const sent = yield* run("rsync", [...rsync, `${folder}/tree/`, "sandbox:tree/"])
-          assert.deepStrictEqual([sent.code, sent.stderr], [0, ""])
-          assert.strictEqual((yield* run("rsync", [...rsync, "sandbox:tree/", `${folder}/back/`])).code, 0)
-          assert.strictEqual(readFileSync(join(folder, "back/deep/er/a b"), "utf8"), "text")
-        }).pipe(Effect.scoped),
-      60_000
+    it.effect("copies files with scp, sftp and rsync, both ways", () =>
+      Effect.gen(function* () {
+        const { again, configured, folder, ssh } = yield* granted
+        const bytes = randomBytes(20_000_000)
+        writeFileSync(join(folder, "up"), bytes)
+        const up = yield* run("scp", [...configured, join(folder, "up"), "sandbox:/workspace/up"])
+        assert.deepStrictEqual([up.code, up.stderr], [0, ""])
+        assert.strictEqual((yield* ssh(["sha256sum up"])).stdout.split(" ")[0], digest(bytes))
+        yield* again
+        assert.strictEqual((yield* run("scp", [...configured, "sandbox:up", join(folder, "down")])).code, 0)
+        assert.strictEqual(digest(readFileSync(join(folder, "down"))), digest(bytes))
+        yield* again
+        const batch = "mkdir d\nput up d/again\nrename d/again d/moved\nls -l d\n"
+        const sftp = yield* run(
+          "sftp",
+          [...configured, "-b", "-", "sandbox"],
+          batch.replace("put up", `put ${join(folder, "up")}`)
+        )
+        assert.strictEqual(sftp.code, 0, sftp.stderr)
+        assert.include(sftp.stdout, "moved")
+        yield* again
+        mkdirSync(join(folder, "tree/deep/er"), { recursive: true })
+        writeFileSync(join(folder, "tree/deep/er/a b"), "text")
+        const rsync = ["-a", "-e", `ssh ${configured.join(" ")}`]
+        const sent = yield* run("rsync", [...rsync, `${folder}/tree/`, "sandbox:tree/"])
+        assert.deepStrictEqual([sent.code, sent.stderr], [0, ""])
+        assert.strictEqual((yield* run("rsync", [...rsync, "sandbox:tree/", `${folder}/back/`])).code, 0)
+        assert.strictEqual(readFileSync(join(folder, "back/deep/er/a b"), "utf8"), "text")
+      }).pipe(Effect.scoped)
     )
 
     it.effect("forwards to the Sandbox's own ports and nowhere else", () =>
@@ -229,8 +247,8 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
     it.effect("lets in only a granted key, only in time, and ends with revocation and with the Sandbox", () =>
       Effect.gen(function* () {
         const one = yield* granted
-        const { accountId, sandboxId, endpointId, publicKeys, configured, folder } = one
-        const grants = yield* ConnectionGrants
+        const { ask, endpointId, publicKeys, configured, folder } = one
+        const grant = `/cooperative-connection/${endpointId}`
         const other = join(folder, "other")
         execFileSync("ssh-keygen", ["-q", "-t", "rsa", "-b", "3072", "-N", "", "-f", other])
         const refused = yield* run("ssh", [
@@ -243,25 +261,29 @@ describe.skipIf(skipped(missing))("cooperative connections by OpenSSH", () => {
         ])
         assert.strictEqual(refused.code, 255)
         const otherKeys = [readFileSync(`${other}.pub`, "utf8").trim()]
-        const wrong = yield* Effect.flip(grants.recover(accountId, sandboxId, endpointId, otherKeys))
-        assert.strictEqual(wrong._tag, "INVALID_REQUEST")
-        const same = yield* grants.recover(accountId, sandboxId, endpointId, [...publicKeys, ...publicKeys])
+        const wrong = yield* Effect.promise(() => ask("POST", grant, 400, { publicKeys: otherKeys }))
+        assert.strictEqual(wrong.code, "INVALID_REQUEST")
+        const keysTwice = { publicKeys: [...publicKeys, ...publicKeys] }
+        const same = yield* Effect.promise(() => ask("POST", grant, 200, keysTwice))
         assert.strictEqual(same.endpointId, endpointId)
         const held = spawn("ssh", [...configured, "-T", "sandbox", "echo up; sleep 600"])
         yield* Effect.promise(() => once(held.stdout, "data"))
         const ended = once(held, "close")
-        yield* grants.revoke(accountId, sandboxId, endpointId, requestIdentity)
+        yield* Effect.promise(() => ask("DELETE", grant, 202))
         yield* Effect.promise(() => ended)
         assert.strictEqual((yield* one.ssh(["true"])).code, 255)
         const second = yield* granted
         const until = spawn("ssh", [...second.configured, "-T", "sandbox", "echo up; sleep 600"])
         yield* Effect.promise(() => once(until.stdout, "data"))
         const gone = once(until, "close")
-        const sandboxes = yield* Sandboxes
-        yield* sandboxes.stop(second.accountId, second.sandboxId, requestIdentity)
+        yield* Effect.promise(() => second.ask("POST", "/stop", 200))
         yield* Effect.promise(() => gone)
-        const connections = yield* LiveConnections
-        assert.strictEqual(connections.count(second.sandboxId), 0)
+        const { scrapes } = yield* ServedAtoll
+        // Of whom a test before has left the service hears a moment later.
+        yield* Effect.repeat(Effect.promise(scrapes), {
+          schedule: Schedule.spaced(50),
+          until: (texts) => texts.every((text) => sampleOf(text, "atoll_connections_open") === 0)
+        })
       }).pipe(Effect.scoped)
     )
   })

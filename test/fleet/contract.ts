@@ -33,6 +33,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/console/server/registration.test.ts",
   "test/console/server/sessions.test.ts",
   "test/console/server/tickets.test.ts",
+  "test/cooperative/openssh.test.ts",
   "test/files/archiveCalls.test.ts",
   "test/files/contract.agent.test.ts",
   "test/files/contract.namespace.test.ts",

@@ -51,6 +51,10 @@ export class ServedAtoll extends Context.Service<
     readonly auditWritten: () => Promise<void>
     /** What the processes of services and hosts have in memory, in bytes. */
     readonly residentBytes: () => number
+    /** Of each process that has any, in Prometheus's text format. */
+    readonly scrapes: () => Promise<ReadonlyArray<string>>
+    /** The address that the service has of who asks it. */
+    readonly sourceIp: string
     /** Null: its actors are not in this process. */
     readonly actors: ActorHost["Service"] | null
   }
@@ -109,6 +113,8 @@ export class ServedAtoll extends Context.Service<
             listeners: [{ host: "127.0.0.1", host6: "::1", port }],
             auditWritten: () => Effect.runPromise(audit.write),
             residentBytes: () => process.memoryUsage.rss(),
+            scrapes: async () => [(await sendTo(port, key)("GET", "/metrics", { key: null })).text],
+            sourceIp: "127.0.0.1",
             actors: yield* ActorHost
           })
         })
@@ -130,6 +136,8 @@ const make = ({
   listeners,
   auditWritten,
   residentBytes,
+  scrapes,
+  sourceIp,
   actors
 }: Omit<ServedAtoll["Service"], "accountId" | "send" | "newKey" | "newSandbox" | "newLink">) =>
   Effect.gen(function* () {
@@ -177,6 +185,8 @@ const make = ({
       newLink: () => Effect.runPromise(Effect.map(links.create(accountId), ({ code }) => code)),
       auditWritten,
       residentBytes,
+      scrapes,
+      sourceIp,
       actors
     })
   })
