@@ -1,4 +1,7 @@
-/** The suites of the HTTP contract: every one that serves the API. They are run over a fleet of two services and two hosts as well (`npm run test:fleet`). */
+/**
+ * The suites of the HTTP contract: every one that serves the API, or has a gateway. They are run over a fleet of two services and two hosts as well
+ * (`npm run test:fleet`), or it is said why not.
+ */
 
 export const overAFleet: ReadonlyArray<string> = [
   "test/account/audit.test.ts",
