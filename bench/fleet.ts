@@ -327,6 +327,7 @@ const takeover = async (): Promise<void> => {
           asked: probes,
           "p50 ms": Math.round(quantile(took, 0.5)),
           "p99 ms": Math.round(quantile(took, 0.99)),
+          "max ms": Math.round(quantile(took, 1)),
           "wanted p99 ms": 5000
         }
       ])
