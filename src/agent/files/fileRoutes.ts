@@ -16,6 +16,7 @@
  */
 import fs from "node:fs"
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
+import { setImmediate as turn } from "node:timers/promises"
 import { promisify } from "node:util"
 import { answerJson, type Handler, Refusal, type Routes, readJson } from "../routes.ts"
 import { type Encoding, gunzipped, gzipped } from "./archive/gzip.ts"
@@ -70,6 +71,19 @@ export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
     (stream) =>
       refusing(async () => answerJson(stream, 200, (await answer(await files(), await readJson(stream))) ?? {}))
 
+  /**
+   * What was given up before it came is not done: a link that was broken for a while delivers a request and the word that nobody wants it any more
+   * together, long after others were answered.
+   */
+  const changing =
+    (answer: (files: Files, body: Record<string, unknown>) => unknown): Handler =>
+    (stream) =>
+      refusing(async () => {
+        const body = await readJson(stream)
+        await turn()
+        if (isWanted(stream)) answerJson(stream, 200, (await answer(await files(), body)) ?? {})
+      })
+
   return {
     "POST /v1/files/stat": json(({ workspace }, body) => statPath(workspace, text(body, "path"))),
     "POST /v1/files/read": (stream) =>
@@ -86,10 +100,10 @@ export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
     "POST /v1/files/write": (stream, headers) =>
       refusing(async () => {
         const { workspace, staging } = await files()
-        await writePath(workspace, staging, pathIn(headers), framedContent(stream))
+        await writePath(workspace, staging, pathIn(headers), framedContent(stream), () => isWanted(stream))
         answerJson(stream, 200, {})
       }),
-    "POST /v1/files/edit": json(({ editor }, body) =>
+    "POST /v1/files/edit": changing(({ editor }, body) =>
       editor.edit(text(body, "path"), {
         expectedSha256: text(body, "expectedSha256"),
         oldText: text(body, "oldText"),
@@ -104,15 +118,15 @@ export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
         after: isObject(after) ? { version: text(after, "version"), position: text(after, "position") } : null
       })
     }),
-    "POST /v1/files/directory": json(({ workspace }, body) =>
+    "POST /v1/files/directory": changing(({ workspace }, body) =>
       makeDirectory(workspace, text(body, "path"), { recursive: flag(body, "recursive") })
     ),
-    "POST /v1/files/rename": json(({ workspace, staging }, body) =>
+    "POST /v1/files/rename": changing(({ workspace, staging }, body) =>
       renamePath(workspace, staging, text(body, "path"), text(body, "destination"), {
         overwrite: flag(body, "overwrite")
       })
     ),
-    "POST /v1/files/remove": json(({ workspace }, body) =>
+    "POST /v1/files/remove": changing(({ workspace }, body) =>
       removePath(workspace, text(body, "path"), { recursive: flag(body, "recursive") })
     ),
     "POST /v1/files/unpack": (stream, headers) =>
@@ -151,6 +165,8 @@ const openFiles = async (options: FileRoutesOptions): Promise<Files> => {
     archives: new Turns(archivesAtATime)
   }
 }
+
+const isWanted = (stream: ServerHttp2Stream): boolean => !stream.destroyed && !stream.closed
 
 const refusing = async (act: () => Promise<void>): Promise<void> => {
   try {

@@ -22,11 +22,13 @@ const gatherBytes = 256 * 1024
 
 const modeOfNewFile = 0o644
 
+/** @param isWanted Whether somebody waits for it still, asked last: what was given up must not undo what was written since, however late it comes. */
 export const writePath = async (
   workspace: Workspace,
   staging: Staging,
   path: string,
-  body: AsyncIterable<Uint8Array>
+  body: AsyncIterable<Uint8Array>,
+  isWanted: () => boolean = () => true
 ): Promise<void> => {
   using place = workspace.place(path, "target")
   replaceable(place)
@@ -35,7 +37,7 @@ export const writePath = async (
     await pour(staged, body)
     await commit(staged, place, () => {
       replaceable(place)
-      return true
+      return isWanted()
     })
   } catch (cause) {
     throw refusalFor(cause)
