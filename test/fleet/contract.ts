@@ -74,6 +74,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/http/workspaces.test.ts",
   "test/mcp/mcp.test.ts",
   "test/operation/outOfMemory.test.ts",
+  "test/preview/echo.test.ts",
   "test/preview/vite.test.ts",
   "test/serviceAccess/programs.test.ts",
   "test/terminal/namespace.test.ts",
@@ -92,7 +93,6 @@ export const inProcessOnly: Readonly<Record<string, string>> = {
 /** By suite: the reason. */
 export const inProcess: Readonly<Record<string, string>> = {
   "test/host/namespace/besideAttacks.test.ts": "looks at the driver itself, what one tenant leaves on its machine",
-  "test/preview/echo.test.ts": "asks the services of its process, and looks at the memory of that one alone",
   "test/preview/gateway.test.ts":
     "the gateway alone: simulated programs that break off, hang or do not read, whose tunnels it counts",
   "test/preview/hostile.test.ts": "simulated programs, which answer byte for byte what it says",
