@@ -6,6 +6,7 @@
  * @source design.md "The runtime"
  */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
+import { setImmediate as turn } from "node:timers/promises"
 
 export type Handler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, url: URL) => void | Promise<void>
 
@@ -56,6 +57,18 @@ export const readJson = async (
     // answered below
   }
   throw new Refusal(400, "INVALID_REQUEST", "The body is not a JSON object")
+}
+
+export const isWanted = (stream: ServerHttp2Stream): boolean => !stream.destroyed && !stream.closed
+
+/**
+ * The body of what changes something; null: it was given up before it came. A link that was broken for a while delivers a request and the word that nobody wants
+ * it any more together, long after others were answered.
+ */
+export const readWanted = async (stream: ServerHttp2Stream): Promise<Record<string, unknown> | null> => {
+  const body = await readJson(stream)
+  await turn()
+  return isWanted(stream) ? body : null
 }
 
 /** Answers JSON and ends the stream; does nothing when the client has gone. */

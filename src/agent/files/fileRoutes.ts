@@ -16,9 +16,8 @@
  */
 import fs from "node:fs"
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
-import { setImmediate as turn } from "node:timers/promises"
 import { promisify } from "node:util"
-import { answerJson, type Handler, Refusal, type Routes, readJson } from "../routes.ts"
+import { answerJson, type Handler, isWanted, Refusal, type Routes, readJson, readWanted } from "../routes.ts"
 import { type Encoding, gunzipped, gzipped } from "./archive/gzip.ts"
 import { openToPack, pack } from "./archive/pack.ts"
 import { Turns } from "./archive/Turns.ts"
@@ -71,17 +70,12 @@ export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
     (stream) =>
       refusing(async () => answerJson(stream, 200, (await answer(await files(), await readJson(stream))) ?? {}))
 
-  /**
-   * What was given up before it came is not done: a link that was broken for a while delivers a request and the word that nobody wants it any more
-   * together, long after others were answered.
-   */
   const changing =
     (answer: (files: Files, body: Record<string, unknown>) => unknown): Handler =>
     (stream) =>
       refusing(async () => {
-        const body = await readJson(stream)
-        await turn()
-        if (isWanted(stream)) answerJson(stream, 200, (await answer(await files(), body)) ?? {})
+        const body = await readWanted(stream)
+        if (body !== null) answerJson(stream, 200, (await answer(await files(), body)) ?? {})
       })
 
   return {
@@ -165,8 +159,6 @@ const openFiles = async (options: FileRoutesOptions): Promise<Files> => {
     archives: new Turns(archivesAtATime)
   }
 }
-
-const isWanted = (stream: ServerHttp2Stream): boolean => !stream.destroyed && !stream.closed
 
 const refusing = async (act: () => Promise<void>): Promise<void> => {
   try {

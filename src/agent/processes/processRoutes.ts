@@ -12,7 +12,7 @@
  *     POST /v1/processes/end          {pid, startTicks, graceMs}                -> 200 {}
  *     GET  /v1/processes              -> 200 {processes: [{key, running}]}
  */
-import { answerJson, Refusal, type Routes, readJson } from "../routes.ts"
+import { answerJson, Refusal, type Routes, readJson, readWanted } from "../routes.ts"
 import { RUNNING_MAX } from "../wire.ts"
 import type { CommandProcess, CommandSpec } from "./CommandProcess.ts"
 import { endOneProcess, listEveryProcess } from "./everyProcess.ts"
@@ -33,13 +33,14 @@ const TIMEOUT_MAX_MS = 7 * 24 * 3_600_000
 
 export const processRoutes = (table: ProcessTable, user: CommandUser): Routes => ({
   "POST /v1/processes": async (stream) => {
-    const body = await readJson(stream)
-    if (stream.destroyed || stream.closed) return
+    const body = await readWanted(stream)
+    if (body === null) return
     await table.start(text(body, "key"), commandSpec(body), (leave) => stream.once("close", leave))
     answerJson(stream, 200, {})
   },
   "POST /v1/processes/execute": async (stream) => {
-    const body = await readJson(stream)
+    const body = await readWanted(stream)
+    if (body === null) return
     const key = text(body, "key")
     const forget = () => table.forget(key)
     stream.once("close", forget)
@@ -50,7 +51,8 @@ export const processRoutes = (table: ProcessTable, user: CommandUser): Routes =>
     if (stream.destroyed) forget()
   },
   "POST /v1/processes/run": async (stream) => {
-    const body = await readJson(stream)
+    const body = await readWanted(stream)
+    if (body === null) return
     writeFrames(stream, await startNew(table, text(body, "key"), commandSpec(body)), {
       stdoutOffset: 0,
       stderrOffset: 0
