@@ -73,14 +73,14 @@ export const readWanted = async (stream: ServerHttp2Stream): Promise<Record<stri
 
 /** Answers JSON and ends the stream; does nothing when the client has gone. */
 export const answerJson = (stream: ServerHttp2Stream, status: number, value: unknown): void => {
-  if (stream.destroyed || stream.closed || stream.headersSent) return
+  if (!isWanted(stream) || stream.headersSent) return
   stream.respond({ ":status": status, "content-type": "application/json" })
   stream.end(JSON.stringify(value))
 }
 
 /** Answers a failure of a handler: a `Refusal` as it is, everything else as 500. After the head was sent the stream is reset instead. */
 export const answerFailure = (stream: ServerHttp2Stream, failure: unknown): void => {
-  if (stream.destroyed || stream.closed) return
+  if (!isWanted(stream)) return
   if (stream.headersSent) {
     stream.close(2)
     return
