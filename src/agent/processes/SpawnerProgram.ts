@@ -8,7 +8,7 @@ import { constants } from "node:os"
 import type { Writable } from "node:stream"
 import { type Launch, type Launched, type LaunchRequest, type Output, ProcessEnd } from "./Launch.ts"
 import type { OutputBuffer } from "./OutputBuffer.ts"
-import type { ProcessTrees } from "./ProcessTree.ts"
+import { type ProcessTrees, signalPid } from "./ProcessTree.ts"
 import { signalName } from "./signals.ts"
 
 const REQUEST_MAX_BYTES = 4 * 1024 * 1024
@@ -137,7 +137,8 @@ class SpawnerProgram {
       pid,
       input: null,
       signal: (signal) => {
-        if (!command.exited) process.kill(pid, signal)
+        // The program may have reaped it, and its word of that be still on its way.
+        if (!command.exited) signalPid(pid, signal)
       },
       onEnd: command.end.listen,
       isDrained: () => command.drained,

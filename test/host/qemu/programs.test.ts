@@ -149,6 +149,15 @@ describe.skipIf(image === null)("spawner", () => {
     sleeping.launched.dispose()
   })
 
+  it("a signal to a command whose end nobody has heard of yet does nothing", async () => {
+    const { launched, ended } = await launch(["true"])
+    // Nothing is read while the program reaps it.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+    launched.signal("SIGKILL")
+    expect(await ended).toEqual([0, null])
+    launched.dispose()
+  })
+
   it("keeps a command's input open over a pipe, and still tells every signal", async () => {
     const pipes = new OutputPipes(mkdtempSync(join(folder, "pipes-")), null, (argv) => runToEnd(argv, () => {}))
     const open = withOpenInput(opened!.launch, pipes)
