@@ -57,6 +57,9 @@ const measures = {
 } as const
 type Measure = keyof typeof measures
 const asked = process.env["BENCH_MEASURES"]?.split(",") ?? null
+const unknown = asked?.filter((name) => !Object.hasOwn(measures, name)) ?? []
+if (unknown.length > 0)
+  throw new Error(`BENCH_MEASURES names ${unknown.join(", ")}; there are ${Object.keys(measures).join(", ")}`)
 const measured = (Object.keys(measures) as ReadonlyArray<Measure>).filter((measure) => asked?.includes(measure) ?? true)
 
 /** Milliseconds, turn by turn. */

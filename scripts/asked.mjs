@@ -4,12 +4,13 @@
  */
 import { spawnSync } from "node:child_process"
 import { modernNode, ownEnvironment, root, setUp, setUpPackages, setUpTestPrograms } from "./setup.mjs"
+import { setUpMachines } from "./vm.mjs"
 
 const [program, ...args] = process.argv.slice(2)
 
 const fleet = () => {
   if (args.includes("--simulated")) return []
-  return args.some((word) => word.startsWith("--faults")) ? [setUp] : [setUp, setUpTestPrograms]
+  return args.some((word) => word.startsWith("--faults")) ? [setUp] : [setUp, setUpTestPrograms, () => setUpMachines()]
 }
 
 /** Where nothing is named, Sandboxes are of memory, or in containers that have everything. */
