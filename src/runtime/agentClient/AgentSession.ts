@@ -98,6 +98,11 @@ export interface AgentSession {
   /** What an effect answers is the agent's: a breach of the protocol in it ends the session. */
   readonly held: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   readonly heldStream: <A, E, R>(stream: Stream.Stream<A, E, R>) => Stream.Stream<A, E, R>
+  /**
+   * Connects, if it is not, so that the next request need not: rejects with what `connect` does. From now on somebody listens to the transport, and
+   * whatever ends it is noticed at once.
+   */
+  readonly ready: () => Promise<void>
   /** Ends the session and everything on it; a later request opens a new one. */
   readonly close: () => void
 }
@@ -221,11 +226,8 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
     }
   }
 
-  const streamClosed = () => {
-    openStreams--
-    if (openStreams > 0) return
-    for (const breaker of breakers) breaker.end()
-    if (idleMs === null) return
+  const closeWhenIdle = () => {
+    if (idleMs === null || openStreams > 0) return
     if (idleTimer !== null) clearTimeout(idleTimer)
     idleTimer = setTimeout(() => {
       idleTimer = null
@@ -235,6 +237,13 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
       idle.then(({ session }) => session.close()).catch(() => {})
     }, idleMs)
     idleTimer.unref()
+  }
+
+  const streamClosed = () => {
+    openStreams--
+    if (openStreams > 0) return
+    for (const breaker of breakers) breaker.end()
+    closeWhenIdle()
   }
 
   const openStream = async (request: AgentRequest, signal: AbortSignal): Promise<ClientHttp2Stream> => {
@@ -307,6 +316,10 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
     within,
     held,
     heldStream: (stream) => Stream.tapError(stream, endIfBroken),
+    ready: async () => {
+      await session()
+      closeWhenIdle()
+    },
     close
   }
 }

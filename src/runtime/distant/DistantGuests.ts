@@ -9,16 +9,11 @@ import { type AgentSession, makeAgentSession } from "../agentClient/AgentSession
 import { type Guest, GuestUnavailable } from "../Guest.ts"
 import type { AgentConnections } from "./AgentConnections.ts"
 
-/** A connection that was made to see whether there is a guest is kept for its first request so long. */
-const UNUSED_MS = 30_000
-
 interface Kept {
   readonly sandboxId: string
   readonly generation: number
   readonly guest: Guest
   readonly session: AgentSession
-  /** Open, and for the session's next connecting. */
-  unused: { readonly connection: Duplex; readonly timer: NodeJS.Timeout } | null
   connections: number
   /** Being made. */
   opening: Promise<void> | null
@@ -61,36 +56,26 @@ export class DistantGuests {
       if (!are(kept)) continue
       // Whoever asks from now on asks the host.
       this.#kept.delete(key)
-      endOne(kept)
+      kept.session.close()
     }
   }
 
   #make(key: string, sandboxId: string, generation: number): Kept {
-    const session = makeAgentSession({ connect: () => this.#connect(key, kept) })
+    const session = makeAgentSession({ connect: () => this.#open(key, kept) })
     const guest = makeAgentGuest(session)
-    const kept: Kept = { sandboxId, generation, guest, session, unused: null, connections: 0, opening: null }
+    const kept: Kept = { sandboxId, generation, guest, session, connections: 0, opening: null }
     this.#kept.set(key, kept)
     return kept
   }
 
+  /** Its session is what finds out that the host has ended the connection: a machine that slept and woke has another one. */
   async #prove(kept: Kept): Promise<void> {
-    const key = `${kept.sandboxId} ${kept.generation}`
     try {
-      const connection = await this.#open(key, kept)
-      const timer = setTimeout(() => connection.destroy(), UNUSED_MS).unref()
-      kept.unused = { connection, timer }
+      await kept.session.ready()
     } finally {
       kept.opening = null
-      this.#forgetUnconnected(key, kept)
+      this.#forgetUnconnected(`${kept.sandboxId} ${kept.generation}`, kept)
     }
-  }
-
-  /** For the session. */
-  async #connect(key: string, kept: Kept): Promise<Duplex> {
-    const { unused } = kept
-    kept.unused = null
-    clearTimeout(unused?.timer)
-    return unused !== null && !unused.connection.destroyed ? unused.connection : await this.#open(key, kept)
   }
 
   async #open(key: string, kept: Kept): Promise<Duplex> {
@@ -109,10 +94,4 @@ export class DistantGuests {
   #forgetUnconnected(key: string, kept: Kept): void {
     if (kept.connections === 0 && kept.opening === null && this.#kept.get(key) === kept) this.#kept.delete(key)
   }
-}
-
-const endOne = (kept: Kept): void => {
-  clearTimeout(kept.unused?.timer)
-  kept.unused?.connection.destroy()
-  kept.session.close()
 }
