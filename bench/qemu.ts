@@ -107,7 +107,8 @@ const bareClone = (host: QemuHost, settings: Settings["Service"]) =>
         uid,
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
-        life: false
+        life: false,
+        outlives: false
       })
     )
     const machine = yield* connectMachine(folder, process, host.answerTimeoutMs)

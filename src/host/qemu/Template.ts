@@ -199,7 +199,9 @@ const freeze = (
         uid: host.uid,
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
-        life: false
+        life: false,
+        // Nobody would know of it.
+        outlives: false
       })
     )
     yield* Effect.gen(function* () {

@@ -1,6 +1,6 @@
 /**
  * Starts QEMU as its own process group, with nothing it does not need: an unprivileged user of its own when we are root, no capabilities,
- * no network but an empty namespace, no inherited descriptors, a minimal environment. It outlives this service.
+ * no network but an empty namespace, no inherited descriptors, a minimal environment. A Sandbox's outlives this service.
  */
 import { spawn } from "node:child_process"
 import { closeSync, openSync, readdirSync, statSync } from "node:fs"
@@ -26,6 +26,8 @@ export interface Launch {
   readonly fileMaxBytes: number
   /** Keeps the write end of a pipe open for as long as QEMU lives. */
   readonly life: boolean
+  /** False: the kernel kills it with this process, however that ends. */
+  readonly outlives: boolean
 }
 
 export interface Launched {
@@ -45,17 +47,18 @@ const OPEN_FILES_MAX = 4096
 const OPEN_FILES_MORE = 4096
 
 /** A command line that becomes QEMU by successive `exec`: the pid stays. */
-const confinement = ({ uid, accelerator, fileMaxBytes }: Launch): ReadonlyArray<string> => {
+const confinement = ({ uid, accelerator, fileMaxBytes, outlives }: Launch): ReadonlyArray<string> => {
   const groups = accelerator === "kvm" ? [`--groups=${statSync("/dev/kvm").gid}`] : ["--clear-groups"]
   const limits = [
     ...["prlimit", "--core=0:0", `--fsize=${fileMaxBytes}:${fileMaxBytes}`],
     ...[`--nofile=${OPEN_FILES_MAX}:${OPEN_FILES_MAX + OPEN_FILES_MORE}`, "--"]
   ]
-  if (uid === null) return [...limits, "setpriv", "--no-new-privs", "--"]
+  const bond = outlives ? [] : ["--pdeathsig=KILL"]
+  if (uid === null) return [...limits, "setpriv", ...bond, "--no-new-privs", "--"]
   return [
     ...limits,
     ...["unshare", "--net", "--ipc", "--"],
-    ...["setpriv", `--reuid=${uid}`, `--regid=${uid}`, ...groups],
+    ...["setpriv", `--reuid=${uid}`, `--regid=${uid}`, ...groups, ...bond],
     ...["--no-new-privs", "--inh-caps=-all", "--bounding-set=-all", "--"]
   ]
 }

@@ -32,7 +32,8 @@ export const runMachine = <A>(
         uid: record.uid,
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
-        life: shape.network
+        life: shape.network,
+        outlives: true
       })
     )
     const bring = Effect.gen(function* () {

@@ -1,7 +1,16 @@
 /** What QEMU is started with, shown by another program in its place. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { mkdirSync, openSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from "node:fs"
+import {
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it, vi } from "vitest"
@@ -10,10 +19,11 @@ import { inFolder } from "../linux/inFolder.ts"
 
 const module = fileURLToPath(new URL("../../../src/host/qemu/launch.ts", import.meta.url))
 
-const script = (folder: string) => `
+const script = (folder: string, { uid, outlives }: { readonly uid: number | null; readonly outlives: boolean }) => `
   import { launch } from ${JSON.stringify(module)}
   const { process: { pid } } = await launch({
-    binary: "sleep", arguments: ["60"], folder: ${JSON.stringify(folder)}, uid: null, accelerator: "tcg", fileMaxBytes: 4096, life: false
+    binary: "sleep", arguments: ["60"], folder: ${JSON.stringify(folder)}, uid: ${uid}, accelerator: "tcg",
+    fileMaxBytes: 4096, life: false, outlives: ${outlives}
   })
   console.log(pid)
 `
@@ -24,10 +34,14 @@ const launched = (body: (pid: number, folder: string) => Promise<void> | void) =
     mkdirSync(join(folder, "run"), { mode: 0o700 })
     const secret = join(folder, "secret")
     writeFileSync(secret, "secret")
-    const service = spawn(process.execPath, ["--input-type=module", "-e", script(folder)], {
-      // Higher than where Node itself looks for what it was started with.
-      stdio: ["ignore", "pipe", "inherit", ...Array<"ignore">(30).fill("ignore"), openSync(secret, "r")]
-    })
+    const service = spawn(
+      process.execPath,
+      ["--input-type=module", "-e", script(folder, { uid: null, outlives: true })],
+      {
+        // Higher than where Node itself looks for what it was started with.
+        stdio: ["ignore", "pipe", "inherit", ...Array<"ignore">(30).fill("ignore"), openSync(secret, "r")]
+      }
+    )
     const [said] = (await once(service.stdout!, "data")) as [Buffer]
     const pid = Number(said.toString())
     try {
@@ -71,4 +85,28 @@ describe("QEMU's process", () => {
       expect(limits).toMatch(/Max open files\s+4096\s+8192/)
       expect(limits).toMatch(/Max core file size\s+0\s+0/)
     }))
+
+  // As root it is another user's.
+  for (const uid of process.getuid?.() === 0 ? [null, 65_000] : [null])
+    it(`ends with a service that is killed, where it is nobody's Sandbox${uid === null ? "" : ", as a user of its own"}`, () =>
+      inFolder(async (folder) => {
+        const launchedBy = async (outlives: boolean) => {
+          mkdirSync(join(folder, "run"), { recursive: true, mode: 0o700 })
+          const body = `${script(folder, { uid, outlives })}; setInterval(() => {}, 1000)`
+          const service = spawn(process.execPath, ["--input-type=module", "-e", body], {
+            stdio: ["ignore", "pipe", "inherit"]
+          })
+          const [said] = (await once(service.stdout!, "data")) as [Buffer]
+          const pid = Number(said.toString())
+          await vi.waitUntil(() => readFileSync(`/proc/${pid}/comm`, "utf8") === "sleep\n", { timeout: 20_000 })
+          service.kill("SIGKILL")
+          await once(service, "exit")
+          return pid
+        }
+        const kept = await launchedBy(true)
+        const bound = await launchedBy(false)
+        await vi.waitUntil(() => !existsSync(`/proc/${bound}`), { timeout: 10_000, interval: 5 })
+        expect(existsSync(`/proc/${kept}`)).toBe(true)
+        process.kill(kept, "SIGKILL")
+      }))
 })
