@@ -71,7 +71,7 @@ describe.skipIf(skipped(unusable))("a terminal in a namespace", () => {
         }
         const holder = await open()
         // With its own, all but one.
-        const hold = `while (@held < ${pseudoTerminals - 2}) { my $it; sysopen($it, "/dev/ptmx", O_RDWR | O_NOCTTY) or die; push(@held, $it) }`
+        const hold = `while (@them < ${pseudoTerminals - 2}) { my $it; sysopen($it, "/dev/ptmx", O_RDWR | O_NOCTTY) or die; push(@them, $it) }`
         holder.type(`perl -MFcntl -e '$| = 1; ${hold} print "he", "ld"; sleep 1000'\r`)
         await holder.shows("held")
         const left = async (typed: string) => {
