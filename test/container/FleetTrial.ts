@@ -4,11 +4,12 @@
  */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
-import { writeFile } from "node:fs/promises"
+import { chmod, chown, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Api } from "./Api.ts"
 import { Client, type Told } from "./Client.ts"
 import { type Composition, hosts, type Service, services } from "./Composition.ts"
+import { confinedService } from "./confined.ts"
 import { createSandbox, execute, mainPath, preview, start, startOperation } from "./mainPath.ts"
 import { soon } from "./run.ts"
 import type { TrialOptions } from "./Trial.ts"
@@ -106,10 +107,14 @@ export class FleetTrial {
   private async comesUp(): Promise<void> {
     const secret = join(this.options.folder, "fleet.secret")
     await writeFile(secret, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 })
+    // One service is a user of its own who may write nowhere, as in Kubernetes; the other one is as docker-compose.yml has it.
+    const { group, confinement } = confinedService()
+    await chown(secret, 0, group)
+    await chmod(secret, 0o440)
     const environment = { ATOLL_HOST_LEASE_MS: String(LEASE_MS), ATOLL_HOST_LOST_AFTER_MS: String(LOST_AFTER_MS) }
     await this.composition.also("fleet", {
       secrets: { fleet: { file: secret } },
-      services: Object.fromEntries(services.map((it) => [it, { environment }]))
+      services: { "service-1": { environment }, "service-2": { environment, ...confinement } }
     })
     await this.composition.up("fleet")
     await this.isHealthy("postgres", ...services, ...hosts, "fleet")
