@@ -6,6 +6,7 @@ import { mkdir, readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect, Layer, Option, Schema } from "effect"
 import { Settings } from "./Config.ts"
+import { folderSentence } from "./dataFolder/folderSentence.ts"
 import { goneWithin, identify, isAlive, type ProcessIdentity, signal } from "./host/linux/ProcessIdentity.ts"
 import { readRecord, WrittenProcess, writeRecord } from "./host/linux/SandboxRecords.ts"
 
@@ -27,17 +28,26 @@ const serving = async (dataDir: string): Promise<ReadonlyArray<ProcessIdentity>>
 /** Whether a process other than this one serves it. */
 export const isServed = async (dataDir: string): Promise<boolean> => (await serving(dataDir)).length > 0
 
+/** `message` is one or two sentences for the operator. */
+export class DataFolderUnusable extends Schema.TaggedError<DataFolderUnusable>()("DataFolderUnusable", {
+  message: Schema.String
+}) {}
+
 export const ServiceProcesses = {
-  /** Names this process for as long as it serves. The data folder is there. */
+  /** Names this process for as long as it serves. Fails where the data folder cannot be written. */
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
-      const folder = folderOf((yield* Settings).dataDir)
+      const { dataDir } = yield* Settings
+      const folder = folderOf(dataDir)
       const own = identify(process.pid)!
       const path = join(folder, `${own.pid}-${own.startTime}.json`)
       yield* Effect.acquireRelease(
-        Effect.promise(async () => {
-          await mkdir(folder, { recursive: true, mode: 0o700 })
-          await writeRecord(path, own, { durable: false })
+        Effect.tryPromise({
+          try: async () => {
+            await mkdir(folder, { recursive: true, mode: 0o700 })
+            await writeRecord(path, own, { durable: false })
+          },
+          catch: (cause) => new DataFolderUnusable({ message: folderSentence(dataDir, cause) })
         }),
         () => Effect.promise(() => rm(path, { force: true }))
       )

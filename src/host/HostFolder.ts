@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { Effect, Layer, Schema } from "effect"
 import { Settings } from "../Config.ts"
 import { DataFolder } from "../dataFolder/DataFolder.ts"
+import { folderSentence } from "../dataFolder/folderSentence.ts"
 import { FileLock } from "../fileLock/FileLock.ts"
 import { sandboxIdsIn } from "./linux/SandboxRecords.ts"
 
@@ -30,10 +31,7 @@ export const HostFolder = {
       const inFolder = <A>(act: () => Promise<A>) =>
         Effect.tryPromise({
           try: act,
-          catch: (cause) =>
-            unusable(
-              `The data folder ${dataDir} cannot be used: ${String(cause)}. Correct ATOLL_DATA_DIR or its permissions.`
-            )
+          catch: (cause) => unusable(folderSentence(dataDir, cause))
         })
       const lock = yield* Effect.acquireRelease(
         inFolder(async () => {

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict"
 import { randomBytes } from "node:crypto"
-import { chmod, chown, writeFile } from "node:fs/promises"
+import { chmod, chown, mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { Api } from "./Api.ts"
 import { Client, type Told } from "./Client.ts"
@@ -108,7 +108,13 @@ export class FleetTrial {
     const secret = join(this.options.folder, "fleet.secret")
     await writeFile(secret, `${randomBytes(32).toString("hex")}\n`, { mode: 0o600 })
     // One service is a user of its own who may write nowhere, as in Kubernetes; the other one is as docker-compose.yml has it.
-    const { group, confinement } = confinedService()
+    const { group, confinement } = await confinedService(async (name, group) => {
+      const path = join(this.options.folder, name)
+      await mkdir(path)
+      await chown(path, 0, group)
+      await chmod(path, 0o2770)
+      return path
+    })
     await chown(secret, 0, group)
     await chmod(secret, 0o440)
     const environment = { ATOLL_HOST_LEASE_MS: String(LEASE_MS), ATOLL_HOST_LOST_AFTER_MS: String(LOST_AFTER_MS) }

@@ -5,8 +5,13 @@ import { parseAllDocuments } from "yaml"
 
 const path = join(import.meta.dirname, "../../deploy/kubernetes/services.yaml")
 
-/** `group`: may read the fleet's secret, as Kubernetes' `fsGroup` does. */
-export const confinedService = (): { readonly group: number; readonly confinement: object } => {
+/**
+ * @param emptyAt A new folder for the mount of this name, which the group may write.
+ * @returns `group`: may read the fleet's secret; both as Kubernetes' `fsGroup` is.
+ */
+export const confinedService = async (
+  emptyAt: (name: string, group: number) => Promise<string>
+): Promise<{ readonly group: number; readonly confinement: object }> => {
   const pod = parseAllDocuments(readFileSync(path, "utf8"), { version: "1.1" })
     .map((document) => document.toJS())
     .find(({ kind }) => kind === "Deployment").spec.template.spec
@@ -26,8 +31,13 @@ export const confinedService = (): { readonly group: number; readonly confinemen
       read_only: readOnlyRootFilesystem,
       cap_drop: capabilities.drop,
       security_opt: [`no-new-privileges:${!allowPrivilegeEscalation}`],
-      tmpfs: container.volumeMounts.flatMap((it: { readonly name: string; readonly mountPath: string }) =>
-        emptied.has(it.name) ? [`${it.mountPath}:mode=0770,uid=0,gid=${fsGroup}`] : []
+      volumes: await Promise.all(
+        container.volumeMounts
+          .filter(({ name }: { readonly name: string }) => emptied.has(name))
+          .map(
+            async ({ name, mountPath }: { readonly name: string; readonly mountPath: string }) =>
+              `${await emptyAt(name, fsGroup)}:${mountPath}`
+          )
       )
     }
   }
