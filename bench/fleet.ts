@@ -1,7 +1,7 @@
 /**
  * What a fleet costs, side by side: role `all` of this version (near), a service and a host on the loopback with TLS (remote), and role `all` of
  * another version where BENCH_AGAINST names its folder. In turns, so that all meet the same machine; nothing fails when an aim is missed.
- * BENCH_MEASURES=create,up takes only those.
+ * BENCH_MEASURES=create,up takes only those; BENCH_ROUNDS more or fewer rounds than 6, four times as many of requests that carry little.
  *
  * Then, on the simulated runtime: what a create costs the database, and how soon the actors of a service that was killed answer elsewhere.
  */
@@ -15,19 +15,13 @@ import { withFleet } from "./BenchFleet.ts"
 import { type BenchPostgres, withPostgres } from "./BenchPostgres.ts"
 import { BenchService, quantile, timed } from "./BenchService.ts"
 import { BenchTunnel } from "./BenchTunnel.ts"
-import { orders, type Paired, paired } from "./pairs.ts"
+import { orders, type Paired, paired } from "./InTurn.ts"
 import { Sender } from "./Sender.ts"
 
 const against = process.env["BENCH_AGAINST"] ?? null
 const only = process.env["BENCH_ONLY"] ?? null
 const rounds = Number(process.env["BENCH_ROUNDS"] ?? 6)
 const liveActors = Number(process.env["BENCH_ACTORS"] ?? 10_000)
-const executesARound = 240
-/** Of those in one turn. */
-const callsATurn = 20
-/** A create differs from the next by far more than one way to a Sandbox from another: only many tell. */
-const createsARound = 24
-const passesARound = 6
 const MiB = 1024 ** 2
 const fileBytes = 100 * MiB
 const tunnelBytes = 256 * MiB
@@ -47,28 +41,9 @@ const archive = async (): Promise<Buffer> => {
 
 // --- near and remote -------------------------------------------------------------------------------------------------
 
-const measures = {
-  execute: "execute true",
-  get: "GET a Sandbox",
-  create: "create to first command ended",
-  up: "100 MiB in",
-  down: "100 MiB out",
-  tunnel: "256 MiB out of a tunnel"
-} as const
-type Measure = keyof typeof measures
-const asked = process.env["BENCH_MEASURES"]?.split(",") ?? null
-const unknown = asked?.filter((name) => !Object.hasOwn(measures, name)) ?? []
-if (unknown.length > 0)
-  throw new Error(`BENCH_MEASURES names ${unknown.join(", ")}; there are ${Object.keys(measures).join(", ")}`)
-const measured = (Object.keys(measures) as ReadonlyArray<Measure>).filter((measure) => asked?.includes(measure) ?? true)
-
-/** Milliseconds, turn by turn. */
-type Taken = Readonly<Record<Measure, Array<number>>>
-
 /** One way to a Sandbox. */
 class Subject {
   readonly name: string
-  readonly took: Taken = { execute: [], get: [], create: [], up: [], down: [], tunnel: [] }
   readonly #service: BenchService
   readonly #workspace: string
   readonly #sandbox: string
@@ -111,91 +86,143 @@ class Subject {
   tunnel = () => this.#tunnel.carry(tunnelBytes)
 }
 
+interface Measure {
+  readonly what: string
+  /** A turn: milliseconds of one call or more. */
+  readonly take: (subject: Subject) => Promise<ReadonlyArray<number>>
+  readonly warm: (subject: Subject) => Promise<unknown>
+  readonly turnsARound: number
+  /** That a turn carries. */
+  readonly bytes?: number
+  /** What a remote Sandbox may cost more, in ms; where there is none, it may be as much slower as `leastPace` says. */
+  readonly mostMore?: number
+}
+
+const callsATurn = 20
+const leastPace = 0.6
+const tar = await archive()
+
+/** One start of a service differs from the next by more than what is looked for, so there are many rounds of a few turns. */
+const requests = {
+  execute: {
+    what: "execute true",
+    take: ({ execute }) => timed(callsATurn, execute),
+    warm: ({ execute }) => timed(500, execute),
+    turnsARound: 12,
+    mostMore: 1.5
+  },
+  get: {
+    what: "GET a Sandbox",
+    take: ({ get }) => timed(callsATurn, get),
+    warm: ({ get }) => timed(500, get),
+    turnsARound: 12
+  },
+  create: {
+    what: "create to first command ended",
+    take: async ({ create }) => [await create()],
+    warm: ({ create }) => timed(3, create),
+    turnsARound: 6,
+    mostMore: 5
+  }
+} satisfies Record<string, Measure>
+
+const streams = {
+  up: {
+    what: "100 MiB in",
+    take: ({ up }) => timed(1, () => up(tar)),
+    warm: ({ up }) => up(tar),
+    turnsARound: 6,
+    bytes: fileBytes
+  },
+  down: {
+    what: "100 MiB out",
+    take: ({ down }) => timed(1, down),
+    warm: async ({ up, down }) => {
+      await up(tar)
+      await down()
+    },
+    turnsARound: 6,
+    bytes: fileBytes
+  },
+  tunnel: {
+    what: "256 MiB out of a tunnel",
+    take: ({ tunnel }) => timed(1, tunnel),
+    warm: ({ tunnel }) => tunnel(),
+    turnsARound: 6,
+    bytes: tunnelBytes
+  }
+} satisfies Record<string, Measure>
+
+const asked = process.env["BENCH_MEASURES"]?.split(",") ?? null
+const known = Object.keys({ ...requests, ...streams })
+const unknown = asked?.filter((name) => !known.includes(name)) ?? []
+if (unknown.length > 0) throw new Error(`BENCH_MEASURES names ${unknown.join(", ")}; there are ${known.join(", ")}`)
+
+const wanted = (measures: Readonly<Record<string, Measure>>): ReadonlyArray<Measure> =>
+  Object.entries(measures).flatMap(([name, measure]) => ((asked?.includes(name) ?? true) ? [measure] : []))
+
+/** Milliseconds of one round, turn by turn, by the subject's name and what is measured. */
+type Round = ReadonlyMap<string, ReadonlyMap<Measure, ReadonlyArray<number>>>
+
 const ms = (value: number) => Number(value.toFixed(2))
 const rate = (bytes: number, took: ReadonlyArray<number>) => bytes / MiB / (quantile(took, 0.5) / 1000)
 
-/** One round: what each of them took. */
-const inTurns = async (subjects: ReadonlyArray<Subject>): Promise<ReadonlyMap<string, Taken>> => {
-  const tar = await archive()
-  for (const subject of subjects) {
-    await timed(500, subject.execute)
-    await timed(500, subject.get)
-    await timed(3, subject.create)
-    await subject.up(tar)
-    await subject.down()
-    await subject.tunnel()
-  }
+const inTurns = async (subjects: ReadonlyArray<Subject>, measures: ReadonlyArray<Measure>): Promise<Round> => {
+  for (const subject of subjects) for (const { warm } of measures) await warm(subject)
   const every = orders(subjects)
-  const each = async (
-    turns: number,
-    measure: (subject: Subject) => Promise<ReadonlyArray<number>>,
-    what: Measure
-  ): Promise<void> => {
-    if (!measured.includes(what)) return
-    for (let turn = 0; turn < turns; turn++) {
-      for (const subject of every[turn % every.length]!) subject.took[what].push(...(await measure(subject)))
+  const all = new Map(subjects.map(({ name }) => [name, new Map<Measure, Array<number>>()]))
+  for (const measure of measures) {
+    for (const took of all.values()) took.set(measure, [])
+    for (let turn = 0; turn < measure.turnsARound; turn++) {
+      for (const subject of every[turn % every.length]!)
+        all
+          .get(subject.name)!
+          .get(measure)!
+          .push(...(await measure.take(subject)))
     }
   }
-  await each(executesARound / callsATurn, ({ execute }) => timed(callsATurn, execute), "execute")
-  await each(executesARound / callsATurn, ({ get }) => timed(callsATurn, get), "get")
-  await each(createsARound, async ({ create }) => [await create()], "create")
-  await each(passesARound, ({ up }) => timed(1, () => up(tar)), "up")
-  await each(passesARound, ({ down }) => timed(1, down), "down")
-  await each(passesARound, ({ tunnel }) => timed(1, tunnel), "tunnel")
-  return new Map(subjects.map(({ name, took }) => [name, took]))
+  return all
 }
 
-const bytesOf: Partial<Record<Measure, number>> = { up: fileBytes, down: fileBytes, tunnel: tunnelBytes }
-
-/** What a remote Sandbox may cost more, in ms. */
-const mostMore: Partial<Record<Measure, number>> = { execute: 1.5, create: 5 }
-
-type Round = ReadonlyMap<string, Taken>
-
-const tell = (all: ReadonlyArray<Round>): void => {
+const tell = (measures: ReadonlyArray<Measure>, all: ReadonlyArray<Round>): void => {
   const names = [...all[0]!.keys()].sort()
-  const turns = (name: string, measure: Measure) => all.map((round) => round.get(name)![measure])
+  const turns = (name: string, measure: Measure) => all.map((round) => round.get(name)!.get(measure)!)
   console.table(
-    measured.flatMap((measure) =>
+    measures.flatMap((measure) =>
       names.map((name) => {
         const took = turns(name, measure).flat()
         return {
-          what: measures[measure],
+          what: measure.what,
           of: name,
           "p50 ms": ms(quantile(took, 0.5)),
           "p99 ms": ms(quantile(took, 0.99)),
-          "MiB/s": bytesOf[measure] === undefined ? "" : Math.round(rate(bytesOf[measure], took))
+          "MiB/s": measure.bytes === undefined ? "" : Math.round(rate(measure.bytes, took))
         }
       })
     )
   )
-  const row = (what: string, { is, rounds: [least, most] }: Paired, wanted: string, unit = "") => ({
+  const row = (what: string, { is, rounds: [least, most] }: Paired, aim: string, unit = "") => ({
     what,
     is: `${is >= 0 && unit !== "" ? "+" : ""}${ms(is)}${unit}`,
-    "of a round": `${ms(least)} to ${ms(most)}`,
-    wanted
+    [`of ${all.length} rounds`]: `${ms(least)} to ${ms(most)}`,
+    wanted: aim
   })
-  const remotely = measured.flatMap((measure) => {
+  const remotely = measures.flatMap((measure) => {
     const [remote, near] = [turns("remote", measure), turns("near", measure)]
-    if (measure in mostMore) {
+    if (measure.mostMore !== undefined) {
       const more = paired(remote, near, (one, other) => one - other)
-      return [row(`${measures[measure]}, remote against near, p50`, more, `+${mostMore[measure]} ms at most`, " ms")]
+      return [row(`${measure.what}, remote against near, p50`, more, `+${measure.mostMore} ms at most`, " ms")]
     }
-    if (!(measure in bytesOf)) return []
-    return [
-      row(
-        `${measures[measure]}, remote of near`,
-        paired(near, remote, (one, other) => one / other),
-        "0.6"
-      )
-    ]
+    if (measure.bytes === undefined) return []
+    const pace = paired(near, remote, (one, other) => one / other)
+    return [row(`${measure.what}, remote of near`, pace, `${leastPace}`)]
   })
   const unchanged =
     against === null
       ? []
-      : measured.map((measure) =>
+      : measures.map((measure) =>
           row(
-            `${measures[measure]}, role all, time of the earlier version's, p50`,
+            `${measure.what}, role all, time of the earlier version's, p50`,
             paired(turns("near", measure), turns("earlier", measure), (one, other) => one / other),
             "1.03 at most"
           )
@@ -224,15 +251,27 @@ const starts: ReadonlyArray<Start> = [
       ])
 ]
 
-const started = ([start, ...others]: ReadonlyArray<Start>, subjects: ReadonlyArray<Subject>): Promise<Round> =>
-  start === undefined ? inTurns(subjects) : start((subject) => started(others, [...subjects, subject]))
+const started = (
+  [start, ...others]: ReadonlyArray<Start>,
+  subjects: ReadonlyArray<Subject>,
+  measures: ReadonlyArray<Measure>
+): Promise<Round> =>
+  start === undefined
+    ? inTurns(subjects, measures)
+    : start((subject) => started(others, [...subjects, subject], measures))
 
 /** A service that was started before another is some percent slower or faster for as long as they live: each round has new ones, in another order. */
-const compare = async (): Promise<void> => {
+const compareThose = async (measures: ReadonlyArray<Measure>, count: number): Promise<void> => {
+  if (measures.length === 0) return
   const every = orders(starts)
   const all: Array<Round> = []
-  for (let round = 0; round < rounds; round++) all.push(await started(every[round % every.length]!, []))
-  tell(all)
+  for (let round = 0; round < count; round++) all.push(await started(every[round % every.length]!, [], measures))
+  tell(measures, all)
+}
+
+const compare = async (): Promise<void> => {
+  await compareThose(wanted(requests), 4 * rounds)
+  await compareThose(wanted(streams), rounds)
 }
 
 // --- simulated -------------------------------------------------------------------------------------------------------

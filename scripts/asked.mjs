@@ -10,7 +10,7 @@ const [program, ...args] = process.argv.slice(2)
 
 const fleet = () => {
   if (args.includes("--simulated")) return []
-  return args.some((word) => word.startsWith("--faults")) ? [setUp] : [setUp, setUpTestPrograms, () => setUpMachines()]
+  return args.some((word) => word.startsWith("--faults")) ? [setUp] : [setUp, setUpTestPrograms, setUpMachines]
 }
 
 /** Where nothing is named, Sandboxes are of memory, or in containers that have everything. */

@@ -1,6 +1,6 @@
 /**
  * A service's connections to the agents of one host. Some are open ahead and name no Sandbox yet, so that its first command waits for no handshake; each that is
- * taken is replaced. Where none is taken for a while, none is kept.
+ * taken is replaced soon after. Where none is taken for a while, none is kept.
  */
 import type { Duplex } from "node:stream"
 import type { TLSSocket } from "node:tls"
@@ -9,6 +9,8 @@ import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { type AgentName, nameFrame, readAnswer } from "./agentNaming.ts"
 
 const AHEAD = 2
+/** Whoever took one has something to say just now, which the next handshake is not to hold up. */
+const REPLACED_AFTER_MS = 50
 /** Less than a host waits for a name. */
 const AHEAD_MAX_MS = 4 * 60_000
 /** Less than a session waits for its connection. */
@@ -41,6 +43,7 @@ export const agentConnections = (
     const run = Effect.runPromiseWith(yield* Effect.context<never>())
     const ahead: Array<Ahead> = []
     let dialling = 0
+    let replacing: NodeJS.Timeout | null = null
     let isOver = false
 
     /** It has a scope of its own, which ends with it. */
@@ -82,6 +85,13 @@ export const agentConnections = (
       }
     }
 
+    const replaceSoon = () => {
+      replacing ??= setTimeout(() => {
+        replacing = null
+        prepare()
+      }, REPLACED_AFTER_MS).unref()
+    }
+
     const discard = () => {
       for (const { socket } of [...ahead]) socket.destroy()
     }
@@ -105,6 +115,7 @@ export const agentConnections = (
     yield* Effect.addFinalizer(() =>
       Effect.sync(() => {
         isOver = true
+        if (replacing !== null) clearTimeout(replacing)
         discard()
       })
     )
@@ -115,7 +126,7 @@ export const agentConnections = (
       open: async (sandboxId, generation) => {
         const name = { hostId, sandboxId, generation }
         const kept = take()
-        prepare()
+        replaceSoon()
         if (kept !== null) {
           const opened = await named(kept, name, AHEAD_ANSWER_MS)
           if (opened !== undefined) return opened

@@ -33,7 +33,7 @@ export class DistantGuests {
       const key = `${sandboxId} ${generation}`
       const kept = this.#kept.get(key) ?? this.#make(key, sandboxId, generation)
       if (kept.connections > 0) return Effect.succeed(kept.guest)
-      kept.opening ??= this.#prove(kept)
+      kept.opening ??= this.#prove(key, kept)
       const proved = kept.opening.then(() => kept.guest)
       return Effect.tryPromise({
         try: () => proved,
@@ -69,12 +69,12 @@ export class DistantGuests {
   }
 
   /** Its session is what finds out that the host has ended the connection: a machine that slept and woke has another one. */
-  async #prove(kept: Kept): Promise<void> {
+  async #prove(key: string, kept: Kept): Promise<void> {
     try {
       await kept.session.ready()
     } finally {
       kept.opening = null
-      this.#forgetUnconnected(`${kept.sandboxId} ${kept.generation}`, kept)
+      this.#forgetUnconnected(key, kept)
     }
   }
 
