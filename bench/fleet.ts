@@ -120,8 +120,8 @@ const requests = {
   create: {
     what: "create to first command ended",
     take: async ({ create }) => [await create()],
-    warm: ({ create }) => timed(3, create),
-    turnsARound: 6,
+    warm: ({ create }) => timed(12, create),
+    turnsARound: 12,
     mostMore: 5
   }
 } satisfies Record<string, Measure>

@@ -20,6 +20,9 @@ import { placeableStates, silentStates } from "./hostStates.ts"
 const fewHosts = 8
 /** Two short texts each. */
 const rememberedMax = 100_000
+/** What was promised just now is as it was then: another look would find it changed as seldom as the boot itself does that follows it. */
+const justNowMs = 1000
+const justNowMax = 1024
 
 export interface Asked extends Omit<Wanted, "runtime"> {
   /** Null: of any kind. */
@@ -71,7 +74,10 @@ export class Promises extends Context.Service<
     readonly survey: (asked: Asked) => Effect.Effect<Survey>
     /** The same for one that comes up and lives nowhere yet: of its own kind. "soon": on none now, and perhaps on one in a moment. */
     readonly takeLate: (spec: SandboxSpec) => Effect.Effect<{ readonly hostId: string } | "soon" | null>
-    /** vCPUs and memory for one that comes up, on its host; not up: that has not so much left. One that is up already is. Null: it lives nowhere. */
+    /**
+     * vCPUs and memory for one that comes up, on its host; not up: that has not so much left. One that is up already is. Null: it lives nowhere. Of one that
+     * was taken room for here just now it is what that said, once.
+     */
     readonly raise: (sandboxId: string) => Effect.Effect<Raised | null>
     /** It is up there, and stays. False: it was given to another host meanwhile. */
     readonly settle: (sandboxId: string, hostId: string) => Effect.Effect<boolean>
@@ -92,6 +98,7 @@ export class Promises extends Context.Service<
       const sql = yield* SqlClient.SqlClient
       const { placement } = yield* Settings
       const hosts = new BoundedMap<string, string>(rememberedMax)
+      const justTaken = new BoundedMap<string, { readonly raised: Raised; readonly at: number }>(justNowMax)
 
       const findHost = SqlSchema.findOneOption({
         Request: Schema.String,
@@ -228,9 +235,36 @@ export class Promises extends Context.Service<
 
       const survey = (asked: Asked) => Effect.map(Effect.orDie(surveyHosts(asked)), ([found]) => found!)
 
+      const recall = (sandboxId: string): Raised | null => {
+        const taken = justTaken.get(sandboxId)
+        justTaken.delete(sandboxId)
+        return taken !== undefined && performance.now() - taken.at < justNowMs ? taken.raised : null
+      }
+
+      const raise = (sandboxId: string) =>
+        raisePromise(sandboxId).pipe(
+          // Somebody else raised it while this statement waited, which sees it as it was before.
+          Effect.flatMap((raised) =>
+            Option.isSome(raised) && !raised.value.isUp ? findPromise(sandboxId) : Effect.succeed(raised)
+          ),
+          Effect.orDie,
+          Effect.map((raised) => {
+            if (Option.isNone(raised)) return null
+            if (raised.value.isSettled) hosts.set(sandboxId, raised.value.hostId)
+            return raised.value
+          })
+        )
+
       return Promises.of({
         hostOf,
-        take,
+        take: (asked) =>
+          Effect.tap(take(asked), (taken) =>
+            Effect.sync(() => {
+              if (taken === null || taken.hostId === null) return
+              const raised = { hostId: taken.hostId, isUp: true, isSettled: false, status: "ready" }
+              justTaken.set(asked.sandboxId, { raised, at: performance.now() })
+            })
+          ),
         takeLate: Effect.fnUntraced(function* ({ volumeBytes: diskBytes, ...spec }) {
           const { kind } = yield* Effect.orDie(findKind(spec.sandboxId))
           const asked = { ...spec, diskBytes, kind }
@@ -241,18 +275,10 @@ export class Promises extends Context.Service<
         }),
         survey,
         raise: (sandboxId) =>
-          raisePromise(sandboxId).pipe(
-            // Somebody else raised it while this statement waited, which sees it as it was before.
-            Effect.flatMap((raised) =>
-              Option.isSome(raised) && !raised.value.isUp ? findPromise(sandboxId) : Effect.succeed(raised)
-            ),
-            Effect.orDie,
-            Effect.map((raised) => {
-              if (Option.isNone(raised)) return null
-              if (raised.value.isSettled) hosts.set(sandboxId, raised.value.hostId)
-              return raised.value
-            })
-          ),
+          Effect.suspend(() => {
+            const recalled = recall(sandboxId)
+            return recalled === null ? raise(sandboxId) : Effect.succeed(recalled)
+          }),
         settle: (sandboxId, hostId) =>
           // Not flushed by itself: what tells that it runs is committed after it, and nothing is durable before what was written before it.
           sql`
@@ -298,6 +324,7 @@ export class Promises extends Context.Service<
         release: (sandboxId) =>
           Effect.suspend(() => {
             hosts.delete(sandboxId)
+            justTaken.delete(sandboxId)
             return giveBack(sql`sandbox_id = ${sandboxId}`)
           }).pipe(Effect.orDie, Effect.asVoid)
       })

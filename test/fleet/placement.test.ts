@@ -350,6 +350,31 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
       })
   )
 
+  it.effect("the boot that follows a promise goes by what that said, and every later one by what is so by then", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" })
+      const sql = yield* SqlClient.SqlClient
+      yield* Effect.gen(function* () {
+        const promises = yield* Promises
+        const taken = (sandboxId: string) =>
+          promises.take({ sandboxId, kind: null, networkEnabled: false, vcpus: 1, memoryBytes: 1, diskBytes: 1 })
+        const said = { hostId: "host_a", isUp: true, isSettled: false, status: "ready" }
+        assert.deepInclude(yield* taken("sbx_a"), { hostId: "host_a" })
+        yield* sql`update host_promises set is_settled = true`
+        assert.deepStrictEqual(yield* promises.raise("sbx_a"), said)
+        assert.deepStrictEqual(yield* promises.raise("sbx_a"), { ...said, isSettled: true })
+        yield* taken("sbx_b")
+        yield* promises.release("sbx_b")
+        assert.isNull(yield* promises.raise("sbx_b"))
+        yield* taken("sbx_late")
+        yield* fleet.becomes("host_a", "cordoned")
+        yield* Effect.sleep(1100)
+        assert.deepStrictEqual(yield* promises.raise("sbx_late"), { ...said, status: "cordoned" })
+      }).pipe(Effect.provide(fleet.service(many)))
+    })
+  )
+
   it.effect("does not believe a boot on a host that the Sandbox has left meanwhile", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh
