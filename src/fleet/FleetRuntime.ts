@@ -103,7 +103,7 @@ export const FleetRuntime = {
         const { sandboxId } = spec
         const giveUpAt = performance.now() + bootTimeoutMs
         while (true) {
-          const promised = yield* promises.raise(sandboxId)
+          const promised = yield* promises.raise(sandboxId, spec.generation)
           if (promised === null) {
             if (!(yield* untilPlaced(promises.takeLate(spec), giveUpAt))) return yield* nobodyHasRoom()
             continue

@@ -22,6 +22,7 @@ const fewHosts = 8
 const rememberedMax = 100_000
 /** What was promised just now is as it was then: another look would find it changed as seldom as the boot itself does that follows it. */
 const justNowMs = 1000
+const firstGeneration = 1
 const justNowMax = 1024
 
 export interface Asked extends Omit<Wanted, "runtime"> {
@@ -75,10 +76,10 @@ export class Promises extends Context.Service<
     /** The same for one that comes up and lives nowhere yet: of its own kind. "soon": on none now, and perhaps on one in a moment. */
     readonly takeLate: (spec: SandboxSpec) => Effect.Effect<{ readonly hostId: string } | "soon" | null>
     /**
-     * vCPUs and memory for one that comes up, on its host; not up: that has not so much left. One that is up already is. Null: it lives nowhere. Of one that
-     * was taken room for here just now it is what that said, once.
+     * vCPUs and memory for one that comes up, on its host; not up: that has not so much left. One that is up already is. Null: it lives nowhere. For the
+     * first boot of one that was taken room for here just now it is what that said, once.
      */
-    readonly raise: (sandboxId: string) => Effect.Effect<Raised | null>
+    readonly raise: (sandboxId: string, generation: number) => Effect.Effect<Raised | null>
     /** It is up there, and stays. False: it was given to another host meanwhile. */
     readonly settle: (sandboxId: string, hostId: string) => Effect.Effect<boolean>
     /**
@@ -274,10 +275,11 @@ export class Promises extends Context.Service<
           return fitting + awaited > 0 ? "soon" : null
         }),
         survey,
-        raise: (sandboxId) =>
+        raise: (sandboxId, generation) =>
           Effect.suspend(() => {
             const recalled = recall(sandboxId)
-            return recalled === null ? raise(sandboxId) : Effect.succeed(recalled)
+            // A later one comes after its end, which has lowered it.
+            return recalled === null || generation !== firstGeneration ? raise(sandboxId) : Effect.succeed(recalled)
           }),
         settle: (sandboxId, hostId) =>
           // Not flushed by itself: what tells that it runs is committed after it, and nothing is durable before what was written before it.

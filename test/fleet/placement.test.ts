@@ -362,15 +362,22 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
         const said = { hostId: "host_a", isUp: true, isSettled: false, status: "ready" }
         assert.deepInclude(yield* taken("sbx_a"), { hostId: "host_a" })
         yield* sql`update host_promises set is_settled = true`
-        assert.deepStrictEqual(yield* promises.raise("sbx_a"), said)
-        assert.deepStrictEqual(yield* promises.raise("sbx_a"), { ...said, isSettled: true })
+        assert.deepStrictEqual(yield* promises.raise("sbx_a", 1), said)
+        assert.deepStrictEqual(yield* promises.raise("sbx_a", 1), { ...said, isSettled: true })
+        yield* taken("sbx_stopped")
+        yield* sql`update host_promises set is_up = false where sandbox_id = 'sbx_stopped'`
+        yield* sql`update hosts set vcpus_promised = vcpus_promised - 1, memory_promised = memory_promised - 1`
+        assert.deepStrictEqual(yield* promises.raise("sbx_stopped", 2), said)
+        assert.deepInclude((yield* sql`select is_up from host_promises where sandbox_id = 'sbx_stopped'`)[0]!, {
+          is_up: true
+        })
         yield* taken("sbx_b")
         yield* promises.release("sbx_b")
-        assert.isNull(yield* promises.raise("sbx_b"))
+        assert.isNull(yield* promises.raise("sbx_b", 1))
         yield* taken("sbx_late")
         yield* fleet.becomes("host_a", "cordoned")
         yield* Effect.sleep(1100)
-        assert.deepStrictEqual(yield* promises.raise("sbx_late"), { ...said, status: "cordoned" })
+        assert.deepStrictEqual(yield* promises.raise("sbx_late", 1), { ...said, status: "cordoned" })
       }).pipe(Effect.provide(fleet.service(many)))
     })
   )
