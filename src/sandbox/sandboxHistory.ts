@@ -39,12 +39,15 @@ const positionOf = (cursor: string | null) =>
     return { createdAt: BigInt(createdAt), id, seen: Number(seen) }
   })
 
-/** Each kind by itself: so each is read in the order of its index. */
+/**
+ * Each kind by itself: so each is read in the order of its index. The thing that the cursor names may have no step left, so of its kind one
+ * more is listed than the page has room for.
+ */
 const listed = innerKinds
   .map(
     (kind) => `(
       select id, kind, created_at, revision from actors
-      where sandbox_id = $1 and kind = '${kind}' and (created_at, id) <= ($2::int8, $3::text) order by created_at desc, id desc limit $5::int4)`
+      where sandbox_id = $1 and kind = '${kind}' and (created_at, id) <= ($2::int8, $3::text) order by created_at desc, id desc limit $5::int4 + 1)`
   )
   .join(" union all ")
 
