@@ -159,6 +159,22 @@ describe("list", () => {
     expect(second.entries.every((entry) => entry.sizeBytes === 5)).toBe(true)
   })
 
+  it("a cursor is stale in a directory that was removed and made again with the same names, even as the same inode", async () => {
+    using at = filled(6)
+    const { next } = await at.listings.list(`${W}/dir`, { pageSize: 2, after: null })
+    const inode = fs.statSync(at.on("dir")).ino
+    // ext4 hands the inode of a directory that is gone to one that is made soon after; tmpfs does not.
+    for (let tries = 0; tries < 20; tries += 1) {
+      fs.rmSync(at.on("dir"), { recursive: true })
+      fs.mkdirSync(at.on("dir"))
+      if (fs.statSync(at.on("dir")).ino === inode) break
+    }
+    for (let entry = 0; entry < 6; entry += 1) fs.writeFileSync(at.on(`dir/${entry}`), "")
+    for (const listings of [at.listings, new Listings(at.workspace)]) {
+      expect(await codeOf(() => listings.list(`${W}/dir`, { pageSize: 2, after: next }))).toBe("CURSOR_STALE")
+    }
+  })
+
   it("a cursor of one directory is stale for another", async () => {
     using at = filled(20)
     fs.mkdirSync(at.on("twin"))

@@ -16,8 +16,9 @@ import { Held, held, O_PATH, stagingName } from "./Workspace.ts"
 /** Names read before other calls get their turn: under a millisecond. */
 const sliceEntries = 1024
 
-/** Identity of a directory; all are on one mount. */
-export const directoryKey = (stat: fs.BigIntStats): string => stat.ino.toString(36)
+/** Identity of a directory; all are on one mount. A file system gives a removed directory's inode to the next one: the birth time tells them apart. */
+export const directoryKey = (stat: fs.BigIntStats): string =>
+  `${stat.ino.toString(36)}.${stat.birthtimeNs.toString(36)}`
 export const ctimeText = (stat: fs.BigIntStats): string => stat.ctimeNs.toString(36)
 
 export class Listing {
