@@ -59,6 +59,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/http/operations.test.ts",
   "test/http/outage.test.ts",
   "test/http/outputStream.test.ts",
+  "test/http/pages.test.ts",
   "test/http/prepaid.test.ts",
   "test/http/proxies.test.ts",
   "test/http/requestLog.test.ts",

@@ -392,8 +392,10 @@ export const processContract = (
         const before = Date.now()
         const key = freshKey()
         yield* guest.processes.execute(key, shell("setsid sleep 7321 & (trap '' TERM; exec sleep 7322) & exit 0"))
-        yield* eventually(Effect.map(named("7321"), ({ length }) => length === 1))
-        yield* eventually(Effect.map(named("7322"), ({ length }) => length === 1))
+        // Just after its exec a process is still running: it sleeps once it has asked for that.
+        const statesOf = (found: ReadonlyArray<{ readonly state: string }>) => found.map(({ state }) => state).join()
+        yield* eventually(Effect.map(named("7321"), (found) => statesOf(found) === "sleeping"))
+        yield* eventually(Effect.map(named("7322"), (found) => statesOf(found) === "sleeping"))
         const [left] = yield* named("7321")
         // The command has ended, and the guest has forgotten it; what it left is still told by its key.
         const user = yield* output(guest, "id -un 2>/dev/null || id -u")
