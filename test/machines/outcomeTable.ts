@@ -1,37 +1,43 @@
 /** The whole behaviour of a machine as a page to read: for every state and event, each different outcome once. */
 import type { Verdict } from "../../src/actor/Transition.ts"
+import { deadlineSources } from "./deadlineSources.ts"
 import type { MachineSource } from "./MachineSource.ts"
-import type { Reached } from "./walk.ts"
+import type { Reached, Step } from "./walk.ts"
 
-const commandsOf = (verdict: Extract<Verdict, { readonly type: "accepted" }>) => [
+const commandsOf = (
+  verdict: Extract<Verdict, { readonly type: "accepted" }>,
+  sources: ReadonlyMap<string, ReadonlyArray<string>>
+) => [
   ...verdict.commands.map(({ type }) => type),
   ...Object.keys(verdict.deadlines)
     .sort()
-    .map((name) => `deadline ${name}`)
+    .map((name) => {
+      const from = sources.get(name) ?? []
+      return from.length === 0 ? `deadline ${name}` : `deadline ${name} ← ${from.join(" + ")}`
+    })
 ]
 
-const outcomeOf = (verdict: Verdict) => {
+const outcomeOf = (source: MachineSource, step: Step) => {
+  const { verdict } = step
   switch (verdict.type) {
     case "unchanged":
       return "unchanged"
     case "refused":
       return `refused ${verdict.code}`
     case "accepted": {
-      const commands = commandsOf(verdict)
+      const commands = commandsOf(verdict, deadlineSources(source, step))
       return `→ ${verdict.snapshot.value}${commands.length === 0 ? "" : ` (${commands.join(", ")})`}`
     }
   }
 }
 
-export const outcomeTable = (
-  { name, machine, events }: MachineSource,
-  reached: ReadonlyMap<string, Reached>
-): string => {
+export const outcomeTable = (source: MachineSource, reached: ReadonlyMap<string, Reached>): string => {
+  const { name, machine, events } = source
   const outcomes = new Map<string, Set<string>>()
   for (const { snapshot, steps } of reached.values()) {
-    for (const { event, verdict } of steps) {
-      const pair = `${snapshot.value} ${event.type}`
-      outcomes.set(pair, (outcomes.get(pair) ?? new Set()).add(outcomeOf(verdict)))
+    for (const step of steps) {
+      const pair = `${snapshot.value} ${step.event.type}`
+      outcomes.set(pair, (outcomes.get(pair) ?? new Set()).add(outcomeOf(source, step)))
     }
   }
   const sections = Object.entries(machine.states).map(([state, { description }]) =>
@@ -52,6 +58,7 @@ export const outcomeTable = (
     `# What the machine of ${name} says to every event in every state`,
     "",
     "Written by `test/machines/machines.test.ts` (`vitest run test/machines -u`); a change here is a change of behaviour.",
+    "`deadline d` stands where it stood; `deadline d ← f` is counted from the event's field `f`, or from what the `context` keeps of earlier events.",
     "",
     ...sections
   ].join("\n")

@@ -5,15 +5,26 @@ import { fieldsOf, namedTypes } from "./MachineSource.ts"
 /** Every event happens at this instant: times do not multiply the states. */
 export const at = 1_700_000_000_000
 
+/** One instant a field, whole seconds apart: which of two instants a machine takes is seen. */
+const instants = new Map<string, number>()
+
+const instantOf = (field: string): number => {
+  const known = instants.get(field) ?? at + (instants.size + 1) * 1000
+  instants.set(field, known)
+  return known
+}
+
 /** Durations and instants that somebody else worked out need not be whole. */
 const numbersOf = (field: string) =>
-  field === "at" || field.endsWith("At")
+  field === "at"
     ? [at]
-    : field.endsWith("Ms")
-      ? [60_000, 1500.5]
-      : field === "until"
-        ? [at + 60_000, at + 0.5]
-        : [1]
+    : field.endsWith("At")
+      ? [instantOf(field)]
+      : field.endsWith("Ms")
+        ? [60_000, 1500.5]
+        : field === "until"
+          ? [at + 60_000, at + 0.5]
+          : [1]
 
 /** @param field The name says what a number or a text is. */
 export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> => {

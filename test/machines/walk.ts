@@ -38,7 +38,7 @@ export const deepFreeze = <A>(value: A): A => {
 /** A state with everything that is stored of it: value, context and deadlines. */
 const keyOf = (snapshot: AnyMachineSnapshot, deadlines: Deadlines) => JSON.stringify({ ...store(snapshot), deadlines })
 
-const deadlinesOf = (key: string): Deadlines => JSON.parse(key).deadlines
+export const deadlinesOf = (key: string): Deadlines => JSON.parse(key).deadlines
 
 /**
  * Events of every type with every sample of their fields; generations before, at and after the present one; the last look at a Sandbox's use
@@ -89,7 +89,7 @@ const decideTwice = (source: MachineSource, key: string, event: AnyEvent): Verdi
 }
 
 /** As after a restart: only what JSON keeps. */
-const restoreFrozen = ({ machine }: MachineSource, key: string) => restore(machine, deepFreeze(JSON.parse(key)))
+export const restoreFrozen = ({ machine }: MachineSource, key: string) => restore(machine, deepFreeze(JSON.parse(key)))
 
 export const walk = (source: MachineSource): ReadonlyMap<string, Reached> => {
   const reached = new Map<string, Reached>()
