@@ -215,6 +215,8 @@ export const operationDefinition = Effect.gen(function* () {
     Effect.gen(function* () {
       const { context } = scope.state()
       const { operationId, sandboxId, generation, startedAt } = context
+      // Nothing starts it any more, and its end may take as long as its Sandbox sleeps.
+      yield* dropSecrets(operationId)
       const end = Effect.gen(function* () {
         const guest = yield* runtime.guest(sandboxId, generation)
         yield* guest.processes.kill(operationId, { graceMs })
@@ -229,7 +231,6 @@ export const operationDefinition = Effect.gen(function* () {
       )
       const told = yield* whileSandboxRuns(context, unlessDisbelieved(end, "unconfirmed" as const), () => null)
       if (told === null) yield* untilRuntimeEnded(context)
-      yield* dropSecrets(operationId)
       return { type: "TREE_SETTLED", processTree: told ?? "gone" } as AnyEvent
     })
 

@@ -261,6 +261,12 @@ layer(TestApi.layer({ ATOLL_SANDBOXES_PER_ACCOUNT: "500", ATOLL_VOLUME_BYTES: "6
               `${what}: what was there throughout`
             )
           }
+          // A page that ends exactly at the end of its list has no next one.
+          const { length: all } = await whole(list)
+          const { path, key, filter = "", entries } = list
+          const page = await made(send("GET", `${path}?limit=${all}${filter}`, undefined, key))
+          assert.lengthOf(page[entries], all, path)
+          assert.isNull(page.nextCursor, path)
         }
       }),
     240_000

@@ -57,6 +57,26 @@ const issuesOf = ({ status, json }: Answer) => [
 ]
 
 layer(TestApi.layer(), { excludeTestServices: true })("a change of a Sandbox", (it) => {
+  it.effect("gives its variables to commands: what a command brings itself wins, in operations too", () =>
+    withTenant(
+      async ({ seen, send, id }) => {
+        assert.deepInclude(await seen({ A: "own" }), { A: "own", B: "2" })
+        const { operation } = (
+          await send("POST", `/${id}/operations`, {
+            body: { argv: ["env"], env: { A: "own" } },
+            headers: { "idempotency-key": randomUUID() }
+          })
+        ).json
+        const wait = () => send("POST", `/${id}/operations/${operation.id}/wait`, { body: { timeoutSeconds: 5 } })
+        while ((await wait()).json.operation.status !== "completed") {}
+        const { json } = await send("GET", `/${id}/operations/${operation.id}/output?stream=stdout&offset=0`)
+        const lines = Buffer.from(json.data, "base64").toString().split("\n")
+        assert.includeMembers(lines, ["A=own", "B=2"])
+      },
+      { env: { A: "1", B: "2" } }
+    )
+  )
+
   it.effect("leaves what is absent, removes what is null, and merges metadata and variables by key", () =>
     withTenant(
       async ({ made, update, get, send, id }) => {

@@ -1,6 +1,7 @@
 /** `processTree: "gone"` is a statement about processes: somebody looked. */
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
 import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
@@ -19,7 +20,7 @@ const aHangingOperation = Effect.gen(function* () {
     ...request,
     idempotencyKey: "op",
     fingerprint: "f",
-    request: { ...command, argv: ["hang"], timeoutSeconds: null }
+    request: { ...command, argv: ["hang"], env: { TOKEN: "a secret" }, timeoutSeconds: null }
   })
   const get = operations.get(accountId, id, operationId)
   yield* Effect.repeat(get, {
@@ -71,6 +72,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
         const { processes } = world.machines.get(id)!
         assert.isFalse(processes.get(operationId)!.exited)
         assert.strictEqual(failed.processTree, "running")
+        // What still runs may still write: what was read so far is not all.
+        const rest = { stream: "stdout" as const, offset: failed.output.stdoutBytes, limit: 1 }
+        const ended = Effect.map((yield* Operations).output(accountId, id, operationId, rest), ({ eof }) => eof)
+        assert.isFalse(yield* ended)
         yield* Deferred.succeed(mayStop, undefined)
         yield* Fiber.join(stopping)
         const settled = yield* Effect.repeat(get, {
@@ -78,7 +83,32 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what is left of an ope
           until: ({ processTree }) => processTree !== "running"
         })
         assert.strictEqual(settled.processTree, "gone")
+        assert.isTrue(yield* ended)
       }).pipe(Effect.ensuring(Deferred.succeed(mayStop, undefined)), Effect.provide(testAtoll(world)))
+    })
+  )
+
+  it.effect("may be there for long after a cancel: the command's secrets are not", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const mayKill = yield* Deferred.make<void>()
+      world.intercept = (call) => (call === "kill" ? Deferred.await(mayKill) : Effect.void)
+      yield* Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const { accountId, id, operationId, get } = yield* aHangingOperation
+        const kept = Effect.map(
+          sql<{ readonly env: unknown; readonly stdin: unknown }>`
+            select payload -> 'env' as env, payload -> 'stdin' as stdin from actors where id = ${operationId}`,
+          ([row]) => row!
+        )
+        assert.deepStrictEqual((yield* kept).env, { TOKEN: "a secret" })
+        const operations = yield* Operations
+        const { status, processTree } = yield* operations.cancel(accountId, id, operationId, request)
+        assert.deepStrictEqual([status, processTree], ["cancelled", "running"])
+        yield* Effect.repeat(kept, { schedule: Schedule.spaced(5), until: ({ env }) => env === null })
+        assert.strictEqual((yield* get).processTree, "running")
+        assert.isNull((yield* kept).stdin)
+      }).pipe(Effect.ensuring(Deferred.succeed(mayKill, undefined)), Effect.provide(testAtoll(world)))
     })
   )
 })

@@ -241,4 +241,46 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the journal", (it) => 
       })
     )
   )
+
+  it.effect("knows those of a batch that it wrote when the answer was lost, though others of it were fenced", () =>
+    withJournal(({ journal, wire, commit }) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const ids = Array.from({ length: 16 }, (_, at) => `half_${at}`)
+        yield* Effect.forEach(ids, (id) => journal.insert(insertOf(id)), { concurrency: "unbounded" })
+        const fenced = ids.filter((_, at) => at % 2 === 1)
+        yield* sql`update actors set revision = 7 where ${sql.in("id", fenced)}`
+        // Each writer's first batch is written, and its answer lost.
+        let lost = 0
+        wire.around = (statement, run) =>
+          isUpdate(statement) && lost++ < 2 ? Effect.andThen(run, Effect.fail(fault("08006"))) : run
+        const outcomes = yield* Effect.forEach(ids, (id) => commit(commitOf(id, {})), { concurrency: "unbounded" })
+        assert.isAtLeast(lost, 2)
+        assert.deepStrictEqual(
+          outcomes,
+          ids.map((id) => (fenced.includes(id) ? "fenced" : "committed"))
+        )
+      })
+    )
+  )
+
+  it.effect("takes no key for a commit that another owner fenced", () =>
+    withJournal(({ journal, commit }) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        yield* journal.insert(insertOf("keyed"))
+        yield* journal.insert(insertOf("keyed_late"))
+        yield* sql`update actors set revision = 2 where id = 'keyed_late'`
+        const keyed = (id: string) =>
+          commit(commitOf(id, {}, { idempotency: { kind: "start", key: id, fingerprint: "f" } }))
+        // Both in one statement, and the fenced one in a statement of its own.
+        const outcomes = yield* Effect.all([keyed("keyed"), keyed("keyed_late")], { concurrency: "unbounded" })
+        assert.deepStrictEqual(outcomes, ["committed", "fenced"])
+        assert.strictEqual(yield* keyed("keyed_late"), "fenced")
+        const kept = yield* sql<{ readonly target_id: string }>`
+          select target_id from idempotency_keys where target_id in ('keyed', 'keyed_late')`
+        assert.deepStrictEqual(kept, [{ target_id: "keyed" }])
+      })
+    )
+  )
 })

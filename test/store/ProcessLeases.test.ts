@@ -96,4 +96,33 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
       for (const it of wanted) assert.strictEqual(far.holds(it), it !== another)
     }).pipe(Effect.scoped)
   )
+
+  it.effect("count from when they were asked for: an answer that was long under way makes them no longer", () =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`delete from cluster_shards`
+      const { name } = yield* TestDatabase
+      const leaseMs = 4000
+      const link = yield* DatabaseLink.open(300)
+      const far = yield* joined("slow", leaseMs, link.urlOf(name))
+      yield* far.take([shard])
+      const asked = performance.now()
+      assert.deepStrictEqual(yield* far.renew([shard]), [shard])
+      const answered = performance.now()
+      assert.isTrue(far.holds(shard))
+      // The answer took long enough to tell the two instants apart.
+      assert.isAbove(answered - asked, 500)
+      let heldAt = answered
+      yield* until(
+        Effect.sync(() => {
+          const now = performance.now()
+          if (!far.holds(shard)) return false
+          heldAt = now
+          return true
+        }),
+        (isHeld) => !isHeld
+      )
+      assert.isBelow(heldAt - asked, leaseMs + 300)
+    }).pipe(Effect.scoped)
+  )
 })

@@ -1,6 +1,6 @@
 /** Plans at the far end of time, which random lives hardly ever reach. */
 import { assert, describe, it } from "vitest"
-import { type Load, plan } from "../../src/wallet/Plan.ts"
+import { type Load, plan, statusAt } from "../../src/wallet/Plan.ts"
 
 const at = 1_700_372_593_439
 /** The last instant that a date can name. */
@@ -46,5 +46,22 @@ describe("a plan", () => {
       assert.isAtMost(found!, lastInstant)
     }
     assert.isNull(exhaustedAt(10n ** 15n))
+  })
+
+  it("is low below a tenth of what was granted, to the micro-USD, and not at it", () => {
+    const nothing = { ...load, sizes: { vcpu: 0n, memory: 0n, volume: 0n }, terms: 0, each: [] }
+    const status = (balanceMicroUsd: bigint, grantedMicroUsd: bigint) =>
+      statusAt(
+        "prepaid",
+        { balanceMicroUsd, grantedMicroUsd, burnMicroUsdPerHour: 0n },
+        { exhaustedAt: null },
+        nothing,
+        null,
+        at
+      )
+    assert.deepStrictEqual([status(99n, 1000n), status(100n, 1000n)], ["low", "funded"])
+    // A tenth is 100.1 here: 100 is less.
+    assert.deepStrictEqual([status(100n, 1001n), status(101n, 1001n)], ["low", "funded"])
+    assert.deepStrictEqual([status(1n, 1n), status(0n, 1n)], ["funded", "exhausted"])
   })
 })
