@@ -106,6 +106,23 @@ describe.each(fileSystems)("list on %s", (parent) => {
     expect(await listAll(at, 10, (page) => change(at, page))).toEqual(before)
   })
 
+  it("is stale to an agent that has forgotten it where the same names now come in another order", async () => {
+    using at = filled(50, parent)
+    const before = nativeOrder(at.on("dir"))
+    const forgetful = () => new Listings(at.workspace)
+    const first = await forgetful().list(`${W}/dir`, { pageSize: 10, after: null })
+    // On a file system that lists by age the first page has other names now, whichever end is the newest; by hash, all stay where they were.
+    for (const name of [before[0]!, before.at(-1)!]) {
+      fs.unlinkSync(at.on(`dir/${name}`))
+      fs.writeFileSync(at.on(`dir/${name}`), "")
+    }
+    const going = () => forgetful().list(`${W}/dir`, { pageSize: 100, after: first.next })
+    const isInOrder = before.every((name, index) => nativeOrder(at.on("dir"))[index] === name)
+    if (isInOrder) expect((await going()).entries.map(({ name }) => name)).toEqual(before.slice(10))
+    else expect(await codeOf(going)).toBe("CURSOR_STALE")
+    expect(isInOrder).toBe(parent !== "/dev/shm")
+  })
+
   const changes: ReadonlyArray<readonly [string, (at: TestWorkspace) => unknown]> = [
     ["a new entry", (at) => fs.writeFileSync(at.on("dir/new"), "")],
     ["a removed entry", (at) => fs.unlinkSync(at.on("dir/7"))],

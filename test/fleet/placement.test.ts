@@ -382,6 +382,31 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
     })
   )
 
+  it.effect("does not start a Sandbox again where vCPUs or memory are promised away meanwhile, and takes neither", () =>
+    Effect.gen(function* () {
+      const fleet = yield* fresh
+      yield* fleet.add({ id: "host_a" })
+      const sql = yield* SqlClient.SqlClient
+      yield* Effect.gen(function* () {
+        const promises = yield* Promises
+        const size = { vcpus: 1, memoryBytes: 1000, diskBytes: 1 }
+        yield* promises.take({ sandboxId: "sbx_a", kind: null, networkEnabled: false, ...size })
+        yield* promises.lower("sbx_a", 1)
+        const sums = () => sql`select vcpus_promised as vcpus, memory_promised as memory from hosts where id = 'host_a'`
+        const full = { vcpus: sql`vcpus_promised = vcpus`, memory: sql`memory_promised = memory_bytes - 999` }
+        for (const set of [full.vcpus, full.memory]) {
+          yield* sql`update hosts set vcpus_promised = 0, memory_promised = 0 where id = 'host_a'`
+          yield* sql`update hosts set ${set} where id = 'host_a'`
+          const before = yield* sums()
+          assert.deepInclude(yield* promises.raise("sbx_a", 2), { hostId: "host_a", isUp: false })
+          assert.deepStrictEqual(yield* sums(), before)
+        }
+        yield* sql`update hosts set vcpus_promised = vcpus - 1, memory_promised = memory_bytes - 1000 where id = 'host_a'`
+        assert.deepInclude(yield* promises.raise("sbx_a", 2), { hostId: "host_a", isUp: true })
+      }).pipe(Effect.provide(fleet.service(many)))
+    })
+  )
+
   it.effect("does not believe a boot on a host that the Sandbox has left meanwhile", () =>
     Effect.gen(function* () {
       const fleet = yield* fresh

@@ -1,4 +1,5 @@
 /** API keys as people manage them: shown once, seen for ever, gone at once. */
+import { setTimeout } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { isOverAFleet } from "../../fleet/isOverAFleet.ts"
@@ -135,6 +136,25 @@ layer(TestApi.layer(), { excludeTestServices: true })("keys in the console", (it
       )
       assert.deepStrictEqual(answers.map(({ status }) => status).toSorted(), [201, 404, 404, 404])
       assert.strictEqual((yield* inConsole(browser, "GET", "/keys")).json.keys.length, 2)
+    })
+  )
+
+  it.effect("are not rotated once they have expired: nothing that ended comes back", () =>
+    Effect.gen(function* () {
+      const { port } = yield* TestApi
+      const { browser } = yield* registered(port)
+      const expiresAt = Date.now() + 1000
+      const made = yield* inConsole(browser, "POST", "/keys", {
+        scopes: ["sandbox:read"],
+        expiresAt: new Date(expiresAt).toISOString()
+      })
+      assert.strictEqual(made.status, 201, made.text)
+      // No later than its end, and by its end the key is refused.
+      while ((yield* statusOf(port, made.json.secret)) === 200) yield* Effect.promise(() => setTimeout(20))
+      assert.isAtLeast(Date.now(), expiresAt)
+      const rotated = yield* inConsole(browser, "POST", `/keys/${made.json.key.id}/rotate`)
+      assert.strictEqual(rotated.status, 404, rotated.text)
+      assert.strictEqual((yield* inConsole(browser, "GET", "/keys")).json.keys.length, 1)
     })
   )
 })
