@@ -18,6 +18,7 @@ import {
   PreconditionFailed,
   RuntimeUnavailable,
   SandboxUnavailable,
+  ServiceUnavailable,
   StorageFull,
   TextAmbiguous,
   TextNotFound,
@@ -164,7 +165,9 @@ const reached = [
   PayloadTooLarge,
   UnsupportedByRuntime,
   SandboxUnavailable,
-  RuntimeUnavailable
+  RuntimeUnavailable,
+  // The Sandbox's agent was not reached, and nothing was done.
+  ServiceUnavailable
 ] as const
 
 /** What any call that writes may meet. */

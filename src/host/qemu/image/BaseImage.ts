@@ -24,6 +24,7 @@ export const programSources: ReadonlyArray<string> = [
   "../guest/relay.c",
   "../guest/settime.c",
   "../../linux/native/spawner.c",
+  "../../linux/native/ticks.c",
   "../../linux/native/system.h"
 ].map((name) => fileURLToPath(new URL(name, import.meta.url)))
 
