@@ -8,7 +8,7 @@
 #include "system.h"
 
 enum { PAUSE_MIN_MS = 20, PAUSE_MAX_MS = 160, BYTES = 4096 /* a port gives no more at once */ };
-enum { POLLIN = 1, POLLERR = 8, FOREVER = -1 };
+enum { POLLIN = 1, POLLERR = 8, POLLHUP = 16, FOREVER = -1 };
 
 struct pollfd {
   int fd;
@@ -19,7 +19,7 @@ struct pollfd {
 static int wait(int input, int ms) {
   struct pollfd watched[2] = {{1, 0, 0}, {0, POLLIN, 0}};
   call3(poll, watched, input ? 2 : 1, ms);
-  return !(watched[0].revents & POLLERR);
+  return !(watched[0].revents & (POLLERR | POLLHUP));
 }
 
 static int run(void) {
