@@ -5,6 +5,7 @@
  */
 import { randomBytes } from "node:crypto"
 import type { Socket } from "node:net"
+import { Patience } from "../linux/starvation.ts"
 
 const ANSWER_MAX_CHARACTERS = 1000
 
@@ -31,9 +32,12 @@ export const timespecEscapes = (epochMs: number): string => {
 
 export class BootPort {
   private readonly socket: Socket
+  private readonly process: { readonly pid: number }
 
-  constructor(socket: Socket) {
+  /** @param process QEMU, whose own progress decides how long an answer may take. */
+  constructor(socket: Socket, process: { readonly pid: number }) {
     this.socket = socket
+    this.process = process
     socket.setEncoding("utf8")
     socket.on("error", () => {})
   }
@@ -97,10 +101,17 @@ export class BootPort {
         stop()
         reject(new Error("The guest ended while it was starting"))
       }
-      const timer = setTimeout(() => {
+      const patience = new Patience(this.process, timeoutMs)
+      const look = () => {
+        const leftMs = patience.leftMs()
+        if (leftMs > 0) {
+          timer = setTimeout(look, leftMs)
+          return
+        }
         stop()
-        reject(new Error(`The guest did not start within ${timeoutMs} ms`))
-      }, timeoutMs)
+        reject(new Error(`The guest did not answer within ${timeoutMs} ms of processor time that it could have`))
+      }
+      let timer = setTimeout(look, patience.leftMs())
       this.socket.on("data", onData).on("close", onClose)
       // The first line break ends what a killed service may have left unfinished.
       this.socket.write(`\n${verb} ${token} ${rest}\n`)

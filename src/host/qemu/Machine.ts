@@ -9,6 +9,7 @@ import type { Guest } from "../../runtime/Guest.ts"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
+import { patienceEnds } from "../linux/starvation.ts"
 import { connectUnixSoon } from "../linux/unixSocket.ts"
 import { BootPort } from "./BootPort.ts"
 import { Qmp, type QmpEvent } from "./Qmp.ts"
@@ -40,7 +41,7 @@ export const connectMachine = (
     const connect = async (): Promise<Machine> => {
       const qmp = await Qmp.open(await connectUnixSoon(folder.file("qmpSocket"), soon), answerTimeoutMs)
       try {
-        const boot = new BootPort(await connectUnixSoon(folder.file("bootSocket"), soon))
+        const boot = new BootPort(await connectUnixSoon(folder.file("bootSocket"), soon), process)
         const session = makeAgentSession({
           connect: async () => connectSerial(await connectUnixSoon(folder.file("agentSocket"), soon)),
           idleMs: null,
@@ -94,16 +95,20 @@ export const killProcess = (process: ProcessIdentity): Effect.Effect<void, Runti
     (gone) => (gone ? Effect.void : Effect.fail(unavailable("QEMU does not end, not even when it is killed.")))
   )
 
-/** Waits until the agent answers. */
+/** Waits until the agent answers. `timeoutMs` does not count while the machine is ready to run and the host has no processor for it. */
 export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect<void, RuntimeUnavailable> =>
   agentHealth(machine.session).pipe(
     Effect.retry({ schedule: Schedule.spaced(20), while: () => isAlive(machine.process) }),
     Effect.asVoid,
     Effect.mapError(({ message }) => unavailable(message)),
-    Effect.timeoutOrElse({
-      duration: timeoutMs,
-      orElse: () => Effect.fail(unavailable(`The guest's agent did not answer within ${timeoutMs} ms.`))
-    })
+    Effect.raceFirst(
+      Effect.andThen(
+        patienceEnds(machine.process, timeoutMs),
+        Effect.fail(
+          unavailable(`The guest's agent did not answer within ${timeoutMs} ms of processor time that it could have.`)
+        )
+      )
+    )
   )
 
 const migrationEnded = ({ event, data }: QmpEvent) =>

@@ -1,8 +1,10 @@
 /** What no clone of a template may share with another: clock, names, entropy, network, volume, generation. */
-import { Effect } from "effect"
+import { Effect, Schedule } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { NAMESERVER } from "../linux/networkNamespace.ts"
+import { isAlive } from "../linux/ProcessIdentity.ts"
+import { patienceEnds } from "../linux/starvation.ts"
 import { hostnameOf } from "./BootPort.ts"
 import type { Machine } from "./Machine.ts"
 import type { MachineShape } from "./machineArguments.ts"
@@ -53,7 +55,22 @@ const givePlace = (machine: Machine, hostname: string, shape: MachineShape) =>
 
 const giveGeneration = (machine: Machine, generation: number): Effect.Effect<void, RuntimeUnavailable> =>
   machine.session.call("POST", "/v1/identity", { generation }).pipe(
+    // To say it twice is no harm. One attempt to connect is shorter than a machine may take that the host has no processor for.
+    Effect.retry({
+      schedule: Schedule.spaced(20),
+      while: ({ fault }) => fault !== "protocol" && isAlive(machine.process)
+    }),
     Effect.mapError(({ message }) => unavailable(message)),
+    Effect.raceFirst(
+      Effect.andThen(
+        patienceEnds(machine.process, IDENTITY_TIMEOUT_MS),
+        Effect.fail(
+          unavailable(
+            `The guest's agent did not take its generation within ${IDENTITY_TIMEOUT_MS} ms of processor time.`
+          )
+        )
+      )
+    ),
     Effect.filterOrFail(
       ({ status }) => status === 200,
       ({ status }) => unavailable(`The guest's agent refused its generation with status ${status}.`)

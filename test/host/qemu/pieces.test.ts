@@ -189,7 +189,7 @@ describe("boot port", () => {
         socket.write(`0123456789abcdef ready\n${token} ${verb === "flush" ? "ready" : "failed no volume"}\n`)
       },
       async (socket) => {
-        const port = new BootPort(socket)
+        const port = new BootPort(socket, process)
         await port.flush(2_000)
         await expect(port.clock(2_000)).rejects.toThrow("failed no volume")
         port.close()
@@ -203,7 +203,7 @@ describe("boot port", () => {
         if (line.startsWith("clock")) socket.end()
       },
       async (socket) => {
-        const port = new BootPort(socket)
+        const port = new BootPort(socket, process)
         await expect(port.flush(20)).rejects.toThrow("within 20 ms")
         await expect(port.clock(2_000)).rejects.toThrow("ended")
       }
