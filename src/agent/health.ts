@@ -3,6 +3,7 @@
  *
  *     GET  /v1/health     -> 200 {protocol, generation, bootId, pid, processTrees}
  *     POST /v1/identity   {generation}  -> 200 {}     once per boot, for a machine made from a template that ran already
+ *     GET  /v1/clock      -> 200 {monotonicUs, epochMs}
  *     GET  /v1/telemetry  -> 200 {cpuSeconds, memoryBytes, volumeBytes, networkRxBytes, networkTxBytes}, null where not measured
  */
 import { readFileSync, statfsSync } from "node:fs"
@@ -47,6 +48,8 @@ export const healthRoutes = (options: {
       }
       answerJson(stream, 200, {})
     },
+    "GET /v1/clock": (stream) =>
+      answerJson(stream, 200, { monotonicUs: Number(process.hrtime.bigint() / 1000n), epochMs: Date.now() }),
     "GET /v1/telemetry": (stream) => answerJson(stream, 200, telemetry(options.workspace))
   }
 }

@@ -183,6 +183,8 @@ export const routes = {
       })
     )
   },
+  /** `monotonicUs`: CLOCK_MONOTONIC. */
+  clock: { path: "/v1/clock", refusals: [], answer: json(record({ monotonicUs: count, epochMs: time })) },
   start: { path: "/v1/processes", refusals: spawnRefusals, answer: json(nothing) },
   execute: { path: "/v1/processes/execute", refusals: spawnRefusals, answer: frames },
   run: { path: "/v1/processes/run", refusals: spawnRefusals, answer: frames },

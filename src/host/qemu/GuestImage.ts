@@ -13,6 +13,8 @@ export interface GuestImage {
   readonly initramfs: string
   readonly rootDisk: string
   readonly rootBytes: number
+  /** Reads the host's time stamp counter. @see HostTicks.ts */
+  readonly ticks: string
 }
 
 /** The agent's settings in a guest. @source ../agent/main.ts */
@@ -57,6 +59,7 @@ export const prepareGuestImage = async (
     kernel: `${base.folder}/vmlinux`,
     initramfs,
     rootDisk: `${base.folder}/root.ext4`,
-    rootBytes: recipe.rootBytes
+    rootBytes: recipe.rootBytes,
+    ticks: `${base.folder}/programs/ticks`
   }
 }

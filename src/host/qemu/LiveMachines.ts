@@ -25,6 +25,8 @@ export interface LiveMachine {
   expected: boolean
   /** Why the host holds it up; null when it does not, undefined before the first look. */
   stall: StallReason | null | undefined
+  /** Its clock was looked at since we connected, or is. */
+  isClockWatched: boolean
   /** A look at it is under way. */
   isLookedAt: boolean
   /** The holding of its volume for which it was, or is, paused last. */
@@ -88,7 +90,10 @@ export class LiveMachines {
   private attach(record: MachineRecord, machine: Machine, stall: null | undefined): void {
     const { pid } = machine.process
     const network = record.network === null ? null : { pid, throughUserNamespace: false, closedTo: null }
-    const live: LiveMachine = { machine, record, expected: false, stall, isLookedAt: false, holding: null, network }
+    const live: LiveMachine = {
+      ...{ machine, record, expected: false, stall, network },
+      ...{ isClockWatched: false, isLookedAt: false, holding: null }
+    }
     this.live.set(record.sandboxId, live)
     machine.qmp.listen((event) => {
       const reason = stallOf(event)

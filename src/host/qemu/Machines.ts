@@ -27,6 +27,7 @@ import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
 import { isSpare } from "./Spares.ts"
 import { Starts } from "./Starts.ts"
 import { Templates } from "./Templates.ts"
+import { watchClock } from "./watchClock.ts"
 
 /** Users for machines, from `firstUid` on. */
 const MACHINE_USERS = 10_000
@@ -120,7 +121,12 @@ export class Machines {
 
   /** Looks after every machine. Returns at once: none is kept waiting by another that does not answer. */
   readonly look: Effect.Effect<void> = Effect.sync(() => {
-    for (const live of this.live.all()) void this.live.look(live)
+    for (const live of this.live.all()) {
+      void this.live.look(live)
+      if (live.isClockWatched) continue
+      live.isClockWatched = true
+      this.fork(watchClock(live))
+    }
   })
 
   /** Pauses every machine whose volume somebody wants to read. Returns at once. */

@@ -6,6 +6,7 @@ import { type CgroupHost, detectCgroups, NO_CGROUPS } from "../linux/cgroups.ts"
 import { missingPackages } from "../linux/programs.ts"
 import { type Choice, chooseAccelerator } from "./Accelerator.ts"
 import { prepareGuestImage } from "./GuestImage.ts"
+import { HostTicks } from "./HostTicks.ts"
 import { findBaseImage } from "./image/BaseImage.ts"
 import { instanceOf } from "./instanceOf.ts"
 import type { MachineShape } from "./machineArguments.ts"
@@ -69,14 +70,17 @@ export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, M
         const base = await findBaseImage(settings.vmDir, process.version)
         if (base === null) throw new Error("No guest image was built yet: npm run vm:image (half a minute).")
         const isRoot = process.getuid?.() === 0
+        const image = await prepareGuestImage(settings.vmDir, base, { processesMax: settings.sandboxProcesses })
+        const uid = isRoot ? settings.vmUidFirst : null
         const root = `${settings.dataDir}/runtime/qemu`
         await mkdir(root, { recursive: true })
         if (isRoot) for (const folder of [root, `${settings.dataDir}/runtime`]) await chmod(folder, 0o711)
         return {
           vmFolder: settings.vmDir,
           qemu,
-          image: await prepareGuestImage(settings.vmDir, base, { processesMax: settings.sandboxProcesses }),
-          uid: isRoot ? settings.vmUidFirst : null,
+          image,
+          ticks: new HostTicks(image.ticks, uid),
+          uid,
           firstUid: isRoot ? settings.vmUidFirst + 1 : null,
           root,
           isRoot,

@@ -158,19 +158,21 @@ export class Starts {
   private coldBoot(folder: SandboxFolder, record: MachineRecord, shape: MachineShape) {
     const { host, settings } = this.options
     const { image } = host
-    const start: Start = { type: "boot", kernel: image.kernel, initramfs: image.initramfs, memoryFile: null }
     const makeRoot = async () => {
       const path = folder.file("overlay")
       await rm(path, { force: true })
       await makeOverlay(path, { path: image.rootDisk, format: "raw", bytes: image.rootBytes })
       if (record.uid !== null) await chown(path, record.uid, record.uid)
     }
-    return Effect.andThen(
-      attempt("making a root disk", makeRoot),
-      this.launched(folder, record, shape, start, (machine) =>
+    return Effect.gen({ self: this }, function* () {
+      yield* attempt("making a root disk", makeRoot)
+      const { kernel, initramfs } = image
+      const tscKhz = yield* Effect.promise(() => host.ticks.khz())
+      const start: Start = { type: "boot", kernel, initramfs, memoryFile: null, tscKhz }
+      yield* this.launched(folder, record, shape, start, (machine) =>
         Effect.andThen(agentAnswers(machine, settings.bootTimeoutMs), giveIdentity(machine, record, shape))
       )
-    )
+    })
   }
 
   /** Runs QEMU, connects it, lets `prepare` bring the guest up, and only then counts it as running. Leaves nothing behind if that fails. */

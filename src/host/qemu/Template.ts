@@ -8,15 +8,30 @@
  */
 import { execFile } from "node:child_process"
 import { createHash, randomUUID } from "node:crypto"
-import { chmod, chown, copyFile, mkdir, open, rename, rm, truncate, utimes, writeFile } from "node:fs/promises"
+import {
+  chmod,
+  chown,
+  copyFile,
+  mkdir,
+  open,
+  readFile,
+  rename,
+  rm,
+  truncate,
+  utimes,
+  writeFile
+} from "node:fs/promises"
 import { promisify } from "node:util"
-import { Effect } from "effect"
+import { Effect, Option, Schema } from "effect"
 import type { Guest } from "../../runtime/Guest.ts"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
+import { templateRejected } from "./clockMetrics.ts"
 import type { GuestImage } from "./GuestImage.ts"
+import { type Interval, middleOf, rateOf, rateVerdict, readClock, tighter } from "./guestClock.ts"
+import type { HostTicks } from "./HostTicks.ts"
 import { launch } from "./launch.ts"
-import { agentAnswers, connectMachine, disconnect, killProcess, saveState } from "./Machine.ts"
+import { agentAnswers, connectMachine, disconnect, killProcess, type Machine, saveState } from "./Machine.ts"
 import { fileMaxBytes, type MachineShape, machineArguments } from "./machineArguments.ts"
 import type { QemuBuild } from "./QemuBuild.ts"
 import { removeUnused } from "./removeUnused.ts"
@@ -25,13 +40,20 @@ import { SandboxFolder } from "./SandboxFolder.ts"
 const execute = promisify(execFile)
 
 /** Raised when templates made by an older version of this code must not be used. */
-const REVISION = 2
+const REVISION = 3
 /** A guest whose processor is emulated boots in 4 s on an idle host; a busy one takes several times that. */
 const BOOT_TIMEOUT_MS = 90_000
 /** The agent's code paths run this often before the freeze, so that clones find them compiled and in memory. */
 const WARM_RUNS = 12
 /** The guest's own start-up work is over by then. */
 const SETTLE_MS = 500
+/** A clock runs wrong in one of ten templates at worst; three in a row mean that something else is wrong with this host. */
+const BUILDS_MAX = 3
+/** How long a template's clock is watched. With round trips of 10 ms the whole window bounds the rate to 0.1 %, and most need a few seconds. */
+const CLOCK_WINDOW_MAX_MS = 20_000
+const CLOCK_READ_EVERY_MS = 250
+/** A template that was made when the counter had another frequency, on another host for instance, has a clock that runs wrong here. */
+const FREQUENCY_ERROR_MAX = 0.0005
 
 export interface Template {
   readonly key: string
@@ -45,6 +67,7 @@ export interface TemplateHost {
   readonly vmFolder: string
   readonly qemu: QemuBuild
   readonly image: GuestImage
+  readonly ticks: Pick<HostTicks, "khz">
   /** Runs the machine that becomes the template; null: our own user. */
   readonly uid: number | null
   /** How long QEMU may take to answer a command before it counts as hung. */
@@ -59,7 +82,10 @@ export const templateKey = (host: TemplateHost, shape: MachineShape): string =>
         host.qemu.version,
         host.image.id,
         shape,
-        machineArguments(shape, { uuid: "", start: { type: "boot", kernel: "", initramfs: "", memoryFile: "" } }),
+        machineArguments(shape, {
+          uuid: "",
+          start: { type: "boot", kernel: "", initramfs: "", memoryFile: "", tscKhz: null }
+        }),
         machineArguments(shape, { uuid: "", start: { type: "clone", memoryFile: "" } })
       ])
     )
@@ -73,9 +99,25 @@ const templateAt = (folder: string, key: string): Template => ({
   rootDisk: `${folder}/root.qcow2`
 })
 
-/** The complete template of that key, or null. */
+const SealedFile = Schema.fromJsonString(Schema.Struct({ tscKhz: Schema.NullOr(Schema.Number) }))
+const decodeSealed = Schema.decodeUnknownOption(SealedFile)
+
+/** False only where both frequencies are known. */
+const hasOtherFrequency = async (host: TemplateHost, folder: string): Promise<boolean> => {
+  const text = await readFile(`${folder}/template.json`, "utf8").catch(() => "")
+  const sealed = Option.getOrNull(decodeSealed(text))?.tscKhz ?? null
+  if (sealed === null) return false
+  const now = await host.ticks.khz()
+  return now !== null && Math.abs(sealed / now - 1) > FREQUENCY_ERROR_MAX
+}
+
+/** The complete template of that key, or null. One that this host's counter does not fit is removed. */
 export const findTemplate = async (host: TemplateHost, key: string): Promise<Template | null> => {
   const folder = `${host.vmFolder}/templates/${key}`
+  if (await hasOtherFrequency(host, folder)) {
+    await rm(folder, { recursive: true, force: true })
+    return null
+  }
   const now = new Date()
   // Its time stamp tells when it was last of use.
   const complete = await utimes(`${folder}/template.json`, now, now).then(
@@ -118,8 +160,14 @@ const prepareFolder = async (host: TemplateHost, shape: MachineShape, folder: Sa
   if (uid !== null) await chown(folder.file("overlay"), uid, uid)
 }
 
+/** What a sealed template says of its clock: the frequency that it was given, and the rate that was measured. */
+interface SealedClock {
+  readonly tscKhz: number | null
+  readonly rate: Interval
+}
+
 /** From now on nobody writes what clones share. */
-const seal = async (host: TemplateHost, folder: SandboxFolder, key: string): Promise<void> => {
+const seal = async (host: TemplateHost, folder: SandboxFolder, key: string, clock: SealedClock): Promise<void> => {
   const finalFolder = `${host.vmFolder}/templates/${key}`
   for (const name of ["memory", "state", "root.qcow2"]) {
     if (host.uid !== null) await chown(`${folder.path}/${name}`, 0, 0)
@@ -130,7 +178,7 @@ const seal = async (host: TemplateHost, folder: SandboxFolder, key: string): Pro
   await chmod(folder.path, 0o755)
   await writeFile(
     `${folder.path}/template.json`,
-    `${JSON.stringify({ key, qemu: host.qemu.version, image: host.image.id })}\n`
+    `${JSON.stringify({ key, qemu: host.qemu.version, image: host.image.id, ...clock })}\n`
   )
   await rename(folder.path, finalFolder).catch((error: NodeJS.ErrnoException) => {
     // Another Atoll of this host was faster with the same template.
@@ -145,19 +193,59 @@ export const buildTemplate = (
   bootTimeoutMs = BOOT_TIMEOUT_MS
 ): Effect.Effect<Template, RuntimeUnavailable> =>
   Effect.gen(function* () {
+    for (let build = 1; build <= BUILDS_MAX; build++) {
+      const rate = yield* buildOnce(host, shape, bootTimeoutMs)
+      if (rateVerdict(rate) !== "wrong")
+        return templateAt(`${templatesOf(host)}/${templateKey(host, shape)}`, templateKey(host, shape))
+      yield* templateRejected
+      yield* Effect.logWarning(
+        `A template's clock ran at ${middleOf(rate).toFixed(4)} of the host's and was thrown away (build ${build} of ${BUILDS_MAX}).`
+      )
+    }
+    return yield* unavailable("The clock of every template that was built ran wrong.")
+  })
+
+const templatesOf = (host: TemplateHost): string => `${host.vmFolder}/templates`
+
+/** Seals the template unless its clock runs wrong. Succeeds with the rate of the clock. */
+const buildOnce = (
+  host: TemplateHost,
+  shape: MachineShape,
+  bootTimeoutMs: number
+): Effect.Effect<Interval, RuntimeUnavailable> =>
+  Effect.gen(function* () {
     const key = templateKey(host, shape)
-    const root = `${host.vmFolder}/templates`
-    const folder = new SandboxFolder(root, `partial-${randomUUID()}`)
+    const folder = new SandboxFolder(templatesOf(host), `partial-${randomUUID()}`)
     yield* attempt("preparing a template", async () => {
-      await mkdir(root, { recursive: true })
+      await mkdir(templatesOf(host), { recursive: true })
       await prepareFolder(host, shape, folder)
     })
-    yield* freeze(host, shape, folder, bootTimeoutMs).pipe(
-      Effect.andThen(attempt("sealing a template", () => seal(host, folder, key))),
-      Effect.andThen(attempt("removing old templates", () => removeUnused(host.vmFolder))),
-      Effect.ensuring(Effect.promise(() => folder.remove().catch(() => {})))
+    const tscKhz = yield* Effect.promise(() => host.ticks.khz())
+    return yield* Effect.gen(function* () {
+      const rate = yield* freeze(host, shape, folder, bootTimeoutMs, tscKhz)
+      if (rateVerdict(rate) === "wrong") return rate
+      yield* attempt("sealing a template", () => seal(host, folder, key, { tscKhz, rate }))
+      yield* attempt("removing old templates", () => removeUnused(host.vmFolder))
+      return rate
+    }).pipe(Effect.ensuring(Effect.promise(() => folder.remove().catch(() => {}))))
+  })
+
+/** Reads the clock again and again until its rate is known to be right or wrong, or for as long as that is worth waiting for. */
+const measureRate = (machine: Machine): Effect.Effect<Interval, RuntimeUnavailable> =>
+  Effect.gen(function* () {
+    const read = readClock(machine.session).pipe(
+      Effect.mapError(({ message }) => unavailable(message)),
+      Effect.filterOrFail(
+        (reading) => reading !== null,
+        () => unavailable("The guest's agent does not tell its clock.")
+      )
     )
-    return templateAt(`${root}/${key}`, key)
+    const first = tighter(yield* read, yield* read)
+    while (true) {
+      yield* Effect.sleep(CLOCK_READ_EVERY_MS)
+      const rate = rateOf(first, yield* read)
+      if (rateVerdict(rate) !== "undecided" || performance.now() - first.heardAt > CLOCK_WINDOW_MAX_MS) return rate
+    }
   })
 
 /** Runs commands that do nothing, as a customer's first ones will. */
@@ -180,8 +268,9 @@ const freeze = (
   host: TemplateHost,
   shape: MachineShape,
   folder: SandboxFolder,
-  bootTimeoutMs: number
-): Effect.Effect<void, RuntimeUnavailable> =>
+  bootTimeoutMs: number,
+  tscKhz: number | null
+): Effect.Effect<Interval, RuntimeUnavailable> =>
   Effect.gen(function* () {
     const started = yield* attempt("starting QEMU", () =>
       launch({
@@ -192,7 +281,8 @@ const freeze = (
             type: "boot",
             kernel: host.image.kernel,
             initramfs: host.image.initramfs,
-            memoryFile: "memory"
+            memoryFile: "memory",
+            tscKhz
           }
         }),
         folder: folder.path,
@@ -204,15 +294,17 @@ const freeze = (
         outlives: false
       })
     )
-    yield* Effect.gen(function* () {
+    return yield* Effect.gen(function* () {
       const machine = yield* connectMachine(folder, started.process, host.answerTimeoutMs)
       yield* agentAnswers(machine, bootTimeoutMs)
       yield* warm(machine.guest)
+      const rate = yield* measureRate(machine)
       machine.session.close()
       yield* Effect.sleep(SETTLE_MS)
       yield* attempt("stopping a template", () => machine.qmp.execute("stop"))
       yield* saveState(machine, "state", { memoryIsShared: true })
       yield* disconnect(machine)
+      return rate
     }).pipe(
       Effect.raceFirst(
         Effect.flatMap(

@@ -11,6 +11,7 @@ import { PassThrough } from "node:stream"
 import { Effect, Exit, Stream } from "effect"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { routes } from "../../../src/agent/wire.ts"
+import { readClock } from "../../../src/host/qemu/guestClock.ts"
 import { agentHealth, makeAgentGuest } from "../../../src/runtime/agentClient/AgentGuest.ts"
 import type { Guest, GuestUnavailable } from "../../../src/runtime/Guest.ts"
 import { TestAgent } from "../../files/TestAgent.ts"
@@ -42,6 +43,7 @@ const start = { stdoutOffset: 0, stderrOffset: 0 }
 /** How the service uses each route. */
 const calls: Readonly<Record<RouteName, (agent: HostileAgent) => Effect.Effect<unknown, unknown>>> = {
   health: ({ session }) => agentHealth(session),
+  clock: ({ session }) => readClock(session),
   start: ({ guest }) => guest.processes.start("key", spec),
   execute: ({ guest }) => guest.processes.execute("key", spec),
   run: ({ guest }) => Stream.runDrain(guest.processes.run("key", spec)),

@@ -102,11 +102,12 @@ describe("guest image", () => {
 })
 
 describe("templates", () => {
-  const image: GuestImage = { id: "one", kernel: "k", initramfs: "i", rootDisk: "r", rootBytes: 1 }
+  const image: GuestImage = { id: "one", kernel: "k", initramfs: "i", rootDisk: "r", rootBytes: 1, ticks: "t" }
   const host = {
     vmFolder: "/v",
     qemu: { binary: "q", version: "10.0", clones: true },
     image,
+    ticks: { khz: async () => null },
     uid: null,
     answerTimeoutMs: 1000
   }

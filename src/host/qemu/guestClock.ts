@@ -1,0 +1,82 @@
+/**
+ * A guest's clocks, measured from outside. The round trip of a question bounds the error: the guest read its clocks somewhere between the question and
+ * the answer. So every result is an interval, and a clock counts as wrong only when the whole interval is.
+ *
+ * A guest says what it likes. What it says is used for its own machine only, and for a template before any customer's code has run in it.
+ */
+import { Effect } from "effect"
+import { routes } from "../../agent/wire.ts"
+import type { AgentSession } from "../../runtime/agentClient/AgentSession.ts"
+import { answerOf, unexpected } from "../../runtime/agentClient/answers.ts"
+import { heldTo } from "../../runtime/agentClient/heldToShape.ts"
+import type { GuestUnavailable } from "../../runtime/Guest.ts"
+
+const RATE_ERROR_MAX = 0.001
+const OFFSET_MAX_MS = 1_000
+
+export interface ClockReading {
+  /** Our own clock in milliseconds, when the question was sent and when the answer had come. */
+  readonly sentAt: number
+  readonly heardAt: number
+  /** What our own clock must be given to be epoch milliseconds. */
+  readonly epochAtZero: number
+  readonly guestMonotonicMs: number
+  readonly guestEpochMs: number
+}
+
+export interface Interval {
+  readonly low: number
+  readonly high: number
+}
+
+export type Verdict = "right" | "wrong" | "undecided"
+
+const decodeClock = heldTo(routes.clock.answer.shape)
+
+/** Null: the agent is of an earlier version and does not tell. */
+export const readClock = (session: AgentSession): Effect.Effect<ClockReading | null, GuestUnavailable> =>
+  Effect.suspend(() => {
+    const sentAt = performance.now()
+    return session.request({ method: "GET", path: routes.clock.path }).pipe(
+      Effect.flatMap(({ status, stream }) => answerOf(routes.clock, status, stream, decodeClock)),
+      Effect.map(({ monotonicUs, epochMs }) => {
+        const heardAt = performance.now()
+        const epochAtZero = Date.now() - heardAt
+        return { sentAt, heardAt, epochAtZero, guestMonotonicMs: monotonicUs / 1000, guestEpochMs: epochMs }
+      }),
+      Effect.scoped,
+      Effect.catchTag("RouteRefused", (refused) =>
+        refused.code === "ROUTE_UNKNOWN" ? Effect.succeed(null) : Effect.fail(unexpected(refused))
+      ),
+      session.held
+    )
+  })
+
+/** Seconds of the guest in one of ours. */
+export const rateOf = (first: ClockReading, second: ClockReading): Interval => {
+  const guestMs = second.guestMonotonicMs - first.guestMonotonicMs
+  const shortest = second.sentAt - first.heardAt
+  const longest = second.heardAt - first.sentAt
+  return { low: guestMs / longest, high: shortest > 0 ? guestMs / shortest : Number.POSITIVE_INFINITY }
+}
+
+/** By how much the guest's clock is ahead of ours, in milliseconds. */
+export const offsetOf = ({ sentAt, heardAt, epochAtZero, guestEpochMs }: ClockReading): Interval => ({
+  low: guestEpochMs - (epochAtZero + heardAt),
+  // It tells whole milliseconds.
+  high: guestEpochMs + 1 - (epochAtZero + sentAt)
+})
+
+const verdictOf = ({ low, high }: Interval, wanted: number, tolerance: number): Verdict => {
+  if (low > wanted + tolerance || high < wanted - tolerance) return "wrong"
+  return low >= wanted - tolerance && high <= wanted + tolerance ? "right" : "undecided"
+}
+
+export const rateVerdict = (rate: Interval): Verdict => verdictOf(rate, 1, RATE_ERROR_MAX)
+export const offsetVerdict = (offset: Interval): Verdict => verdictOf(offset, 0, OFFSET_MAX_MS)
+
+export const middleOf = ({ low, high }: Interval): number => (low + high) / 2
+
+/** The reading of the shortest round trip among several. */
+export const tighter = (one: ClockReading, other: ClockReading): ClockReading =>
+  other.heardAt - other.sentAt < one.heardAt - one.sentAt ? other : one
