@@ -57,7 +57,7 @@ ${
     KEY=${key}`
 }
 
-A workspace, a Sandbox in it, a command in that; README.md goes on from there:
+A workspace, a Sandbox in it, a command in that; README.md continues from there:
 
     U=${url}/api/v2  A="Authorization: Bearer $KEY"  J="Content-Type: application/json"  K=$(date +%s)
     WSP=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first-$K" $U/workspaces -d '{"name":"first"}' | grep -o 'wsp_[0-9a-z]*' | head -n 1); echo $WSP
