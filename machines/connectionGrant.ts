@@ -6,29 +6,15 @@
  * @source contract.md "Cooperative connection", contract-details.md "Shapes" (CooperativeEnvelope)
  */
 import { assign, setup } from "xstate"
+import type { ConnectionGrantContext } from "../schemas/contexts/ConnectionGrant.ts"
+import type { Reason } from "../schemas/Sandbox.ts"
 import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
-import type { Reason } from "./sandbox.ts"
 
-export interface ConnectionGrantInput {
-  readonly endpointId: string
-  readonly accountId: string
-  readonly sandboxId: string
-  /** The Sandbox's generation that it leads into. */
-  readonly generation: number
-  /** `algorithm base64` of each key, without its comment. */
-  readonly publicKeys: ReadonlyArray<string>
+export interface ConnectionGrantInput
+  extends Pick<ConnectionGrantContext, "endpointId" | "accountId" | "sandboxId" | "generation" | "publicKeys"> {
   readonly grantMs: number
   readonly at: number
-}
-
-export interface ConnectionGrantContext extends Omit<ConnectionGrantInput, "at" | "grantMs"> {
-  readonly createdAt: number
-  readonly expiresAt: number
-  /** When the latest connection was let in. */
-  readonly connectedAt: number | null
-  readonly endedAt: number | null
-  readonly reason: Reason | null
 }
 
 export type ConnectionGrantEvent =

@@ -8,27 +8,13 @@
  * @source contract.md "Operation rules", contract-details.md "Fine print"
  */
 import { assign, setup } from "xstate"
+import type { OperationContext } from "../schemas/contexts/Operation.ts"
+import type { Reason } from "../schemas/Sandbox.ts"
 import type { StateMeta } from "./meta.ts"
-import type { Reason } from "./sandbox.ts"
 
-export interface OperationInput {
-  readonly operationId: string
-  readonly accountId: string
-  readonly sandboxId: string
-  /** The Sandbox's generation in which the command runs. */
-  readonly generation: number
-  readonly timeoutMs: number | null
+export interface OperationInput
+  extends Pick<OperationContext, "operationId" | "accountId" | "sandboxId" | "generation" | "timeoutMs"> {
   readonly at: number
-}
-
-export interface OperationContext extends Omit<OperationInput, "at"> {
-  readonly createdAt: number
-  readonly startedAt: number | null
-  readonly finishedAt: number | null
-  readonly exitCode: number | null
-  readonly signal: string | null
-  readonly reason: Reason | null
-  readonly processTree: "running" | "gone" | "unconfirmed"
 }
 
 export type OperationEvent =

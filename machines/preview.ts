@@ -9,27 +9,15 @@
  * @source contract.md "Previews", contract-details.md "Shapes" (Preview)
  */
 import { assign, setup } from "xstate"
+import type { PreviewContext } from "../schemas/contexts/Preview.ts"
+import type { Reason } from "../schemas/Sandbox.ts"
 import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
-import type { Reason } from "./sandbox.ts"
 
-export interface PreviewInput {
-  /** SHA-256 of the preview id, 64 lowercase hexadecimal characters. */
-  readonly previewSha256: string
-  readonly accountId: string
-  readonly sandboxId: string
-  /** The Sandbox's generation that it leads into. */
-  readonly generation: number
-  readonly port: number
+export interface PreviewInput
+  extends Pick<PreviewContext, "previewSha256" | "accountId" | "sandboxId" | "generation" | "port"> {
   readonly lifetimeMs: number
   readonly at: number
-}
-
-export interface PreviewContext extends Omit<PreviewInput, "at" | "lifetimeMs"> {
-  readonly createdAt: number
-  readonly expiresAt: number
-  readonly endedAt: number | null
-  readonly reason: Reason | null
 }
 
 export type PreviewEvent =

@@ -4,11 +4,16 @@ import type { ActorDefinition } from "./ActorDefinition.ts"
 import { plainText } from "./plainText.ts"
 import { begin, earliest, store } from "./Transition.ts"
 
-export interface NewActor {
+/** What every machine is created from has its instant. */
+interface Stamped {
+  readonly at: number
+}
+
+export interface NewActor<Input = Stamped> {
   readonly id: string
   readonly accountId: string
   readonly sandboxId: string
-  readonly input: { readonly at: number } & Record<string, unknown>
+  readonly input: Input
   readonly payload: unknown
   readonly cause: string
   readonly requestId: string | null

@@ -105,9 +105,16 @@ export class OwnActors {
   }
 
   /** Its committed state, if it is ours and in memory; else null. */
-  peek(id: string): ActorState | null {
+  peek(kind: string, id: string): ActorState | null {
     const actor = this.#live.get(id)
-    if (actor === undefined || actor.dropped || actor.revision === 0 || !this.#isOwn(actor)) return null
+    if (
+      actor === undefined ||
+      actor.definition.kind !== kind ||
+      actor.dropped ||
+      actor.revision === 0 ||
+      !this.#isOwn(actor)
+    )
+      return null
     actor.lastUsedAt = this.#around.clock.currentTimeMillisUnsafe()
     return actor.state()
   }

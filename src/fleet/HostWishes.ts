@@ -6,8 +6,9 @@
  */
 import { Effect, Layer, Queue, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import type { hostMachine } from "../../machines/host.ts"
 import { Asked } from "../../schemas/console/Hosts.ts"
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { NoticeDatabase } from "../store/Database.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { worker } from "../worker/Worker.ts"
@@ -19,7 +20,7 @@ const againAfterMs = 5_000
 
 const Wish = Schema.Struct({ id: Schema.String, asked: Asked, token: Schema.String })
 
-const eventOf = (asked: Asked): AnyEvent =>
+const eventOf = (asked: Asked): EventOf<typeof hostMachine> =>
   asked === "REMOVE" || asked === "REMOVE_FORCED"
     ? { type: "REMOVE", isForced: asked === "REMOVE_FORCED" }
     : { type: asked }

@@ -2,14 +2,16 @@
 import type { Duplex } from "node:stream"
 import { Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { Reason, SandboxContext } from "../../machines/sandbox.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import type { Reason } from "../../schemas/Sandbox.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { readActor } from "../actor/readActor.ts"
 import type { Settings } from "../Config.ts"
 import { type Guest, GuestUnavailable, type PortClosed } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { Actors } from "../store/Actors.ts"
 import { Int8 } from "../store/Columns.ts"
 import type { Journal } from "../store/Journal.ts"
 
@@ -56,9 +58,8 @@ export class SandboxReach extends Context.Service<
 
       /** Its status if that boot may still have processes, else null. */
       const statusOf = Effect.fnUntraced(function* ({ accountId, sandboxId, generation }: Boot) {
-        const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
-        const isSame =
-          record?.kind === "sandbox" && record.accountId === accountId && record.context.generation === generation
+        const record = yield* readActor(actors, sandboxMachine, sandboxId)
+        const isSame = record?.accountId === accountId && record.context.generation === generation
         return isSame && inhabitedStates.includes(record.status) ? record.status : null
       })
 
@@ -80,8 +81,8 @@ export class SandboxReach extends Context.Service<
 
       const guest = Effect.fnUntraced(function* (boot: Boot) {
         // One that is being frozen still has a guest: the state is asked first, of the owner's memory where that is here.
-        const known = host.peek(boot.sandboxId)
-        const status = known?.kind === "sandbox" ? known.value : yield* statusOf(boot)
+        const known = host.peek(sandboxMachine, boot.sandboxId)
+        const status = known?.value ?? (yield* statusOf(boot))
         if (status !== "sleeping" && status !== "pending") return yield* runtime.guest(boot.sandboxId, boot.generation)
         if (status === "sleeping") yield* mayWake(boot.accountId)
         yield* runningSandbox(boot.accountId, boot.sandboxId).pipe(

@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
   yield* host.register({ ...(yield* operationDefinition), declined: declined.note })
   yield* Effect.flatMap(Dependents, (dependents) =>
     dependents.register({
-      kind: "operation",
+      machine: operationMachine,
       openStates: openOperationStates,
       waitingStates: queuedOperationStates,
       event: (reason) => ({ type: "LOST", reason })
@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
         stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding).toString("base64")
       }
       const timeoutMs = request.timeoutSeconds === null ? null : millisecondsOf(request.timeoutSeconds)
-      const isNew = yield* host.create("operation", {
+      const isNew = yield* host.create(operationMachine, {
         id: operationId,
         accountId,
         sandboxId,
@@ -144,8 +144,9 @@ const make = Effect.gen(function* () {
       const first = yield* find(accountId, sandboxId, operationId)
       const changes = yield* Queue.sliding<void>(1)
       const told = () => void Queue.offerUnsafe(changes, undefined)
-      yield* host.onCommit(operationId, told)
-      if (!host.owns(operationId)) yield* Effect.forkScoped(host.follow("operation", operationId, first.revision, told))
+      yield* host.onCommit(operationMachine, operationId, told)
+      if (!host.owns(operationId))
+        yield* Effect.forkScoped(host.follow(operationMachine, operationId, first.revision, told))
       yield* Effect.acquireRelease(
         Effect.sync(() => connections.onStop(told)),
         (unheard) => Effect.sync(unheard)
@@ -217,7 +218,7 @@ const make = Effect.gen(function* () {
     wait,
     cancel: Effect.fn("Operations.cancel")(function* (accountId, sandboxId, operationId, { requestId }) {
       yield* find(accountId, sandboxId, operationId)
-      yield* host.send("operation", operationId, { type: "CANCEL" }, { cause: "client", requestId }).pipe(
+      yield* host.send(operationMachine, operationId, { type: "CANCEL" }, { cause: "client", requestId }).pipe(
         Effect.catchTags({
           EventRefused: Effect.die,
           ActorNotFound: () => Effect.fail(new NotFound()),

@@ -3,15 +3,16 @@
  * revision that whoever tells it has read, or a later one.
  */
 import { Effect } from "effect"
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import type { RuntimeStall } from "../runtime/Runtime.ts"
 
 const cause = "runtime"
 
 export const runtimeNews = Effect.map(ActorHost, (host) => {
-  const tell = (sandboxId: string, event: AnyEvent, revision: number) =>
-    host.send("sandbox", sandboxId, event, { cause, revision }).pipe(
+  const tell = (sandboxId: string, event: EventOf<typeof sandboxMachine>, revision: number) =>
+    host.send(sandboxMachine, sandboxId, event, { cause, revision }).pipe(
       Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
       Effect.asVoid
     )

@@ -1,7 +1,8 @@
 /** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Changeable, ofThisVersion, type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
+import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
+import type { Changeable, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import {
   AccountSuspended,
   type CreditExhausted,
@@ -105,10 +106,10 @@ const make = Effect.gen(function* () {
   })
 
   const wait = (id: string, states: ReadonlyArray<string>, timeoutMs: number) =>
-    awaitState(id, (state) => states.includes(state.value), timeoutMs).pipe(
+    awaitState(sandboxMachine, id, (state) => states.includes(state.value), timeoutMs).pipe(
       Effect.provideService(ActorHost, host),
       Effect.provideService(Journal, journal),
-      Effect.map((state) => sandboxView(state!.value, state!.context as SandboxContext))
+      Effect.map((state) => sandboxView(state!.value, state!.context))
     )
 
   const untilStopping = Effect.callback<void>((resume) => {
@@ -173,7 +174,7 @@ const make = Effect.gen(function* () {
     const env = envs.name(request.env)
     const { sandboxVcpus: vcpus, sandboxMemoryBytes: memoryBytes, volumeBytes: diskBytes } = settings
     const prepare = ({ hostId, runtime }: Place) =>
-      host.prepare("sandbox", {
+      host.prepare(sandboxMachine, {
         id: sandboxId,
         accountId,
         sandboxId,
@@ -275,7 +276,7 @@ const make = Effect.gen(function* () {
   const asked = ({ revision }: SandboxRecord, requestId: string) => ({ cause: "client", requestId, revision })
 
   const send = (record: SandboxRecord, type: "START" | "STOP" | "DELETE", requestId: string) =>
-    host.send("sandbox", record.id, { type }, asked(record, requestId)).pipe(Effect.catchTags(refusals))
+    host.send(sandboxMachine, record.id, { type }, asked(record, requestId)).pipe(Effect.catchTags(refusals))
 
   /** Null: another change came first. */
   const change = Effect.fnUntraced(function* (
@@ -297,7 +298,7 @@ const make = Effect.gen(function* () {
     const isNew = variables !== null && kept !== null
     if (isNew) yield* envs.keep(record.id, kept, variables)
     const state = yield* host
-      .send("sandbox", record.id, { type: "CHANGED", edition: context.edition, changes }, asked(record, requestId))
+      .send(sandboxMachine, record.id, { type: "CHANGED", edition: context.edition, changes }, asked(record, requestId))
       .pipe(
         Effect.tapError(() => (isNew ? envs.forget(record.id, kept.version) : Effect.void)),
         Effect.catchIf(
@@ -321,7 +322,7 @@ const make = Effect.gen(function* () {
         if (record.status === "deleted") return yield* new NotFound()
         if (Object.keys(request).length === 0) return view(record)
         const state = yield* change(record, options)
-        if (state !== null) return sandboxView(state.value, state.context as SandboxContext)
+        if (state !== null) return sandboxView(state.value, state.context)
       }
     }
   )
@@ -347,9 +348,7 @@ const make = Effect.gen(function* () {
       yield* requireCredit(exhaustedAt)
       yield* requireHost
       const state = yield* send(record, "START", requestId)
-      return state.value === "running"
-        ? sandboxView(state.value, state.context as SandboxContext)
-        : yield* booted(answer, record)
+      return state.value === "running" ? sandboxView(state.value, state.context) : yield* booted(answer, record)
     }
     // The Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
     const key = { kind: `sandbox.start:${sandboxId}`, key: idempotencyKey, fingerprint: sandboxId }
@@ -365,7 +364,9 @@ const make = Effect.gen(function* () {
           ? Effect.void
           : requireCredit(exhaustedAt).pipe(
               Effect.andThen(requireHost),
-              Effect.andThen(host.sendOnce("sandbox", sandboxId, { type: "START" }, asked(record, requestId), key)),
+              Effect.andThen(
+                host.sendOnce(sandboxMachine, sandboxId, { type: "START" }, asked(record, requestId), key)
+              ),
               Effect.asVoid
             )
       )

@@ -1,5 +1,6 @@
 /** What a Sandbox is told whose host is lost, by whoever finds it so. */
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import type { sandboxMachine } from "../../machines/sandbox.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 
 export const hostLostCode = "HOST_LOST"
 
@@ -18,7 +19,7 @@ const messages = {
 export const hostLostMessage = ({ is }: Pick<LostHost, "is">): string => messages[is]
 
 /** @param generation Of which it is known that it was there. */
-export const hostLost = (generation: number, { is, seenAt }: LostHost): AnyEvent => ({
+export const hostLost = (generation: number, { is, seenAt }: LostHost): EventOf<typeof sandboxMachine> => ({
   type: "HOST_LOST",
   generation,
   reason: { code: hostLostCode, message: messages[is] },

@@ -1,7 +1,9 @@
 /** Which host gets a Sandbox, and that none is promised more than it has. */
+
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { sandboxMachine } from "../../machines/sandbox.ts"
 import { SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { CreateSandboxRequest } from "../../schemas/Sandbox.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
@@ -219,7 +221,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("placement", (it) => {
           yield* fleet.becomes("host_a", "lost")
           const reason = { code: "HOST_LOST", message: "It was lost." }
           yield* host.send(
-            "sandbox",
+            sandboxMachine,
             told!,
             { type: "HOST_LOST", generation: 1, reason, seenAt: Date.now() },
             { cause: "runtime" }

@@ -1,6 +1,8 @@
 /** Sandboxes that nobody uses are frozen to disk with their processes, and woken by whoever needs them. */
+
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
+import { sandboxMachine } from "../../machines/sandbox.ts"
 import { CreditExhausted } from "../../schemas/Errors.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { Files } from "../../src/files/Files.ts"
@@ -160,7 +162,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           { schedule: Schedule.spaced(5), until: (processes) => processes > 0 }
         )
         const host = yield* ActorHost
-        yield* host.send("sandbox", id, { type: "SLEEP" }, { cause: "test" })
+        yield* host.send(sandboxMachine, id, { type: "SLEEP" }, { cause: "test" })
         assert.strictEqual((yield* Fiber.join(executing)).exitCode, 0)
         yield* untilStatus(accountId, id, "running")
         assert.include(yield* events, "SUSPEND_FAILED")
@@ -174,10 +176,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
       yield* Effect.gen(function* () {
         const { id } = yield* runningSandbox
         const host = yield* ActorHost
-        const state = yield* host.send("sandbox", id, { type: "IDLE_DUE" }, { cause: "test" })
+        const state = yield* host.send(sandboxMachine, id, { type: "IDLE_DUE" }, { cause: "test" })
         assert.strictEqual(state.value, "running")
         yield* Effect.repeat(host.isQuiet, { schedule: Schedule.spaced(5), until: (isQuiet) => isQuiet })
-        assert.strictEqual(host.peek(id)?.value, "running")
+        assert.strictEqual(host.peek(sandboxMachine, id)?.value, "running")
       }).pipe(Effect.provide(testAtoll(world)))
     })
   )
@@ -191,7 +193,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           const { accountId, id, start } = yield* runningSandbox
           const operation = yield* start("hang")
           const host = yield* ActorHost
-          yield* host.send("sandbox", id, { type: "SLEEP" }, { cause: "test" })
+          yield* host.send(sandboxMachine, id, { type: "SLEEP" }, { cause: "test" })
           yield* Effect.repeat(
             Effect.sync(() => world.machines.get(id)!.state),
             {
@@ -203,7 +205,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
             call === "provision"
               ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "There is no room." }))
               : Effect.void
-          yield* host.send("sandbox", id, { type: "START" }, { cause: "test" })
+          yield* host.send(sandboxMachine, id, { type: "START" }, { cause: "test" })
           const stopped = yield* untilStatus(accountId, id, "stopped")
           assert.strictEqual(stopped.statusReason?.code, "HOST_FULL")
           const failed = yield* Effect.repeat((yield* Operations).get(accountId, id, operation.id), {
