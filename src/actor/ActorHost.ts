@@ -25,7 +25,7 @@ import { DeadlineTimers } from "./DeadlineTimers.ts"
 import { insist } from "./insist.ts"
 import { unawaited } from "./Message.ts"
 import type { ContextOf, EventOf, InputOf } from "./machineTypes.ts"
-import { firstRevision, type NewActor } from "./NewActor.ts"
+import { firstRevision, firstState, type NewActor } from "./NewActor.ts"
 import { OtherOwners } from "./OtherOwners.ts"
 import { OwnActors, type OwnActorsOptions } from "./OwnActors.ts"
 import { ShardTenures } from "./ShardTenures.ts"
@@ -69,8 +69,11 @@ export class ActorHost extends Context.Service<
     readonly prepare: <M extends AnyStateMachine>(machine: M, actor: NewActor<InputOf<M>>) => ActorInsert
     /** Starts the commands of an actor that was just inserted. */
     readonly adopt: (inserted: ActorInsert) => Effect.Effect<void>
-    /** Stores a new actor once. False: its id or its idempotency key exists already, and nothing was stored. */
-    readonly create: <M extends AnyStateMachine>(machine: M, actor: NewActor<InputOf<M>>) => Effect.Effect<boolean>
+    /** Stores a new actor once, and returns its committed state. Null: its id or its idempotency key exists already, and nothing was stored. */
+    readonly create: <M extends AnyStateMachine>(
+      machine: M,
+      actor: NewActor<InputOf<M>>
+    ) => Effect.Effect<ActorState<ContextOf<M>> | null>
     /** Delivers an event and answers with the committed state after it (or the unchanged one). */
     readonly send: <M extends AnyStateMachine>(
       machine: M,
@@ -249,9 +252,9 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     yield* begins(actor)
     const outcome = yield* journal.insert(inserted)
     if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: actor.id }))
-    if (outcome === "fenced") return false
+    if (outcome === "fenced") return null
     yield* adopt(inserted)
-    return true
+    return firstState(inserted)
   }, Effect.uninterruptible)
 
   const register = Effect.fnUntraced(function* (definition: ActorDefinition) {
@@ -312,7 +315,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     register,
     prepare,
     adopt,
-    create,
+    create: create as never,
     send: send as never,
     sendOnce: sendOnce as never,
     insist: sendInsisting as never,

@@ -52,8 +52,8 @@ export class HostActors extends Context.Service<
         const tell = send(hostId, { type: "JOINED", boot, leaseMs }, cause)
         return tell.pipe(
           Effect.catchTag("ActorNotFound", () =>
-            // False: somebody else has just made it.
-            Effect.flatMap(make(hostId, boot), (isNew) => (isNew ? Effect.void : tell))
+            // Null: another process has just created it.
+            Effect.flatMap(make(hostId, boot), (created) => (created !== null ? Effect.void : tell))
           ),
           Effect.orDie,
           Effect.asVoid

@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
         stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding).toString("base64")
       }
       const timeoutMs = request.timeoutSeconds === null ? null : millisecondsOf(request.timeoutSeconds)
-      const isNew = yield* host.create(operationMachine, {
+      const created = yield* host.create(operationMachine, {
         id: operationId,
         accountId,
         sandboxId,
@@ -132,8 +132,9 @@ const make = Effect.gen(function* () {
         requestId,
         idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
       })
-      if (!isNew) return (yield* replay(accountId, idempotencyKey, fingerprint))!
-      return yield* view(yield* find(accountId, sandboxId, operationId))
+      if (created === null) return (yield* replay(accountId, idempotencyKey, fingerprint))!
+      // Nothing has run yet, so it has no output.
+      return operationView({ status: created.value, context: created.context, payload }, { stdout: 0, stderr: 0 })
     },
     // From its storing on the operation itself keeps the Sandbox awake.
     (effect, _, sandboxId) => uses.during(sandboxId)(effect)

@@ -109,7 +109,7 @@ const make = Effect.gen(function* () {
         )
       const actorId = actorIdOf(accountId, generationId)
       const sealing = yield* capabilities.newSealing
-      const isNew = yield* host.create(serviceAccessMachine, {
+      const created = yield* host.create(serviceAccessMachine, {
         id: actorId,
         accountId,
         sandboxId,
@@ -128,7 +128,7 @@ const make = Effect.gen(function* () {
         requestId,
         idempotency: null
       })
-      if (isNew) return yield* answer(actorId, sealing)
+      if (created !== null) return yield* answer(actorId, sealing)
       const first = yield* known(accountId, sandboxId, generationId, request)
       return yield* answer(actorId, first!.payload)
     }),

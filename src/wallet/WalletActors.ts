@@ -26,7 +26,7 @@ export class WalletActors extends Context.Service<
       const tell = (accountId: string) =>
         host.send(walletMachine, walletIdOf(accountId), { type: "CHANGED" }, { cause })
 
-      /** A new one asks by itself. False: somebody else has just made it. */
+      /** A new one asks by itself. Null: another process has just created it. */
       const make = Effect.fnUntraced(function* (accountId: string) {
         return yield* host.create(walletMachine, {
           id: walletIdOf(accountId),
@@ -45,7 +45,7 @@ export class WalletActors extends Context.Service<
         changed: Effect.fn("WalletActors.changed")((accountId) =>
           tell(accountId).pipe(
             Effect.catchTag("ActorNotFound", () =>
-              Effect.flatMap(make(accountId), (isNew) => (isNew ? Effect.void : tell(accountId)))
+              Effect.flatMap(make(accountId), (created) => (created !== null ? Effect.void : tell(accountId)))
             ),
             Effect.orDie,
             Effect.asVoid
