@@ -28,6 +28,7 @@ import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { type ConnectedNetwork, closeHostAddresses } from "../linux/networkNamespace.ts"
 import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
+import { FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS, RetryPause } from "../linux/RetryPause.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
 import { Turns } from "../linux/Turns.ts"
@@ -64,6 +65,8 @@ interface Live {
   readonly console: ConsoleTail
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
+  /** A network that keeps ending is mended, and told, at ever longer intervals. */
+  readonly networkPause: RetryPause
 }
 
 /** A host that boots many at once may take its time. */
@@ -259,7 +262,9 @@ export class NamespaceHost {
       // What cannot be done now is tried at the next look.
       if (network !== null && isUp(record)) await closeHostAddresses(network).catch(() => {})
     }
-    const lost = [...this.live].filter(([, { record }]) => hasLostNetwork(record))
+    const lost = [...this.live].filter(
+      ([, { record, networkPause }]) => hasLostNetwork(record) && networkPause.isDue(performance.now())
+    )
     const told = await Promise.all(lost.map(([sandboxId, live]) => this.mendNetwork(sandboxId, live)))
     return told.flatMap((it) => (it === null ? [] : [it]))
   }
@@ -279,12 +284,14 @@ export class NamespaceHost {
       const { record } = live
       const { init, monitor, generation } = record
       if (this.live.get(sandboxId) !== live || init === null || !isUp(record) || !hasLostNetwork(record)) return null
+      live.networkPause.tried(performance.now())
       try {
         const mark = markOf(this.layout.instance, sandboxId, generation)
         const cgroups = servingCgroups(this.cgroups, sandboxId)
-        const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, cgroups, mark })
+        const state = this.layout.state(sandboxId)
+        const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, cgroups, mark }, state)
         live.record = { ...record, network }
-        await this.layout.state(sandboxId).writeRuntime(live.record)
+        await state.writeRuntime(live.record)
         return `The network of Sandbox ${sandboxId} had died and was started anew.`
       } catch (cause) {
         return `The network of Sandbox ${sandboxId} has died: ${cause instanceof Error ? cause.message : String(cause)}`
@@ -390,7 +397,8 @@ export class NamespaceHost {
     const pid = (isRoot ? record.init : record.monitor)?.pid
     const network =
       record.networkEnabled && pid !== undefined ? { pid, throughUserNamespace: !isRoot, closedTo: null } : null
-    const live = { record, session, guest: makeAgentGuest(session), console, network }
+    const networkPause = new RetryPause(FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS)
+    const live = { record, session, guest: makeAgentGuest(session), console, network, networkPause }
     this.live.set(sandboxId, live)
     return live
   }

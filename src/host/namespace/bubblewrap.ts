@@ -81,6 +81,9 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     ...systemArguments(options.etc),
     ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"],
     ...["--proc", "/proc", "--dev", "/dev"],
+    // bubblewrap makes its PID 1 dumpable, so a program of the same user could write its memory and replace its descriptors.
+    ...tmpfs("/proc/1", 4096, "0555"),
+    ...["--remount-ro", "/proc/1"],
     ...(options.hasTerminals ? ["--dev-bind", "/dev/pts", "/dev/pts"] : []),
     ...options.views.flatMap(({ from, to }) => ["--ro-bind", from, to]),
     ...tmpfs("/dev/shm", Math.floor(options.memoryBytes / 4), "1777"),

@@ -3,12 +3,12 @@ import { closeSync } from "node:fs"
 import { Effect, Queue } from "effect"
 import type { RuntimeDown, RuntimeStall, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
-import { reopenLifePipe } from "../linux/lifePipe.ts"
+import { openLifePipe } from "../linux/lifePipe.ts"
 import { type ConnectedNetwork, closeHostAddresses, connectNetwork } from "../linux/networkNamespace.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
+import { FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS, RetryPause } from "../linux/RetryPause.ts"
 import { type Launched, withRoomToConnect } from "./launch.ts"
 import { agentAnswers, connectMachine, disconnect, endRelays, type Machine } from "./Machine.ts"
-import { Descriptor } from "./machineArguments.ts"
 import { cgroupsOf } from "./machineCgroups.ts"
 import { pauseHeld, resumeHeld, wantedHolding, writeOut } from "./machineHold.ts"
 import type { QemuHost } from "./QemuHost.ts"
@@ -31,6 +31,8 @@ export interface LiveMachine {
   holding: string | null
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
+  /** A network that keeps ending is mended, and told, at ever longer intervals. */
+  readonly networkPause: RetryPause
 }
 
 /** What became of machines by themselves, for whoever consumes it. */
@@ -88,7 +90,17 @@ export class LiveMachines {
   private attach(record: MachineRecord, machine: Machine, stall: null | undefined): void {
     const { pid } = machine.process
     const network = record.network === null ? null : { pid, throughUserNamespace: false, closedTo: null }
-    const live: LiveMachine = { machine, record, expected: false, stall, isLookedAt: false, holding: null, network }
+    const networkPause = new RetryPause(FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS)
+    const live: LiveMachine = {
+      machine,
+      record,
+      expected: false,
+      stall,
+      isLookedAt: false,
+      holding: null,
+      network,
+      networkPause
+    }
     this.live.set(record.sandboxId, live)
     machine.qmp.listen((event) => {
       const reason = stallOf(event)
@@ -159,9 +171,8 @@ export class LiveMachines {
     const { record, machine } = live
     return Effect.gen({ self: this }, function* () {
       if (this.live.get(record.sandboxId) !== live || !hasLostNetwork(live)) return
-      const lifeFd = yield* attempt("finding a machine's life pipe", () =>
-        reopenLifePipe(machine.process, Descriptor.life)
-      )
+      live.networkPause.tried(performance.now())
+      const lifeFd = yield* attempt("finding a machine's life pipe", () => openLifePipe(folder.file("life")))
       const network = yield* networkFor({ process: machine.process, lifeFd }, cgroupsOf(this.host.cgroups, record))
       live.record = { ...record, network }
       yield* attempt("writing a record", () => folder.write(live.record))

@@ -109,7 +109,7 @@ export class Machines {
   /** Gives every machine whose way out of its network namespace has died another one. */
   readonly mendNetworks: Effect.Effect<void> = Effect.suspend(() =>
     Effect.forEach(
-      this.live.all().filter(hasLostNetwork),
+      this.live.all().filter((live) => hasLostNetwork(live) && live.networkPause.isDue(performance.now())),
       (live) => {
         const { sandboxId } = live.record
         return this.locked(sandboxId, this.live.mendNetwork(this.folderOf(sandboxId), live))
