@@ -12,7 +12,13 @@ import type { Guest, GuestUnavailable } from "./Guest.ts"
 
 /** A known limit of this host or of its settings: trying again does not help until something is freed. Contract: status `expired`, 429. */
 export class RuntimeRefused extends Schema.TaggedError<RuntimeRefused>()("RuntimeRefused", {
-  code: Schema.Literals(["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]),
+  code: Schema.Literals([
+    "HOST_FULL",
+    "STORAGE_LIMIT_REACHED",
+    "SANDBOX_LIMIT_REACHED",
+    "VOLUME_MISSING",
+    "MEMORY_LOST"
+  ]),
   message: Schema.String
 }) {}
 

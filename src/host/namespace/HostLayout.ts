@@ -18,6 +18,7 @@ import { FileLock } from "../../fileLock/FileLock.ts"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
 import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
+import { VolumeRegister } from "../linux/VolumeRegister.ts"
 import { markOf } from "./markedProcesses.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
@@ -37,6 +38,7 @@ export class HostLayout {
   readonly instance: string
   readonly stateFolder: string
   readonly runFolder: string
+  readonly volumes: VolumeRegister
   /** The agent's program and the Node that runs it, where the users of Sandboxes can read them. */
   agent = ""
   node = ""
@@ -53,6 +55,7 @@ export class HostLayout {
     const folder = join(dataDir, "runtime", "namespace")
     mkdirSync(folder, { recursive: true })
     this.stateFolder = realpathSync(folder)
+    this.volumes = new VolumeRegister(this.stateFolder)
     this.instance = `atoll-${createHash("sha256").update(this.stateFolder).digest("hex").slice(0, 12)}`
     this.runFolder = this.isRoot ? join("/run", this.instance) : join(this.stateFolder, ".run")
   }

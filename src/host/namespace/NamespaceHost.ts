@@ -180,6 +180,7 @@ export class NamespaceHost {
       await this.end(state)
       await removeVolume(this.layout.volume(state), this.trash)
       await rm(state.folder, { recursive: true, force: true })
+      await this.layout.volumes.forget(sandboxId)
       await this.users.release(uid, sandboxId)
     })
   }

@@ -13,6 +13,7 @@ import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
+import { bringBack } from "./standstill.ts"
 
 /** A guest that writes its last data and powers off; then it is killed, and its journal has what was synced. */
 const HALT_TIMEOUT_MS = 15_000
@@ -72,6 +73,7 @@ export class Endings {
       if (record !== null) yield* this.kill(record)
       yield* attempt("removing a Sandbox", async () => {
         await folder.remove()
+        await this.host.volumes.forget(folder.sandboxId)
         await this.uids.release(record?.uid ?? null, folder.sandboxId)
       })
     })
@@ -106,12 +108,7 @@ export class Endings {
       }).pipe(
         Effect.andThen(saveState(machine, machineFiles.suspended, { memoryIsShared: false })),
         // It stays awake, and nothing of the sleep is left.
-        Effect.tapError(() =>
-          Effect.andThen(
-            Effect.ignore(attempt("resuming a machine", () => machine.qmp.execute("cont"))),
-            Effect.ignore(attempt("removing a saved state", () => rm(folder.file("suspended"), { force: true })))
-          )
-        )
+        Effect.tapError(() => Effect.ignore(attempt("resuming a machine", () => bringBack(folder, machine))))
       )
       live.expected = true
       yield* note({ ...record, state: "suspended" })

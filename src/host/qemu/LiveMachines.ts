@@ -7,13 +7,16 @@ import { openLifePipe } from "../linux/lifePipe.ts"
 import { type ConnectedNetwork, closeHostAddresses, connectNetwork } from "../linux/networkNamespace.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS, RetryPause } from "../linux/RetryPause.ts"
+import { adoptionOf, seenIn } from "./adoption.ts"
 import { type Launched, withRoomToConnect } from "./launch.ts"
-import { agentAnswers, connectMachine, disconnect, endRelays, type Machine } from "./Machine.ts"
-import { cgroupsOf } from "./machineCgroups.ts"
+import { agentAnswers, connectMachine, disconnect, endRelays, killProcess, type Machine } from "./Machine.ts"
+import { cgroupsOf, removeMachineCgroups } from "./machineCgroups.ts"
 import { pauseHeld, resumeHeld, wantedHolding, writeOut } from "./machineHold.ts"
 import type { QemuHost } from "./QemuHost.ts"
+import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import { isRunning, isStalled, isWorthTrying, likelyReason, type StallReason, stallOf } from "./Stall.ts"
+import { bringBack, dropSavedState } from "./standstill.ts"
 
 const CLOCK_TIMEOUT_MS = 10_000
 const ADOPTED_AGENT_TIMEOUT_MS = 5_000
@@ -134,6 +137,7 @@ export class LiveMachines {
         return Effect.succeed(true)
       const connected = connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
         Effect.tap((machine) => Effect.promise(() => resumeHeld(folder, machine).catch(() => {}))),
+        Effect.tap((machine) => Effect.tapError(this.brought(folder, record, machine), () => disconnect(machine))),
         // By the agent's answer QEMU has taken every connection. One that is busy is adopted all the same.
         Effect.tap((machine) => Effect.ignore(agentAnswers(machine, ADOPTED_AGENT_TIMEOUT_MS)))
       )
@@ -153,9 +157,61 @@ export class LiveMachines {
     })
   }
 
+  /** Makes a machine go on that an earlier service left running, or left standing still. Fails for one that cannot. */
+  private brought(
+    folder: SandboxFolder,
+    record: MachineRecord,
+    machine: Machine
+  ): Effect.Effect<void, RuntimeUnavailable> {
+    return attempt("looking at a machine", async () => {
+      const seen = seenIn(await machine.qmp.execute("query-status"))
+      const adoption = adoptionOf(record.state, seen)
+      if (adoption === "goOn") await dropSavedState(folder)
+      else if (adoption === "resume" || adoption === "finishWake") await bringBack(folder, machine)
+      else throw new Error(`QEMU says that it is ${seen}`)
+      return adoption
+    }).pipe(
+      Effect.flatMap((adoption) =>
+        adoption === "goOn"
+          ? Effect.void
+          : Effect.logWarning(`Sandbox ${record.sandboxId} stood still since its service was killed, and goes on`)
+      )
+    )
+  }
+
+  /**
+   * Finishes a waking that a killed service had begun. Whoever calls holds the machine's turn. False: its memory is lost, and nothing of it runs.
+   */
+  woken(folder: SandboxFolder, record: MachineRecord): Effect.Effect<boolean, RuntimeUnavailable> {
+    return Effect.gen({ self: this }, function* () {
+      if (yield* this.adopted(folder, { ...record, state: "waking" })) {
+        const live = this.live.get(record.sandboxId)!
+        live.record = { ...live.record, state: "running" }
+        yield* attempt("writing a record", () => folder.write(live.record))
+        return true
+      }
+      if (record.process !== null && isAlive(record.process)) yield* killProcess(record.process)
+      return false
+    })
+  }
+
+  /** Ends what is left of the QEMU of a machine whose memory is saved. */
+  private slept(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
+    return Effect.gen({ self: this }, function* () {
+      const process = processOf(record)
+      if (process === null) return
+      yield* killProcess(process)
+      yield* Effect.promise(() => removeMachineCgroups(this.host.cgroups, record.uuid))
+      yield* attempt("writing a record", () => folder.write({ ...record, process: null, network: null }))
+    })
+  }
+
   adoptOrReport(folder: SandboxFolder): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const record = yield* Effect.promise(() => folder.read())
+      if (record?.state === "suspended") return yield* Effect.ignore(this.slept(folder, record))
+      // One whose memory is lost is told so by the command that wakes it.
+      if (record?.state === "waking") return yield* Effect.ignore(this.woken(folder, record))
       if (record === null || record.state !== "running") return
       if ((yield* this.adopted(folder, record)) || this.isReleased) return
       if (record.process !== null && isAlive(record.process)) {

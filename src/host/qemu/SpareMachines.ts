@@ -90,6 +90,7 @@ export class SpareMachines {
         // Written first: wherever this is cut off, the folder tells what runs in it.
         await before.write(record)
         await rename(before.path, folder.path)
+        await host.volumes.note(sandboxId)
       }).pipe(
         Effect.as(true),
         Effect.catchTag("RuntimeUnavailable", ({ message }) => Effect.as(Effect.logWarning(message), false))
