@@ -2,15 +2,14 @@
  * A service that is killed at an effect of a sleep or a waking, on a real machine: the machine goes on, or sleeps with its memory whole. By default at
  * some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
  */
-import { execFile } from "node:child_process"
 import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
-import { promisify } from "node:util"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { eventually, output, shell } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { untilKilled } from "../../support/untilKilled.ts"
 import { destroyAll, driverOn, scopedFolder, TIMEOUT_MS, unusable } from "./TestMachines.ts"
 
 const everyNth = process.env["ATOLL_KILLS"] === "all" ? 1 : 4
@@ -18,20 +17,7 @@ const seed = Number(process.env["ATOLL_KILLS_SEED"] ?? Date.now() % everyNth)
 
 /** Its effects, if it was not killed; else null. */
 const actedOn = (folder: string, action: "suspend" | "wake", killAt: number) =>
-  Effect.promise(() =>
-    promisify(execFile)(process.execPath, [
-      join(import.meta.dirname, "fixtures/killedAt.ts"),
-      folder,
-      action,
-      String(killAt)
-    ]).then(
-      ({ stdout }) => Number(stdout),
-      (fault: { readonly signal?: string; readonly stderr?: string }) => {
-        if (fault.signal !== "SIGKILL") throw new Error(fault.stderr)
-        return null
-      }
-    )
-  )
+  Effect.promise(() => untilKilled(join(import.meta.dirname, "fixtures/killedAt.ts"), [folder, action, String(killAt)]))
 
 describe.skipIf(unusable !== null)("a service that is killed", () => {
   it.live(
