@@ -309,7 +309,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
         OpenApi.annotations({
           identifier: "listDeclinedEvents",
           summary: "What an operation did not take",
-          description: `The events that lost a race: those that came to the operation and changed nothing, so that its transition log does not have them. A cancel after the end, an exit that was seen after a cancel. The first ${declinedEventsMax} are kept, as long as the operation is; what was noted within the last moments before a crash of the service may be missing.`
+          description: `The events that lost a race: those that came to the operation and changed nothing, so that its transition log does not have them. A cancel after the end, an exit that was seen after a cancel. The first ${declinedEventsMax} are kept, as long as the operation is.`
         })
       )
   )

@@ -17,7 +17,7 @@ import { countedStates } from "./sandbox/sandboxStates.ts"
 import { settleSandboxes, unsettledStates } from "./sandbox/settleSandboxes.ts"
 
 /** What the data folder has of us. */
-const ownEntries = ["postgres", "runtime", "service", "installation", "host", "host.key"]
+const ownEntries = ["postgres", "runtime", "service", "spool", "installation", "host", "host.key"]
 
 /** Something goes on. `message` is one sentence. */
 export class NotDown extends Schema.TaggedError<NotDown>()("NotDown", { message: Schema.String }) {}

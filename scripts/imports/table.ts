@@ -95,7 +95,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: metric, places: [], packages: ["effect"], builtins: false },
   { path: trace, places: [], packages: ["effect"], builtins: false },
   { path: "src/postgres/", places: [dataFolder, fileLock, worker, config] },
-  { path: "src/store/", places: ["schemas/", "src/postgres/", dataFolder, metric, trace, worker, config] },
+  { path: "src/store/", places: ["schemas/", "src/postgres/", dataFolder, fileLock, metric, trace, worker, config] },
   { path: "src/actor/", places: ["schemas/", "machines/", "src/store/", peer, metric, trace, worker, config] },
   { path: peer, places: [worker, config] },
 
