@@ -6,6 +6,7 @@
  *   driver does not tell what exists here, or a vital worker does not run; `degraded` (200) while another worker does not; otherwise `ok` (200).
  * - `GET /metrics`: Prometheus text format, of this process and its machine.
  */
+
 import { createServer, type IncomingMessage } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Effect, Layer } from "effect"
@@ -14,6 +15,7 @@ import { PrometheusMetrics } from "effect/observability"
 import { Settings } from "./Config.ts"
 import { Joining } from "./host/door/Joining.ts"
 import { listenerUnusable } from "./http/ListenerUnusable.ts"
+import { requireOneHost } from "./http/oneHost.ts"
 import { ProcessGauges } from "./http/ProcessGauges.ts"
 import { pathOf } from "./http/RequestTarget.ts"
 import { HostGauges } from "./runtime/HostGauges.ts"
@@ -36,6 +38,7 @@ const bounded = () => {
     connectionsCheckingInterval: withinMs
   })
   server.maxConnections = CONNECTIONS_MAX
+  requireOneHost(server)
   return server
 }
 
