@@ -9,7 +9,9 @@ import { testFolder } from "../../support/testFolder.ts"
 import { cuttingProxy } from "../CuttingProxy.ts"
 import { pythonObstacle, runPython, writeProgram } from "./Python.ts"
 
+const retainedBytes = "1000000"
 const settings = {
+  ATOLL_OUTPUT_RETENTION_BYTES: retainedBytes,
   ATOLL_VOLUME_BYTES: String(128 * 1024 ** 2),
   ATOLL_SERVICE_ACCESS: "on",
   ATOLL_COOPERATIVE: "on",
@@ -30,6 +32,7 @@ describe.skipIf(skipped(unusable ?? pythonObstacle))("the Python library", () =>
             ATOLL_API_KEY: served.key,
             NARROW_KEY: (await served.newKey(["usage:read"])).secret,
             SPARE_KEY: (await served.newKey(["sandbox:read"])).secret,
+            RETAINED_BYTES: retainedBytes,
             NOBODYS_PORT: String(await freePort()),
             MANNER: manner
           }).ended
