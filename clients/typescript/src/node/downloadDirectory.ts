@@ -10,7 +10,7 @@ import { broken, paddingOf } from "../archive/tarHeader.ts"
 import type { DirectoryTransfer, DownloadOptions } from "../DirectoryOptions.ts"
 import { readAhead } from "../http/readAhead.ts"
 import type { Transport } from "../http/Transport.ts"
-import { type LocalPath, ownName, ownPath, within } from "./localPath.ts"
+import { canBeNamed, type LocalPath, ownName, ownPath, within } from "./localPath.ts"
 
 const pieceBytes = 256 * 1024
 const leftOutMax = 1000
@@ -124,6 +124,7 @@ class Unpacking {
   /** False: it is left out. */
   async #put(entry: TarEntry, components: ReadonlyArray<string>): Promise<boolean> {
     const path = components.join("/")
+    if (!components.every(canBeNamed)) return false
     switch (entry.kind) {
       case "directory":
         await this.#directory(components)
