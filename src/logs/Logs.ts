@@ -6,12 +6,19 @@
  *
  * @source contract.md SandboxLogs, contract-details.md "SandboxLogs"
  */
-import { Context, Effect, Layer } from "effect"
-import { NotFound } from "../../schemas/Errors.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { CursorStale, NotFound } from "../../schemas/Errors.ts"
 import { Actors } from "../store/Actors.ts"
+import { Int8 } from "../store/Columns.ts"
 import { entryOf, type LogEntry } from "./LogChunks.ts"
 import { type LogFollowing, type LogReading, logReadings } from "./LogReading.ts"
 import { type LogQuery, newestChunks } from "./newestChunks.ts"
+
+const stale = () =>
+  new CursorStale({
+    message: "This is the id of an event that the database does not have. Open the stream without it."
+  })
 
 const answerBytesMax = 16 * 1024 * 1024
 
@@ -27,12 +34,13 @@ export class Logs extends Context.Service<
       accountId: string,
       sandboxId: string,
       following: LogFollowing
-    ) => Effect.Effect<LogReading, NotFound>
+    ) => Effect.Effect<LogReading, NotFound | CursorStale>
   }
 >()("atoll/logs/Logs") {
   static readonly layer = Layer.effect(
     Logs,
     Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
       const actors = yield* Actors
       const newest = yield* newestChunks
       const reading = yield* logReadings
@@ -43,6 +51,17 @@ export class Logs extends Context.Service<
           return yield* new NotFound()
       })
 
+      /** The database that a backup was restored into numbers on from that backup. */
+      const newestNumber = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ seq: Int8 }),
+        execute: () => sql`
+          select coalesce(pg_sequence_last_value(pg_get_serial_sequence('output_chunks', 'seq')::regclass), 0) as seq`
+      })().pipe(
+        Effect.orDie,
+        Effect.map(({ seq }) => seq)
+      )
+
       return Logs.of({
         read: Effect.fn("Logs.read")(function* (accountId, sandboxId, query) {
           yield* find(accountId, sandboxId)
@@ -51,6 +70,7 @@ export class Logs extends Context.Service<
         }),
         follow: Effect.fn("Logs.follow")(function* (accountId, sandboxId, following) {
           yield* find(accountId, sandboxId)
+          if (following.after !== null && (yield* newestNumber) < following.after.seq) return yield* stale()
           return reading(sandboxId, following)
         })
       })
