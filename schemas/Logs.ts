@@ -1,7 +1,7 @@
 /** The retained log of a Sandbox: its console, its synchronous commands and its operations. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Authorized, ReadsContent, RequiredScope } from "./Access.ts"
+import { Authorized, MayBeLarge, ReadsContent, RequiredScope } from "./Access.ts"
 import {
   CursorStale,
   InvalidRequest,
@@ -76,8 +76,9 @@ export class LogsGroup extends HttpApiGroup.make("logs")
         identifier: "LogsResponse",
         description: "A Sandbox's logs."
       }),
-      error: [InvalidRequest, NotFound, UnsupportedByRuntime, SandboxUnavailable]
+      error: [InvalidRequest, NotFound, RateLimited, UnsupportedByRuntime, SandboxUnavailable]
     })
+      .annotate(MayBeLarge, true)
       .annotate(RequiredScope, "sandbox:read")
       .annotate(ReadsContent, true)
       .annotateMerge(
@@ -85,7 +86,7 @@ export class LogsGroup extends HttpApiGroup.make("logs")
           identifier: "readLogs",
           summary: "Read the log of a Sandbox",
           description:
-            "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With `operationId`, only what that operation wrote. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text."
+            "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With `operationId`, only what that operation wrote. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text, as JSON."
         })
       ),
     HttpApiEndpoint.get("streamLogs", "/sandboxes/:id/logs/stream", {

@@ -2,7 +2,7 @@
  * The log of a Sandbox: its stored output, read by time.
  *
  * An entry is one stored chunk of one stream, at most 64 KiB. Oldest first; with more than `limit` matches the newest of them. An
- * answer holds at most 16 MiB of text, so that 5,000 full entries do not meet in memory; what does not fit is `truncated` too.
+ * answer holds at most 16 MiB of text as JSON, so that 5,000 full entries do not meet in memory; what does not fit is `truncated` too.
  *
  * @source contract.md SandboxLogs, contract-details.md "SandboxLogs"
  */
@@ -21,6 +21,18 @@ const stale = () =>
   })
 
 const answerBytesMax = 16 * 1024 * 1024
+
+const quotesBytes = 2
+
+/** Text may be six times as long as JSON: what does not fit is left out, the oldest first, but never the newest. */
+const newestFitting = (entries: ReadonlyArray<LogEntry>): ReadonlyArray<LogEntry> => {
+  let bytes = 0
+  const from = entries.findLastIndex(({ text }) => {
+    bytes += Buffer.byteLength(JSON.stringify(text)) - quotesBytes
+    return bytes > answerBytesMax
+  })
+  return entries.slice(Math.min(from + 1, Math.max(entries.length - 1, 0)))
+}
 
 export class Logs extends Context.Service<
   Logs,
@@ -66,7 +78,8 @@ export class Logs extends Context.Service<
         read: Effect.fn("Logs.read")(function* (accountId, sandboxId, query) {
           yield* find(accountId, sandboxId)
           const { rows, truncated } = yield* newest(sandboxId, query, answerBytesMax)
-          return { entries: rows.map(entryOf), truncated }
+          const entries = newestFitting(rows.map(entryOf))
+          return { entries, truncated: truncated || entries.length < rows.length }
         }),
         follow: Effect.fn("Logs.follow")(function* (accountId, sandboxId, following) {
           yield* find(accountId, sandboxId)
