@@ -6,7 +6,7 @@ import { IdempotencyConflict, NotFound, RateLimited, SandboxUnavailable } from "
 import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { requireCredit } from "../account/Credit.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
+import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
@@ -193,9 +193,15 @@ const make = Effect.gen(function* () {
       const sandbox = yield* actors.read(sandboxId)
       if (sandbox === null || sandbox.kind !== "sandbox" || sandbox.accountId !== accountId)
         return yield* new NotFound()
-      const before = yield* openActorCursor(page.cursor, "op_")
+      const listing: ListBinding = [accountId, "operations", sandboxId]
+      const before = yield* openActorCursor(listing, page.cursor)
       const found = yield* actors.list({ kind: "operation", accountId, sandboxId, before, limit: page.limit + 1 })
-      const { entries, nextCursor } = pageOf(found as ReadonlyArray<OperationRecord>, page.limit, actorPosition)
+      const { entries, nextCursor } = pageOf(
+        listing,
+        found as ReadonlyArray<OperationRecord>,
+        page.limit,
+        actorPosition
+      )
       const stored = yield* output.offsetsOf(entries.map(({ id }) => id))
       return { operations: entries.map((record) => operationView(record, stored.get(record.id)!)), nextCursor }
     }),
@@ -230,7 +236,7 @@ const make = Effect.gen(function* () {
     }),
     transitions: Effect.fn("Operations.transitions")(function* (accountId, sandboxId, operationId, page) {
       const record = yield* find(accountId, sandboxId, operationId)
-      return yield* transitionLog(operationMachine, record, page).pipe(Effect.provideService(Actors, actors))
+      return yield* transitionLog(operationMachine, record, accountId, page).pipe(Effect.provideService(Actors, actors))
     }),
     declined: Effect.fn("Operations.declined")(function* (accountId, sandboxId, operationId) {
       yield* find(accountId, sandboxId, operationId)

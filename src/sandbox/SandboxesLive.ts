@@ -22,7 +22,7 @@ import { inTurn } from "../account/inTurn.ts"
 import type { ActorError, EventRefused, KeyContended } from "../actor/ActorError.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
-import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
+import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
@@ -40,7 +40,7 @@ import { type Place, Placement } from "./Placement.ts"
 import { RunningWait } from "./RunningWait.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
-import { Sandboxes } from "./Sandboxes.ts"
+import { Sandboxes, type SandboxFilter } from "./Sandboxes.ts"
 import { sandboxView } from "./SandboxView.ts"
 import { envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
 import { sandboxHistory } from "./sandboxHistory.ts"
@@ -84,6 +84,15 @@ const limitOf = ({ statusReason }: Pick<Sandbox, "statusReason">) =>
 
 /** What a boot is refused with. @source `RuntimeRefused` */
 const limitCodes: ReadonlyArray<string> = ["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]
+
+/** The same filters in another order are the same list. */
+const bindingOf = (accountId: string, { status, workspaceId, metadata }: SandboxFilter): ListBinding => [
+  accountId,
+  "sandboxes",
+  status?.toSorted() ?? null,
+  workspaceId,
+  Object.entries(metadata).toSorted(([one], [other]) => (one < other ? -1 : 1))
+]
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -402,7 +411,8 @@ const make = Effect.gen(function* () {
   return Sandboxes.of({
     create,
     list: Effect.fn("Sandboxes.list")(function* (accountId, filter) {
-      const before = yield* openActorCursor(filter.cursor, "sbx_")
+      const list = bindingOf(accountId, filter)
+      const before = yield* openActorCursor(list, filter.cursor)
       const limit = filter.limit ?? (filter.cursor === null ? null : pageDefault)
       const found = yield* actors.list({
         kind: "sandbox",
@@ -413,7 +423,7 @@ const make = Effect.gen(function* () {
         before,
         limit: limit === null ? null : limit + 1
       })
-      const { entries, nextCursor } = pageOf(found as ReadonlyArray<SandboxRecord>, limit, actorPosition)
+      const { entries, nextCursor } = pageOf(list, found as ReadonlyArray<SandboxRecord>, limit, actorPosition)
       return { sandboxes: entries.map(view), nextCursor }
     }),
     get: (accountId, sandboxId) => Effect.map(find(accountId, sandboxId), view),
@@ -436,11 +446,11 @@ const make = Effect.gen(function* () {
     transitions: Effect.fn("Sandboxes.transitions")(function* (accountId, sandboxId, page) {
       const record = yield* find(accountId, sandboxId)
       const present = { ...record, context: ofThisVersion(record.status, record.context) }
-      return yield* transitionLog(sandboxMachine, present, page).pipe(Effect.provideService(Actors, actors))
+      return yield* transitionLog(sandboxMachine, present, accountId, page).pipe(Effect.provideService(Actors, actors))
     }),
     history: Effect.fn("Sandboxes.history")(function* (accountId, sandboxId, page) {
       yield* find(accountId, sandboxId)
-      return yield* sandboxHistory(sandboxId, page).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+      return yield* sandboxHistory(accountId, sandboxId, page).pipe(Effect.provideService(SqlClient.SqlClient, sql))
     })
   })
 })
