@@ -91,7 +91,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: fileLock, places: [], packages: [] },
   { path: dataFolder, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
-  { path: worker, places: [], packages: ["effect"], builtins: false },
+  { path: worker, places: [metric], packages: ["effect"], builtins: false },
   { path: metric, places: [], packages: ["effect"], builtins: false },
   { path: trace, places: [], packages: ["effect"], builtins: false },
   { path: "src/postgres/", places: [dataFolder, fileLock, worker, config] },

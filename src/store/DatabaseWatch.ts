@@ -6,6 +6,7 @@
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
+import { waitingFor } from "../worker/Worker.ts"
 import { isTransient, reasonOf, untilServed, wasAnswered } from "./DatabaseFault.ts"
 import type { DatabaseSockets } from "./DatabaseSockets.ts"
 import { Gathering, type Member } from "./Gathering.ts"
@@ -137,10 +138,11 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
       serves: () => answers && owedSteps * stepMs < lateAfterMs,
       fault,
       untilServed: (statement) =>
-        statement.pipe(
-          Effect.tapError((error) => (isTransient(error) ? fault(error) : Effect.void)),
-          Effect.retry(untilServed)
-        ),
+        Effect.catchIf(statement, isTransient, (error) => {
+          const again = Effect.tapError(statement, (next) => (isTransient(next) ? fault(next) : Effect.void))
+          const served = Effect.andThen(Effect.sleep(untilServed.firstAfterMs), Effect.retry(again, untilServed))
+          return Effect.andThen(fault(error), waitingFor("the database to serve", served))
+        }),
       patiently: <A, E>(register: (resume: (outcome: Effect.Effect<A, E>) => void) => void) =>
         Effect.callback<A, E>((resume) => {
           const since = elapsedMs()
