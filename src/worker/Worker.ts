@@ -83,6 +83,8 @@ class ListedWorker {
 
   set phase(phase) {
     this.#phase = phase
+    // What has ended waits for nothing.
+    if (phase === "down") this.#waits.clear()
     this.#recount()
   }
 
