@@ -185,6 +185,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: "src/backup/", places: "all" },
   { path: "src/Traces.ts", places: [trace, config] },
   { path: "src/ReadableLog.ts", places: [] },
+  { path: "src/OutageLines.ts", places: ["src/store/"] },
   { path: "src/Launch.ts", places: [config, "src/ReadableLog.ts", "src/Traces.ts"] },
   { path: "src/main.ts", places: ["src/ServiceProgram.ts", "src/HostProgram.ts"], packages: [], builtins: false },
   { path: "src/ServiceProgram.ts", places: "all" },

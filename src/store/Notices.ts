@@ -63,6 +63,8 @@ export const notices = Effect.fnUntraced(function* (
   const context = yield* Effect.context<never>()
   const subscribers = new Set<Subscriber>()
   const some = yield* Latch.make()
+  /** Why the connection broke while the database served; null where it is a part of an outage. */
+  let brokenBy: string | null = null
   /** Channels that the open connection is to listen to; null: there is none. */
   let wanted: Queue.Queue<string> | null = null
 
@@ -80,7 +82,10 @@ export const notices = Effect.fnUntraced(function* (
   /** Until the connection breaks. `isOpen` is called once it hears. */
   const session = Effect.fnUntraced(function* (isOpen: () => void) {
     const connection = yield* Effect.flatMap(connect, ({ pin }) => pin).pipe(
-      Effect.tapError((error) => (isTransient(error) ? watch.fault(error) : Effect.void)),
+      Effect.tapError((error) => {
+        brokenBy = null
+        return isTransient(error) ? watch.fault(error) : Effect.void
+      }),
       Effect.retry({ schedule: untilConnected, while: isTransient })
     )
     const channels = yield* Queue.unbounded<string>()
@@ -125,6 +130,9 @@ export const notices = Effect.fnUntraced(function* (
           for (const subscriber of subscribers) subscriber.endWait ??= subscriber.wait()
         })
     )
+    if (brokenBy !== null)
+      yield* Effect.logInfo(`The connection for notifications broke and was made again: ${brokenBy}`)
+    brokenBy = null
     const work = Effect.raceFirst(Effect.forever(followWanted), Effect.forever(check))
     return yield* Effect.raceFirst(work, Deferred.await(broken))
   }, Effect.scoped)
@@ -145,11 +153,12 @@ export const notices = Effect.fnUntraced(function* (
       wait()
       return session(isOpen)
     }).pipe(
-      Effect.catchIf(isTransient, (error) => {
-        breaks.updateUnsafe(1, context)
-        // One connection that broke is no outage; that another cannot be made is.
-        return Effect.logInfo(`The connection for notifications broke and is made again: ${reasonOf(error)}`)
-      })
+      Effect.catchIf(isTransient, (error) =>
+        Effect.sync(() => {
+          breaks.updateUnsafe(1, context)
+          brokenBy = watch.serves() ? reasonOf(error) : null
+        })
+      )
     )
     return yield* Effect.forever(Effect.andThen(untilBroken, Effect.sleep(connectAgainMs))).pipe(
       Effect.ensuring(Effect.sync(isOpen))
