@@ -12,6 +12,7 @@ import { measuredCounter, measuredGauge } from "../metric/measured.ts"
 import { type LivingProcess, ProcessLeases } from "../store/ProcessLeases.ts"
 import { CurrentWorker, worker } from "../worker/Worker.ts"
 import { ActorSockets } from "./ActorSockets.ts"
+import { HostEvidence } from "./HostEvidence.ts"
 import { mutualReach, reachEachOther } from "./mutualReach.ts"
 
 /** A process that is reached is tried so often. */
@@ -79,6 +80,7 @@ export const clusterMembers = Layer.effect(
   Effect.gen(function* () {
     const leases = yield* ProcessLeases
     const { open } = yield* ActorSockets
+    const evidence = yield* HostEvidence
     const lostAfterMs = Math.max(leases.leaseMs, lostAfterMinMs)
     /** By the id of the process. */
     const ways = new Map<string, Way>()
@@ -204,7 +206,12 @@ export const clusterMembers = Layer.effect(
 
     return ClusterMembers.of({
       all: Effect.suspend(() =>
-        leases.living([...ways].flatMap(([id, { isReached }]) => (isReached ? [id] : [])).toSorted())
+        leases.living(
+          [
+            ...[...ways].flatMap(([id, { isReached }]) => (isReached ? [id] : [])),
+            ...(evidence.reachesHosts ? [leases.own()] : [])
+          ].toSorted()
+        )
       ).pipe(
         Effect.map((found) => {
           living = found

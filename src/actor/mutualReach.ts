@@ -11,9 +11,14 @@ const reaches = (from: Known, to: Known): boolean => from.reached === null || fr
 
 export const reachEachOther = (one: Known, other: Known): boolean => reaches(one, other) && reaches(other, one)
 
-/** Of two sets of the same size: the one with the older processes, which has an owner's state. */
+/** A process that says that it reaches itself reaches hosts. */
+const hostReachers = (set: ReadonlyArray<Known>): number => set.filter((one) => reaches(one, one)).length
+
+/** Of two sets of the same size: the one that reaches hosts, then the one with the older processes. */
 const better = <A extends Known>(one: ReadonlyArray<A>, other: ReadonlyArray<A>): ReadonlyArray<A> => {
   if (one.length !== other.length) return one.length > other.length ? one : other
+  const [ofOne, ofOther] = [hostReachers(one), hostReachers(other)]
+  if (ofOne !== ofOther) return ofOne > ofOther ? one : other
   const at = one.findIndex(({ machineId }, index) => machineId !== other[index]!.machineId)
   return at === -1 || one[at]!.machineId < other[at]!.machineId ? one : other
 }

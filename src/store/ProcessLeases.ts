@@ -35,7 +35,7 @@ const LivingProcess = Schema.Struct({
   id: Schema.String,
   /** Ascends: who joined later has a greater one. */
   machineId: Schema.Int,
-  /** Ids of the processes that it reaches; null: its version does not try. */
+  /** Ids of the processes that it reaches, its own if it reaches hosts; null: its version does not try. */
   reached: Schema.NullOr(Schema.Array(Schema.String))
 })
 

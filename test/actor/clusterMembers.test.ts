@@ -9,6 +9,7 @@ import { Sharding } from "effect/cluster"
 import { SqlClient } from "effect/sql"
 import { newSecret } from "../../src/account/ApiKeySecret.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
+import { HostEvidence } from "../../src/actor/HostEvidence.ts"
 import { allShards } from "../../src/actor/shards.ts"
 import { obstacleOf, WorkerList, Workers } from "../../src/worker/Worker.ts"
 import { authority } from "../support/authority.ts"
@@ -21,7 +22,10 @@ import { until } from "../support/until.ts"
 const leaseMs = 2000
 
 /** One process of a cluster, without its actors. */
-const member = Effect.fnUntraced(function* (environment: Readonly<Record<string, string>> = {}) {
+const member = Effect.fnUntraced(function* (
+  environment: Readonly<Record<string, string>> = {},
+  evidence = { reachesHosts: true }
+) {
   const scope = yield* Effect.acquireRelease(Scope.make(), (it) => Scope.close(it, Exit.void))
   const port = yield* Effect.promise(freePort)
   const workers = new WorkerList()
@@ -37,7 +41,12 @@ const member = Effect.fnUntraced(function* (environment: Readonly<Record<string,
   })
   const built = yield* Layer.buildWithScope(
     Layer.fresh(ActorCluster.layer).pipe(
-      Layer.provide([settings, Layer.succeed(Workers, workers), Logger.layer([remember])])
+      Layer.provide([
+        settings,
+        Layer.succeed(Workers, workers),
+        Layer.succeed(HostEvidence, evidence),
+        Logger.layer([remember])
+      ])
     ),
     scope
   )
@@ -207,6 +216,29 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a process of a cluster
           (told) => told.every((count) => count === 1)
         )
         assert.match(three!.obstacle() ?? "", waits)
+      }).pipe(Effect.scoped),
+    120_000
+  )
+
+  it.effect(
+    "that reaches hosts wins over an older one that it does not reach, and that reaches none",
+    () =>
+      Effect.gen(function* () {
+        yield* fresh
+        const ours = yield* secretFile("hosts", newSecret())
+        const theirs = yield* secretFile("none", newSecret())
+        const evidence = { reachesHosts: true }
+        const older = yield* member({ ATOLL_FLEET_SECRET_FILE: theirs }, evidence)
+        yield* untilOwnedBy([older])
+        const younger = yield* member({ ATOLL_FLEET_SECRET_FILE: ours })
+        yield* until(
+          Effect.sync(() => younger.about(outside).length),
+          (told) => told === 1
+        )
+        yield* untilOwnedBy([older], [younger])
+        evidence.reachesHosts = false
+        yield* untilOwnedBy([younger], [older])
+        yield* until(Effect.sync(younger.obstacle), (obstacle) => obstacle === null)
       }).pipe(Effect.scoped),
     120_000
   )

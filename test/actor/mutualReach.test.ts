@@ -15,7 +15,7 @@ const processes = (count: number, lacks: ReadonlyArray<readonly [number, number]
     id: `p${own}`,
     machineId: own,
     reached: Array.from({ length: count }, (_, to) => to)
-      .filter((to) => to !== own && !lacks.some(([from, of]) => from === own && of === to))
+      .filter((to) => !lacks.some(([from, of]) => from === own && of === to))
       .map((to) => `p${to}`)
   }))
 
@@ -55,6 +55,14 @@ describe("processes that own actors", () => {
     ["the older of two of which one reaches the other", 2, [[0, 1]], "p0"],
     ["the older of two halves", 4, [...all(0, [2, 3]), ...all(1, [2, 3])], "p0 p1"],
     ["the larger of two parts, although it is younger", 5, [...all(0, [2, 3, 4]), ...all(1, [2, 3, 4])], "p2 p3 p4"],
+    [
+      "the younger of two that do not reach each other, if only that one reaches hosts",
+      2,
+      [...all(0, [1]), [0, 0]],
+      "p1"
+    ],
+    ["the older of two, if neither reaches hosts", 2, [...all(0, [1]), [0, 0], [1, 1]], "p0"],
+    ["the larger part, although it reaches no hosts", 3, [...all(0, [1, 2]), [1, 1], [2, 2]], "p1 p2"],
     ["the oldest where none reaches another", 3, [...all(0, [1, 2]), ...all(1, [2])], "p0"],
     ["of a chain one end and its neighbour", 3, all(0, [2]), "p0 p1"]
   ]
@@ -66,7 +74,7 @@ describe("processes that own actors", () => {
     const [one, two, old] = processes(3, []) as [Process, Process, Process]
     const before = { ...old, reached: null }
     assert.strictEqual(names(mutualReach([one, two, before])), "p0 p1 p2")
-    assert.strictEqual(names(mutualReach([one, { ...two, reached: ["p0"] }, before])), "p0 p1")
+    assert.strictEqual(names(mutualReach([one, { ...two, reached: ["p0", "p1"] }, before])), "p0 p1")
     assert.strictEqual(names(mutualReach([before, { ...old, id: "p3", machineId: 3, reached: null }])), "p2 p3")
   })
 
