@@ -30,7 +30,7 @@ const exitCodes = { stopped: 0, unavailable: 69, defect: 70, settings: 78 }
 const settingFaults: ReadonlySet<string> = new Set(["SettingsUnusable", "SecretUnusable"])
 
 /** One JSON object a line, unless a person looks at it. */
-const logFormat = Logger.layer([process.stdout.isTTY ? Logger.withConsoleLog(readableLog) : Logger.consoleJson])
+const log = process.stdout.isTTY ? Logger.withConsoleLog(readableLog) : Logger.consoleJson
 
 const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
 
@@ -111,10 +111,12 @@ const announce = Effect.flatMap(Settings, ({ role, tlsCertFile }) =>
 /**
  * @param service Everything, except the settings and the log.
  * @param until What may end the process while it serves, by its failure.
+ * @param filter Gives a logger that leaves out some of the lines of its argument.
  */
 export const launch = <A, E, R extends A = never, E2 = never>(
   service: Layer.Layer<A | HttpServer.HttpServer, E, Settings>,
-  until: Effect.Effect<never, E2, R> = Effect.never
+  until: Effect.Effect<never, E2, R> = Effect.never,
+  filter: (logger: typeof log) => typeof log = (logger) => logger
 ): void => {
   const bound = boundTheStop()
   const boundBySettings = Effect.map(Settings, ({ clusterPort, drainMs }) => {
@@ -124,7 +126,7 @@ export const launch = <A, E, R extends A = never, E2 = never>(
     Layer.provideMerge(service),
     Layer.provide(traces),
     Layer.provide(logLevel),
-    Layer.provide(logFormat),
+    Layer.provide(Logger.layer([filter(log)])),
     Layer.provide(Settings.layer)
   )
   const program = Effect.scoped(

@@ -14,6 +14,7 @@ import { EventsDatabase, MaintenanceDatabase } from "../store/Database.ts"
 import { forAMoment } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
+import { Notices } from "../store/Notices.ts"
 import { Output } from "../store/Output.ts"
 import { transitionEra } from "../store/TransitionEra.ts"
 import { readTransitions, type TransitionPage, type TransitionPosition } from "../store/TransitionReads.ts"
@@ -172,7 +173,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   const peers =
     clusterPort === 0
       ? null
-      : yield* eventPeers(sql, watch, randomUUID(), {
+      : yield* eventPeers(sql, yield* Notices, watch, randomUUID(), {
           transitions: (accountIds, at) => {
             if (accountIds === null) return wakeAll()
             for (const id of accountIds) wakeFor(tails.get(id), at)
