@@ -30,6 +30,13 @@ export interface CgroupHost {
 }
 
 const CFS_PERIOD_US = 100_000
+/**
+ * Version 1 charges socket buffers to a counter beside the memory's, and only where that has a limit. A system whose whole memory were the Sandbox's
+ * would let its sockets have about a tenth of it (net.ipv4.tcp_mem). Version 2 charges them as memory.
+ *
+ * @source Linux Documentation/admin-guide/cgroup-v1/memory.rst 2.7.1, cgroup-v2.rst "memory.stat", `sock`
+ */
+const SOCKET_BUFFERS_DIVISOR = 8
 /** What a Sandbox may make below its own directory: enough for a directory a command, and few enough to be removed in one go. */
 const V2_DESCENDANTS_MAX = 2_048
 const V2_DEPTH_MAX = 8
@@ -135,6 +142,7 @@ export const makeCgroups = async (
     ["memory", "memory.limit_in_bytes", limits.memoryBytes],
     // Without swap accounting this file is missing, and there is nothing to limit.
     ["memory", "memory.memsw.limit_in_bytes", limits.memoryBytes],
+    ["memory", "memory.kmem.tcp.limit_in_bytes", Math.floor(limits.memoryBytes / SOCKET_BUFFERS_DIVISOR)],
     ["pids", "pids.max", limits.processes],
     ["cpu", "cpu.cfs_period_us", CFS_PERIOD_US],
     ["cpu", "cpu.cfs_quota_us", Math.round(limits.vcpus * CFS_PERIOD_US)]
