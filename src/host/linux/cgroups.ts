@@ -4,6 +4,7 @@
  *
  * @source Linux Documentation/admin-guide/cgroup-v1, cgroup-v2.rst
  */
+import { createHmac } from "node:crypto"
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { chown, open, readdir, readFile, rmdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -58,6 +59,12 @@ export const NO_CGROUPS: CgroupHost = {
   enforced: { memory: false, pids: false, cpu: false }
 }
 
+/** Sandboxes read it in their mount tables: it does not follow from what a tenant may guess, as the instance follows from the data folder. */
+const shownName = (instance: string): string => {
+  const machine = existsSync("/etc/machine-id") ? readFileSync("/etc/machine-id", "latin1") : ""
+  return `atoll-${createHmac("sha256", machine).update(instance).digest("hex").slice(0, 12)}`
+}
+
 /**
  * Finds the hierarchies, and when they are to be used makes our directory in each; `instance` keeps two services on one host apart.
  */
@@ -72,9 +79,13 @@ export const detectCgroups = (instance: string, use: boolean): CgroupHost => {
     const own = join(path, instance)
     try {
       if (type === "cgroup") {
-        if (options.split(",").includes("cpuset")) cpuset = own
+        if (options.split(",").includes("cpuset")) {
+          const shown = join(path, shownName(instance))
+          if (use) mkdirSync(shown, { recursive: true })
+          cpuset = shown
+        }
         const found = (["memory", "pids", "cpu", "cpuacct"] as const).filter((it) => options.split(",").includes(it))
-        if (found.length === 0 && cpuset !== own) continue
+        if (found.length === 0) continue
         if (use) mkdirSync(own, { recursive: true })
         for (const controller of found) v1[controller] = own
       } else if (type === "cgroup2" && v2 === null) {

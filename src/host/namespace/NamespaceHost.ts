@@ -125,10 +125,11 @@ export class NamespaceHost {
 
   /** Ends the sessions; the Sandboxes run on. Where there are none, nothing is left outside of the data folder. */
   async close(): Promise<void> {
+    const runs = this.live.size > 0
     for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
     await this.trash.close()
     const isOver = () => this.layout.sandboxIds().length === 0
-    await this.layout.release(isOver, () => releaseCgroups(this.cgroups))
+    await this.layout.release(isOver, runs, () => releaseCgroups(this.cgroups))
   }
 
   /**
