@@ -81,7 +81,7 @@ export class BareBubblewrap {
   }
 
   async remove(): Promise<void> {
-    await this.#layout.release(() => true)
+    await this.#layout.release(() => true, false)
     await rm(this.#folder, { recursive: true, force: true })
   }
 }

@@ -7,7 +7,7 @@
  */
 import { assign, setup } from "xstate"
 import type { ConnectionGrantContext } from "../schemas/contexts/ConnectionGrant.ts"
-import type { Reason } from "../schemas/Sandbox.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 
@@ -21,7 +21,7 @@ export type ConnectionGrantEvent =
   /** The Sandbox runs this generation and its guest answers. */
   | { readonly type: "SANDBOX_CONFIRMED"; readonly at: number }
   /** It does not, or stopped meanwhile. */
-  | { readonly type: "SANDBOX_REFUSED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_REFUSED"; readonly at: number; readonly reason: PublicReason }
   /** A client proved to hold one of the keys. */
   | { readonly type: "CONNECT"; readonly at: number }
   /** No connection that it let in is open any more. */
@@ -31,7 +31,7 @@ export type ConnectionGrantEvent =
   /** A client of the API revokes it. */
   | { readonly type: "REVOKE"; readonly at: number }
   /** The Sandbox stopped, was deleted or is lost. */
-  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: PublicReason }
 
 /** Every event type, for whoever walks the machine. @public */
 export const connectionGrantEvents = [

@@ -9,7 +9,7 @@
  */
 import { assign, setup } from "xstate"
 import type { OperationContext } from "../schemas/contexts/Operation.ts"
-import type { Reason } from "../schemas/Sandbox.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import type { StateMeta } from "./meta.ts"
 
 export interface OperationInput
@@ -21,7 +21,7 @@ export type OperationEvent =
   /** The guest runs the command. */
   | { readonly type: "STARTED"; readonly at: number }
   /** The command cannot be started for a reason of its own. */
-  | { readonly type: "REFUSED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "REFUSED"; readonly at: number; readonly reason: PublicReason }
   /** The command ended and all its output is stored. */
   | {
       readonly type: "EXITED"
@@ -29,13 +29,13 @@ export type OperationEvent =
       readonly exitCode: number | null
       readonly signal: string | null
       /** Why it was killed, where that is known. Absent in events of before there was one. */
-      readonly reason?: Reason | null
+      readonly reason?: PublicReason | null
       readonly processTree: "running" | "gone" | "unconfirmed"
     }
   /** A client cancels. */
   | { readonly type: "CANCEL"; readonly at: number }
   /** The Sandbox that ran it stopped, was deleted or is lost: the outcome is unknown. */
-  | { readonly type: "LOST"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "LOST"; readonly at: number; readonly reason: PublicReason }
   /** Its own time-out passed. */
   | { readonly type: "TIME_OUT"; readonly at: number }
   /** What is left of the process tree after the end. */

@@ -10,7 +10,7 @@
  */
 import { assign, setup } from "xstate"
 import type { PreviewContext } from "../schemas/contexts/Preview.ts"
-import type { Reason } from "../schemas/Sandbox.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 
@@ -24,13 +24,13 @@ export type PreviewEvent =
   /** The Sandbox runs this generation and its guest answers. */
   | { readonly type: "TUNNEL_OPEN"; readonly at: number }
   /** It does not, or stopped meanwhile. */
-  | { readonly type: "TUNNEL_REFUSED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "TUNNEL_REFUSED"; readonly at: number; readonly reason: PublicReason }
   /** A client closes it. */
   | { readonly type: "CLOSE"; readonly at: number }
   /** Its hour is over. */
   | { readonly type: "EXPIRE"; readonly at: number }
   /** The Sandbox stopped, was deleted or is lost. */
-  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: PublicReason }
   /** Nothing of it is left, here or in the guest. */
   | { readonly type: "TUNNEL_CLOSED"; readonly at: number }
 

@@ -11,7 +11,7 @@
  */
 import { assign, setup } from "xstate"
 import type { Changeable, SandboxContext } from "../schemas/contexts/Sandbox.ts"
-import type { Reason } from "../schemas/Sandbox.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import type { StateMeta } from "./meta.ts"
 
 export interface SandboxInput
@@ -69,7 +69,7 @@ export type SandboxEvent =
   /** A client asks for a running runtime. */
   | { readonly type: "START"; readonly at: number }
   /** A client asks to end the runtime and keep the volume; or, with a reason, the service does by itself. */
-  | { readonly type: "STOP"; readonly at: number; readonly reason?: Reason }
+  | { readonly type: "STOP"; readonly at: number; readonly reason?: PublicReason }
   /** A client asks to end the Sandbox and its volume. */
   | { readonly type: "DELETE"; readonly at: number }
   /** A client changes what it is called, labelled, given or ended by; what is absent stays. It speaks of the edition that it saw. */
@@ -89,15 +89,20 @@ export type SandboxEvent =
   /** The runtime of this generation answers. */
   | { readonly type: "RUNTIME_UP"; readonly at: number; readonly generation: number }
   /** The host refuses the boot because of a limit. */
-  | { readonly type: "RUNTIME_REFUSED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  | {
+      readonly type: "RUNTIME_REFUSED"
+      readonly at: number
+      readonly generation: number
+      readonly reason: PublicReason
+    }
   /** The boot failed for good. */
-  | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: PublicReason }
   /** The runtime ended by itself; `seenAt` (epoch milliseconds) is the last moment at which it was seen alive, where that is known. */
   | {
       readonly type: "RUNTIME_DOWN"
       readonly at: number
       readonly generation: number
-      readonly reason: Reason
+      readonly reason: PublicReason
       readonly seenAt?: number
     }
   /**
@@ -108,19 +113,24 @@ export type SandboxEvent =
       readonly type: "HOST_LOST"
       readonly at: number
       readonly generation?: number
-      readonly reason: Reason
+      readonly reason: PublicReason
       readonly seenAt: number
     }
   /** A runtime of this Sandbox was found on the host, which nobody may have asked for. */
   | { readonly type: "RUNTIME_FOUND"; readonly at: number }
   /** The host holds the runtime up, with nothing lost. */
-  | { readonly type: "RUNTIME_STALLED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  | {
+      readonly type: "RUNTIME_STALLED"
+      readonly at: number
+      readonly generation: number
+      readonly reason: PublicReason
+    }
   /** A runtime that was held up goes on. */
   | { readonly type: "RUNTIME_RESUMED"; readonly at: number; readonly generation: number }
   /** The runtime was ended as asked. */
   | { readonly type: "RUNTIME_STOPPED"; readonly at: number; readonly generation: number }
   /** The runtime could not be frozen, or not be seen to be. */
-  | { readonly type: "SUSPEND_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  | { readonly type: "SUSPEND_FAILED"; readonly at: number; readonly generation: number; readonly reason: PublicReason }
   /** Somebody used it, or uses it; before `until` (epoch milliseconds) it cannot have been idle for long enough. */
   | { readonly type: "IN_USE"; readonly at: number; readonly until: number }
   /** The instant that IN_USE named has come. */

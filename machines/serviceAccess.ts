@@ -7,7 +7,7 @@
  */
 import { assign, setup } from "xstate"
 import type { ServiceAccessContext } from "../schemas/contexts/ServiceAccess.ts"
-import type { Reason } from "../schemas/Sandbox.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
 
@@ -24,7 +24,7 @@ export type ServiceAccessEvent =
   /** The Sandbox runs this generation and its guest answers. */
   | { readonly type: "SANDBOX_CONFIRMED"; readonly at: number }
   /** It does not, or stopped meanwhile. */
-  | { readonly type: "SANDBOX_REFUSED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_REFUSED"; readonly at: number; readonly reason: PublicReason }
   /** A client connects with the capability. */
   | { readonly type: "ATTACH"; readonly at: number; readonly client: string }
   /** A client of the API revokes it. */
@@ -32,7 +32,7 @@ export type ServiceAccessEvent =
   /** Its time is over. */
   | { readonly type: "EXPIRE"; readonly at: number }
   /** The Sandbox stopped, was deleted or is lost. */
-  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: PublicReason }
   /** Every connection here is cut; `cleanup` says whether the guest confirmed it. */
   | { readonly type: "CONNECTIONS_CUT"; readonly at: number; readonly cleanup: "confirmed" | "unconfirmed" }
 

@@ -1,4 +1,5 @@
 /** The hosts of a fleet as actors: one is made when a host joins for the first time. */
+
 import { Clock, Context, Effect, Layer, Queue, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { hostMachine } from "../../machines/host.ts"

@@ -1,9 +1,11 @@
 /** How the commands of a host are done: by its link, and by what is known of its Sandboxes. */
+
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { hostMachine } from "../../machines/host.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { HostContext } from "../../schemas/contexts/Host.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import type { ActorState, CommandScope } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { defineActor } from "../actor/defineActor.ts"
@@ -31,7 +33,7 @@ const forgetAfterMs = 24 * 60 * 60 * 1000
 const late = 0.1
 const lookAgainMs = 250
 
-const draining = { code: "HOST_DRAINING", message: "Its host is taken out of use. The volume is kept." }
+const draining = { code: "HOST_DRAINING", message: publicText`Its host is taken out of use. The volume is kept.` }
 
 export const hostDefinition = Effect.gen(function* () {
   const actors = yield* ActorHost

@@ -174,7 +174,11 @@ export const attendance = (options: AttendanceOptions) => {
       silentSince ??= performance.now()
       if (told === "unreached" || performance.now() - silentSince < leaseMs) return
       told = "unreached"
-      yield* scope.tell({ type: "UNREACHED", boot, reason: { code: "HOST_UNREACHED", message: error.message } })
+      yield* scope.tell({
+        type: "UNREACHED",
+        boot,
+        reason: { code: "HOST_UNREACHED", message: error.message }
+      })
     })
 
     /** Until the host has another way to it. Fails when it does not answer. */

@@ -1,4 +1,5 @@
 /** A Sandbox of the host's own: whether one boots there, runs a command and can be removed. No row knows it; one that was left behind is found and destroyed. */
+
 import { Effect, Metric } from "effect"
 import type { hostMachine } from "../../machines/host.ts"
 import type { EventOf } from "../actor/machineTypes.ts"

@@ -1,9 +1,11 @@
 /** How the commands of an Operation are done: in the guest of its Sandbox's generation. */
+
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { OperationContext } from "../../schemas/contexts/Operation.ts"
+import { publicText, saidBySandbox } from "../../schemas/PublicText.ts"
 import type { CommandScope } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
@@ -40,31 +42,34 @@ const lost = (status: string | null): OperationEvent => {
     case "pending":
       return {
         type: "LOST",
-        reason: { code: "SANDBOX_STOPPED", message: "The Sandbox stopped while the command ran or waited." }
+        reason: { code: "SANDBOX_STOPPED", message: publicText`The Sandbox stopped while the command ran or waited.` }
       }
     case "running":
       return {
         type: "LOST",
         reason: {
           code: "SANDBOX_RESTARTED",
-          message: "The Sandbox was started anew; the command's outcome is unknown."
+          message: publicText`The Sandbox was started anew; the command's outcome is unknown.`
         }
       }
     default:
-      return { type: "LOST", reason: { code: "SANDBOX_DELETED", message: "The Sandbox no longer exists." } }
+      return { type: "LOST", reason: { code: "SANDBOX_DELETED", message: publicText`The Sandbox no longer exists.` } }
   }
 }
 
 const forgotten: OperationEvent = {
   type: "LOST",
-  reason: { code: "OUTCOME_UNKNOWN", message: "The Sandbox no longer knows the command; its outcome is unknown." }
+  reason: {
+    code: "OUTCOME_UNKNOWN",
+    message: publicText`The Sandbox no longer knows the command; its outcome is unknown.`
+  }
 }
 
 const disbelieved: OperationEvent = {
   type: "LOST",
   reason: {
     code: "OUTCOME_UNKNOWN",
-    message: "The Sandbox's agent broke its protocol and is not believed; the command's outcome is unknown."
+    message: publicText`The Sandbox's agent broke its protocol and is not believed; the command's outcome is unknown.`
   }
 }
 
@@ -152,7 +157,7 @@ export const operationDefinition = Effect.gen(function* () {
           Effect.catchTag("SpawnRefused", (refused) =>
             Effect.succeed<OperationEvent>({
               type: "REFUSED",
-              reason: { code: refused.code, message: refused.message }
+              reason: { code: refused.code, message: saidBySandbox(refused.message) }
             })
           )
         )
@@ -168,7 +173,7 @@ export const operationDefinition = Effect.gen(function* () {
               type: "LOST",
               reason: {
                 code: "TIMED_OUT",
-                message: `The command did not end within its time-out of ${(context.timeoutMs ?? 0) / 1000} s.`
+                message: publicText`The command did not end within its time-out of ${(context.timeoutMs ?? 0) / 1000} s.`
               }
             }
           }

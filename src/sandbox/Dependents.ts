@@ -1,8 +1,9 @@
 /** Everything that lives in a Sandbox and ends with it: operations, previews, accesses, grants. */
+
 import { Context, Effect, Layer, Ref, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { AnyStateMachine } from "xstate"
-import type { Reason } from "../../schemas/Sandbox.ts"
+import type { PublicReason } from "../../schemas/PublicText.ts"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
@@ -13,7 +14,7 @@ export interface DependentKind {
   readonly openStates: ReadonlyArray<string>
   /** Those of them in which one waits for others to end: it hears before they do, the newest first. */
   readonly waitingStates?: ReadonlyArray<string>
-  readonly event: (reason: Reason) => AnyEvent
+  readonly event: (reason: PublicReason) => AnyEvent
 }
 
 export class Dependents extends Context.Service<
@@ -24,7 +25,7 @@ export class Dependents extends Context.Service<
      * Tells every open dependent of a generation and those before it: what a later one has begun meanwhile goes on.
      * Returns when each has heard; repeated calls do no harm.
      */
-    readonly close: (sandboxId: string, generation: number, reason: Reason) => Effect.Effect<void>
+    readonly close: (sandboxId: string, generation: number, reason: PublicReason) => Effect.Effect<void>
   }
 >()("atoll/sandbox/Dependents") {
   static readonly layer = Layer.effect(

@@ -3,6 +3,7 @@ import { Clock, Effect, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
 import { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
+import { committedReason, publicText } from "../../schemas/PublicText.ts"
 import type { CommandScope } from "../actor/ActorDefinition.ts"
 import { defineActor } from "../actor/defineActor.ts"
 import type { EventOf } from "../actor/machineTypes.ts"
@@ -15,6 +16,7 @@ import { WalletActors } from "../wallet/WalletActors.ts"
 import { bootInTurn } from "./bootInTurn.ts"
 import { bootMetrics } from "./bootMetrics.ts"
 import { Dependents } from "./Dependents.ts"
+import { failureReason } from "./failureReason.ts"
 import { hostLost, type LostHost } from "./hostLost.ts"
 import { Placement } from "./Placement.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
@@ -26,6 +28,10 @@ type SandboxScope = CommandScope<SandboxContext, SandboxEvent>
 const bootTries = 3
 /** Those of a host that nobody can reach are many, until it is lost or the boot has taken too long. */
 const bootAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(2_000)])
+
+const bootFailed = publicText`The Sandbox could not be booted. Start it again.`
+const suspendFailed = publicText`The Sandbox could not be put to sleep, and runs on.`
+const cannotSuspend = publicText`Sandboxes of this host cannot sleep.`
 
 const specOf = (context: SandboxContext): SandboxSpec => ({
   sandboxId: context.sandboxId,
@@ -120,14 +126,20 @@ export const sandboxDefinition = Effect.gen(function* () {
             ? placement.release(sandboxId)
             : Effect.void
         ),
-        Effect.match({
-          onSuccess: (): SandboxEvent => ({ type: "RUNTIME_UP", generation }),
-          onFailure: (error): SandboxEvent =>
-            lost !== null
-              ? hostLost(generation, lost)
-              : error._tag === "RuntimeRefused"
-                ? { type: "RUNTIME_REFUSED", generation, reason: { code: error.code, message: error.message } }
-                : { type: "RUNTIME_FAILED", generation, reason: { code: "RUNTIME_FAILED", message: error.message } }
+        Effect.matchEffect({
+          onSuccess: () => Effect.succeed<SandboxEvent>({ type: "RUNTIME_UP", generation }),
+          onFailure: (error): Effect.Effect<SandboxEvent> => {
+            if (lost !== null) return Effect.succeed(hostLost(generation, lost))
+            if (error._tag === "RuntimeRefused") {
+              const { code, message } = error
+              return Effect.succeed({ type: "RUNTIME_REFUSED", generation, reason: { code, message } })
+            }
+            return Effect.map(failureReason("RUNTIME_FAILED", sandboxId, bootFailed, error), (reason) => ({
+              type: "RUNTIME_FAILED",
+              generation,
+              reason
+            }))
+          }
         })
       )
     })
@@ -182,15 +194,17 @@ export const sandboxDefinition = Effect.gen(function* () {
     )
     const suspend = runtime.suspend(sandboxId, generation)
     return Effect.flatMap(uses.sleepAfterMs === null ? Effect.succeed(false) : isUsed, (used) =>
-      used ? Effect.fail(new RuntimeUnavailable({ message: "The Sandbox is used again." })) : suspend
+      used ? Effect.fail(RuntimeUnavailable.known(publicText`The Sandbox is used again.`)) : suspend
     ).pipe(
-      Effect.match({
-        onSuccess: () => null,
-        onFailure: (error): SandboxEvent => ({
-          type: "SUSPEND_FAILED",
-          generation,
-          reason: { code: "SUSPEND_FAILED", message: error.message }
-        })
+      Effect.matchEffect({
+        onSuccess: () => Effect.succeed(null),
+        onFailure: (error) =>
+          Effect.map(
+            error._tag === "RuntimeUnavailable"
+              ? failureReason("SUSPEND_FAILED", sandboxId, suspendFailed, error)
+              : Effect.succeed({ code: "SUSPEND_FAILED", message: cannotSuspend }),
+            (reason): SandboxEvent => ({ type: "SUSPEND_FAILED", generation, reason })
+          )
       })
     )
   }
@@ -235,7 +249,10 @@ export const sandboxDefinition = Effect.gen(function* () {
         run: (scope, { generation, ...reason }) => {
           const { context } = scope.state()
           // A command that an older version stored names no generation.
-          return Effect.as(dependents.close(context.sandboxId, generation ?? context.generation, reason), null)
+          return Effect.as(
+            dependents.close(context.sandboxId, generation ?? context.generation, committedReason(reason)),
+            null
+          )
         }
       }
     }

@@ -236,7 +236,7 @@ const make = Effect.gen(function* () {
       const obstacle = request.networkEnabled ? runtime.capabilities.networkRefused() : null
       if (obstacle !== null) {
         return yield* new UnsupportedByRuntime({
-          message: `Sandboxes of this server cannot have a network (${obstacle}). Send networkEnabled false.`
+          message: "Sandboxes of this server cannot have a network. Send networkEnabled false."
         })
       }
       const limits = accountLimits(ownLimitsOf(account!), settings)

@@ -1,5 +1,7 @@
 /** What a Sandbox is told whose host is lost, by whoever finds it so. */
+
 import type { sandboxMachine } from "../../machines/sandbox.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import type { EventOf } from "../actor/machineTypes.ts"
 
 export const hostLostCode = "HOST_LOST"
@@ -12,8 +14,8 @@ export interface LostHost {
 }
 
 const messages = {
-  lost: "The host of this Sandbox was lost. Its volume is there, and can be used again once that host returns.",
-  gone: "The host of this Sandbox was taken out of service, and its volume with it."
+  lost: publicText`The host of this Sandbox was lost. Its volume is there, and can be used again once that host returns.`,
+  gone: publicText`The host of this Sandbox was taken out of service, and its volume with it.`
 }
 
 export const hostLostMessage = ({ is }: Pick<LostHost, "is">): string => messages[is]

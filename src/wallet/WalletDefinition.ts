@@ -1,10 +1,11 @@
 /** How the commands of a wallet are done: the ledger is asked, and Sandboxes are told to stop. */
+
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { walletMachine } from "../../machines/wallet.ts"
 import { WalletContext } from "../../schemas/contexts/Wallet.ts"
-import type { Reason } from "../../schemas/Sandbox.ts"
+import { committedReason, type PublicReason } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { defineActor } from "../actor/defineActor.ts"
 import type { EventOf } from "../actor/machineTypes.ts"
@@ -72,7 +73,7 @@ export const walletDefinition = Effect.gen(function* () {
       order by id limit ${stopBatch}`
   })
 
-  const stopSandboxes = Effect.fnUntraced(function* (accountId: string, reason: Reason) {
+  const stopSandboxes = Effect.fnUntraced(function* (accountId: string, reason: PublicReason) {
     let after = ""
     while (true) {
       // A top-up may have come before whoever tells of it.
@@ -101,7 +102,7 @@ export const walletDefinition = Effect.gen(function* () {
       // A newer stop looks at every Sandbox again.
       stopSandboxes: {
         lane: "stop",
-        run: (scope, reason) => stopSandboxes(scope.state().context.accountId, reason)
+        run: (scope, reason) => stopSandboxes(scope.state().context.accountId, committedReason(reason))
       }
     }
   })

@@ -7,6 +7,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { sandboxMachine } from "../../machines/sandbox.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { RuntimeRefused, RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -60,7 +61,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
           world.intercept = (call): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> => {
             if (isCalm || call === "turn" || random() > 0.15) return Effect.void
             return call === "provision" && random() < 0.5
-              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "No room." }))
+              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` }))
               : Effect.fail(new RuntimeUnavailable({ message: "It does not work now." }))
           }
         }
@@ -86,7 +87,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
           fleet.cut.add(hostId)
           yield* fleet.becomes(hostId, "lost")
           const host = yield* ActorHost
-          const reason = { code: "HOST_LOST", message: "It was lost." }
+          const reason = { code: "HOST_LOST", message: publicText`It was lost.` }
           const there = yield* sql<{ readonly id: string; readonly generation: number }>`
             select a.id, (snapshot -> 'context' ->> 'generation')::int4 as generation
             from host_promises p join actors a on a.id = p.sandbox_id where p.host_id = ${hostId}`

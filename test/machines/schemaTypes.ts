@@ -61,7 +61,8 @@ const modules: ReadonlyArray<Record<string, unknown>> = await Promise.all(
 
 /** By the name under which each is exported. */
 export const schemaTypes: ReadonlyMap<string, NamedType> = new Map(
-  [{ Reason }, ...modules].flatMap((module) =>
+  // A public reason is a reason in its shape.
+  [{ Reason, PublicReason: Reason }, ...modules].flatMap((module) =>
     Object.entries(module).flatMap(([name, schema]) =>
       Schema.isSchema(schema) ? [[name, fieldsOf(schema.ast)] as const] : []
     )

@@ -1,4 +1,5 @@
 /** One run: the steps are done one after the other, with the service at rest in between, and everything is checked after each. */
+
 import { Cause, Clock, Context, Effect, Exit, References, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
 import type { AnyStateMachine } from "xstate"
@@ -6,6 +7,7 @@ import { operationMachine } from "../../machines/operation.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import type { SimulatedMachine, SimulatedProcess } from "../../src/host/simulated/SimulatedWorld.ts"
@@ -36,7 +38,7 @@ const runtimeEvents = ["RUNTIME_UP", "RUNTIME_REFUSED", "RUNTIME_FAILED", "RUNTI
 const lateOutcomes: ReadonlyArray<AnyEvent> = [
   { type: "STARTED" },
   { type: "EXITED", exitCode: 99, signal: null, processTree: "gone" },
-  { type: "LOST", reason: { code: "LATE", message: "Too late." } }
+  { type: "LOST", reason: { code: "LATE", message: publicText`Too late.` } }
 ]
 
 /** What a program writes first; after it, bytes that tell their own offset. */

@@ -4,6 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
 import { sandboxMachine } from "../../machines/sandbox.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
@@ -13,7 +14,7 @@ import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { command, createIn, request, untilStatus } from "../support/TestSandboxes.ts"
 
-const reason = { code: "HOST_LOST", message: "The host of this Sandbox was lost." }
+const reason = { code: "HOST_LOST", message: publicText`The host of this Sandbox was lost.` }
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox whose host is lost", (it) => {
   it.effect("is stopped, has cost until the host was last seen, tells what lives in it, and starts anew later", () =>

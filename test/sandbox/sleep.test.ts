@@ -4,6 +4,7 @@ import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { CreditExhausted } from "../../schemas/Errors.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { Files } from "../../src/files/Files.ts"
 import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
@@ -203,7 +204,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           )
           world.intercept = (call) =>
             call === "provision"
-              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "There is no room." }))
+              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`There is no room.` }))
               : Effect.void
           yield* host.send(sandboxMachine, id, { type: "START" }, { cause: "test" })
           const stopped = yield* untilStatus(accountId, id, "stopped")

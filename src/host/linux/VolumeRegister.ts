@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs"
 import { mkdir, open, rm } from "node:fs/promises"
 import { join } from "node:path"
+import { publicText } from "../../../schemas/PublicText.ts"
 import { RuntimeRefused } from "../../runtime/Runtime.ts"
 
 /** A volume was made and is not there any more. */
@@ -13,8 +14,7 @@ export class VolumeMissing extends Error {}
 export const volumeMissing = (): RuntimeRefused =>
   new RuntimeRefused({
     code: "VOLUME_MISSING",
-    message:
-      "The Sandbox's volume is not on its host any more, so it does not start: it would be empty. Ask the operator to restore it, or delete the Sandbox."
+    message: publicText`The Sandbox's volume is not on its host any more, so it does not start: it would be empty. Ask the operator to restore it, or delete the Sandbox.`
   })
 
 export class VolumeRegister {

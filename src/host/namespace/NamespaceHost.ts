@@ -3,10 +3,12 @@
  *
  * Calls for one Sandbox run one after the other; every step may be repeated after a crash at any point, because each looks at what is there first.
  */
+
 import { rm } from "node:fs/promises"
 import type { Socket } from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
@@ -74,12 +76,12 @@ const HEALTH_TIMEOUT_MS = 40_000
 const THOROUGH_EVERY_LOOKS = 10
 
 /** What is known of one that was found dead at start. */
-const absentlyEnded = ({ monitor }: RuntimeRecord): string =>
+const absentlyEnded = ({ monitor }: RuntimeRecord): PublicText =>
   isOfThisBoot(monitor)
     ? endsItsContainer()
-      ? "The Sandbox ended with the container that it was in"
-      : "The Sandbox ended while the service was not running"
-    : "The Sandbox ended with its host, which was restarted"
+      ? publicText`The Sandbox ended with the container that it was in`
+      : publicText`The Sandbox ended while the service was not running`
+    : publicText`The Sandbox ended with its host, which was restarted`
 
 export class NamespaceHost {
   readonly layout: HostLayout
@@ -126,10 +128,11 @@ export class NamespaceHost {
 
   /** Ends the sessions; the Sandboxes run on. Where there are none, nothing is left outside of the data folder. */
   async close(): Promise<void> {
+    const runs = this.live.size > 0
     for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
     await this.trash.close()
     const isOver = () => this.layout.sandboxIds().length === 0
-    await this.layout.release(isOver, () => releaseCgroups(this.cgroups))
+    await this.layout.release(isOver, runs, () => releaseCgroups(this.cgroups))
   }
 
   /**
@@ -413,20 +416,24 @@ export class NamespaceHost {
   }
 
   /** It ended by itself. */
-  private found(sandboxId: string, record: RuntimeRecord, ended = "The Sandbox ended without being asked to"): void {
+  private found(
+    sandboxId: string,
+    record: RuntimeRecord,
+    ended = publicText`The Sandbox ended without being asked to`
+  ): void {
     this.forget(sandboxId)
     // bwrap inside outlives the agent as long as anything else does; without the agent nobody can reach it.
     for (const it of [record.init, record.monitor]) if (it !== null) signal(it, "SIGKILL")
     const { exitCode } = this.layout.state(sandboxId).readStatus()
     const reason: RuntimeDown["reason"] =
       exitCode === 0
-        ? { code: "EXITED", message: "The Sandbox ended by itself." }
+        ? { code: "EXITED", message: publicText`The Sandbox ended by itself.` }
         : {
             code: "CRASHED",
             message:
               cgroupOomKills(this.cgroups, sandboxId) > 0
-                ? `${ended}; processes in it had been killed because it was out of memory.`
-                : `${ended}.`
+                ? publicText`${ended}; processes in it had been killed because it was out of memory.`
+                : publicText`${ended}.`
           }
     this.dead.set(sandboxId, { type: "down", sandboxId, generation: record.generation, reason })
   }

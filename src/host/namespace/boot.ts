@@ -114,7 +114,7 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       workspace: workspaceOf(place),
       cgroup: groups.delegated,
       tmp: temporaryOf(place),
-      views: [...(uid === null ? [] : cgroupViews(cgroups, spec.sandboxId)), ...lxcfsViews()],
+      views: [...layout.masks(), ...(uid === null ? [] : cgroupViews(cgroups, spec.sandboxId)), ...lxcfsViews()],
       vcpus: spec.vcpus,
       memoryBytes: spec.memoryBytes,
       seccomp: seccomp !== null,

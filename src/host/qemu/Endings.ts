@@ -1,7 +1,8 @@
 /** How a machine ends: halted with its data written, killed, or put to sleep on the disk; and what is removed with it. */
 import { rm } from "node:fs/promises"
 import { Effect } from "effect"
-import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { publicText } from "../../../schemas/PublicText.ts"
+import { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { goneWithin, isAlive, signal } from "../linux/ProcessIdentity.ts"
@@ -88,14 +89,14 @@ export class Endings {
       }
       const live = this.live.get(record.sandboxId)!
       const { machine } = live
-      if (live.stall) return yield* unavailable(live.stall.message)
+      if (live.stall) return yield* RuntimeUnavailable.known(live.stall.message)
       yield* this.room
         .hasRoomToSleep(record)
         .pipe(
           Effect.catchTag("NoRoom", ({ detail }) =>
             Effect.andThen(
               Effect.logWarning(`Sandbox ${record.sandboxId} cannot sleep. ${detail}`),
-              Effect.fail(unavailable("This host's disk has no room for the Sandbox's memory."))
+              Effect.fail(RuntimeUnavailable.known(publicText`This host's disk has no room for the Sandbox's memory.`))
             )
           )
         )

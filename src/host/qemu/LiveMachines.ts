@@ -1,6 +1,8 @@
 /** The machines that run and that we are connected to: found again after a restart, watched, and reported when they end by themselves. */
+
 import { closeSync } from "node:fs"
 import { Effect, Queue } from "effect"
+import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
 import type { RuntimeDown, RuntimeStall, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import { openLifePipe } from "../linux/lifePipe.ts"
@@ -217,8 +219,12 @@ export class LiveMachines {
       if (record.process !== null && isAlive(record.process)) {
         // It cannot be managed any more.
         signal(record.process, "SIGKILL")
-        this.report(record, "CRASHED", "The machine did not answer when the service came back, and was ended.")
-      } else this.report(record, "CRASHED", "The machine ended while the service was not running.")
+        this.report(
+          record,
+          "CRASHED",
+          publicText`The machine did not answer when the service came back, and was ended.`
+        )
+      } else this.report(record, "CRASHED", publicText`The machine ended while the service was not running.`)
     })
   }
 
@@ -317,14 +323,15 @@ export class LiveMachines {
     await goneWithin(() => isAlive(machine.process), 5_000)
     if (live.expected) return
     if (machine.qmp.shutdownReason === "guest-shutdown")
-      this.report(record, "EXITED", "The machine powered itself off.")
+      this.report(record, "EXITED", publicText`The machine powered itself off.`)
     else if (machine.qmp.shutdownReason?.startsWith("guest-") === true) {
-      this.report(record, "CRASHED", "The machine's kernel panicked or reset.")
-    } else if (machine.qmp.isHung) this.report(record, "CRASHED", "The machine did not answer any more and was ended.")
-    else this.report(record, "CRASHED", "The machine's process was killed or crashed.")
+      this.report(record, "CRASHED", publicText`The machine's kernel panicked or reset.`)
+    } else if (machine.qmp.isHung)
+      this.report(record, "CRASHED", publicText`The machine did not answer any more and was ended.`)
+    else this.report(record, "CRASHED", publicText`The machine's process was killed or crashed.`)
   }
 
-  private report(record: MachineRecord, code: "EXITED" | "CRASHED", message: string): void {
+  private report(record: MachineRecord, code: "EXITED" | "CRASHED", message: PublicText): void {
     const { sandboxId, generation } = record
     Queue.offerUnsafe(this.news.downs, { type: "down", sandboxId, generation, reason: { code, message } })
   }

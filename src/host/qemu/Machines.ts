@@ -7,6 +7,7 @@
 import { existsSync } from "node:fs"
 import type { Duplex } from "node:stream"
 import { Effect, Fiber, type Scope, Semaphore } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
 import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../../runtime/Guest.ts"
 import {
@@ -286,7 +287,7 @@ export class Machines {
 
 const memoryLost = new RuntimeRefused({
   code: "MEMORY_LOST",
-  message: "The Sandbox's machine ended while it woke, and its memory is lost. Its volume is kept: start it again."
+  message: publicText`The Sandbox's machine ended while it woke, and its memory is lost. Its volume is kept: start it again.`
 })
 
 const readRecord = (folder: SandboxFolder): Effect.Effect<MachineRecord | null, RuntimeUnavailable> =>

@@ -11,7 +11,7 @@ import type { PreviewContext } from "../../../../schemas/contexts/Preview.ts"
 import type { SandboxContext } from "../../../../schemas/contexts/Sandbox.ts"
 import type { ServiceAccessContext } from "../../../../schemas/contexts/ServiceAccess.ts"
 import type { WalletContext } from "../../../../schemas/contexts/Wallet.ts"
-import type { Reason } from "../../../../schemas/Sandbox.ts"
+import type { PublicReason, PublicText } from "../../../../schemas/PublicText.ts"
 
 interface Samples<Input, Context, Event extends { readonly type: string }> {
   readonly input: (at: number) => Input
@@ -21,7 +21,7 @@ interface Samples<Input, Context, Event extends { readonly type: string }> {
 }
 
 const nothing = () => ({})
-const reason: Reason = { code: "EXAMPLE", message: "An example." }
+const reason: PublicReason = { code: "EXAMPLE", message: "An example." as PublicText }
 const because = () => ({ reason })
 const ofGeneration = ({ generation }: { readonly generation: number }) => ({ generation })
 const failedGeneration = ({ generation }: { readonly generation: number }) => ({ generation, reason })
