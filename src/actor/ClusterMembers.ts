@@ -21,7 +21,7 @@ const tryEveryMs = 1000
 const lookEveryMs = 250
 const answersWithin = "2 seconds"
 /** A fault of less than that moves no shards, however short the lease is. */
-const lostAfterMinMs = 4000
+const lostAfterMinMs = 10_000
 
 const isOwnerGauge = Metric.gauge("atoll_cluster_member", {
   description: "1 while this process may own actors: it and the other members of the cluster reach each other. Else 0."

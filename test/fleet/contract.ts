@@ -44,11 +44,13 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/files/lostGuest.test.ts",
   "test/http/audited.test.ts",
   "test/http/credit.test.ts",
+  "test/http/cursors.test.ts",
   "test/http/edge.test.ts",
   "test/http/events.test.ts",
   "test/http/faults.test.ts",
   "test/http/fuzz.test.ts",
   "test/http/history.test.ts",
+  "test/http/hostileText.test.ts",
   "test/http/largeBodies.test.ts",
   "test/http/logStream.test.ts",
   "test/http/lostAnswers.test.ts",
@@ -93,6 +95,11 @@ export const inProcessOnly: Readonly<Record<string, string>> = {
 
 /** By suite: the reason. */
 export const inProcess: Readonly<Record<string, string>> = {
+  "test/clients/engines/engines.test.ts":
+    "tries the engines of the TypeScript library; its suites are run over a fleet",
+  "test/clients/python/versions.test.ts": "tries versions of Python; the library's suites are run over a fleet",
+  "test/http/hostFailures.test.ts": "makes simulated machines fail in its process",
+  "test/http/largeAnswers.test.ts": "counts the answers that one process holds in its memory",
   "test/host/namespace/besideAttacks.test.ts": "looks at the driver itself, what one tenant leaves on its machine",
   "test/preview/gateway.test.ts":
     "the gateway alone: simulated programs that break off, hang or do not read, whose tunnels it counts",

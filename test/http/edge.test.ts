@@ -523,6 +523,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the edge", (it) => {
         name: "journal commits",
         isVital: true,
         state: "up",
+        waiting: null,
         restarts: 0,
         lastFault: null
       })
