@@ -50,7 +50,6 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/http/faults.test.ts",
   "test/http/fuzz.test.ts",
   "test/http/history.test.ts",
-  "test/http/hostileText.test.ts",
   "test/http/largeBodies.test.ts",
   "test/http/logStream.test.ts",
   "test/http/lostAnswers.test.ts",
@@ -99,6 +98,8 @@ export const inProcess: Readonly<Record<string, string>> = {
     "tries the engines of the TypeScript library; its suites are run over a fleet",
   "test/clients/python/versions.test.ts": "tries versions of Python; the library's suites are run over a fleet",
   "test/http/hostFailures.test.ts": "makes simulated machines fail in its process",
+  "test/http/hostileText.test.ts":
+    "bodies of a mebibyte that are answered before they end, and whose connection the service closes",
   "test/http/largeAnswers.test.ts": "counts the answers that one process holds in its memory",
   "test/host/namespace/besideAttacks.test.ts": "looks at the driver itself, what one tenant leaves on its machine",
   "test/preview/gateway.test.ts":
