@@ -45,6 +45,7 @@ export class BareBubblewrap {
         spawner: this.#layout.spawner,
         etc: this.#layout.etc(false),
         workspace,
+        hasOwnVolume: false,
         tmp,
         cgroup: null,
         views: [],

@@ -18,6 +18,7 @@ import {
   PreconditionFailed,
   RuntimeUnavailable,
   SandboxUnavailable,
+  ServiceUnavailable,
   StorageFull,
   TextAmbiguous,
   TextNotFound,
@@ -164,7 +165,8 @@ const reached = [
   PayloadTooLarge,
   UnsupportedByRuntime,
   SandboxUnavailable,
-  RuntimeUnavailable
+  RuntimeUnavailable,
+  ServiceUnavailable
 ] as const
 
 /** What any call that writes may meet. */

@@ -21,6 +21,7 @@ import {
   type PreconditionFailed,
   RuntimeUnavailable,
   type SandboxUnavailable,
+  type ServiceUnavailable,
   type StorageFull,
   type TextAmbiguous,
   type TextNotFound
@@ -69,7 +70,7 @@ export interface FileRange {
 }
 
 /** What any call may answer. */
-type Common = InvalidPath | NotFound | NotADirectory | SandboxUnavailable | RuntimeUnavailable
+type Common = InvalidPath | NotFound | NotADirectory | SandboxUnavailable | RuntimeUnavailable | ServiceUnavailable
 
 /** What any call that writes may answer; removing is none of them. */
 type Write = Common | CreditExhausted

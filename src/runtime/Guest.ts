@@ -116,7 +116,11 @@ export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused"
     "PRECONDITION_FAILED",
     "PAYLOAD_TOO_LARGE",
     "STORAGE_FULL",
-    "ARCHIVE_INCOMPLETE"
+    "ARCHIVE_INCOMPLETE",
+    "VOLUME_READ_ONLY",
+    "VOLUME_FAILED",
+    "HOST_FULL",
+    "NO_RESOURCES"
   ]),
   message: Schema.String,
   details: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown))

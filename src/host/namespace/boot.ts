@@ -112,6 +112,7 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       spawner: layout.spawner,
       etc: layout.etc(spec.networkEnabled),
       workspace: workspaceOf(place),
+      hasOwnVolume: place.image !== null,
       cgroup: groups.delegated,
       tmp: temporaryOf(place),
       views: [...layout.masks(), ...(uid === null ? [] : cgroupViews(cgroups, spec.sandboxId)), ...lxcfsViews()],

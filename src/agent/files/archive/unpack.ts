@@ -81,7 +81,7 @@ class Unpacking {
   }
 
   async run(): Promise<Unpacked> {
-    using _ = this.#staging.keep()
+    using _ = this.#keepStaging()
     try {
       for await (const entry of tarEntries(this.#source)) {
         if (this.#entries >= this.#entriesMax) {
@@ -101,8 +101,20 @@ class Unpacking {
     return { entries: this.#entries, bytes: this.#bytes }
   }
 
+  /** It may be the first that a volume does not take. */
+  #keepStaging(): Disposable {
+    try {
+      return this.#staging.keep()
+    } catch (cause) {
+      throw this.#told(archiveFaultFor(cause))
+    }
+  }
+
   /** How far it came, beside what stopped it. */
   #told(cause: unknown): unknown {
+    // What was unpacked before the volume took no more is there.
+    if (cause instanceof FileRefusal && cause.code === "VOLUME_READ_ONLY" && this.#entries > 0)
+      return new FileRefusal("VOLUME_FAILED", cause.message)
     if (!(cause instanceof ArchiveFault)) return cause
     const lastPath =
       this.#lastName === null ? null : [...nameText(this.#lastName)].slice(0, shownNameMaxCharacters).join("")
