@@ -23,13 +23,13 @@ export const listen = async (server: Http2Server, address: string): Promise<void
     )
   }
   if (scheme === "device") {
-    serveSerial(await openDevice(rest), (session) => server.emit("connection", session))
+    serveDevice(await openDevice(rest), server)
     return
   }
   if (scheme === "relay") {
     const [input, output] = rest.split(",").map(Number)
     const device = new CharacterDevice(output!, new Socket({ fd: input!, readable: true, writable: false }))
-    serveSerial(device, (session) => server.emit("connection", session))
+    serveDevice(device, server)
     return
   }
   const sockets = createServer((socket) => server.emit("connection", socket))
@@ -38,6 +38,12 @@ export const listen = async (server: Http2Server, address: string): Promise<void
     if (scheme === "fd") sockets.listen({ fd: Number(rest) }, resolve)
     else sockets.listen(rest, resolve)
   })
+}
+
+/** Without its device an agent serves nobody and never will: it ends, and PID 1 starts another. */
+const serveDevice = (device: Duplex, server: Http2Server): void => {
+  device.on("error", (cause) => console.error(cause)).on("close", () => process.exit(1))
+  serveSerial(device, (session) => server.emit("connection", session))
 }
 
 const openDevice = (path: string): Promise<Duplex> =>

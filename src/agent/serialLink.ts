@@ -5,6 +5,10 @@
  * mark that cannot occur in data, the kind `S` and a fresh id; the agent ends the session it had and answers the mark, the kind `A` and the id,
  * after which both sides carry plain data. Data that contains the mark's prefix is stuffed with one zero byte after it, as HDLC stuffs bits.
  * Bytes that were cut off anywhere cost nothing: the first byte of the mark occurs nowhere else in it, so a reader is in step again at once.
+ *
+ * An agent that starts sends a third mark, the kind `B`: the sessions of the agent before it are over. Without it the service would wait on a
+ * session that no process serves, because the port itself stays open. A service of an earlier version reads it as data of no protocol and ends
+ * its session, too.
  */
 import { randomBytes } from "node:crypto"
 import { Duplex } from "node:stream"
@@ -15,6 +19,7 @@ const CONTROL = 1
 const ID_CHARS = 32
 const OPEN = 0x53
 const ACCEPT = 0x41
+const BEGIN = 0x42
 
 /** How many bytes of the prefix the end of `chunk` matches, given that `matched` were matched before it; full matches are `cut`'s. */
 const matchTail = (chunk: Uint8Array, matched: number): number => {
@@ -105,7 +110,7 @@ export class SerialDecoder {
   private readControl(rest: Buffer, sofar: string): Buffer {
     const byte = rest[0]!
     const char = String.fromCharCode(byte)
-    const fits = sofar === "" ? byte === OPEN || byte === ACCEPT : /[0-9a-f]/.test(char)
+    const fits = sofar === "" ? byte === OPEN || byte === ACCEPT || byte === BEGIN : /[0-9a-f]/.test(char)
     if (!fits) {
       this.control = null
       return rest
@@ -202,9 +207,17 @@ class SerialSession extends Duplex {
   }
 }
 
+/** Shorter than the time-out of the one who opens the transport: a device that is kept open for an agent that does not answer keeps the port from the next attempt. */
+const ACCEPT_TIMEOUT_MS = 9_000
+/** Agents that may begin on one connection before one accepts. A guest that sends more marks wants the service to send as many. */
+const BEGINS_MAX = 8
+
+const newId = (): string => randomBytes(ID_CHARS / 2).toString("hex")
+
 /** The agent's side: every `S` ends the session before and begins a new one. */
 export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void): void => {
   let current: SerialSession | null = null
+  device.write(mark(BEGIN, newId()))
   const decoder = new SerialDecoder({
     data: (bytes) => current?.deliver(bytes),
     control: (kind, id) => {
@@ -220,15 +233,28 @@ export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void
   device.on("close", () => current?.destroy())
 }
 
-/** The service's side: resolves when the agent has accepted a session of our own. The device is destroyed with the session. */
+/**
+ * The service's side: resolves when the agent has accepted a session of our own. The device is destroyed with the session, which ends when the
+ * agent is replaced.
+ */
 export const connectSerial = (device: Duplex): Promise<Duplex> =>
   new Promise((resolve, reject) => {
-    const id = randomBytes(ID_CHARS / 2).toString("hex")
+    let id = newId()
     let session: SerialSession | null = null
+    let begins = 0
+    const timer = setTimeout(() => device.destroy(), ACCEPT_TIMEOUT_MS)
     const decoder = new SerialDecoder({
       data: (bytes) => session?.deliver(bytes),
-      control: (kind, accepted) => {
-        if (kind !== ACCEPT || accepted !== id || session !== null) return
+      control: (kind, said) => {
+        if (kind === BEGIN) {
+          if (session !== null) return void session.destroy()
+          if (++begins > BEGINS_MAX) return void device.destroy()
+          // The agent before it may have taken our mark with it. Another id: an answer to the first mark would be followed by a second session.
+          id = newId()
+          device.write(mark(OPEN, id))
+        }
+        if (kind !== ACCEPT || said !== id || session !== null) return
+        clearTimeout(timer)
         session = new SerialSession(device)
         session.on("close", () => device.destroy())
         resolve(session)
@@ -237,8 +263,9 @@ export const connectSerial = (device: Duplex): Promise<Duplex> =>
     device.on("data", (chunk: Buffer) => decoder.push(chunk))
     device.on("error", reject)
     device.on("close", () => {
+      clearTimeout(timer)
       session?.destroy()
-      reject(new Error("the serial port closed"))
+      reject(new Error("the serial port closed before an agent accepted the session"))
     })
     device.write(mark(OPEN, id))
   })

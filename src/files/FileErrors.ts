@@ -17,7 +17,7 @@ import {
   NotFound,
   PayloadTooLarge,
   PreconditionFailed,
-  type SandboxUnavailable,
+  SandboxUnavailable,
   ServiceUnavailable,
   StorageFull,
   TextAmbiguous,
@@ -114,19 +114,33 @@ export const inContract = <const C extends Code = never>(...codes: ReadonlyArray
   const expected: ReadonlySet<Code> = new Set<Code>([...always, ...codes])
   return <A, E, R>(
     call: Effect.Effect<A, E | FileRefused | GuestUnavailable, R>
-  ): Effect.Effect<A, Exclude<E, FileRefused | GuestUnavailable> | ErrorOf<C | Always> | SandboxUnavailable, R> =>
+  ): Effect.Effect<A, Exclude<E, FileRefused | GuestUnavailable> | ErrorOf<C | Always> | Unavailable, R> =>
     Effect.catch(call, (fault) =>
       Effect.fail(
-        (isRefused(fault)
-          ? expected.has(fault.code)
-            ? errorOf[fault.code](fault)
-            : changed()
-          : isUnavailable(fault)
-            ? unanswered()
-            : fault) as Exclude<E, FileRefused | GuestUnavailable> | ErrorOf<C | Always> | SandboxUnavailable
+        (isRefused(fault) ? (expected.has(fault.code) ? errorOf[fault.code](fault) : changed()) : unavailable(fault)) as
+          | Exclude<E, FileRefused | GuestUnavailable>
+          | ErrorOf<C | Always>
+          | Unavailable
       )
     )
 }
+
+type Unavailable = SandboxUnavailable | ServiceUnavailable
+
+/** Contract-details: a file call whose agent was not reached did nothing and is repeated soon (503); one that was lost is not (502). */
+const unavailable = <E>(fault: E) => {
+  const isNotReached =
+    (isUnavailable(fault) && fault.fault === "unreached") ||
+    (fault instanceof SandboxUnavailable && !fault.details.outcome)
+  if (isNotReached) return notReached()
+  return isUnavailable(fault) ? unanswered() : fault
+}
+
+const notReached = () =>
+  new ServiceUnavailable({
+    message: "The Sandbox was not reached and nothing was done. Send the request again in a few seconds.",
+    details: null
+  })
 
 const changed = () =>
   new InvalidPath({ message: "What is at this path changed during the call. Look at it, and try again." })

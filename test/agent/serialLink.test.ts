@@ -1,3 +1,4 @@
+import { once } from "node:events"
 import { Duplex, PassThrough } from "node:stream"
 import { describe, expect, it } from "@effect/vitest"
 import fc from "fast-check"
@@ -36,6 +37,59 @@ const pass = (data: ReadonlyArray<Buffer>, cut: ReadonlyArray<number>) => {
   return { wire, got: Buffer.concat(got), marks, decoder }
 }
 
+/** A virtio-serial port: what an agent writes waits for a connection, what is written to a dead agent is lost. */
+const serialPort = () => {
+  const toService = new PassThrough()
+  let live: PassThrough | null = null
+  /** An agent that answers with its prefix. */
+  const agent = (prefix: string) => {
+    const input = new PassThrough()
+    live = input
+    const sessions: Array<Duplex> = []
+    const device = new Duplex({
+      read: () => {},
+      write: (bytes, _encoding, done) => {
+        if (live === input) toService.write(bytes)
+        done()
+      }
+    })
+    input.on("data", (bytes: Buffer) => device.push(bytes))
+    serveSerial(device, (session) => {
+      sessions.push(session)
+      session.on("data", (bytes: Buffer) => session.write(Buffer.concat([Buffer.from(prefix), bytes])))
+    })
+    return {
+      sessions,
+      die: () => {
+        live = null
+      }
+    }
+  }
+  /** A connection to the port's other end; QEMU's socket, in effect. */
+  const port = () => {
+    const end = new PassThrough()
+    const forward = (bytes: Buffer) => end.push(bytes)
+    toService.on("data", forward)
+    const it = new Duplex({
+      read: () => {},
+      write: (bytes, _encoding, done) => {
+        live?.write(bytes)
+        done()
+      },
+      destroy: (cause, done) => {
+        toService.off("data", forward)
+        done(cause)
+      }
+    })
+    end.on("data", (bytes: Buffer) => it.push(bytes))
+    return it
+  }
+  return { agent, port }
+}
+
+const answerOf = (session: Duplex) =>
+  new Promise<string>((resolve) => session.once("data", (bytes: Buffer) => resolve(bytes.toString())))
+
 describe("sessions over one serial port", () => {
   it("data comes out as it went in, however it is cut, and never looks like a mark", () => {
     fc.assert(
@@ -68,36 +122,8 @@ describe("sessions over one serial port", () => {
   })
 
   it("a service that connects anew in the middle of a message gets a session of its own, and the old one ends", async () => {
-    const toAgent = new PassThrough()
-    const toService = new PassThrough()
-    const agentSide = Duplex.from({ readable: toAgent, writable: toService })
-    const sessions: Array<Duplex> = []
-    serveSerial(agentSide, (session) => {
-      sessions.push(session)
-      session.on("data", (bytes: Buffer) => session.write(Buffer.concat([Buffer.from("echo "), bytes])))
-    })
-    /** A connection to the port's other end; QEMU's socket, in effect. */
-    const port = () => {
-      const end = new PassThrough()
-      const forward = (bytes: Buffer) => end.push(bytes)
-      toService.on("data", forward)
-      const it = new Duplex({
-        read: () => {},
-        write: (bytes, _encoding, done) => {
-          toAgent.write(bytes)
-          done()
-        },
-        destroy: (cause, done) => {
-          toService.off("data", forward)
-          done(cause)
-        }
-      })
-      end.on("data", (bytes: Buffer) => it.push(bytes))
-      return it
-    }
-    const answerOf = (session: Duplex) =>
-      new Promise<string>((resolve) => session.once("data", (bytes: Buffer) => resolve(bytes.toString())))
-
+    const { agent, port } = serialPort()
+    const { sessions } = agent("echo ")
     const first = port()
     const one = await connectSerial(first)
     const answered = answerOf(one)
@@ -111,7 +137,56 @@ describe("sessions over one serial port", () => {
     const again = answerOf(two)
     two.write("two")
     expect(await again).toBe("echo two")
-    expect(sessions.length).toBe(2)
-    expect(sessions[0]!.destroyed).toBe(true)
+    expect(sessions.filter(({ destroyed }) => !destroyed)).toEqual([sessions.at(-1)])
+  })
+
+  it("an agent that is replaced ends the session of the one before, and the next connection reaches it", async () => {
+    const { agent, port } = serialPort()
+    const first = agent("first ")
+    const one = await connectSerial(port())
+    const answered = answerOf(one)
+    one.write("call")
+    expect(await answered).toBe("first call")
+
+    const lost = once(one, "close")
+    first.die()
+    // Nothing tells it of a death: what it sends is lost.
+    one.write("lost")
+    agent("second ")
+    await lost
+
+    const two = await connectSerial(port())
+    const again = answerOf(two)
+    two.write("call")
+    expect(await again).toBe("second call")
+  })
+
+  it("a connection whose mark an ended agent took reaches the next agent", async () => {
+    const { agent, port } = serialPort()
+    const first = agent("first ")
+    first.die()
+    const connecting = connectSerial(port())
+    agent("second ")
+    const session = await connecting
+    const answered = answerOf(session)
+    session.write("call")
+    expect(await answered).toBe("second call")
+  })
+
+  it("a guest that says without end that its agent has begun gets a bounded number of marks, and the connection ends", async () => {
+    let sent = 0
+    const device = new Duplex({
+      read: () => {},
+      write: (bytes: Buffer, _encoding, done) => {
+        sent += bytes.length
+        done()
+      }
+    })
+    const connecting = expect(connectSerial(device)).rejects.toThrow("the serial port closed")
+    const begin = Buffer.concat([PREFIX, Buffer.of(1, 0x42), Buffer.from("0".repeat(32), "latin1")])
+    device.push(Buffer.concat(Array.from({ length: 1_000 }, () => begin)))
+    await connecting
+    expect(device.destroyed).toBe(true)
+    expect(sent).toBeLessThanOrEqual(10 * begin.length)
   })
 })

@@ -23,7 +23,10 @@ describe("a refusal by the guest", () => {
           const otherwise = isFault ? "SERVICE_UNAVAILABLE" : "INVALID_PATH"
           assert.strictEqual(yield* answered(refused), known ? code : otherwise)
         }
-        assert.strictEqual(yield* answered(new GuestUnavailable({ message: "m" })), "SANDBOX_UNAVAILABLE")
+        const lost = new GuestUnavailable({ message: "m", fault: "lost" })
+      assert.strictEqual(yield* answered(lost), "SANDBOX_UNAVAILABLE")
+      const unreached = new GuestUnavailable({ message: "m", fault: "unreached" })
+      assert.strictEqual(yield* answered(unreached), "SERVICE_UNAVAILABLE")
       })
   )
 })

@@ -23,6 +23,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
   const own = new Set([process.pid, 1])
   const live = new Set<string>()
   let created = 0
+  endLeftBehind(root, own)
 
   /** Of processes that moved themselves out of their command's cgroup: up, or into one of their own making. */
   const strayThreads = (): ReadonlyArray<number> => {
@@ -119,6 +120,23 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
     }
   }
   return { mechanism: "cgroup", threadsFile: threadsFile(root), create, nameOf, own }
+}
+
+/**
+ * Ends the commands of an agent that ended before this one: the service was told that their outcome is unknown, and a start that it repeats must not
+ * run beside the first one.
+ */
+const endLeftBehind = (root: string, own: ReadonlySet<number>): void => {
+  for (const name of childNames(root)) {
+    const folder = join(root, name)
+    try {
+      writeFileSync(join(folder, "cgroup.freeze"), "1")
+    } catch {
+      // Kernels before 5.2 cannot freeze.
+    }
+    for (const pid of processesOf(readTree(folder))) if (!own.has(pid)) signalPid(pid, "SIGKILL")
+    removeTree(folder)
+  }
 }
 
 /** Makes the directory the agent's own, if it is not yet, and finds out whether it can have threaded children. */

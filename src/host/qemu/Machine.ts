@@ -13,6 +13,7 @@ import { connectUnixSoon } from "../linux/unixSocket.ts"
 import { BootPort } from "./BootPort.ts"
 import { Qmp, type QmpEvent } from "./Qmp.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
+import { isRunning } from "./Stall.ts"
 
 const SOCKET_TIMEOUT_MS = 10_000
 const MIGRATION_TIMEOUT_MS = 60_000
@@ -42,7 +43,12 @@ export const connectMachine = (
         const boot = new BootPort(await connectUnixSoon(folder.file("bootSocket"), soon))
         const session = makeAgentSession({
           connect: async () => connectSerial(await connectUnixSoon(folder.file("agentSocket"), soon)),
-          idleMs: null
+          idleMs: null,
+          isHeldUp: () =>
+            qmp.execute("query-status").then(
+              (status) => !isRunning(status),
+              () => true
+            )
         })
         return { process, qmp, boot, session, guest: makeAgentGuest(session), relays: new Set() }
       } catch (error) {

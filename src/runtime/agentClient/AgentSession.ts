@@ -37,6 +37,8 @@ const HEADERS_MAX_BYTES = 16 * 1024
 const HEAD_TIMEOUT_MS = 10_000
 const ANSWER_TIMEOUT_MS = 30_000
 const CONNECT_TIMEOUT_MS = 10_000
+/** How long an agent that left a request unanswered may leave a ping unanswered before its session is ended. */
+const SILENCE_MAX_MS = 20_000
 const IDLE_MS = 30_000
 
 export interface AgentSessionOptions {
@@ -44,6 +46,11 @@ export interface AgentSessionOptions {
   readonly connect: () => Promise<Duplex>
   /** Closes an unused session after this long; null keeps it. Default 30 s. */
   readonly idleMs?: number | null
+  /**
+   * True while the host itself holds the machine up, so that its agent's silence says nothing. Default: never. Asked before a session is ended
+   * for its silence.
+   */
+  readonly isHeldUp?: () => Promise<boolean>
   /** Multiplies every time that is waited for the agent. Default 1; what only waits for agents that never answer would wait for minutes. */
   readonly waiting?: number
 }
@@ -172,6 +179,24 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
     if (current === session) current = null
   }
 
+  const ends = new WeakMap<object, () => void>()
+  /** Sessions whose agent is being asked whether it is there. */
+  const doubted = new WeakSet<object>()
+
+  /**
+   * Ends a session on which the agent answers neither requests nor pings: the process that served it may be gone while its transport stays open,
+   * and only a new session reaches the one that replaced it. Two pings, so that a pause of this process is not taken for the agent's silence.
+   */
+  const endIfSilent = async (on: ClientHttp2Session): Promise<void> => {
+    if (doubted.has(on)) return
+    doubted.add(on)
+    const isThere = async () =>
+      (await isAnswering(on, within(SILENCE_MAX_MS / 2))) || ((await options.isHeldUp?.()) ?? false)
+    const answers = (await isThere()) || (await isThere())
+    doubted.delete(on)
+    if (!answers) ends.get(on)?.()
+  }
+
   const openSession = (): Promise<OpenSession> => {
     const opening: Promise<OpenSession> = openTransport(options.connect).then((raw) => {
       const breaker = StallBreaker.of(raw)
@@ -200,6 +225,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
         drop(opening)
         transport.destroy()
       }
+      ends.set(session, end)
       session.on("error", end)
       session.on("goaway", () => drop(opening))
       session.on("close", end)
@@ -217,9 +243,9 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
     return (await current).session
   }
 
-  const streamOpened = () => {
+  /** From before the session is there: the end of an earlier idle time must not close the one that is being opened. */
+  const streamWanted = () => {
     openStreams++
-    for (const breaker of breakers) breaker.begin()
     if (idleTimer !== null) {
       clearTimeout(idleTimer)
       idleTimer = null
@@ -247,17 +273,24 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
   }
 
   const openStream = async (request: AgentRequest, signal: AbortSignal): Promise<ClientHttp2Stream> => {
-    const on = await session()
-    signal.throwIfAborted()
-    const stream = on.request(
-      {
-        ":method": request.method,
-        ...(request.path === null ? {} : { ":path": request.path }),
-        ...request.headers
-      },
-      { endStream: request.body === undefined }
-    )
-    streamOpened()
+    streamWanted()
+    let stream: ClientHttp2Stream
+    try {
+      const on = await session()
+      signal.throwIfAborted()
+      stream = on.request(
+        {
+          ":method": request.method,
+          ...(request.path === null ? {} : { ":path": request.path }),
+          ...request.headers
+        },
+        { endStream: request.body === undefined }
+      )
+    } catch (cause) {
+      streamClosed()
+      throw cause
+    }
+    for (const breaker of breakers) breaker.begin()
     stream.once("close", streamClosed)
     // Every reader listens for `close`; an error without a listener would end the process.
     stream.on("error", () => {})
@@ -275,7 +308,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
         (stream) => Effect.sync(() => void (stream.destroyed || stream.close(constants.NGHTTP2_CANCEL))),
         { interruptible: true }
       ),
-      (stream) => ({ stream, head: awaitHead(stream, request, within) })
+      (stream) => ({ stream, head: awaitHead(stream, request, within, endIfSilent) })
     )
 
   const request = (it: AgentRequest) =>
@@ -330,7 +363,8 @@ const heads = new WeakMap<ClientHttp2Stream, AgentHead>()
 const awaitHead = (
   stream: ClientHttp2Stream,
   request: AgentRequest,
-  within: AgentSession["within"]
+  within: AgentSession["within"],
+  onSilence: (session: ClientHttp2Session) => Promise<void>
 ): Effect.Effect<AgentHead, GuestUnavailable> => {
   stream.once("response", (headers) => {
     heads.set(stream, { status: headers[":status"] ?? 0, headers })
@@ -361,6 +395,7 @@ const awaitHead = (
     const giveUp = () => {
       stop()
       const waitedMs = Math.round(performance.now() - askedAt)
+      if (stream.session !== undefined) void onSilence(stream.session as ClientHttp2Session)
       stream.close(constants.NGHTTP2_CANCEL)
       resume(Effect.fail(unavailable(`The Sandbox's agent did not answer within ${waitedMs} ms`, "lost")))
     }

@@ -52,8 +52,17 @@ describe.skipIf(image === null)("relay", () => {
       if (seen.length === bytes.length + more.length) break
     }
     expect(seen.equals(Buffer.concat([bytes, more]))).toBe(true)
-    appendFileSync(input, more)
-    expect(await ended).toEqual([null, "SIGPIPE"])
+    // Nothing more comes: PID 1 waits for this end before it starts another agent.
+    expect(await ended).toEqual([1, null])
+  })
+
+  it("ends with its reader also while it waits for input", async () => {
+    const relay = spawn(program("relay"), { stdio: ["pipe", "pipe", "ignore"] })
+    const ended = once(relay, "exit")
+    relay.stdin.write("begun")
+    await once(relay.stdout, "data")
+    relay.stdout.destroy()
+    expect(await ended).toEqual([1, null])
   })
 })
 
