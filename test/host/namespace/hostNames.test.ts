@@ -11,7 +11,7 @@ import { instanceOf } from "./traces.ts"
 
 /**
  * Prints `path: secret` for each file, link and name below these folders that has one of the secrets in it. It does not look for the user in mount tables:
- * the kernel writes it there for each tmpfs of a user namespace. The descriptors and the environment of PID 1 are closed to it by another mend.
+ * the kernel writes it there for each tmpfs of a user namespace.
  */
 const search = `
 import json, os, re, stat, sys
@@ -38,7 +38,7 @@ def read(path):
 for top in ("/proc", "/sys", "/etc", "/dev", "/run", "/opt", "/var", "/tmp", "/workspace"):
   for folder, folders, names in os.walk(top):
     # One thread and one process show what all show.
-    folders[:] = [f for f in folders if f not in ("task", "map_files", "pts") and (folder, f) != ("/proc/1", "fd")]
+    folders[:] = [f for f in folders if f not in ("task", "map_files", "pts")]
     for name in names + folders:
       path = os.path.join(folder, name)
       try: how = os.lstat(path).st_mode
@@ -47,7 +47,7 @@ for top in ("/proc", "/sys", "/etc", "/dev", "/run", "/opt", "/var", "/tmp", "/w
       if stat.S_ISLNK(how):
         try: look("link " + path, os.fsencode(os.readlink(path)))
         except OSError: pass
-      elif stat.S_ISREG(how) and name not in ("kmsg", "kcore", "kpagecount", "kpageflags", "kpagecgroup", "pagemap", "mem", "node", "clear_refs") and path != "/proc/1/environ":
+      elif stat.S_ISREG(how) and name not in ("kmsg", "kcore", "kpagecount", "kpageflags", "kpagecgroup", "pagemap", "mem", "node", "clear_refs"):
         seen += 1
         read(path)
 print("read", seen)
