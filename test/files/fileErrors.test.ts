@@ -24,9 +24,9 @@ describe("a refusal by the guest", () => {
           assert.strictEqual(yield* answered(refused), known ? code : otherwise)
         }
         const lost = new GuestUnavailable({ message: "m", fault: "lost" })
-      assert.strictEqual(yield* answered(lost), "SANDBOX_UNAVAILABLE")
-      const unreached = new GuestUnavailable({ message: "m", fault: "unreached" })
-      assert.strictEqual(yield* answered(unreached), "SERVICE_UNAVAILABLE")
+        assert.strictEqual(yield* answered(lost), "SANDBOX_UNAVAILABLE")
+        const unreached = new GuestUnavailable({ message: "m", fault: "unreached" })
+        assert.strictEqual(yield* answered(unreached), "SERVICE_UNAVAILABLE")
       })
   )
 })
