@@ -49,6 +49,8 @@ const long = [
   "test/preview/echo.test.ts",
   "test/flood/flood.test.ts",
   "test/postgres/EmbeddedPostgres.test.ts",
+  "test/clients/python/versions.test.ts",
+  "test/clients/engines/engines.test.ts",
   "test/clients/python/library.test.ts",
   "test/store/DerivedColumns.test.ts",
   "test/clients/python/package.test.ts"

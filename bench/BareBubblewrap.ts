@@ -45,6 +45,7 @@ export class BareBubblewrap {
         spawner: this.#layout.spawner,
         etc: this.#layout.etc(false),
         workspace,
+        hasOwnVolume: false,
         tmp,
         cgroup: null,
         views: [],
@@ -81,7 +82,7 @@ export class BareBubblewrap {
   }
 
   async remove(): Promise<void> {
-    await this.#layout.release(() => true)
+    await this.#layout.release(() => true, false)
     await rm(this.#folder, { recursive: true, force: true })
   }
 }

@@ -66,13 +66,14 @@ const program = Effect.gen(function* () {
     kind: "operation",
     version: 1,
     machine: endless as unknown as AnyStateMachine,
-    lane: () => null,
-    interpret: () => Effect.succeed(null)
+    commands: {
+      runProcess: { lane: null, run: () => Effect.succeed(null) }
+    }
   })
   yield* Effect.forEach(
     Array.from({ length: actors }, (_, index) => index),
     (index) =>
-      host.create("operation", {
+      host.create(operationMachine, {
         id: idOf(index),
         accountId: "acc_bench",
         sandboxId: "sbx_bench",
@@ -99,7 +100,7 @@ const program = Effect.gen(function* () {
   yield* sql`analyze`
 
   const send = (index: number) =>
-    host.send("operation", idOf(index % actors), { type: "STARTED" }, { cause: "client" }).pipe(Effect.orDie)
+    host.send(operationMachine, idOf(index % actors), { type: "STARTED" }, { cause: "client" }).pipe(Effect.orDie)
   const snapshot = {
     value: "running",
     context: {

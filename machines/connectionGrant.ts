@@ -6,36 +6,22 @@
  * @source contract.md "Cooperative connection", contract-details.md "Shapes" (CooperativeEnvelope)
  */
 import { assign, setup } from "xstate"
+import type { ConnectionGrantContext } from "../schemas/contexts/ConnectionGrant.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
-import type { Reason } from "./sandbox.ts"
 
-export interface ConnectionGrantInput {
-  readonly endpointId: string
-  readonly accountId: string
-  readonly sandboxId: string
-  /** The Sandbox's generation that it leads into. */
-  readonly generation: number
-  /** `algorithm base64` of each key, without its comment. */
-  readonly publicKeys: ReadonlyArray<string>
+export interface ConnectionGrantInput
+  extends Pick<ConnectionGrantContext, "endpointId" | "accountId" | "sandboxId" | "generation" | "publicKeys"> {
   readonly grantMs: number
   readonly at: number
-}
-
-export interface ConnectionGrantContext extends Omit<ConnectionGrantInput, "at" | "grantMs"> {
-  readonly createdAt: number
-  readonly expiresAt: number
-  /** When the latest connection was let in. */
-  readonly connectedAt: number | null
-  readonly endedAt: number | null
-  readonly reason: Reason | null
 }
 
 export type ConnectionGrantEvent =
   /** The Sandbox runs this generation and its guest answers. */
   | { readonly type: "SANDBOX_CONFIRMED"; readonly at: number }
   /** It does not, or stopped meanwhile. */
-  | { readonly type: "SANDBOX_REFUSED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_REFUSED"; readonly at: number; readonly reason: PublicReason }
   /** A client proved to hold one of the keys. */
   | { readonly type: "CONNECT"; readonly at: number }
   /** No connection that it let in is open any more. */
@@ -45,7 +31,7 @@ export type ConnectionGrantEvent =
   /** A client of the API revokes it. */
   | { readonly type: "REVOKE"; readonly at: number }
   /** The Sandbox stopped, was deleted or is lost. */
-  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: PublicReason }
 
 /** Every event type, for whoever walks the machine. @public */
 export const connectionGrantEvents = [

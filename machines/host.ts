@@ -11,44 +11,15 @@
  * @source design.md "Hosts"
  */
 import { assign, setup } from "xstate"
+import type { HostContext } from "../schemas/contexts/Host.ts"
+import type { Reason } from "../schemas/Sandbox.ts"
 import type { StateMeta } from "./meta.ts"
-import type { Reason } from "./sandbox.ts"
 
 /** What the operator wants of a host. */
-export type Wish = "open" | "cordoned" | "draining"
+export type Wish = HostContext["wish"]
 
-export interface HostInput {
-  readonly hostId: string
-  /** Of the process that joined. */
-  readonly boot: string
-  /** How long it may be silent. */
-  readonly leaseMs: number
+export interface HostInput extends Pick<HostContext, "hostId" | "boot" | "leaseMs"> {
   readonly at: number
-}
-
-export interface HostContext {
-  readonly hostId: string
-  readonly boot: string
-  readonly wish: Wish
-  /** Why it is not ready, or what there is to know of it; null: nothing. */
-  readonly reason: Reason | null
-  /** Canaries and rows of boots that failed since a Sandbox booted there; more than `failuresMax` are not counted. */
-  readonly failures: number
-  /** Its machines were compared with its Sandboxes since it came to join. */
-  readonly isReconciled: boolean
-  /** A canary booted there since it came to join. */
-  readonly isProven: boolean
-  /** When a canary is tried again, epoch milliseconds; null: nothing is waited for. */
-  readonly retryAt: number | null
-  /** When it was heard of last, as far as that mattered. */
-  readonly seenAt: number
-  /** How long it may be silent from then on. */
-  readonly leaseMs: number
-  readonly createdAt: number
-  /** Since when it is in its state. */
-  readonly updatedAt: number
-  /** When it was given up; null: it was not. */
-  readonly endedAt: number | null
 }
 
 export type HostEvent =
@@ -187,7 +158,7 @@ const used = {
     actions: ["noteTime", "noteFailure", retryDeadline],
     description: "It has to show again, after a while, that a Sandbox boots there."
   },
-  BOOTS_WORK: { guard: "isDoubtful", actions: ["forgetFailures"], description: "A Sandbox booted there." }
+  BOOTS_WORK: { guard: "isDoubtful", actions: ["noteNoFailures"], description: "A Sandbox booted there." }
 } as const
 
 const wishes = {
@@ -357,7 +328,7 @@ export const hostMachine = setup({
       }
     }),
     noteRetry: assign({ retryAt: null }),
-    forgetFailures: assign({ failures: 0 }),
+    noteNoFailures: assign({ failures: 0 }),
     noteWish: assign((_, { wish }: { readonly wish: Wish }) => ({ wish })),
     noteEnd: assign(({ event }) => ({
       wish: "open" as const,

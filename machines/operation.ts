@@ -8,34 +8,20 @@
  * @source contract.md "Operation rules", contract-details.md "Fine print"
  */
 import { assign, setup } from "xstate"
+import type { OperationContext } from "../schemas/contexts/Operation.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import type { StateMeta } from "./meta.ts"
-import type { Reason } from "./sandbox.ts"
 
-export interface OperationInput {
-  readonly operationId: string
-  readonly accountId: string
-  readonly sandboxId: string
-  /** The Sandbox's generation in which the command runs. */
-  readonly generation: number
-  readonly timeoutMs: number | null
+export interface OperationInput
+  extends Pick<OperationContext, "operationId" | "accountId" | "sandboxId" | "generation" | "timeoutMs"> {
   readonly at: number
-}
-
-export interface OperationContext extends Omit<OperationInput, "at"> {
-  readonly createdAt: number
-  readonly startedAt: number | null
-  readonly finishedAt: number | null
-  readonly exitCode: number | null
-  readonly signal: string | null
-  readonly reason: Reason | null
-  readonly processTree: "running" | "gone" | "unconfirmed"
 }
 
 export type OperationEvent =
   /** The guest runs the command. */
   | { readonly type: "STARTED"; readonly at: number }
   /** The command cannot be started for a reason of its own. */
-  | { readonly type: "REFUSED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "REFUSED"; readonly at: number; readonly reason: PublicReason }
   /** The command ended and all its output is stored. */
   | {
       readonly type: "EXITED"
@@ -43,13 +29,13 @@ export type OperationEvent =
       readonly exitCode: number | null
       readonly signal: string | null
       /** Why it was killed, where that is known. Absent in events of before there was one. */
-      readonly reason?: Reason | null
+      readonly reason?: PublicReason | null
       readonly processTree: "running" | "gone" | "unconfirmed"
     }
   /** A client cancels. */
   | { readonly type: "CANCEL"; readonly at: number }
   /** The Sandbox that ran it stopped, was deleted or is lost: the outcome is unknown. */
-  | { readonly type: "LOST"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "LOST"; readonly at: number; readonly reason: PublicReason }
   /** Its own time-out passed. */
   | { readonly type: "TIME_OUT"; readonly at: number }
   /** What is left of the process tree after the end. */

@@ -9,40 +9,28 @@
  * @source contract.md "Previews", contract-details.md "Shapes" (Preview)
  */
 import { assign, setup } from "xstate"
+import type { PreviewContext } from "../schemas/contexts/Preview.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
-import type { Reason } from "./sandbox.ts"
 
-export interface PreviewInput {
-  /** SHA-256 of the preview id, 64 lowercase hexadecimal characters. */
-  readonly previewSha256: string
-  readonly accountId: string
-  readonly sandboxId: string
-  /** The Sandbox's generation that it leads into. */
-  readonly generation: number
-  readonly port: number
+export interface PreviewInput
+  extends Pick<PreviewContext, "previewSha256" | "accountId" | "sandboxId" | "generation" | "port"> {
   readonly lifetimeMs: number
   readonly at: number
-}
-
-export interface PreviewContext extends Omit<PreviewInput, "at" | "lifetimeMs"> {
-  readonly createdAt: number
-  readonly expiresAt: number
-  readonly endedAt: number | null
-  readonly reason: Reason | null
 }
 
 export type PreviewEvent =
   /** The Sandbox runs this generation and its guest answers. */
   | { readonly type: "TUNNEL_OPEN"; readonly at: number }
   /** It does not, or stopped meanwhile. */
-  | { readonly type: "TUNNEL_REFUSED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "TUNNEL_REFUSED"; readonly at: number; readonly reason: PublicReason }
   /** A client closes it. */
   | { readonly type: "CLOSE"; readonly at: number }
   /** Its hour is over. */
   | { readonly type: "EXPIRE"; readonly at: number }
   /** The Sandbox stopped, was deleted or is lost. */
-  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: PublicReason }
   /** Nothing of it is left, here or in the guest. */
   | { readonly type: "TUNNEL_CLOSED"; readonly at: number }
 

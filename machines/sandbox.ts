@@ -10,75 +10,28 @@
  * @source contract.md "States and transitions", contract-details.md "Behaviour that the contract leaves open"
  */
 import { assign, setup } from "xstate"
+import type { Changeable, SandboxContext } from "../schemas/contexts/Sandbox.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import type { StateMeta } from "./meta.ts"
 
-export interface Reason {
-  readonly code: string
-  readonly message: string
-}
-
-/** What ends a Sandbox by itself; whole seconds, null: that does not. */
-export interface Lifetime {
-  /** Of running, from the boot on; sleep is no end of it. */
-  readonly stopAfterSeconds: number | null
-  /** Without any use. */
-  readonly stopAfterIdleSeconds: number | null
-  /** Of being stopped, whatever stopped it. */
-  readonly deleteAfterStoppedSeconds: number | null
-}
-
-/** The variables of every command, which lie elsewhere, sealed: here they are named only. */
-export interface KeptEnv {
-  readonly version: string
-  readonly names: ReadonlyArray<string>
-}
-
-/** What a client may change later. */
-export interface Changeable {
-  readonly name: string | null
-  readonly metadata: Readonly<Record<string, string>>
-  readonly env: KeptEnv | null
-  readonly lifetime: Lifetime | null
-}
-
-export interface SandboxInput {
-  readonly sandboxId: string
-  readonly accountId: string
-  readonly workspaceId: string
-  readonly volumeId: string
-  /** Where its volume lives, for good. Null: on the one host there is; or none had room. */
-  readonly hostId: string | null
-  readonly name: string | null
-  readonly runtime: "vm" | "namespace"
-  readonly profile: { readonly vcpus: number; readonly memoryBytes: number; readonly diskBytes: number }
-  readonly networkEnabled: boolean
-  readonly metadata: Readonly<Record<string, string>>
-  readonly env: KeptEnv | null
-  readonly lifetime: Lifetime | null
-  /** How long one boot may take before it counts as failed; waiting for its turn at the host is no part of it. */
-  readonly bootTimeoutMs: number
+export interface SandboxInput
+  extends Pick<
+    SandboxContext,
+    | "sandboxId"
+    | "accountId"
+    | "workspaceId"
+    | "volumeId"
+    | "hostId"
+    | "name"
+    | "runtime"
+    | "profile"
+    | "networkEnabled"
+    | "metadata"
+    | "env"
+    | "lifetime"
+    | "bootTimeoutMs"
+  > {
   readonly at: number
-}
-
-export interface SandboxContext extends Omit<SandboxInput, "at"> {
-  /** 1 for the first boot, +1 for each later one. */
-  readonly generation: number
-  /** A start that arrived while stopping; it boots as soon as the runtime has stopped. */
-  readonly startRequested: boolean
-  readonly statusReason: Reason | null
-  readonly createdAt: number
-  readonly updatedAt: number
-  readonly startedAt: number | null
-  readonly stoppedAt: number | null
-  readonly deletedAt: number | null
-  /** When this generation came to run first, while its runtime is there; waking does not move it. */
-  readonly upAt: number | null
-  /** While its runtime is there: when it is looked at whether nobody has used it for as long as its lifetime says. */
-  readonly idleStopAt: number | null
-  /** 1 as it was made, +1 for each change by a client. */
-  readonly edition: number
-  /** What it was made with, once that was changed. */
-  readonly madeWith: Changeable | null
 }
 
 /** What a context of version 2 did not have. */
@@ -116,7 +69,7 @@ export type SandboxEvent =
   /** A client asks for a running runtime. */
   | { readonly type: "START"; readonly at: number }
   /** A client asks to end the runtime and keep the volume; or, with a reason, the service does by itself. */
-  | { readonly type: "STOP"; readonly at: number; readonly reason?: Reason }
+  | { readonly type: "STOP"; readonly at: number; readonly reason?: PublicReason }
   /** A client asks to end the Sandbox and its volume. */
   | { readonly type: "DELETE"; readonly at: number }
   /** A client changes what it is called, labelled, given or ended by; what is absent stays. It speaks of the edition that it saw. */
@@ -136,15 +89,20 @@ export type SandboxEvent =
   /** The runtime of this generation answers. */
   | { readonly type: "RUNTIME_UP"; readonly at: number; readonly generation: number }
   /** The host refuses the boot because of a limit. */
-  | { readonly type: "RUNTIME_REFUSED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  | {
+      readonly type: "RUNTIME_REFUSED"
+      readonly at: number
+      readonly generation: number
+      readonly reason: PublicReason
+    }
   /** The boot failed for good. */
-  | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  | { readonly type: "RUNTIME_FAILED"; readonly at: number; readonly generation: number; readonly reason: PublicReason }
   /** The runtime ended by itself; `seenAt` (epoch milliseconds) is the last moment at which it was seen alive, where that is known. */
   | {
       readonly type: "RUNTIME_DOWN"
       readonly at: number
       readonly generation: number
-      readonly reason: Reason
+      readonly reason: PublicReason
       readonly seenAt?: number
     }
   /**
@@ -155,19 +113,24 @@ export type SandboxEvent =
       readonly type: "HOST_LOST"
       readonly at: number
       readonly generation?: number
-      readonly reason: Reason
+      readonly reason: PublicReason
       readonly seenAt: number
     }
   /** A runtime of this Sandbox was found on the host, which nobody may have asked for. */
   | { readonly type: "RUNTIME_FOUND"; readonly at: number }
   /** The host holds the runtime up, with nothing lost. */
-  | { readonly type: "RUNTIME_STALLED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  | {
+      readonly type: "RUNTIME_STALLED"
+      readonly at: number
+      readonly generation: number
+      readonly reason: PublicReason
+    }
   /** A runtime that was held up goes on. */
   | { readonly type: "RUNTIME_RESUMED"; readonly at: number; readonly generation: number }
   /** The runtime was ended as asked. */
   | { readonly type: "RUNTIME_STOPPED"; readonly at: number; readonly generation: number }
   /** The runtime could not be frozen, or not be seen to be. */
-  | { readonly type: "SUSPEND_FAILED"; readonly at: number; readonly generation: number; readonly reason: Reason }
+  | { readonly type: "SUSPEND_FAILED"; readonly at: number; readonly generation: number; readonly reason: PublicReason }
   /** Somebody used it, or uses it; before `until` (epoch milliseconds) it cannot have been idle for long enough. */
   | { readonly type: "IN_USE"; readonly at: number; readonly until: number }
   /** The instant that IN_USE named has come. */
@@ -243,7 +206,7 @@ const lost = [
     type: "leaveRuntime",
     params: ({ context }: { readonly context: SandboxContext }) => ({ generation: context.generation })
   },
-  "forgetRun",
+  "noteRunOver",
   { type: "unschedule", params: { name: "stop" } },
   { type: "unschedule", params: { name: "idleStop" } }
 ] as const
@@ -376,9 +339,9 @@ export const sandboxMachine = setup({
       idleStopAt: ({ context, event }) =>
         after("usedAt" in event ? event.usedAt : null, context.lifetime?.stopAfterIdleSeconds)
     }),
-    forgetRun: assign({ upAt: null, idleStopAt: null }),
-    clearReason: assign({ statusReason: null }),
-    nextGeneration: assign({
+    noteRunOver: assign({ upAt: null, idleStopAt: null }),
+    noteNoReason: assign({ statusReason: null }),
+    noteNextGeneration: assign({
       generation: ({ context }) => context.generation + 1,
       startRequested: false,
       statusReason: null,
@@ -393,8 +356,8 @@ export const sandboxMachine = setup({
     }),
     noteStopped: assign({ stoppedAt: ({ event }) => event.at, startRequested: false }),
     noteDeleted: assign({ deletedAt: ({ event }) => event.at, statusReason: null }),
-    requestStart: assign({ startRequested: true }),
-    withdrawStart: assign({ startRequested: false })
+    noteStartRequested: assign({ startRequested: true }),
+    noteStartWithdrawn: assign({ startRequested: false })
   }
 }).createMachine({
   id: "sandbox",
@@ -655,7 +618,7 @@ export const sandboxMachine = setup({
           actions: ["noteTime", "noteReason"],
           description: "The host holds it up; it goes on by itself, and the reason tells so until then."
         },
-        RUNTIME_RESUMED: { guard: "isHeldUp", actions: ["noteTime", "clearReason"], description: "It goes on." }
+        RUNTIME_RESUMED: { guard: "isHeldUp", actions: ["noteTime", "noteNoReason"], description: "It goes on." }
       }
     },
     sleeping: {
@@ -664,7 +627,7 @@ export const sandboxMachine = setup({
       meta: { unchanged: ["SLEEP"], refuses: late },
       entry: [{ type: "suspendRuntime", params: ({ context }) => ({ generation: context.generation }) }],
       on: {
-        START: { target: "pending", actions: ["noteTime", "clearReason"], description: "Woken." },
+        START: { target: "pending", actions: ["noteTime", "noteNoReason"], description: "Woken." },
         CHANGED: {
           guard: "isOfEdition",
           actions: [
@@ -750,7 +713,7 @@ export const sandboxMachine = setup({
           }
         },
         { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) },
-        "forgetRun",
+        "noteRunOver",
         { type: "unschedule", params: { name: "stop" } },
         { type: "unschedule", params: { name: "idleStop" } }
       ],
@@ -764,7 +727,7 @@ export const sandboxMachine = setup({
           {
             guard: "restartsAfterStop",
             target: "pending",
-            actions: ["noteTime", "nextGeneration"],
+            actions: ["noteTime", "noteNextGeneration"],
             description: "Ended, and a start waits: boots again."
           },
           { guard: "isCurrent", target: "stopped", actions: ["noteTime", "noteStopped"], description: "Ended." }
@@ -780,14 +743,14 @@ export const sandboxMachine = setup({
           ],
           description: "Its host is lost: nothing more can be ended there until that returns."
         },
-        START: { actions: ["noteTime", "requestStart"], description: "Boots again once the runtime has ended." },
+        START: { actions: ["noteTime", "noteStartRequested"], description: "Boots again once the runtime has ended." },
         STOP: [
           {
             guard: "overrulesStart",
-            actions: ["noteTime", "withdrawStart", "noteReason"],
+            actions: ["noteTime", "noteStartWithdrawn", "noteReason"],
             description: "The service does not let it boot again, and says why."
           },
-          { actions: ["noteTime", "withdrawStart"], description: "Stays stopped after all." }
+          { actions: ["noteTime", "noteStartWithdrawn"], description: "Stays stopped after all." }
         ],
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while stopping." }
       }
@@ -823,7 +786,7 @@ export const sandboxMachine = setup({
         },
         START: {
           target: "pending",
-          actions: ["noteTime", "nextGeneration"],
+          actions: ["noteTime", "noteNextGeneration"],
           description: "Boots the next generation."
         },
         RUNTIME_FOUND: {
@@ -911,7 +874,7 @@ export const sandboxMachine = setup({
           })
         },
         { type: "destroyRuntime" },
-        "forgetRun",
+        "noteRunOver",
         { type: "unschedule", params: { name: "stop" } },
         { type: "unschedule", params: { name: "idleStop" } }
       ],

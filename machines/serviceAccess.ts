@@ -6,42 +6,25 @@
  * @source contract.md "TCP service access", contract-details.md "Shapes" (ServiceAccessRequest)
  */
 import { assign, setup } from "xstate"
+import type { ServiceAccessContext } from "../schemas/contexts/ServiceAccess.ts"
+import type { PublicReason } from "../schemas/PublicText.ts"
 import { expiry, isOver } from "./expiry.ts"
 import type { StateMeta } from "./meta.ts"
-import type { Reason } from "./sandbox.ts"
 
-export interface ServiceAccessInput {
-  /** The caller's UUID v4, lowercase. */
-  readonly generationId: string
-  readonly accountId: string
-  readonly sandboxId: string
-  /** The Sandbox's generation that it leads into. */
-  readonly generation: number
-  /** Ascending. */
-  readonly ports: ReadonlyArray<number>
-  /** The caller's `requested_at`. */
-  readonly requestedAt: number
+export interface ServiceAccessInput
+  extends Pick<
+    ServiceAccessContext,
+    "generationId" | "accountId" | "sandboxId" | "generation" | "ports" | "requestedAt"
+  > {
   readonly lifetimeMs: number
   readonly at: number
-}
-
-export interface ServiceAccessContext extends Omit<ServiceAccessInput, "at" | "lifetimeMs"> {
-  readonly createdAt: number
-  /** Exactly `requestedAt` + `lifetimeMs`. */
-  readonly expiresAt: number
-  readonly endedAt: number | null
-  /** The client whose connections are kept. */
-  readonly client: string | null
-  readonly reason: Reason | null
-  /** What was seen of the end of its connections; null before it. */
-  readonly cleanup: "confirmed" | "unconfirmed" | null
 }
 
 export type ServiceAccessEvent =
   /** The Sandbox runs this generation and its guest answers. */
   | { readonly type: "SANDBOX_CONFIRMED"; readonly at: number }
   /** It does not, or stopped meanwhile. */
-  | { readonly type: "SANDBOX_REFUSED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_REFUSED"; readonly at: number; readonly reason: PublicReason }
   /** A client connects with the capability. */
   | { readonly type: "ATTACH"; readonly at: number; readonly client: string }
   /** A client of the API revokes it. */
@@ -49,7 +32,7 @@ export type ServiceAccessEvent =
   /** Its time is over. */
   | { readonly type: "EXPIRE"; readonly at: number }
   /** The Sandbox stopped, was deleted or is lost. */
-  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: Reason }
+  | { readonly type: "SANDBOX_ENDED"; readonly at: number; readonly reason: PublicReason }
   /** Every connection here is cut; `cleanup` says whether the guest confirmed it. */
   | { readonly type: "CONNECTIONS_CUT"; readonly at: number; readonly cleanup: "confirmed" | "unconfirmed" }
 

@@ -10,41 +10,12 @@
  * @source design.md "Money", contract-details.md "Usage and credit"
  */
 import { assign, setup } from "xstate"
+import type { WalletContext } from "../schemas/contexts/Wallet.ts"
 import type { StateMeta } from "./meta.ts"
 
 export interface WalletInput {
   readonly accountId: string
   readonly at: number
-}
-
-/** What the ledger says of an account at an instant. */
-interface WalletFigures {
-  readonly balanceMicroUsd: number
-  /** What an hour costs as things are. */
-  readonly burnMicroUsdPerHour: number
-  /** In sum, of the grants that can be spent. */
-  readonly grantedMicroUsd: number
-  /** From when on nothing is left; null: never, as things are. */
-  readonly exhaustedAt: number | null
-  /** From when on it is low; null: never, as things are. */
-  readonly lowAt: number | null
-  /** When something is due that nobody will tell; null: not before something changes. */
-  readonly nextAt: number | null
-  /** Since when the operator has suspended the account; null: it is not. */
-  readonly suspendedAt: number | null
-}
-
-export interface WalletContext extends WalletFigures {
-  readonly accountId: string
-  readonly createdAt: number
-  /** The instant of the figures; null: none yet. */
-  readonly reckonedAt: number | null
-  /** The ledger is being asked. */
-  readonly isReckoning: boolean
-  /** Something changed since it was asked: it is asked once more. */
-  readonly isStale: boolean
-  /** From when on the account's Sandboxes may not run; null: they may, as things are. */
-  readonly stopAt: number | null
 }
 
 export type WalletEvent =

@@ -128,7 +128,7 @@ export class AuditGroup extends HttpApiGroup.make("audit")
             "- What the operator did to the account on the command line.",
             "- Not what cannot be told whose it is: 401, and paths and methods that do not exist.",
             "",
-            "Filters are optional and all must match; sandboxId: calls about that Sandbox and what is in it, its creation included. Bodies, queries and secrets never stand in it. An event appears within about a second of its answer, stays when the thing it was about is gone, and is kept for 90 days (a setting). An action that is not known is 400."
+            "Filters are optional and all must match; sandboxId: calls about that Sandbox and what is in it, its creation included. Bodies, queries and secrets never stand in it. An event is on record before its call is answered, so a crash of the service or of its database loses none; it appears within about a second of the answer, stays when the thing it was about is gone, and is kept for 90 days (a setting). An action that is not known is 400."
           ].join("\n")
         })
       )

@@ -6,9 +6,10 @@ import { orNull, withDefault } from "./Optional.ts"
 import { isMatching, isPlainText, isWellFormedText } from "./Text.ts"
 import { WorkspacePath } from "./WorkspacePath.ts"
 
-const plain = Schema.String.check(isPlainText)
+/** One word of a command, or a variable's value. */
+export const CommandText = Schema.String.check(isPlainText)
 
-export const Argv = Schema.Array(plain)
+export const Argv = Schema.Array(CommandText)
   .check(
     Schema.isBetweenLength(1, argvMaxItems, { toJsonSchema: () => ({ minItems: 1, maxItems: argvMaxItems }) }),
     Schema.makeFilter<ReadonlyArray<string>>((argv) => argv[0] !== "" || { path: [0], issue: "Expected a program" }, {
@@ -20,7 +21,7 @@ export const Argv = Schema.Array(plain)
 
 export const envNamePattern = /^[^=]+$/
 
-export const Env = Schema.Record(Schema.String, plain)
+export const Env = Schema.Record(Schema.String, CommandText)
   .check(
     Schema.isPropertyNames(
       Schema.String.check(isPlainText, isMatching(envNamePattern, { expected: "a name without = and NUL" }))

@@ -166,7 +166,7 @@ const reached = [
   UnsupportedByRuntime,
   SandboxUnavailable,
   RuntimeUnavailable,
-  // The Sandbox's agent was not reached, and nothing was done.
+  // The Sandbox's agent was not reached, and nothing was done; or its volume, its memory or its host's disk cannot do it.
   ServiceUnavailable
 ] as const
 

@@ -1,8 +1,15 @@
 /** The retained log of a Sandbox: its console, its synchronous commands and its operations. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, OpenApi } from "effect/http-api"
-import { Authorized, ReadsContent, RequiredScope } from "./Access.ts"
-import { InvalidRequest, NotFound, RateLimited, SandboxUnavailable, UnsupportedByRuntime } from "./Errors.ts"
+import { Authorized, MayBeLarge, ReadsContent, RequiredScope } from "./Access.ts"
+import {
+  CursorStale,
+  InvalidRequest,
+  NotFound,
+  RateLimited,
+  SandboxUnavailable,
+  UnsupportedByRuntime
+} from "./Errors.ts"
 import { eventStream } from "./Event.ts"
 import { OperationId, SandboxId } from "./Identifiers.ts"
 import { logEntriesDefault, logEntriesFollowedMax, logEntriesMax } from "./Limits.ts"
@@ -55,7 +62,10 @@ const query = {
   )
 }
 
-const Position = Schema.String.check(isMatching(/^\d{1,16}-\d{1,16}$/, { expected: "the id of an event" }))
+/** What earlier versions gave has no mark of the Sandbox. */
+const Position = Schema.String.check(
+  isMatching(/^\d{1,16}-\d{1,16}(?:-[0-9a-f]{12})?$/, { expected: "the id of an event" })
+)
 
 export class LogsGroup extends HttpApiGroup.make("logs")
   .add(
@@ -66,8 +76,9 @@ export class LogsGroup extends HttpApiGroup.make("logs")
         identifier: "LogsResponse",
         description: "A Sandbox's logs."
       }),
-      error: [InvalidRequest, NotFound, UnsupportedByRuntime, SandboxUnavailable]
+      error: [InvalidRequest, NotFound, RateLimited, UnsupportedByRuntime, SandboxUnavailable]
     })
+      .annotate(MayBeLarge, true)
       .annotate(RequiredScope, "sandbox:read")
       .annotate(ReadsContent, true)
       .annotateMerge(
@@ -75,7 +86,7 @@ export class LogsGroup extends HttpApiGroup.make("logs")
           identifier: "readLogs",
           summary: "Read the log of a Sandbox",
           description:
-            "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With `operationId`, only what that operation wrote. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text."
+            "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With `operationId`, only what that operation wrote. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text, as JSON."
         })
       ),
     HttpApiEndpoint.get("streamLogs", "/sandboxes/:id/logs/stream", {
@@ -99,7 +110,7 @@ export class LogsGroup extends HttpApiGroup.make("logs")
         )
       }),
       success: eventStream,
-      error: [InvalidRequest, NotFound, RateLimited]
+      error: [InvalidRequest, NotFound, CursorStale, RateLimited]
     })
       .annotate(RequiredScope, "sandbox:read")
       .annotate(ReadsContent, true)
@@ -108,7 +119,7 @@ export class LogsGroup extends HttpApiGroup.make("logs")
           identifier: "streamLogs",
           summary: "Follow the log as it is written",
           description:
-            "Server-sent events: `log`, with one line of JSON as `data`, a SandboxLogs. The first holds the newest of what is stored already (at most 1 MiB of text), oldest first, and whether there is more; it comes also where there is nothing. From then on each entry comes as it is stored, in that order, which with several commands at once may differ from that of their instants. With `after` or Last-Event-ID the stream goes on from there, and may tell the last seconds before it again: an entry has the same `id` then. What retention forgot meanwhile is not told. A client that reads slowly is waited for. A heartbeat (a comment, and an `id`) comes every 15 s in which nothing is written."
+            "Server-sent events: `log`, with one line of JSON as `data`, a SandboxLogs. The first holds the newest of what is stored already (at most 1 MiB of text), oldest first, and whether there is more; it comes also where there is nothing. From then on each entry comes as it is stored, in that order, which with several commands at once may differ from that of their instants. With `after` or Last-Event-ID the stream goes on from there, and may tell the last seconds before it again: an entry has the same `id` then. The `id` of another Sandbox's stream, or of a time that the database does not have (after a restore), is 409 CURSOR_STALE. What retention forgot meanwhile is not told. A client that reads slowly is waited for. A heartbeat (a comment, and an `id`) comes every 15 s in which nothing is written."
         })
       )
   )

@@ -1,7 +1,7 @@
 /** Commands and operations: a command that is observed on its own, with readable output. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, OptionalBody, ReadOnly, ReadsContent, RequiredScope } from "./Access.ts"
+import { Authorized, MayBeLarge, OptionalBody, ReadOnly, ReadsContent, RequiredScope } from "./Access.ts"
 import { commandFields, isStdinEncoded, Signal } from "./Command.ts"
 import {
   CreditExhausted,
@@ -188,8 +188,9 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
       params: sandboxParams,
       query: page,
       success: OperationList,
-      error: [InvalidRequest, ...reached]
+      error: [InvalidRequest, RateLimited, ...reached]
     })
+      .annotate(MayBeLarge, true)
       .annotate(RequiredScope, "sandbox:execute")
       .annotateMerge(
         OpenApi.annotations({
@@ -289,8 +290,9 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
       params: operationParams,
       query: page,
       success: TransitionList,
-      error: [InvalidRequest, ...reached]
+      error: [InvalidRequest, RateLimited, ...reached]
     })
+      .annotate(MayBeLarge, true)
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(
         OpenApi.annotations({
@@ -309,7 +311,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
         OpenApi.annotations({
           identifier: "listDeclinedEvents",
           summary: "What an operation did not take",
-          description: `The events that lost a race: those that came to the operation and changed nothing, so that its transition log does not have them. A cancel after the end, an exit that was seen after a cancel. The first ${declinedEventsMax} are kept, as long as the operation is; what was noted within the last moments before a crash of the service may be missing.`
+          description: `The events that lost a race: those that came to the operation and changed nothing, so that its transition log does not have them. A cancel after the end, an exit that was seen after a cancel. The first ${declinedEventsMax} are kept, as long as the operation is.`
         })
       )
   )

@@ -1,13 +1,14 @@
 /** A Sandbox: a volume, and a runtime that boots, stops and boots again. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { Authorized, OptionalBody, QueryPrefix, RequiredScope } from "./Access.ts"
+import { Authorized, MayBeLarge, OptionalBody, QueryPrefix, RequiredScope } from "./Access.ts"
 import {
   CreditExhausted,
   IdempotencyConflict,
   InvalidRequest,
   NotFound,
   PayloadTooLarge,
+  RateLimited,
   SandboxLimitReached,
   SandboxUnavailable,
   ScopeRequired,
@@ -294,8 +295,9 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
     HttpApiEndpoint.get("listSandboxes", "/sandboxes", {
       query: listQuery,
       success: SandboxList,
-      error: InvalidRequest
+      error: [InvalidRequest, RateLimited]
     })
+      .annotate(MayBeLarge, true)
       .annotate(RequiredScope, "sandbox:read")
       .annotate(QueryPrefix, "metadata.")
       .annotateMerge(
@@ -402,8 +404,9 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       params: sandboxParams,
       query: page,
       success: TransitionList,
-      error: [InvalidRequest, ...reached]
+      error: [InvalidRequest, RateLimited, ...reached]
     })
+      .annotate(MayBeLarge, true)
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(
         OpenApi.annotations({
@@ -416,8 +419,9 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
       params: sandboxParams,
       query: page,
       success: SandboxHistory,
-      error: [InvalidRequest, ...reached]
+      error: [InvalidRequest, RateLimited, ...reached]
     })
+      .annotate(MayBeLarge, true)
       .annotate(RequiredScope, "sandbox:read")
       .annotateMerge(
         OpenApi.annotations({

@@ -31,6 +31,20 @@ export const isPlainText = Schema.makeFilter<string>((text) => !text.includes("\
   toJsonSchema: () => ({})
 })
 
+/** A joiner forms letters of other scripts and emoji; after Latin, Greek or Cyrillic it is only invisible. */
+const joinedBefore =
+  "[^\\p{Script=Latin}\\p{Script=Greek}\\p{Script=Cyrillic}\\p{Script=Common}\\p{Script=Inherited}]|[\\p{Extended_Pictographic}\\p{Emoji_Modifier}\\u{FE0F}]"
+const shown = new RegExp(`^(?:[^\\p{C}\\p{Zl}\\p{Zp}]|(?<=${joinedBefore})[\\u200c\\u200d])*$`, "u")
+
+/**
+ * A name that is shown beside others: no character that is not seen, or that changes how its neighbours are seen (controls, U+202E, U+2028, U+200B), and
+ * no space at its ends. So none imitates another one by what nobody sees.
+ */
+export const isShownName = Schema.makeFilter<string>((text) => shown.test(text) && text === text.trim(), {
+  expected: "text without invisible characters, and without a space at its ends",
+  toJsonSchema: () => ({})
+})
+
 /** Well-formed Unicode; NUL is allowed. */
 export const isWellFormedText = Schema.makeFilter<string>((text) => text.isWellFormed(), {
   expected: "text without lone surrogates",

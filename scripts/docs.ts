@@ -1,11 +1,11 @@
 /**
- * `npm run docs`: writes the README's settings table from src/Config.ts. With `--check`: fails if it is stale.
+ * `npm run docs`: writes the settings table of docs/settings.md from src/Config.ts. With `--check`: fails if it is stale.
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { settings } from "../src/Config.ts"
 
-const readme = join(import.meta.dirname, "../README.md")
+const page = join(import.meta.dirname, "../docs/settings.md")
 const begin = "<!-- settings: npm run docs -->"
 const end = "<!-- /settings -->"
 
@@ -20,17 +20,17 @@ const table = [
   )
 ].join("\n")
 
-const text = readFileSync(readme, "utf8")
+const text = readFileSync(page, "utf8")
 const from = text.indexOf(begin)
 const to = text.indexOf(end)
-if (from < 0 || to < from) throw new Error(`README.md has no place for the settings: ${begin} … ${end}`)
+if (from < 0 || to < from) throw new Error(`docs/settings.md has no place for the settings: ${begin} … ${end}`)
 const fresh = `${text.slice(0, from + begin.length)}\n${table}\n${text.slice(to)}`
 
 if (process.argv.includes("--check")) {
   if (fresh !== text) {
-    console.error("README.md does not show src/Config.ts as it is: run npm run docs")
+    console.error("docs/settings.md does not show src/Config.ts as it is: run npm run docs")
     process.exitCode = 1
   }
 } else {
-  writeFileSync(readme, fresh)
+  writeFileSync(page, fresh)
 }

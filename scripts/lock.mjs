@@ -1,16 +1,16 @@
 /**
- * The lock file must serve every machine: it names no registry, and has an entry for each package's builds for other
- * platforms, or `npm ci` refuses it. npm leaves those out that the registry of whoever wrote it did not have.
+ * The lock files must serve every machine: they name no registry, and have an entry for each package's builds for other
+ * platforms, or `npm ci` refuses them. npm leaves those out that the registry of whoever wrote them did not have.
  *
- * Checks it; with `--complete` adds such entries (platform from the name, no integrity: they are never installed here).
+ * Checks them; with `--complete` adds such entries (platform from the name, no integrity: they are never installed here).
  */
 import { readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 
-const path = join(import.meta.dirname, "../package-lock.json")
-const lock = JSON.parse(readFileSync(path, "utf8"))
+const root = join(import.meta.dirname, "..")
+const isCompleting = process.argv.includes("--complete")
 
-const isLocked = (from, name) => {
+const isLocked = (lock, from, name) => {
   for (let folder = from; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf("/node_modules/")))) {
     if (lock.packages[`${folder === "" ? "" : `${folder}/`}node_modules/${name}`]) return true
     if (folder === "") return false
@@ -34,20 +34,28 @@ const platformEntry = (name, version, parent) => {
   }
 }
 
-const faults = []
-for (const [from, entry] of Object.entries(lock.packages)) {
-  if (entry.resolved !== undefined) faults.push(`${from} names a registry ("resolved")`)
-  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
-    if (isLocked(from, name)) continue
-    const added = process.argv.includes("--complete") && from !== "" ? platformEntry(name, version, entry) : null
-    if (added === null) faults.push(`${from} wants ${name}@${version}, which is not in the lock file`)
-    else lock.packages[`node_modules/${name}`] = added
+const faultsOf = (path) => {
+  const lock = JSON.parse(readFileSync(path, "utf8"))
+  const faults = []
+  for (const [from, entry] of Object.entries(lock.packages)) {
+    if (entry.resolved !== undefined) faults.push(`${from} names a registry ("resolved")`)
+    for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+      if (isLocked(lock, from, name)) continue
+      const added = isCompleting && from !== "" ? platformEntry(name, version, entry) : null
+      if (added === null) faults.push(`${from} wants ${name}@${version}, which is not in the lock file`)
+      else lock.packages[`node_modules/${name}`] = added
+    }
   }
+  if (isCompleting) {
+    const sorted = Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1))
+    writeFileSync(path, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
+  }
+  return faults
 }
 
-if (process.argv.includes("--complete")) {
-  const sorted = Object.entries(lock.packages).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  writeFileSync(path, `${JSON.stringify({ ...lock, packages: Object.fromEntries(sorted) }, null, 2)}\n`)
+for (const name of ["package-lock.json", "test/clients/engines/package-lock.json"]) {
+  for (const fault of faultsOf(join(root, name))) {
+    console.error(`${name}: ${fault}; run node scripts/lock.mjs --complete`)
+    process.exitCode = 1
+  }
 }
-for (const fault of faults) console.error(`package-lock.json: ${fault}; run node scripts/lock.mjs --complete`)
-process.exitCode = faults.length > 0 ? 1 : 0

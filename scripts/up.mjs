@@ -1,5 +1,6 @@
 /** `npm run up`: installs what is missing, starts Atoll, and shows how to use it. */
 import { spawn, spawnSync } from "node:child_process"
+import { accessSync, constants } from "node:fs"
 import { modernNode, ownEnvironment, root, setUp } from "./setup.mjs"
 
 if (!setUp()) process.exit(1)
@@ -29,8 +30,17 @@ const firstAccess = () => {
   return stdout.trim() === "" ? { secret: null, code: null } : JSON.parse(stdout)
 }
 
-/** Filtered network is given by joining a Sandbox's network namespace, which takes root. */
-const network = process.getuid() === 0 ? "" : ',"networkEnabled":false'
+const mayOpen = (device) => {
+  try {
+    accessSync(device, constants.R_OK | constants.W_OK)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A Sandbox's network is a tunnel device, with or without root. */
+const network = mayOpen("/dev/net/tun") ? "" : ',"networkEnabled":false'
 
 /** What is behind the # stays in the browser. */
 const signIn = (url, code) => {
@@ -57,7 +67,7 @@ ${
     KEY=${key}`
 }
 
-A workspace, a Sandbox in it, a command in that; README.md goes on from there:
+A workspace, a Sandbox in it, a command in that; README.md continues from there:
 
     U=${url}/api/v2  A="Authorization: Bearer $KEY"  J="Content-Type: application/json"  K=$(date +%s)
     WSP=$(curl -sS -H "$A" -H "$J" -H "Idempotency-Key: first-$K" $U/workspaces -d '{"name":"first"}' | grep -o 'wsp_[0-9a-z]*' | head -n 1); echo $WSP

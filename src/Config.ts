@@ -1,5 +1,5 @@
 /**
- * Every setting of Atoll, once. The README's table is made from this list (`npm run docs`), and `Settings` is what it decodes to.
+ * Every setting of Atoll, once. The table of docs/settings.md is made from this list (`npm run docs`), and `Settings` is what it decodes to.
  *
  * A name ends in its unit. A value that does not parse stops the start with the name, the value's shape and the default.
  */

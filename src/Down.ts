@@ -2,10 +2,12 @@
  * Takes an Atoll down with everything in it: its processes are asked to stop, then its Sandboxes are stopped by their own machines, as the
  * service would have done it; so the next start, their logs and their meters know of it.
  */
+
 import { existsSync } from "node:fs"
 import { readdir, rm, rmdir } from "node:fs/promises"
 import { join } from "node:path"
 import { Effect, Layer, Schema } from "effect"
+import { publicText } from "../schemas/PublicText.ts"
 import { Settings, type SettingsShape } from "./Config.ts"
 import { HostFolder, presentDriver } from "./host/HostFolder.ts"
 import { removeTree } from "./host/linux/treeRemoval.ts"
@@ -17,12 +19,12 @@ import { countedStates } from "./sandbox/sandboxStates.ts"
 import { settleSandboxes, unsettledStates } from "./sandbox/settleSandboxes.ts"
 
 /** What the data folder has of us. */
-const ownEntries = ["postgres", "runtime", "service", "installation", "host", "host.key"]
+const ownEntries = ["postgres", "runtime", "service", "spool", "installation", "host", "host.key"]
 
 /** Something goes on. `message` is one sentence. */
 export class NotDown extends Schema.TaggedError<NotDown>()("NotDown", { message: Schema.String }) {}
 
-const reason = { code: "ATOLL_DOWN", message: "The operator took Atoll down. The volume is kept." }
+const reason = { code: "ATOLL_DOWN", message: publicText`The operator took Atoll down. The volume is kept.` }
 
 const endSandboxes = Effect.fnUntraced(function* (isPurge: boolean) {
   const running = yield* settleSandboxes(unsettledStates, () => ({ type: "STOP", reason }))

@@ -3,9 +3,11 @@
  *
  * - `GET /healthz`: `{"status", "service", "fault", "driver", "workers"}`. `service` is the one that it is with, and `fault` why it is with none (or left
  *   the last one); `driver` is `ok` or `unavailable`; workers are as a service's `/healthz` has them. `unavailable` (503) while it is with no service, its
- *   driver does not tell what exists here, or a vital worker does not run; `degraded` (200) while another worker does not; otherwise `ok` (200).
+ *   driver does not tell what exists here, or a vital worker does not run or waits longer than its bound; `degraded` (200) while another worker is not up;
+ *   otherwise `ok` (200).
  * - `GET /metrics`: Prometheus text format, of this process and its machine.
  */
+
 import { createServer, type IncomingMessage } from "node:http"
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Clock, Effect, Layer } from "effect"
@@ -14,11 +16,12 @@ import { PrometheusMetrics } from "effect/observability"
 import { Settings } from "./Config.ts"
 import { Joining } from "./host/door/Joining.ts"
 import { listenerUnusable } from "./http/ListenerUnusable.ts"
+import { requireOneHost } from "./http/oneHost.ts"
 import { ProcessGauges } from "./http/ProcessGauges.ts"
 import { pathOf } from "./http/RequestTarget.ts"
 import { HostGauges } from "./runtime/HostGauges.ts"
 import { Runtime } from "./runtime/Runtime.ts"
-import { Workers } from "./worker/Worker.ts"
+import { isMissing, Workers } from "./worker/Worker.ts"
 
 const drainWithinMs = 1000
 /** Who asks how it is asks briefly. Whoever keeps more connections than that is no monitor, and must not take the files that agents need. */
@@ -36,6 +39,7 @@ const bounded = () => {
     connectionsCheckingInterval: withinMs
   })
   server.maxConnections = CONNECTIONS_MAX
+  requireOneHost(server)
   return server
 }
 
@@ -74,9 +78,8 @@ const health = Effect.gen(function* () {
     const { service, fault } = standing()
     const driver = (yield* works) ? "ok" : "unavailable"
     const all = workers.byName
-    const idle = all.filter(({ state }) => state !== "up")
-    const isUnavailable = service === null || driver !== "ok" || idle.some(({ isVital }) => isVital)
-    const status = isUnavailable ? "unavailable" : idle.length > 0 ? "degraded" : "ok"
+    const isUnavailable = service === null || driver !== "ok" || all.some(isMissing)
+    const status = isUnavailable ? "unavailable" : all.some(({ state }) => state !== "up") ? "degraded" : "ok"
     return HttpServerResponse.jsonUnsafe(
       { status, service, fault, driver, workers: all },
       { status: isUnavailable ? 503 : 200, headers: { "cache-control": "no-store" } }

@@ -1,5 +1,6 @@
 /**
- * Runs the service until SIGTERM or SIGINT, and ends it well: in order, in bounded time, with a sentence and an exit code.
+ * Runs the service until SIGTERM or SIGINT, and ends it well: in order, in bounded time, with a sentence and an exit code. SIGHUP ends it only
+ * where it was started on a terminal, which is then gone.
  *
  *     0    stopped by a signal
  *     69   something it needs does not serve: the database, the port, the data folder, the runtime
@@ -8,6 +9,7 @@
  *
  * @source sysexits.h
  */
+import { closeSync, constants, openSync } from "node:fs"
 import * as NodeRuntime from "@effect/platform-node/NodeRuntime"
 import { Cause, Effect, Exit, Layer, Logger, References } from "effect"
 import { HttpServer } from "effect/http"
@@ -28,7 +30,7 @@ const exitCodes = { stopped: 0, unavailable: 69, defect: 70, settings: 78 }
 const settingFaults: ReadonlySet<string> = new Set(["SettingsUnusable", "SecretUnusable"])
 
 /** One JSON object a line, unless a person looks at it. */
-const logFormat = Logger.layer([process.stdout.isTTY ? Logger.withConsoleLog(readableLog) : Logger.consoleJson])
+const log = process.stdout.isTTY ? Logger.withConsoleLog(readableLog) : Logger.consoleJson
 
 const levels = { debug: "Debug", info: "Info", warn: "Warn", error: "Error" } as const
 
@@ -53,6 +55,16 @@ const ending = (exit: Exit.Exit<unknown, unknown>): { readonly code: number; rea
   }
 }
 
+/** Whether this process has a controlling terminal. */
+const hasTerminal = (): boolean => {
+  try {
+    closeSync(openSync("/dev/tty", constants.O_RDONLY | constants.O_NOCTTY))
+    return true
+  } catch {
+    return false
+  }
+}
+
 /**
  * One signal stops in order; a later one, or too long a stop, ends at once. Sandboxes and the database's data are safe
  * either way. npm repeats a Ctrl-C that the terminal has already sent, hence the moment of grace.
@@ -74,8 +86,12 @@ const boundTheStop = (): { withinMs: number } => {
   process.on("SIGINT", onSignal)
   process.on("SIGTERM", onSignal)
   const stop = (): void => void process.kill(process.pid, "SIGTERM")
-  // The terminal is gone, or `npm run up` is.
-  process.once("SIGHUP", stop)
+  const onTerminal = hasTerminal()
+  process.on("SIGHUP", () => {
+    if (onTerminal) stop()
+    else process.stderr.write("atoll: SIGHUP was ignored; SIGTERM stops it\n")
+  })
+  // `npm run up` is gone.
   process.once("disconnect", stop)
   return bound
 }
@@ -95,10 +111,12 @@ const announce = Effect.flatMap(Settings, ({ role, tlsCertFile }) =>
 /**
  * @param service Everything, except the settings and the log.
  * @param until What may end the process while it serves, by its failure.
+ * @param filter Gives a logger that leaves out some of the lines of its argument.
  */
 export const launch = <A, E, R extends A = never, E2 = never>(
   service: Layer.Layer<A | HttpServer.HttpServer, E, Settings>,
-  until: Effect.Effect<never, E2, R> = Effect.never
+  until: Effect.Effect<never, E2, R> = Effect.never,
+  filter: (logger: typeof log) => typeof log = (logger) => logger
 ): void => {
   const bound = boundTheStop()
   const boundBySettings = Effect.map(Settings, ({ clusterPort, drainMs }) => {
@@ -108,7 +126,7 @@ export const launch = <A, E, R extends A = never, E2 = never>(
     Layer.provideMerge(service),
     Layer.provide(traces),
     Layer.provide(logLevel),
-    Layer.provide(logFormat),
+    Layer.provide(Logger.layer([filter(log)])),
     Layer.provide(Settings.layer)
   )
   const program = Effect.scoped(

@@ -8,6 +8,7 @@ import { DatabaseClaim } from "./store/DatabaseClaim.ts"
 import { DatabaseServer } from "./store/DatabaseServer.ts"
 import { Installation } from "./store/Installation.ts"
 import { Migrations } from "./store/Migrations.ts"
+import { noteSpool } from "./store/NoteSpool.ts"
 
 /** One line of the start: where everything is kept. */
 const kept = Layer.effectDiscard(
@@ -56,7 +57,7 @@ type Served = Layer.Layer<
 /** Needs the store and Settings. */
 export const service = Layer.unwrap(
   Effect.map(Settings, ({ role }): Served => (role === "service" ? ofFleet : ofOneHost))
-)
+).pipe(Layer.provide(noteSpool))
 
 /** Settings in the place of others, where nobody is served: no process besides this one, no machine ahead of its Sandbox, no port. */
 export const alone = Layer.effect(

@@ -7,6 +7,7 @@ import { join } from "node:path"
 import { Effect, Layer, Option, Schema } from "effect"
 import { Settings } from "./Config.ts"
 import { folderSentence } from "./dataFolder/folderSentence.ts"
+import { refuseForeignSandboxes } from "./dataFolder/foreignSandboxes.ts"
 import { goneWithin, identify, isAlive, type ProcessIdentity, signal } from "./host/linux/ProcessIdentity.ts"
 import { readRecord, WrittenProcess, writeRecord } from "./host/linux/SandboxRecords.ts"
 
@@ -44,6 +45,7 @@ export const ServiceProcesses = {
       yield* Effect.acquireRelease(
         Effect.tryPromise({
           try: async () => {
+            await refuseForeignSandboxes(dataDir)
             await mkdir(folder, { recursive: true, mode: 0o700 })
             await writeRecord(path, own, { durable: false })
           },

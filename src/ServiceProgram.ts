@@ -1,10 +1,11 @@
 /** The service with its edges: API, pages, and the actors behind them. */
-import { Layer } from "effect"
+import { Effect, Layer } from "effect"
 import { Farewell } from "./Farewell.ts"
 import { ApiServer } from "./http/ApiServer.ts"
 import { Listener } from "./http/Listener.ts"
 import { collectPassingBytes } from "./http/PassingBytes.ts"
 import { launch } from "./Launch.ts"
+import { withoutOutages } from "./OutageLines.ts"
 import { service, store } from "./Service.ts"
 import { ServiceProcesses } from "./ServiceProcesses.ts"
 
@@ -16,6 +17,8 @@ export const start = (): void => {
       Layer.provide(Farewell.layer.pipe(Layer.provideMerge(service))),
       Layer.provide(ServiceProcesses.layer),
       Layer.provide(store)
-    )
+    ),
+    Effect.never,
+    withoutOutages
   )
 }

@@ -7,7 +7,7 @@ import { ApiKeyId } from "../Identifiers.ts"
 import { nameMaxCharacters } from "../Limits.ts"
 import { orNull, withDefault } from "../Optional.ts"
 import { parseInstant } from "../Query.ts"
-import { isCharactersBetween, isMatching, isPlainText, Timestamp } from "../Text.ts"
+import { isCharactersBetween, isPlainText, isShownName, Timestamp } from "../Text.ts"
 
 export const ConsoleKey = Schema.Struct({
   id: ApiKeyId,
@@ -37,11 +37,7 @@ const Instant = Schema.String.check(
   })
 )
 
-const KeyName = Schema.String.check(
-  isCharactersBetween(1, nameMaxCharacters),
-  isPlainText,
-  isMatching(/^\P{Cc}*$/u, { expected: "text without control characters" })
-)
+const KeyName = Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText, isShownName)
 
 const described = (identifier: string, summary: string) => OpenApi.annotations({ identifier, summary })
 

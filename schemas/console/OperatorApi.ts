@@ -2,11 +2,13 @@
 import { HttpApi } from "effect/http-api"
 import { HostsGroup } from "./Hosts.ts"
 import { OperatorEntranceGroup, OperatorSessionGroup } from "./Operator.ts"
+import { WorkersGroup } from "./Workers.ts"
 
 export class OperatorApi extends HttpApi.make("operator")
   .add(OperatorEntranceGroup)
   .add(OperatorSessionGroup)
   .add(HostsGroup)
+  .add(WorkersGroup)
   .annotate(HttpApi.ParseOptions, { errors: "all" })
   .annotate(HttpApi.PayloadParseOptions, { errors: "all", onExcessProperty: "error" })
   .prefix("/console/api/operator") {}

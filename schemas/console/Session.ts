@@ -14,7 +14,7 @@ import {
 import { AccountId, SessionId } from "../Identifiers.ts"
 import { nameMaxCharacters } from "../Limits.ts"
 import { orNull, withDefault } from "../Optional.ts"
-import { isCharactersBetween, isMatching, isPlainText, Timestamp } from "../Text.ts"
+import { isCharactersBetween, isMatching, isPlainText, isShownName, Timestamp } from "../Text.ts"
 
 export const emailMaxCharacters = 254
 export const passphraseMinCharacters = 12
@@ -36,11 +36,7 @@ const Passphrase = Schema.String.check(
 /** One that is only compared. */
 const GivenPassphrase = Schema.String.check(isCharactersBetween(1, passphraseMaxCharacters), isPlainText)
 
-const AccountName = Schema.String.check(
-  isCharactersBetween(1, nameMaxCharacters),
-  isPlainText,
-  isMatching(/^\P{Cc}*$/u, { expected: "text without control characters" })
-)
+const AccountName = Schema.String.check(isCharactersBetween(1, nameMaxCharacters), isPlainText, isShownName)
 
 /** Of a link's fragment. */
 const Code = Schema.String.check(isCharactersBetween(1, 64), isPlainText)

@@ -1,7 +1,6 @@
 /**
- * The audit log: calls that change something or read content, remembered when they are answered and written in groups.
- *
- * What a crash catches unwritten (at most a second of it) is lost; what a stop catches is written.
+ * The audit log: calls that change something or read content. Each is in the spool of the data folder before it is answered, and in the database within
+ * a second: a killed service, or a killed database, loses none.
  *
  * @source contract-details.md "Usage and credit": Audit
  */
@@ -54,6 +53,7 @@ export class Audit extends Context.Service<
 
       const { note, write } = yield* groupedNotes({
         what: "events of the audit log",
+        name: "audit",
         writeAfterMs,
         insert: (events: ReadonlyArray<AuditEvent>) => insertEvents(sql, events)
       })

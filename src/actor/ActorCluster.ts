@@ -18,6 +18,7 @@ import {
 import { RpcSerialization } from "effect/rpc"
 import { Settings, type SettingsShape } from "../Config.ts"
 import { ProcessLeases } from "../store/ProcessLeases.ts"
+import { clusterMembers } from "./ClusterMembers.ts"
 import { SealedSockets } from "./SealedSockets.ts"
 import { ShardLeases } from "./ShardLeases.ts"
 import { ShardTenures } from "./ShardTenures.ts"
@@ -49,6 +50,7 @@ const several = ({ clusterHost, clusterPort, clusterLeaseMs }: SettingsShape) =>
   leased.pipe(
     Layer.provide(SocketRunner.layer.pipe(Layer.provide([SealedSockets.layerServer, SealedSockets.layerClients]))),
     Layer.provide([MessageStorage.layerNoop, RunnerHealth.layerNoop, ShardLeases.layer]),
+    Layer.provide(clusterMembers.pipe(Layer.provide(SealedSockets.layer))),
     Layer.provide(ProcessLeases.layer),
     Layer.provide([
       RpcSerialization.layerSchemaBinary(),

@@ -8,6 +8,7 @@
  */
 import { Clock, Context, Effect, FiberSet, Layer, Metric, Scope, type Tracer } from "effect"
 import { Sharding } from "effect/cluster"
+import type { AnyStateMachine } from "xstate"
 import { measuredGauge } from "../metric/measured.ts"
 import { changeBegins } from "../store/Change.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
@@ -23,7 +24,8 @@ import { CommitListeners } from "./CommitListeners.ts"
 import { DeadlineTimers } from "./DeadlineTimers.ts"
 import { insist } from "./insist.ts"
 import { unawaited } from "./Message.ts"
-import { firstRevision, type NewActor } from "./NewActor.ts"
+import type { ContextOf, EventOf, InputOf } from "./machineTypes.ts"
+import { firstRevision, firstState, type NewActor } from "./NewActor.ts"
 import { OtherOwners } from "./OtherOwners.ts"
 import { OwnActors, type OwnActorsOptions } from "./OwnActors.ts"
 import { ShardTenures } from "./ShardTenures.ts"
@@ -62,61 +64,68 @@ export class ActorHost extends Context.Service<
   ActorHost,
   {
     /** Makes a kind known. Its waiting actors are woken by `recover`. */
-    readonly register: <C>(definition: ActorDefinition<C>) => Effect.Effect<void>
+    readonly register: (definition: ActorDefinition) => Effect.Effect<void>
     /** The first revision of a new actor, not stored yet: for callers that insert it in a transaction of their own and then `adopt` it. */
-    readonly prepare: (kind: string, actor: NewActor) => ActorInsert
+    readonly prepare: <M extends AnyStateMachine>(machine: M, actor: NewActor<InputOf<M>>) => ActorInsert
     /** Starts the commands of an actor that was just inserted. */
     readonly adopt: (inserted: ActorInsert) => Effect.Effect<void>
-    /** Stores a new actor once. False: its id or its idempotency key exists already, and nothing was stored. */
-    readonly create: (kind: string, actor: NewActor) => Effect.Effect<boolean>
+    /** Stores a new actor once, and returns its committed state. Null: its id or its idempotency key exists already, and nothing was stored. */
+    readonly create: <M extends AnyStateMachine>(
+      machine: M,
+      actor: NewActor<InputOf<M>>
+    ) => Effect.Effect<ActorState<ContextOf<M>> | null>
     /** Delivers an event and answers with the committed state after it (or the unchanged one). */
-    readonly send: (
-      kind: string,
+    readonly send: <M extends AnyStateMachine>(
+      machine: M,
       id: string,
-      event: AnyEvent,
+      event: EventOf<M>,
       delivery: Delivery
-    ) => Effect.Effect<ActorState, ActorError>
+    ) => Effect.Effect<ActorState<ContextOf<M>>, ActorError>
     /**
      * The same, and takes the key in the commit that the event leads to, also if that changes nothing else; a refused event takes none.
      * The actor is the key's target. KeyContended: nothing was committed; the key may be taken now.
      */
-    readonly sendOnce: (
-      kind: string,
+    readonly sendOnce: <M extends AnyStateMachine>(
+      machine: M,
       id: string,
-      event: AnyEvent,
+      event: EventOf<M>,
       delivery: Delivery,
       key: IdempotencyKey
-    ) => Effect.Effect<ActorState, ActorError | KeyContended>
+    ) => Effect.Effect<ActorState<ContextOf<M>>, ActorError | KeyContended>
     /**
      * The same, but not at the mercy of an owner in another process: when that one does not answer at once, the transition is decided and
      * committed here, fenced by its revision, and the owner, or whoever follows a dead one, does its commands.
      */
-    readonly insist: (
-      kind: string,
+    readonly insist: <M extends AnyStateMachine>(
+      machine: M,
       id: string,
-      event: AnyEvent,
+      event: EventOf<M>,
       delivery: Delivery
-    ) => Effect.Effect<ActorState, ActorError>
+    ) => Effect.Effect<ActorState<ContextOf<M>>, ActorError>
     /** Whether this process owns the actor: whatever is committed to it is told by `onCommit`. */
     readonly owns: (id: string) => boolean
     /** Tells the states after a revision, whichever process commits them, until it is interrupted. May miss some; the latest comes. */
-    readonly follow: (
-      kind: string,
+    readonly follow: <M extends AnyStateMachine>(
+      machine: M,
       id: string,
       revision: number,
-      listener: (state: ActorState) => void
+      listener: (state: ActorState<ContextOf<M>>) => void
     ) => Effect.Effect<never>
     /**
      * The committed state of an actor that this process owns and holds in memory; else null.
      * Only for what is checked again where it matters: an owner that lost its shard learns of it late.
      */
-    readonly peek: (id: string) => ActorState | null
+    readonly peek: <M extends AnyStateMachine>(machine: M, id: string) => ActorState<ContextOf<M>> | null
     /** Fetches an actor that is known to exist into memory, if it is ours. */
-    readonly awaken: (kind: string, id: string) => void
+    readonly awaken: (machine: AnyStateMachine, id: string) => void
     /** Wakes every actor of ours that has something to do; again at each sweep. */
     readonly recover: Effect.Effect<void>
     /** Calls back after each commit of that actor in this process, and when it is read anew: another one may have committed. */
-    readonly onCommit: (id: string, listener: (state: ActorState) => void) => Effect.Effect<void, never, Scope.Scope>
+    readonly onCommit: <M extends AnyStateMachine>(
+      machine: M,
+      id: string,
+      listener: (state: ActorState<ContextOf<M>>) => void
+    ) => Effect.Effect<void, never, Scope.Scope>
     /** Actors in memory now. */
     readonly size: Effect.Effect<number>
     /** Resolves once no command is being done and no message waits (for tests). */
@@ -173,7 +182,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     traced === null ? ask(null) : Effect.withFiber((fiber) => ask(spanOf(fiber)))
 
   const deliver = (
-    kind: string,
+    machine: AnyStateMachine,
     id: string,
     event: AnyEvent,
     delivery: Delivery,
@@ -181,7 +190,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     span: Tracer.AnySpan | null
   ) =>
     watch.patiently<ActorState, ActorError | KeyContended>((resume) => {
-      actors.deliver(definitionOf(kind), id, {
+      actors.deliver(definitionOf(machine.id), id, {
         event,
         cause: delivery.cause,
         requestId: delivery.requestId ?? null,
@@ -199,7 +208,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     })
 
   const sendOnce = (
-    kind: string,
+    machine: AnyStateMachine,
     id: string,
     event: AnyEvent,
     delivery: Delivery,
@@ -207,15 +216,20 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
   ) =>
     Effect.andThen(
       begins(delivery),
-      asking((span) => deliver(kind, id, event, delivery, idempotency, span))
+      asking((span) => deliver(machine, id, event, delivery, idempotency, span))
     )
 
   /** Without a key there is nothing to contend for. */
-  const send = (kind: string, id: string, event: AnyEvent, delivery: Delivery) =>
-    sendOnce(kind, id, event, delivery, null) as Effect.Effect<ActorState, ActorError>
+  const send = (machine: AnyStateMachine, id: string, event: AnyEvent, delivery: Delivery) =>
+    sendOnce(machine, id, event, delivery, null) as Effect.Effect<ActorState, ActorError>
 
-  const sendInsisting = Effect.fnUntraced(function* (kind: string, id: string, event: AnyEvent, delivery: Delivery) {
-    const definition = definitionOf(kind)
+  const sendInsisting = Effect.fnUntraced(function* (
+    machine: AnyStateMachine,
+    id: string,
+    event: AnyEvent,
+    delivery: Delivery
+  ) {
+    const definition = definitionOf(machine.id)
     yield* begins(delivery)
     if (!actors.isOurs(id)) {
       const span = yield* asking(Effect.succeed)
@@ -224,23 +238,23 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
       const state = yield* insist({ journal, clock, fork, actors, others, committed }, definition, id, message)
       if (state !== null) return state
     }
-    return yield* send(kind, id, event, delivery)
+    return yield* send(machine, id, event, delivery)
   })
 
   // --- creation -----------------------------------------------------------------------------------------------------
 
-  const prepare = (kind: string, actor: NewActor) => firstRevision(definitionOf(kind), actor)
+  const prepare = (machine: AnyStateMachine, actor: NewActor) => firstRevision(definitionOf(machine.id), actor)
 
   const adopt = (inserted: ActorInsert) => asking((span) => Effect.sync(() => actors.adopt(inserted, span)))
 
-  const create = Effect.fnUntraced(function* (kind: string, actor: NewActor) {
-    const inserted = prepare(kind, actor)
+  const create = Effect.fnUntraced(function* (machine: AnyStateMachine, actor: NewActor) {
+    const inserted = prepare(machine, actor)
     yield* begins(actor)
     const outcome = yield* journal.insert(inserted)
     if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: actor.id }))
-    if (outcome === "fenced") return false
+    if (outcome === "fenced") return null
     yield* adopt(inserted)
-    return true
+    return firstState(inserted)
   }, Effect.uninterruptible)
 
   const register = Effect.fnUntraced(function* (definition: ActorDefinition) {
@@ -296,26 +310,31 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     })
   )
 
+  /** What is loaded was held against the machine's context (`LiveActor.become`), so the state has the machine's types. */
   return ActorHost.of({
-    register: register as never,
+    register,
     prepare,
     adopt,
-    create,
-    send,
-    sendOnce,
-    insist: sendInsisting,
-    peek: (id) => actors.peek(id),
-    awaken: (kind, id) => {
-      if (actors.isOurs(id)) actors.activate(id, definitionOf(kind))
+    create: create as never,
+    send: send as never,
+    sendOnce: sendOnce as never,
+    insist: sendInsisting as never,
+    peek: (machine, id) => actors.peek(machine.id, id) as never,
+    awaken: (machine, id) => {
+      if (actors.isOurs(id)) actors.activate(id, definitionOf(machine.id))
     },
     recover,
     owns: (id) => actors.isOurs(id),
-    follow: others.follow,
-    onCommit: (id, listener) =>
-      Effect.acquireRelease(
-        Effect.sync(() => listeners.add(id, listener)),
-        () => Effect.sync(() => listeners.remove(id, listener))
-      ),
+    follow: (machine, id, revision, listener) => others.follow(machine.id, id, revision, listener as never),
+    onCommit: (machine, id, listener) => {
+      const told = (state: ActorState) => {
+        if (state.kind === machine.id) listener(state as never)
+      }
+      return Effect.acquireRelease(
+        Effect.sync(() => listeners.add(id, told)),
+        () => Effect.sync(() => listeners.remove(id, told))
+      )
+    },
     size: Effect.sync(() => actors.size),
     isQuiet: Effect.sync(() => actors.isQuiet)
   })

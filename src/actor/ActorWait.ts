@@ -1,21 +1,28 @@
 /** Waits for an actor to reach a state, wherever it lives: told at once by its owner, and by asking the database now and then should that fail. */
 import { Effect, Option, Queue } from "effect"
+import type { AnyStateMachine } from "xstate"
 import { Journal } from "../store/Journal.ts"
 import type { ActorState } from "./ActorDefinition.ts"
 import { ActorHost } from "./ActorHost.ts"
+import type { ContextOf } from "./machineTypes.ts"
 
 const askEveryMs = 500
 
 /** The first state for which `isReached` holds, or the latest one when `timeoutMs` have passed. Null: no such actor. */
 export const awaitState = Effect.fnUntraced(
-  function* (id: string, isReached: (state: ActorState) => boolean, timeoutMs: number) {
+  function* <M extends AnyStateMachine>(
+    machine: M,
+    id: string,
+    isReached: (state: ActorState<ContextOf<M>>) => boolean,
+    timeoutMs: number
+  ) {
     const host = yield* ActorHost
     const journal = yield* Journal
-    const changes = yield* Queue.sliding<ActorState>(1)
-    yield* host.onCommit(id, (state) => void Queue.offerUnsafe(changes, state))
+    const changes = yield* Queue.sliding<ActorState<ContextOf<M>>>(1)
+    yield* host.onCommit(machine, id, (state) => void Queue.offerUnsafe(changes, state))
     const ask = journal.load(id).pipe(
-      Effect.map((row): ActorState | null =>
-        row === null
+      Effect.map((row): ActorState<ContextOf<M>> | null =>
+        row === null || row.kind !== machine.id
           ? null
           : {
               id: row.id,
@@ -24,14 +31,14 @@ export const awaitState = Effect.fnUntraced(
               sandboxId: row.sandboxId,
               revision: row.revision,
               value: row.snapshot.value,
-              context: row.snapshot.context
+              context: row.snapshot.context as ContextOf<M>
             }
       )
     )
     let latest = yield* ask
     if (timeoutMs > 0 && latest !== null && !isReached(latest) && !host.owns(id)) {
       yield* host
-        .follow(latest.kind, id, latest.revision, (state) => void Queue.offerUnsafe(changes, state))
+        .follow(machine, id, latest.revision, (state) => void Queue.offerUnsafe(changes, state))
         .pipe(Effect.forkScoped)
     }
     const loop = Effect.gen(function* () {

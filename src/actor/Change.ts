@@ -5,7 +5,7 @@ import { EventRefused } from "./ActorError.ts"
 import { withCommands } from "./CommandRunner.ts"
 import type { LiveActor } from "./LiveActor.ts"
 import type { Message } from "./Message.ts"
-import { earliest, store, type Verdict } from "./Transition.ts"
+import { decide, earliest, stamp, store, type Verdict } from "./Transition.ts"
 
 export interface Change {
   readonly pending: ReadonlyArray<PendingCommand>
@@ -20,8 +20,43 @@ export interface Change {
 type Accepted = Extract<Verdict, { type: "accepted" }>
 type Declined = Exclude<Verdict, { type: "accepted" }>
 
+/** A message as the actor's machine decided it. */
+export type Step =
+  | { readonly verdict: Accepted; readonly change: Change }
+  /** `decline` notes the event as rejected; without an event there is nothing to note. */
+  | { readonly verdict: Declined; readonly decline: () => void; readonly refusal: () => EventRefused }
+
+/**
+ * Decides a message: the owner's mailbox and a fenced takeover write take the same step. Throws what the machine throws.
+ *
+ * `pending`, `deadlines`: those of the actor, without what the message itself settles. `now`: epoch milliseconds.
+ */
+export const takeStep = (
+  actor: LiveActor,
+  message: Message,
+  pending: ReadonlyArray<PendingCommand>,
+  deadlines: LiveActor["deadlines"],
+  now: number
+): Step => {
+  const at = actor.instantAt(now)
+  const event = message.event === null ? null : stamp(message.event, at)
+  const verdict: Verdict =
+    event === null
+      ? { type: "unchanged" }
+      : decide(actor.definition.machine, actor.snapshot, event, actor.revision + 1, deadlines)
+  return verdict.type === "accepted"
+    ? { verdict, change: transitionOf(actor, pending, event!, verdict, message, at) }
+    : {
+        verdict,
+        decline: () => {
+          if (event !== null) tellDeclined(actor, event, verdict, message, at)
+        },
+        refusal: () => refusalOf(actor, event!, verdict)
+      }
+}
+
 /** `pending`: what was before the commands that the transition asks for. `at`: its instant, epoch milliseconds. */
-export const transitionOf = (
+const transitionOf = (
   actor: LiveActor,
   pending: ReadonlyArray<PendingCommand>,
   event: AnyEvent,
@@ -65,8 +100,8 @@ export const commitOf = (actor: LiveActor, change: Change, idempotency: Idempote
   idempotency
 })
 
-/** Tells whoever defined the actor that an event was answered without a transition. */
-export const tellDeclined = (
+/** Notes that an event was answered without a transition. */
+const tellDeclined = (
   actor: LiveActor,
   event: AnyEvent,
   verdict: Declined,
@@ -84,5 +119,10 @@ export const tellDeclined = (
     requestId
   })
 
-export const refusalOf = (actor: LiveActor, event: AnyEvent, code: string): EventRefused =>
-  new EventRefused({ actorId: actor.id, event: event.type, state: actor.snapshot.value as string, code })
+const refusalOf = (actor: LiveActor, event: AnyEvent, verdict: Declined): EventRefused =>
+  new EventRefused({
+    actorId: actor.id,
+    event: event.type,
+    state: actor.snapshot.value as string,
+    code: verdict.type === "refused" ? verdict.code : ""
+  })

@@ -20,6 +20,10 @@ interface Trace {
   span: Tracer.AnySpan | null
 }
 
+/** A command that this version does not know has no lane. */
+const laneOf = (actor: LiveActor, command: PendingCommand): string | null =>
+  actor.definition.commands[command.type]?.lane ?? null
+
 export class CommandRunner {
   readonly #fork: (effect: Effect.Effect<unknown>) => Fiber.Fiber<unknown, unknown>
   readonly #databaseFault: (error: SqlError.SqlError) => Effect.Effect<void>
@@ -51,7 +55,7 @@ export class CommandRunner {
   start(actor: LiveActor, command: PendingCommand, span: Tracer.AnySpan | null): void {
     // Committed while the actor left: its next owner does it.
     if (actor.dropped || actor.running.has(command.key)) return
-    const lane = actor.definition.lane(command.type)
+    const lane = laneOf(actor, command)
     const laneKey = `${actor.id} ${lane}`
     const before = lane === null ? [] : [...(this.#lanes.get(laneKey) ?? [])]
     if (lane !== null) {
@@ -111,11 +115,17 @@ export class CommandRunner {
 
   #interpret(actor: LiveActor, command: PendingCommand, trace: Trace): Effect.Effect<AnyEvent | null> {
     const scope = {
+      key: command.key,
       state: () => actor.state(),
       tell: (event: AnyEvent) =>
         Effect.sync(() => this.#enqueue(actor, unawaited(event, "command", { span: trace.span })))
     }
-    const begin = (): Effect.Effect<AnyEvent | null> => actor.definition.interpret(command, scope)
+    const begin = (): Effect.Effect<AnyEvent | null> => {
+      const handler = actor.definition.commands[command.type]
+      return handler === undefined
+        ? Effect.die(new Error(`Actors of the kind "${actor.definition.kind}" have no command ${command.type}.`))
+        : handler.run(scope, command.params)
+    }
     const interpreted = this.#isTraced
       ? Effect.withFiber<AnyEvent | null>((fiber) => {
           trace.span = spanOf(fiber)
@@ -145,8 +155,7 @@ export const withCommands = (
   commands: ReadonlyArray<PendingCommand>
 ): ReadonlyArray<PendingCommand> => {
   if (commands.length === 0) return pending
-  const laneOf = (command: PendingCommand) => actor.definition.lane(command.type)
-  const lanes = new Set(commands.map(laneOf).filter((lane) => lane !== null))
-  const kept = lanes.size === 0 ? pending : pending.filter((command) => !lanes.has(laneOf(command) ?? ""))
+  const lanes = new Set(commands.map((command) => laneOf(actor, command)).filter((lane) => lane !== null))
+  const kept = lanes.size === 0 ? pending : pending.filter((command) => !lanes.has(laneOf(actor, command) ?? ""))
   return [...kept, ...commands]
 }

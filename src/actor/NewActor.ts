@@ -1,14 +1,19 @@
 /** An actor's first revision. */
 import type { ActorInsert } from "../store/JournalRecord.ts"
-import type { ActorDefinition } from "./ActorDefinition.ts"
+import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
 import { plainText } from "./plainText.ts"
 import { begin, earliest, store } from "./Transition.ts"
 
-export interface NewActor {
+/** What every machine is created from has its instant. */
+interface Stamped {
+  readonly at: number
+}
+
+export interface NewActor<Input = Stamped> {
   readonly id: string
   readonly accountId: string
   readonly sandboxId: string
-  readonly input: { readonly at: number } & Record<string, unknown>
+  readonly input: Input
   readonly payload: unknown
   readonly cause: string
   readonly requestId: string | null
@@ -49,3 +54,14 @@ export const firstRevision = (definition: ActorDefinition, actor: NewActor): Act
     idempotency: actor.idempotency
   }
 }
+
+/** The state of an actor that was just stored. */
+export const firstState = ({ row }: ActorInsert): ActorState => ({
+  id: row.id,
+  kind: row.kind,
+  accountId: row.accountId,
+  sandboxId: row.sandboxId,
+  revision: row.revision,
+  value: row.snapshot.value,
+  context: row.snapshot.context
+})

@@ -12,14 +12,14 @@ import type { ActorCommit, ActorInsert, CommitOutcome, PendingCommand } from "..
 import type { Tracing } from "../trace/Tracing.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { ActorNotFound, KeyContended, MailboxFull, OwnerAway, TransitionRefused } from "./ActorError.ts"
-import { type Change, commitOf, refusalOf, tellDeclined, transitionOf } from "./Change.ts"
+import { type Change, commitOf, type Step, takeStep } from "./Change.ts"
 import type { CommandRunner } from "./CommandRunner.ts"
 import type { DeadlineTimers } from "./DeadlineTimers.ts"
 import { LiveActor } from "./LiveActor.ts"
 import { type Message, unawaited } from "./Message.ts"
 import type { ShardTenures } from "./ShardTenures.ts"
 import { shardOf } from "./shards.ts"
-import { decide, earliest, stamp, type Verdict } from "./Transition.ts"
+import { earliest } from "./Transition.ts"
 import { countTransition } from "./transitionMetrics.ts"
 
 const refusedPauseMaxMs = 300_000
@@ -105,9 +105,16 @@ export class OwnActors {
   }
 
   /** Its committed state, if it is ours and in memory; else null. */
-  peek(id: string): ActorState | null {
+  peek(kind: string, id: string): ActorState | null {
     const actor = this.#live.get(id)
-    if (actor === undefined || actor.dropped || actor.revision === 0 || !this.#isOwn(actor)) return null
+    if (
+      actor === undefined ||
+      actor.definition.kind !== kind ||
+      actor.dropped ||
+      actor.revision === 0 ||
+      !this.#isOwn(actor)
+    )
+      return null
     actor.lastUsedAt = this.#around.clock.currentTimeMillisUnsafe()
     return actor.state()
   }
@@ -336,21 +343,16 @@ export class OwnActors {
       const { [name]: _fired, ...rest } = deadlines
       deadlines = rest
     }
-    const at = actor.instantAt(now)
-    const event: AnyEvent | null = message.event === null ? null : stamp(message.event, at)
-    let verdict: Verdict
+    let step: Step
     try {
-      verdict =
-        event === null
-          ? { type: "unchanged" }
-          : decide(actor.definition.machine, actor.snapshot, event, actor.revision + 1, deadlines)
+      step = takeStep(actor, message, pending, deadlines, now)
     } catch (defect) {
       this.#around.fork(Effect.logError(`The machine of ${actor.id} failed on ${message.event?.type}`, defect))
       return message.die(defect)
     }
-    if (verdict.type === "accepted") {
-      const change = transitionOf(actor, pending, event!, verdict, message, at)
-      const { commands } = verdict
+    if ("change" in step) {
+      const { change } = step
+      const { commands } = step.verdict
       return this.#commit(actor, message, change, () => {
         const state = actor.state()
         message.succeed(state)
@@ -358,9 +360,10 @@ export class OwnActors {
         this.#commands.follow(actor, change.pending, commands, message.span)
       })
     }
+    const { verdict, decline, refusal } = step
     const answer = () => {
-      if (event !== null) tellDeclined(actor, event, verdict, message, at)
-      if (verdict.type === "refused") message.fail(refusalOf(actor, event!, verdict.code))
+      decline()
+      if (verdict.type === "refused") message.fail(refusal())
       else message.succeed(actor.state())
     }
     const takesKey = verdict.type === "unchanged" && message.idempotency !== null

@@ -1,36 +1,67 @@
-/** Cursors of the API's own lists: the last id (or revision) of the page before, in base64url. */
+/**
+ * Cursors of the API's own lists: the last id (or revision) of the page before and a mark of the list, in base64url.
+ *
+ * The mark covers the position and the list: its account, its path and its filters. A cursor that was cut, changed or taken from another list
+ * does not fit its mark and is refused; it would otherwise name some other place of this list. The mark is no secret, and needs none: whatever
+ * position a cursor names, a list tells only what its caller may read.
+ */
+import { hash } from "node:crypto"
 import { Effect } from "effect"
 import { InvalidRequest } from "../../schemas/Errors.ts"
 
-export const sealCursor = (position: string): string => Buffer.from(position, "utf8").toString("base64url")
+/** The account, the name of the list, then all that decides what is in it. */
+export type ListBinding = readonly [accountId: string, list: string, ...rest: ReadonlyArray<unknown>]
 
-/** The position, if it looks like one of ours; it names no secret, so it is only checked for its form. */
-export const openCursor = (cursor: string | null, form: RegExp): Effect.Effect<string | null, InvalidRequest> => {
+/** 72 bits. */
+const markCharacters = 12
+
+const markOf = (binding: ListBinding, position: string): string =>
+  hash("sha256", JSON.stringify([binding, position]), "base64url").slice(0, markCharacters)
+
+export const sealCursor = (binding: ListBinding, position: string): string =>
+  Buffer.from(`${position}~${markOf(binding, position)}`, "utf8").toString("base64url")
+
+/** The position, if this list gave the cursor and it has the form of the list's positions. */
+export const openCursor = (
+  binding: ListBinding,
+  cursor: string | null,
+  form: RegExp
+): Effect.Effect<string | null, InvalidRequest> => {
   if (cursor === null) return Effect.succeed(null)
-  const position = Buffer.from(cursor, "base64url").toString("utf8")
-  return form.test(position) && sealCursor(position) === cursor
+  const text = Buffer.from(cursor, "base64url").toString("utf8")
+  const position = text.slice(0, Math.max(0, text.length - markCharacters - 1))
+  // Node skips characters that are no base64url: only the one spelling that was given is accepted.
+  return form.test(position) && sealCursor(binding, position) === cursor
     ? Effect.succeed(position)
     : Effect.fail(
         new InvalidRequest({
-          details: { issues: [{ path: ["cursor"], message: "Expected the nextCursor of an earlier page" }] }
+          details: {
+            issues: [{ path: ["cursor"], message: "Expected the nextCursor of an earlier page of this same list" }]
+          }
         })
       )
 }
 
 /** Of one entry more than asked for: the page, and the cursor to the next one. */
-export const pageOf = <A>(entries: ReadonlyArray<A>, limit: number | null, positionOf: (entry: A) => string) => {
+export const pageOf = <A>(
+  binding: ListBinding,
+  entries: ReadonlyArray<A>,
+  limit: number | null,
+  positionOf: (entry: A) => string
+) => {
   if (limit === null || entries.length <= limit) return { entries, nextCursor: null }
   const page = entries.slice(0, limit)
-  return { entries: page, nextCursor: sealCursor(positionOf(page[page.length - 1]!)) }
+  return { entries: page, nextCursor: sealCursor(binding, positionOf(page[page.length - 1]!)) }
 }
 
 /** The position of a listed actor: lists are newest first. */
 export const actorPosition = (record: { readonly createdAt: number; readonly id: string }) =>
   `${record.createdAt}:${record.id}`
 
-/** @param idPrefix Of the list's own ids, so that a cursor of another list is refused. */
-export const openActorCursor = (cursor: string | null, idPrefix: string) =>
-  Effect.map(openCursor(cursor, new RegExp(`^\\d{1,15}:${idPrefix}[0-9a-z]{1,64}$`)), (position) => {
+const actorPositionForm = /^\d{1,15}:[0-9a-z_]{1,68}$/
+
+export const openActorCursor = (binding: ListBinding, cursor: string | null) =>
+  Effect.map(openCursor(binding, cursor, actorPositionForm), (position) => {
     if (position === null) return null
     const at = position.indexOf(":")
     return { createdAt: Number(position.slice(0, at)), id: position.slice(at + 1) }

@@ -20,6 +20,7 @@ const openTimeout = "1 second"
 const pings = { pingInterval: "1 second", pingTimeout: "2 seconds" } as const
 const connectAgain = Schedule.spaced("100 millis")
 
+/** Both directions, and the proof that others are reached, go the same way. */
 const sockets = Layer.unwrap(
   Effect.gen(function* (): Effect.fn.Return<
     Layer.Layer<ActorSockets, PeerUnusable | SettingsUnusable, SqlClient.SqlClient | Settings>,
@@ -34,6 +35,9 @@ const sockets = Layer.unwrap(
 )
 
 export const SealedSockets = {
+  /** The connections themselves. */
+  layer: sockets,
+
   /** Towards others. */
   layerClients: Layer.effect(
     Runners.RpcClientProtocol,

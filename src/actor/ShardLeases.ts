@@ -2,18 +2,19 @@
 import { Effect, Layer } from "effect"
 import { ClusterError, RunnerStorage } from "effect/cluster"
 import { ProcessLeases } from "../store/ProcessLeases.ts"
+import { ClusterMembers } from "./ClusterMembers.ts"
 
 const stored = <A, E>(effect: Effect.Effect<A, E>) =>
   Effect.mapError(effect, (cause) => new ClusterError.PersistenceError({ cause }))
 
 export const ShardLeases = {
-  /** Needs ProcessLeases. Who lives is said by the leases alone: nobody is asked whether he is well. */
+  /** Needs ProcessLeases and ClusterMembers. A process that lives and is no member is "unhealthy": it is given no shards, and gives its own back. */
   layer: Layer.effect(
     RunnerStorage.RunnerStorage,
-    Effect.map(ProcessLeases, (leases) =>
+    Effect.map(Effect.all([ProcessLeases, ClusterMembers]), ([leases, members]) =>
       RunnerStorage.makeEncoded({
         getRunners: stored(
-          Effect.map(leases.living, (living) => living.map(({ runner }): [string, boolean] => [runner, true]))
+          Effect.map(members.all, (all) => all.map(([runner, isMember]): [string, boolean] => [runner, isMember]))
         ),
         register: (address, runner) => stored(leases.join({ address, runner })),
         unregister: () => stored(leases.leave),

@@ -4,7 +4,7 @@ import type { AnyMachineSnapshot, AnyStateMachine } from "xstate"
 import { getNextTransitions } from "xstate"
 import type { TransitionList } from "../../schemas/Transition.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
-import { openCursor, pageOf } from "./Paging.ts"
+import { type ListBinding, openCursor, pageOf } from "./Paging.ts"
 import { restore } from "./Transition.ts"
 
 /** What the guards let through of an event about what it is at present, from a client that is not known yet. */
@@ -21,12 +21,14 @@ const nextEvents = (snapshot: AnyMachineSnapshot): ReadonlyArray<string> => {
 export const transitionLog = Effect.fn("transitionLog")(function* (
   machine: AnyStateMachine,
   record: ActorRecord,
+  accountId: string,
   page: { readonly limit: number; readonly cursor: string | null }
 ) {
   const actors = yield* Actors
-  const after = yield* openCursor(page.cursor, /^\d{1,15}$/)
+  const list: ListBinding = [accountId, "transitions", record.id]
+  const after = yield* openCursor(list, page.cursor, /^\d{1,15}$/)
   const log = yield* actors.log(record.id, Number(after ?? 0), page.limit + 1)
-  const { entries, nextCursor } = pageOf(log, page.limit, (entry) => String(entry.revision))
+  const { entries, nextCursor } = pageOf(list, log, page.limit, (entry) => String(entry.revision))
   const snapshot = restore(machine, { value: record.status, context: record.context })
   return {
     transitions: entries.map((entry) => ({

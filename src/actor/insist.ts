@@ -6,12 +6,11 @@ import type { Journal } from "../store/Journal.ts"
 import type { CommitOutcome } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
 import { type ActorError, ActorFailed, ActorNotFound, KeyContended, TransitionRefused } from "./ActorError.ts"
-import { commitOf, refusalOf, tellDeclined, transitionOf } from "./Change.ts"
+import { commitOf, takeStep } from "./Change.ts"
 import { type Message, unawaited } from "./Message.ts"
 import type { OtherOwners } from "./OtherOwners.ts"
 import type { OwnActors } from "./OwnActors.ts"
 import { metDefect } from "./ownerDefect.ts"
-import { decide, stamp } from "./Transition.ts"
 import { countTransition } from "./transitionMetrics.ts"
 
 /** An owner that lives answers in milliseconds. */
@@ -50,13 +49,13 @@ export const insist = Effect.fnUntraced(function* (
     if (row === null || row.kind !== kind) return yield* new ActorNotFound({ actorId: id })
     const actor = actors.newActor(id, definition)
     actor.become(row)
-    const at = actor.instantAt(clock.currentTimeMillisUnsafe())
-    const event = stamp(message.event!, at)
-    const verdict = decide(definition.machine, actor.snapshot, event, actor.revision + 1, actor.deadlines)
-    if (verdict.type !== "accepted") tellDeclined(actor, event, verdict, message, at)
-    if (verdict.type === "unchanged") return actor.state()
-    if (verdict.type === "refused") return yield* refusalOf(actor, event, verdict.code)
-    const change = transitionOf(actor, actor.pending, event, verdict, message, at)
+    const step = takeStep(actor, message, actor.pending, actor.deadlines, clock.currentTimeMillisUnsafe())
+    if (!("change" in step)) {
+      step.decline()
+      if (step.verdict.type === "unchanged") return actor.state()
+      return yield* step.refusal()
+    }
+    const { verdict, change } = step
     const outcome = yield* Effect.callback<CommitOutcome>((resume) =>
       journal.commit(commitOf(actor, change, null), (outcome) => resume(Effect.succeed(outcome)), message.span)
     )

@@ -108,7 +108,8 @@ const server = makeServer({
     workspace,
     owner: runAs,
     // Node has no syncfs(2).
-    flush: (directory) => runOwn(["sync", "-f", directory])
+    flush: (directory) => runOwn(["sync", "-f", directory]),
+    hasOwnVolume: env["ATOLL_AGENT_VOLUME"] !== "shared"
   })
 })
 listen(server, env["ATOLL_AGENT_LISTEN"] ?? "fd:3").then(

@@ -165,7 +165,12 @@ const fileRefusals = [
   "ALREADY_EXISTS",
   "PRECONDITION_FAILED",
   "PAYLOAD_TOO_LARGE",
-  "STORAGE_FULL"
+  "STORAGE_FULL",
+  // Of the Sandbox itself: with 503.
+  "VOLUME_READ_ONLY",
+  "VOLUME_FAILED",
+  "HOST_FULL",
+  "NO_RESOURCES"
 ] as const
 
 /** Every route that the service uses, by what it calls it. */

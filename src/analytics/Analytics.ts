@@ -8,7 +8,7 @@
  */
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { InvalidRequest, NotFound, type RateLimited } from "../../schemas/Errors.ts"
 import { analyticsSamplesMax } from "../../schemas/Limits.ts"
 import { Settings } from "../Config.ts"

@@ -4,6 +4,7 @@
  * It is another installation: the folder and the database get ids of their own, and nothing is taken over of what ran, so that the original,
  * which may run beside it, is never touched. What ran there is told to its Sandboxes as ended when the archive was taken, by their own machines.
  */
+
 import { randomBytes } from "node:crypto"
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -11,6 +12,7 @@ import { hostname } from "node:os"
 import { join } from "node:path"
 import { Effect, Layer, References, Schema, Stream } from "effect"
 import { SqlClient } from "effect/sql"
+import { publicText } from "../../schemas/PublicText.ts"
 import { Atoll } from "../Atoll.ts"
 import { ActorCluster } from "../actor/ActorCluster.ts"
 import { Settings } from "../Config.ts"
@@ -211,7 +213,7 @@ const nothingRuns = Layer.succeed(
 const tellEnds = ({ takenAt }: ArchiveHeader) => {
   const reason = {
     code: "RESTORED",
-    message: `It was restored from a backup of ${new Date(takenAt).toISOString()}, in which it ran.`
+    message: publicText`It was restored from a backup of ${new Date(takenAt)}, in which it ran.`
   }
   return settleSandboxes(inhabitedStates, (generation) => ({
     type: "RUNTIME_DOWN",

@@ -4,6 +4,7 @@
  */
 import { Effect, Schema } from "effect"
 import { Flag, GlobalFlag } from "effect/cli"
+import { shownText } from "./shownText.ts"
 
 export const Json = GlobalFlag.Setting("json")({
   flag: Flag.Boolean("json").pipe(Flag.withDescription("Print one JSON document"), Flag.withDefault(false))
@@ -12,12 +13,12 @@ export const Json = GlobalFlag.Setting("json")({
 /** @param document What `--json` prints: of JSON's types only. */
 export const answer = Effect.fnUntraced(function* (prose: string, document: object) {
   const text = (yield* Json) ? JSON.stringify(document, null, 2) : prose
-  yield* Effect.sync(() => void process.stdout.write(`${text}\n`))
+  yield* Effect.sync(() => void process.stdout.write(`${shownText(text)}\n`))
 })
 
 /** Beside the answer: to stderr. */
 export const remark = (sentence: string): Effect.Effect<void> =>
-  Effect.sync(() => void process.stderr.write(`atoll: ${sentence}\n`))
+  Effect.sync(() => void process.stderr.write(`atoll: ${shownText(sentence)}\n`))
 
 /** It was understood and is not done. `message` is one sentence that says why. */
 export class Refused extends Schema.TaggedError<Refused>()("Refused", { message: Schema.String }) {}

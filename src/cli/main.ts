@@ -5,6 +5,7 @@
  *
  * Exit codes: 0 done, 1 refused or failed (one sentence on stderr says why), 2 wrong usage.
  */
+
 import { runMain } from "@effect/platform-node/NodeRuntime"
 import * as NodeServices from "@effect/platform-node/NodeServices"
 import { Cause, Console, Effect, Layer, Logger, References } from "effect"
@@ -30,6 +31,7 @@ import { invitations } from "./invitations.ts"
 import { keys } from "./keys.ts"
 import { operator } from "./operator.ts"
 import { rates } from "./rates.ts"
+import { shownText } from "./shownText.ts"
 import { tunnel } from "./tunnel.ts"
 import { usage } from "./usage.ts"
 
@@ -98,7 +100,7 @@ atoll.pipe(
       const fault = Cause.squash(cause)
       // The command line's own errors were shown with the help.
       const isShown = CliError.isCliError(fault)
-      if (!isShown) process.stderr.write(`atoll: ${sentenceOf(cause)}\n`)
+      if (!isShown) process.stderr.write(`atoll: ${shownText(sentenceOf(cause))}\n`)
       process.exitCode = isShown || fault instanceof WrongUsage ? exitCodes.wrongUsage : exitCodes.refused
     })
   ),

@@ -1,6 +1,7 @@
 /** The ConnectionGrants service on actors; the endpoint id is the actor's. */
 import { Clock, Effect, Layer } from "effect"
-import { type ConnectionGrantContext, connectionGrantMachine } from "../../machines/connectionGrant.ts"
+import { connectionGrantMachine } from "../../machines/connectionGrant.ts"
+import type { ConnectionGrantContext } from "../../schemas/contexts/ConnectionGrant.ts"
 import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import { cooperativeGrantSeconds } from "../../schemas/Limits.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
@@ -71,7 +72,7 @@ const make = Effect.gen(function* () {
           Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
         )
       const endpointId = newId("ep_")
-      yield* host.create("connectionGrant", {
+      yield* host.create(connectionGrantMachine, {
         id: endpointId,
         accountId,
         sandboxId,
@@ -122,7 +123,7 @@ const make = Effect.gen(function* () {
       const context = yield* live(endpointId)
       if (context === null) return null
       const { accountId, sandboxId, generation } = context
-      return yield* host.send("connectionGrant", endpointId, { type: "CONNECT" }, { cause: "client" }).pipe(
+      return yield* host.send(connectionGrantMachine, endpointId, { type: "CONNECT" }, { cause: "client" }).pipe(
         Effect.map(({ value }) =>
           usableStates.includes(value) ? { actorId: endpointId, accountId, sandboxId, generation } : null
         ),

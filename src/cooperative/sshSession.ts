@@ -3,13 +3,16 @@
  *
  * @source RFC 4254 sections 6.2 (pty-req), 6.5 (exec), 6.7 (window-change), 6.9 (signal), 6.10 (exit-status)
  */
+
 import { once } from "node:events"
 import { Effect, FiberSet, Stream } from "effect"
 import type { ServerChannel, Session } from "ssh2"
+import { publicText } from "../../schemas/PublicText.ts"
 import { loginShell } from "../process/loginShell.ts"
 import type { Guest, GuestUnavailable, ProcessChannel, TerminalSize } from "../runtime/Guest.ts"
 import { signalOf, tellSignal } from "./exitSignal.ts"
 
+const unanswered = publicText`The Sandbox does not answer. Connect again.`
 const variablesMax = 64
 const variableMaxCharacters = 4096
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
@@ -114,7 +117,9 @@ export const serveSession = Effect.fnUntraced(function* (
       Effect.catchTag(["GuestUnavailable", "SpawnRefused"], (error) =>
         Effect.sync(() => {
           if (channel.destroyed) return
-          channel.stderr.write(`atoll: ${error.message}\r\n`)
+          channel.stderr.write(
+            `atoll: ${error._tag === "SpawnRefused" ? error.message : (error.shown ?? unanswered)}\r\n`
+          )
           channel.exit(failedExitCode)
         })
       ),

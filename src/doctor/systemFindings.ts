@@ -23,7 +23,7 @@ export const userFinding = (uid: number | undefined): Finding =>
     ? fine("user", "Atoll runs as root, and every Sandbox as a user of its own.")
     : limited(
         "user",
-        "Atoll is not root: Sandboxes share its user, have no network, and their limits are not enforced.",
+        "Atoll is not root: Sandboxes share its user, and their limits are not enforced.",
         "Start it as root: sudo -E npm run up"
       )
 

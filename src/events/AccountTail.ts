@@ -6,6 +6,7 @@ import { frameOf } from "./Frame.ts"
 
 export class AccountTail {
   readonly accountId: string
+  readonly era: string
   /** Of a Sandbox by its id; of the whole account by "". */
   readonly channels = new Map<string, Channel>()
   /** All up to here is in the channels. Null until it was read for the first time. */
@@ -16,8 +17,9 @@ export class AccountTail {
 
   readonly lag = new FeedLag()
 
-  constructor(accountId: string) {
+  constructor(accountId: string, era: string) {
     this.accountId = accountId
+    this.era = era
   }
 
   /** Made when it is asked for; `upTo` must be known. */
@@ -30,14 +32,14 @@ export class AccountTail {
     return channel
   }
 
-  take(era: string, page: TransitionPage): void {
+  take(page: TransitionPage): void {
     this.upTo = page.upTo
     const touched = new Set<Channel>()
     for (const row of page.rows) {
       const whole = this.channels.get("")
       const own = this.channels.get(row.sandboxId)
       if (whole === undefined && own === undefined) continue
-      const frame = frameOf(era, row)
+      const frame = frameOf(this, row)
       for (const channel of [whole, own]) {
         if (channel === undefined) continue
         channel.push(frame)

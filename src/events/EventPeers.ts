@@ -9,6 +9,7 @@
 import type { PgClient } from "@effect/sql-pg"
 import { Clock, Effect, Queue, type Scope } from "effect"
 import type { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import type { Notices } from "../store/Notices.ts"
 import { worker } from "../worker/Worker.ts"
 
 const channel = "atoll_transitions"
@@ -47,7 +48,8 @@ export interface EventPeers {
 }
 
 export const eventPeers = Effect.fnUntraced(function* (
-  sql: PgClient.PgClient,
+  sql: Pick<PgClient.PgClient, "notify">,
+  notices: Notices["Service"],
   { untilServed }: DatabaseWatch["Service"],
   own: string,
   wakes: { readonly transitions: Wake; readonly output: Wake }
@@ -108,34 +110,32 @@ export const eventPeers = Effect.fnUntraced(function* (
   const output = yield* newsOf(ofOutput, wakes.output)
   const all = [transitions, output]
 
-  let heardOfMyselfAt = 0
   const hear = (payload: string): void => {
     const [word, from, ids, at] = payload.split(" ")
-    if (from === own) heardOfMyselfAt = clock.currentTimeMillisUnsafe()
-    else if (word === "who") for (const { announce } of all) announce()
+    if (from === own) return
+    if (word === "who") for (const { announce } of all) announce()
     else for (const one of all) one.hear(word!, from!, ids, at)
   }
 
   const listen = Effect.scoped(
     Effect.gen(function* () {
-      const heard = yield* sql.listen(channel)
-      say(`who ${own}`)
-      heardOfMyselfAt = clock.currentTimeMillisUnsafe()
-      // Whatever was said while nobody heard.
-      for (const { wakeAll } of all) wakeAll()
+      const heard = yield* notices.listen(channel)
       const announce = Effect.gen(function* () {
-        while (true) {
-          if (all.filter(({ announce }) => announce()).length === 0) say(`who ${own}`)
-          yield* Effect.sleep(announceEveryMs)
-          // What one says comes back: a connection that carries nothing any more is found by that.
-          if (clock.currentTimeMillisUnsafe() - heardOfMyselfAt > 3 * announceEveryMs) return
-        }
+        yield* Effect.sleep(announceEveryMs)
+        for (const { announce } of all) announce()
       })
-      const hears = Effect.forever(Effect.map(Queue.take(heard), ({ payload }) => hear(payload)))
-      yield* Effect.raceFirst(hears, announce)
+      const hears = Effect.gen(function* () {
+        const notice = yield* Queue.take(heard)
+        if (notice !== null) return hear(notice)
+        say(`who ${own}`)
+        for (const { announce } of all) announce()
+        // Whatever was said while nobody heard.
+        for (const { wakeAll } of all) wakeAll()
+      })
+      yield* Effect.raceFirst(Effect.forever(hears), Effect.forever(announce))
     })
   )
-  yield* worker("event peers", untilServed(listen))
+  yield* worker("event peers", listen)
 
   const tell = Effect.gen(function* () {
     const word = yield* Queue.take(outbox)

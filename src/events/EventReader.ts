@@ -10,7 +10,6 @@ import { frameOf, heartbeat, placeFrame } from "./Frame.ts"
 const pieceMaxBytes = 64 * 1024
 
 export interface ReaderSource {
-  readonly era: string
   readonly tail: AccountTail
   readonly channel: Channel
   /** Reads from a position on; calls back with null where that failed for good. */
@@ -34,7 +33,7 @@ export class EventReader implements ChannelReader {
     this.#source = source
     this.#sandboxId = sandboxId
     this.#position = position
-    this.#ready = placeFrame(source.era, position, "from here on")
+    this.#ready = placeFrame(source.tail, position, "from here on")
     source.channel.readers.add(this)
   }
 
@@ -108,7 +107,7 @@ export class EventReader implements ChannelReader {
     // Everything up to the tail's end was given: a quiet Sandbox's stream does not grow old with its last event.
     const { upTo } = this.#source.tail
     if (upTo !== null && isBefore(this.#position, upTo)) this.#position = upTo
-    return placeFrame(this.#source.era, this.#position, "heartbeat")
+    return placeFrame(this.#source.tail, this.#position, "heartbeat")
   }
 
   #readOn(): void {
@@ -119,7 +118,7 @@ export class EventReader implements ChannelReader {
       if (page === null || page.isStale) return this.close()
       const frames = page.rows
         .filter((row) => this.#sandboxId === null || row.sandboxId === this.#sandboxId)
-        .map((row) => frameOf(this.#source.era, row).bytes)
+        .map((row) => frameOf(this.#source.tail, row).bytes)
       this.#position = page.upTo
       if (frames.length > 0) this.#ready = Buffer.concat(frames)
       this.look()

@@ -14,6 +14,7 @@ import { EventsDatabase, MaintenanceDatabase } from "../store/Database.ts"
 import { forAMoment } from "../store/DatabaseFault.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { Journal } from "../store/Journal.ts"
+import { Notices } from "../store/Notices.ts"
 import { Output } from "../store/Output.ts"
 import { transitionEra } from "../store/TransitionEra.ts"
 import { readTransitions, type TransitionPage, type TransitionPosition } from "../store/TransitionReads.ts"
@@ -129,7 +130,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
         for (const reader of [...readers]) if (reader.tail === tail) reader.close()
         return
       }
-      tail.take(era, page)
+      tail.take(page)
       const isAll = !page.isFull && !page.isHeld
       observed[index]!({ told: page.rows.length, isAll, now: clock.currentTimeMillisUnsafe() })
       if (!isAll) wake(tail)
@@ -172,7 +173,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   const peers =
     clusterPort === 0
       ? null
-      : yield* eventPeers(sql, watch, randomUUID(), {
+      : yield* eventPeers(sql, yield* Notices, watch, randomUUID(), {
           transitions: (accountIds, at) => {
             if (accountIds === null) return wakeAll()
             for (const id of accountIds) wakeFor(tails.get(id), at)
@@ -206,7 +207,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   const tailOf = (accountId: string): AccountTail => {
     const known = tails.get(accountId)
     if (known !== undefined) return known
-    const tail = new AccountTail(accountId)
+    const tail = new AccountTail(accountId, era)
     tails.set(accountId, tail)
     peers?.transitions.listening(true)
     return tail
@@ -232,7 +233,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
 
   const positionOf = Effect.fnUntraced(function* (accountId: string, after: string | null) {
     if (after === null) return null
-    const position = openPosition(era, after)
+    const position = openPosition({ era, accountId }, after)
     if (position === null) return yield* malformed()
     if (position === "stale") return yield* stale()
     const [page] = yield* readTransitions(sql, [{ accountId, after: position }]).pipe(
@@ -246,7 +247,6 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
     const { accountId } = tail
     const reader: EventReader = new EventReader(
       {
-        era,
         tail,
         channel: tail.channel(sandboxId),
         read: (from, then) => void Queue.offerUnsafe(catchUps, { accountId, after: from, then }),

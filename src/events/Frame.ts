@@ -6,7 +6,7 @@
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { stillPendingOf } from "../store/StillPending.ts"
 import type { TransitionPosition, TransitionRow } from "../store/TransitionReads.ts"
-import { sealPosition } from "./Position.ts"
+import { type PositionOwner, sealPosition } from "./Position.ts"
 
 export interface Frame {
   /** Just behind it. */
@@ -24,7 +24,7 @@ const commandsOf = (stored: string): string =>
       )
 
 /** Postgres prints JSON on one line. */
-export const frameOf = (era: string, row: TransitionRow): Frame => {
+export const frameOf = (owner: PositionOwner, row: TransitionRow): Frame => {
   const { kind, actorId, sandboxId, revision, at, from, to, stillPending, cause, requestId } = row
   const head = JSON.stringify({ kind, actorId, sandboxId, revision, at: new Date(at).toISOString() }).slice(0, -1)
   const tail = JSON.stringify({ from, to, stillPending: stillPendingOf(stillPending), cause, requestId }).slice(1)
@@ -32,12 +32,12 @@ export const frameOf = (era: string, row: TransitionRow): Frame => {
   return {
     position: row.position,
     sandboxId,
-    bytes: Buffer.from(`id: ${sealPosition(era, row.position)}\nevent: transition\ndata: ${data}\n\n`)
+    bytes: Buffer.from(`id: ${sealPosition(owner, row.position)}\nevent: transition\ndata: ${data}\n\n`)
   }
 }
 
 /** Says only where the reader is: nothing is dispatched, and a reconnection begins there. */
-export const placeFrame = (era: string, position: TransitionPosition, comment: string): Buffer =>
-  Buffer.from(`: ${comment}\nid: ${sealPosition(era, position)}\n\n`)
+export const placeFrame = (owner: PositionOwner, position: TransitionPosition, comment: string): Buffer =>
+  Buffer.from(`: ${comment}\nid: ${sealPosition(owner, position)}\n\n`)
 
 export const heartbeat = Buffer.from(": heartbeat\n\n")

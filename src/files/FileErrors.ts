@@ -70,17 +70,46 @@ const errorOf = {
         lastPath: Predicate.isString(lastPath) ? lastPath : null
       }
     })
-  }
+  },
+  VOLUME_READ_ONLY: () =>
+    new ServiceUnavailable({
+      message:
+        "The Sandbox's volume takes no writes: the kernel has made it read-only after a fault. Stop and start the Sandbox; if that does not help, ask the operator."
+    }),
+  VOLUME_FAILED: () =>
+    new ServiceUnavailable({
+      message:
+        "The Sandbox's volume failed while this was being done, and it may have been done. Stop and start the Sandbox, and look before you repeat it; if that does not help, ask the operator.",
+      details: { outcome: "unknown" }
+    }),
+  HOST_FULL: () =>
+    new ServiceUnavailable({
+      message:
+        "The disk of the Sandbox's host is full. Nothing in the Sandbox is the cause. Try again later, or ask the operator."
+    }),
+  NO_RESOURCES: () =>
+    new ServiceUnavailable({
+      message:
+        "The Sandbox has no memory or no open files left for this. Try again; if that does not help, end something in it, or stop and start it."
+    })
 } satisfies Record<FileRefused["code"], (refused: FileRefused) => Error>
 
 type Code = keyof typeof errorOf
 type ErrorOf<C extends Code> = ReturnType<(typeof errorOf)[C]>
 
 /** Every call may answer these. */
-const always = ["INVALID_PATH", "NOT_FOUND", "NOT_A_DIRECTORY"] as const
+const always = [
+  "INVALID_PATH",
+  "NOT_FOUND",
+  "NOT_A_DIRECTORY",
+  "VOLUME_READ_ONLY",
+  "VOLUME_FAILED",
+  "HOST_FULL",
+  "NO_RESOURCES"
+] as const
 type Always = (typeof always)[number]
 
-/** @param codes What this call may refuse beside the three that any may. */
+/** @param codes What this call may refuse beside those that any may. */
 export const inContract = <const C extends Code = never>(...codes: ReadonlyArray<C>) => {
   const expected: ReadonlySet<Code> = new Set<Code>([...always, ...codes])
   return <A, E, R>(

@@ -49,7 +49,7 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
   }
 }
 
-const refusalOf = ({ kind, networkEnabled }: Asked, { ofKind, withNetwork, networkRefused }: Survey) => {
+const refusalOf = ({ kind, networkEnabled }: Asked, { ofKind, withNetwork }: Survey) => {
   if (kind !== null && ofKind === 0) {
     return new UnsupportedByRuntime({
       message: `No host of this server has Sandboxes of the runtime ${kind}. Send another one, or none.`
@@ -57,7 +57,7 @@ const refusalOf = ({ kind, networkEnabled }: Asked, { ofKind, withNetwork, netwo
   }
   if (networkEnabled && ofKind > 0 && withNetwork === 0) {
     return new UnsupportedByRuntime({
-      message: `Sandboxes of this server cannot have a network (${networkRefused}). Send networkEnabled false.`
+      message: "Sandboxes of this server cannot have a network. Send networkEnabled false."
     })
   }
   return null

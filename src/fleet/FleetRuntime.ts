@@ -9,7 +9,9 @@
  *
  * Deaths and stalls are no part of this: whoever attends a host tells its Sandboxes of them.
  */
+
 import { Effect, Layer, Stream } from "effect"
+import { publicText } from "../../schemas/PublicText.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
@@ -23,19 +25,19 @@ const lookAgainMs = 500
 const nobodyHasRoom = () =>
   new RuntimeRefused({
     code: "HOST_FULL",
-    message: "No host has room for the Sandbox now. Try again later, or stop or delete another one."
+    message: publicText`No host has room for the Sandbox now. Try again later, or stop or delete another one.`
   })
 
 const itsHostIsFull = () =>
   new RuntimeRefused({
     code: "HOST_FULL",
-    message: "The host of this Sandbox has no room for it now. Try again later, or stop or delete another one."
+    message: publicText`The host of this Sandbox has no room for it now. Try again later, or stop or delete another one.`
   })
 
 const itsHostIsEmptied = () =>
-  new RuntimeUnavailable({
-    message: "The operator empties the host of this Sandbox. Try again once that host takes Sandboxes."
-  })
+  RuntimeUnavailable.known(
+    publicText`The operator empties the host of this Sandbox. Try again once that host takes Sandboxes.`
+  )
 
 /** What is against a boot there that nobody has tried yet; null: nothing. */
 const obstacleAt = ({ isUp, isSettled, status }: Raised): RuntimeRefused | RuntimeUnavailable | null => {

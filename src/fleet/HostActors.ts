@@ -1,8 +1,10 @@
 /** The hosts of a fleet as actors: one is made when a host joins for the first time. */
+
 import { Clock, Context, Effect, Layer, Queue, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { hostMachine } from "../../machines/host.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { Settings } from "../Config.ts"
 import { worker } from "../worker/Worker.ts"
 import { type BootVerdict, bootsFailMax, HostBoots } from "./HostBoots.ts"
@@ -18,7 +20,7 @@ export class HostActors extends Context.Service<
     /** Returns when it is stored that this process of the host is there. */
     readonly joined: (hostId: string, boot: string) => Effect.Effect<void>
     /** Tells it; one that takes it for no news, or is gone, is not told. False: it was refused, or there is no such host. */
-    readonly tell: (hostId: string, event: AnyEvent, cause?: string) => Effect.Effect<boolean>
+    readonly tell: (hostId: string, event: EventOf<typeof hostMachine>, cause?: string) => Effect.Effect<boolean>
   }
 >()("atoll/fleet/HostActors") {
   static readonly layer = Layer.effect(
@@ -30,10 +32,11 @@ export class HostActors extends Context.Service<
       const { hostLeaseMs: leaseMs } = yield* Settings
       yield* host.register(yield* hostDefinition)
 
-      const send = (hostId: string, event: AnyEvent, by: string) => host.send("host", hostId, event, { cause: by })
+      const send = (hostId: string, event: EventOf<typeof hostMachine>, by: string) =>
+        host.send(hostMachine, hostId, event, { cause: by })
 
       const make = Effect.fnUntraced(function* (hostId: string, boot: string) {
-        return yield* host.create("host", {
+        return yield* host.create(hostMachine, {
           id: hostId,
           // It is the operator's, and lives in no Sandbox.
           accountId: "",
@@ -50,15 +53,15 @@ export class HostActors extends Context.Service<
         const tell = send(hostId, { type: "JOINED", boot, leaseMs }, cause)
         return tell.pipe(
           Effect.catchTag("ActorNotFound", () =>
-            // False: somebody else has just made it.
-            Effect.flatMap(make(hostId, boot), (isNew) => (isNew ? Effect.void : tell))
+            // Null: another process has just created it.
+            Effect.flatMap(make(hostId, boot), (created) => (created !== null ? Effect.void : tell))
           ),
           Effect.orDie,
           Effect.asVoid
         )
       })
 
-      const tell = (hostId: string, event: AnyEvent, by = cause) =>
+      const tell = (hostId: string, event: EventOf<typeof hostMachine>, by = cause) =>
         send(hostId, event, by).pipe(
           Effect.as(true),
           Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.succeed(false)),

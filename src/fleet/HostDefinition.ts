@@ -1,15 +1,19 @@
 /** How the commands of a host are done: by its link, and by what is known of its Sandboxes. */
+
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { type HostContext, hostMachine } from "../../machines/host.ts"
-import { Reason } from "../../schemas/Sandbox.ts"
-import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { hostMachine } from "../../machines/host.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { HostContext } from "../../schemas/contexts/Host.ts"
+import { publicText } from "../../schemas/PublicText.ts"
+import type { ActorState, CommandScope } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { defineActor } from "../actor/defineActor.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { Settings } from "../Config.ts"
 import { hostLost, type LostHost } from "../sandbox/hostLost.ts"
 import { runtimeNews } from "../sandbox/RuntimeNews.ts"
 import { Int8 } from "../store/Columns.ts"
-import type { PendingCommand } from "../store/JournalRecord.ts"
 import { AttendedHosts } from "./AttendedHosts.ts"
 import { attendance } from "./attendance.ts"
 import { Canaries } from "./canary.ts"
@@ -29,24 +33,7 @@ const forgetAfterMs = 24 * 60 * 60 * 1000
 const late = 0.1
 const lookAgainMs = 250
 
-const draining = { code: "HOST_DRAINING", message: "Its host is taken out of use. The volume is kept." }
-
-/** A context as it is stored: held against what is loaded. */
-const context = Schema.Struct({
-  hostId: Schema.String,
-  boot: Schema.String,
-  wish: Schema.Literals(["open", "cordoned", "draining"]),
-  reason: Schema.NullOr(Reason),
-  failures: Schema.Number,
-  isReconciled: Schema.Boolean,
-  isProven: Schema.Boolean,
-  retryAt: Schema.NullOr(Schema.Number),
-  seenAt: Schema.Number,
-  leaseMs: Schema.Number,
-  createdAt: Schema.Number,
-  updatedAt: Schema.Number,
-  endedAt: Schema.NullOr(Schema.Number)
-})
+const draining = { code: "HOST_DRAINING", message: publicText`Its host is taken out of use. The volume is kept.` }
 
 export const hostDefinition = Effect.gen(function* () {
   const actors = yield* ActorHost
@@ -72,7 +59,7 @@ export const hostDefinition = Effect.gen(function* () {
       Effect.orDie
     )
 
-  const lookAtHost = Effect.fnUntraced(function* (hostId: string, value: string, known: HostContext) {
+  const lookAtHost = Effect.fnUntraced(function* ({ id: hostId, value, context: known }: ActorState<HostContext>) {
     const began = yield* Clock.currentTimeMillis
     yield* forgetOldEntries(hostId, began)
     const dueAt = value === "suspect" ? known.updatedAt + lostAfterMs : known.seenAt + known.leaseMs
@@ -87,22 +74,22 @@ export const hostDefinition = Effect.gen(function* () {
       // By this service's clock, as its deadlines are.
       const seenAt = now - silentForMs
       // One that left is not there, however short ago it was.
-      if (boot !== "" && Math.abs(age) < leaseMs) return { type: "SEEN", seenAt, leaseMs }
+      if (boot !== "" && Math.abs(age) < leaseMs) return { type: "SEEN" as const, seenAt, leaseMs }
       // The clock of the database was set back: a host that is there is soon heard of by what it shows now.
       if (age < 0) believedForMs = Math.max(believedForMs, leaseMs)
       // The clock of this service was set forward: it looks too early.
       if (value === "suspect") believedForMs = Math.max(believedForMs, lostAfterMs - silentForMs)
       const leftMs = believedForMs - (performance.now() - since)
-      if (leftMs <= 0) return { type: "SILENT", seenAt, lostAfterMs }
+      if (leftMs <= 0) return { type: "SILENT" as const, seenAt, lostAfterMs }
       yield* Effect.sleep(Math.min(lookAgainMs, leftMs))
     }
   })
 
   /** Tells each of its Sandboxes that has a runtime, or is to have one, until there is none; for as long as the host is in one of these states. */
   const settle = Effect.fnUntraced(function* (
-    scope: CommandScope<HostContext>,
+    scope: Pick<CommandScope<HostContext>, "state">,
     states: ReadonlyArray<string>,
-    eventFor: (generation: number) => AnyEvent
+    eventFor: (generation: number) => EventOf<typeof sandboxMachine>
   ) {
     const { hostId } = scope.state().context
     const { unsettled } = hostSandboxes(sql, hostId)
@@ -113,7 +100,7 @@ export const hostDefinition = Effect.gen(function* () {
       yield* Effect.forEach(
         found,
         ({ id, generation, revision }) =>
-          actors.send("sandbox", id, eventFor(generation), { cause: "host", revision }).pipe(
+          actors.send(sandboxMachine, id, eventFor(generation), { cause: "host", revision }).pipe(
             // It is on its way already.
             Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
             Effect.orDie
@@ -135,41 +122,34 @@ export const hostDefinition = Effect.gen(function* () {
     return false
   })
 
-  const interpret = (command: PendingCommand, scope: CommandScope<HostContext>): Effect.Effect<AnyEvent | null> => {
-    const { id: hostId, context } = scope.state()
-    switch (command.type) {
-      case "attend":
-        return attend(hostId, (command.params as { readonly boot: string }).boot, scope)
-      case "canary":
-        return canaries.boot(hostId, (command.params as { readonly boot: string }).boot)
-      case "lookAtHost":
-        return lookAtHost(hostId, scope.state().value, context)
-      case "loseSandboxes": {
-        const { seenAt } = command.params as { readonly seenAt: number }
-        const lostAs = (): LostHost => ({ is: scope.state().value === "gone" ? "gone" : "lost", seenAt })
-        return Effect.as(
-          settle(scope, ["lost", "gone"], (generation) => hostLost(generation, lostAs())),
-          null
-        )
+  return defineActor(hostMachine, {
+    context: HostContext,
+    commands: {
+      attend: { lane: "attend", run: (scope, { boot }) => attend(scope.state().id, boot, scope) },
+      canary: { lane: "canary", run: (scope, { boot }) => canaries.boot(scope.state().id, boot) },
+      lookAtHost: {
+        lane: "lookAtHost",
+        run: (scope) => Effect.suspend(() => lookAtHost(scope.state()))
+      },
+      // A lost host is not attended.
+      loseSandboxes: {
+        lane: "attend",
+        run: (scope, { seenAt }) => {
+          const lostAs = (): LostHost => ({ is: scope.state().value === "gone" ? "gone" : "lost", seenAt })
+          return Effect.as(
+            settle(scope, ["lost", "gone"], (generation) => hostLost(generation, lostAs())),
+            null
+          )
+        }
+      },
+      drainSandboxes: {
+        lane: "drainSandboxes",
+        run: (scope) =>
+          Effect.map(
+            settle(scope, ["draining"], () => ({ type: "STOP", reason: draining })),
+            (isDrained) => (isDrained ? { type: "DRAINED" as const } : null)
+          )
       }
-      case "drainSandboxes":
-        return Effect.map(
-          settle(scope, ["draining"], () => ({ type: "STOP", reason: draining })),
-          (isDrained) => (isDrained ? { type: "DRAINED" } : null)
-        )
-      default:
-        return Effect.die(new Error(`Unknown command ${command.type} of a host.`))
     }
-  }
-
-  const definition: ActorDefinition<HostContext> = {
-    kind: "host",
-    version: Number(hostMachine.version),
-    machine: hostMachine,
-    context,
-    // A host that is lost is not attended.
-    lane: (type) => (type === "loseSandboxes" ? "attend" : type),
-    interpret: (command, scope) => Effect.suspend(() => interpret(command, scope))
-  }
-  return definition
+  })
 })

@@ -3,8 +3,10 @@
  * itself: another one in its place would break what was begun since. What is known of a host is looked at again now and then while it is used, which nobody
  * waits for.
  */
+
 import { Effect, Exit, Layer, Schema, Scope, Semaphore } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { publicText } from "../../schemas/PublicText.ts"
 import type { PeerPlace } from "../peer/PeerSockets.ts"
 import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { HostBoots } from "./HostBoots.ts"
@@ -76,7 +78,7 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
           select address_host as host, address_port as port, cert_name as name from hosts where id = ${hostId}`
       })
 
-      const unknown = new RuntimeUnavailable({ message: "The host of the Sandbox has not joined." })
+      const unknown = RuntimeUnavailable.known(publicText`The host of the Sandbox has not joined.`)
 
       const drop = (hostId: string, link: Link) =>
         Effect.suspend(() => {

@@ -6,6 +6,7 @@
  */
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { HostEvidence } from "../actor/HostEvidence.ts"
 import { textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
 import { HostLinks } from "./HostLinks.ts"
@@ -30,6 +31,7 @@ export const hostReachLayer = Layer.effect(
   Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const links = yield* HostLinks
+    const evidence = yield* HostEvidence
 
     const findSome = SqlSchema.findAll({
       Request: Schema.Void,
@@ -55,6 +57,7 @@ export const hostReachLayer = Layer.effect(
         (yield* answers(first)) ||
         (yield* Effect.forEach(others, answers, { concurrency: "unbounded" })).some(Boolean)
       misses = isReached ? 0 : misses + 1
+      evidence.reachesHosts = misses < missesMax
     }).pipe(
       // Without a database nothing is known of hosts, and whoever asks is told of the database.
       Effect.catchTag(["SqlError", "SchemaError"], (error) => Effect.logDebug("Hosts were not looked up", error))

@@ -1,15 +1,16 @@
 /**
- * Tells hosts' actors what the operator wants of them (`Hosts.ask`): from the rows, which are read at the start and at each notification. One is
- * forgotten only once it was told, or refused.
+ * Tells hosts' actors what the operator wants of them (`Hosts.ask`): from the rows, which are read at the start, at each notification and
+ * whenever one may have been missed. One is forgotten only once it was told, or refused.
  *
  * Every process listens; an actor that is told twice is told nothing new.
  */
-import { Effect, Layer, Queue, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import type { hostMachine } from "../../machines/host.ts"
 import { Asked } from "../../schemas/console/Hosts.ts"
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
-import { NoticeDatabase } from "../store/Database.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { Notices, readAtEachNotice } from "../store/Notices.ts"
 import { worker } from "../worker/Worker.ts"
 import { HostActors } from "./HostActors.ts"
 import { hostsChannel } from "./Hosts.ts"
@@ -19,14 +20,14 @@ const againAfterMs = 5_000
 
 const Wish = Schema.Struct({ id: Schema.String, asked: Asked, token: Schema.String })
 
-const eventOf = (asked: Asked): AnyEvent =>
+const eventOf = (asked: Asked): EventOf<typeof hostMachine> =>
   asked === "REMOVE" || asked === "REMOVE_FORCED"
     ? { type: "REMOVE", isForced: asked === "REMOVE_FORCED" }
     : { type: asked }
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const notices = yield* NoticeDatabase
+  const notices = yield* Notices
   const watch = yield* DatabaseWatch
   const actors = yield* HostActors
 
@@ -50,20 +51,16 @@ const make = Effect.gen(function* () {
       )
     )
 
-  // Listened first, read afterwards: nothing is told in between that is not seen.
-  const listen = Effect.gen(function* () {
-    const heard = yield* notices.listen(hostsChannel)
-    while (true) {
-      const found = yield* Effect.catchTag(findWishes(), "SchemaError", Effect.die)
-      const told = yield* Effect.forEach(found, tell)
-      const next = Queue.take(heard)
-      yield* told.includes(false) ? Effect.timeoutOption(next, againAfterMs) : next
-      // Each one says only that there is something to read.
-      if (Queue.sizeUnsafe(heard) > 0) yield* Queue.takeBetween(heard, 1, Number.POSITIVE_INFINITY)
-    }
+  /** Whether all were told. Fails only with what the database does. */
+  const tellAll = Effect.gen(function* () {
+    const found = yield* Effect.catchTag(findWishes(), "SchemaError", Effect.die)
+    const told = yield* Effect.forEach(found, tell)
+    return !told.includes(false)
   })
-  // A connection that broke is made again, and what was not heard meanwhile is read.
-  yield* worker("host wishes", watch.untilServed(Effect.scoped(listen)))
+
+  // Listened first, read afterwards: nothing is told in between that is not seen.
+  const listen = Effect.scoped(readAtEachNotice(notices, hostsChannel, watch.untilServed(tellAll), againAfterMs))
+  yield* worker("host wishes", listen)
 })
 
 export const HostWishes = { layer: Layer.effectDiscard(make) }

@@ -42,8 +42,6 @@ export interface Survey {
   readonly ofKind: number
   /** Of those: a Sandbox with network would boot there. */
   readonly withNetwork: number
-  /** Why not on another one. */
-  readonly networkRefused: string | null
   /** Of one that is there; of those that are awaited, if any is. */
   readonly kind: "vm" | "namespace" | null
 }
@@ -181,7 +179,7 @@ export class Promises extends Context.Service<
       const surveyHosts = (asked: Asked) => sql<Survey>`
           select count(*) filter (where h.fits and h.is_ready)::int4 as fitting, count(*) filter (where h.fits and h.is_awaited)::int4 as awaited,
             count(*)::int4 as "ofKind", count(*) filter (where h.network_refused is null)::int4 as "withNetwork",
-            min(h.network_refused) as "networkRefused", coalesce(min(h.kind) filter (where h.fits and h.is_awaited), min(h.kind)) as kind
+            coalesce(min(h.kind) filter (where h.fits and h.is_awaited), min(h.kind)) as kind
           from (
             select h.*, ${hasRoom(asked)} and ${suits(asked)} as fits, ${isReady} as is_ready, ${isAwaited} as is_awaited from hosts h) h
           where (${asked.kind}::text is null or h.kind = ${asked.kind}::text)

@@ -4,10 +4,13 @@
  *
  * A host is believed of its own Sandboxes only: what it says of others is left aside, and what runs there of others is ended there.
  */
+
 import { Cause, Effect, Schema, Stream } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
-import type { HostContext } from "../../machines/host.ts"
+import type { hostMachine } from "../../machines/host.ts"
+import type { HostContext } from "../../schemas/contexts/Host.ts"
 import type { CommandScope } from "../actor/ActorDefinition.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { type Runtime, type RuntimeStall, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { makeHearing } from "../sandbox/Hearing.ts"
 import { agreement, SECOND_LOOK_MS } from "../sandbox/HostAgreement.ts"
@@ -48,6 +51,7 @@ export interface AttendanceOptions {
 }
 
 type Way = Runtime["Service"]
+type HostScope = CommandScope<HostContext, EventOf<typeof hostMachine>>
 
 export const attendance = (options: AttendanceOptions) => {
   const { links, attended, news, sql, canaries, leaseMs, reconcileIntervalMs } = options
@@ -71,7 +75,7 @@ export const attendance = (options: AttendanceOptions) => {
           })
   }
 
-  return Effect.fnUntraced(function* (hostId: string, boot: string, scope: CommandScope<HostContext>) {
+  return Effect.fnUntraced(function* (hostId: string, boot: string, scope: HostScope) {
     const sandboxes = hostSandboxes(sql, hostId)
     const isResident = residents(sandboxes)
     const stored = yield* Effect.orDie(findHeard(hostId))
@@ -170,7 +174,11 @@ export const attendance = (options: AttendanceOptions) => {
       silentSince ??= performance.now()
       if (told === "unreached" || performance.now() - silentSince < leaseMs) return
       told = "unreached"
-      yield* scope.tell({ type: "UNREACHED", boot, reason: { code: "HOST_UNREACHED", message: error.message } })
+      yield* scope.tell({
+        type: "UNREACHED",
+        boot,
+        reason: { code: "HOST_UNREACHED", message: error.message }
+      })
     })
 
     /** Until the host has another way to it. Fails when it does not answer. */

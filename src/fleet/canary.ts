@@ -1,6 +1,8 @@
 /** A Sandbox of the host's own: whether one boots there, runs a command and can be removed. No row knows it; one that was left behind is found and destroyed. */
+
 import { Effect, Metric } from "effect"
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import type { hostMachine } from "../../machines/host.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { newId } from "../identifier/newId.ts"
 import { type Runtime, RuntimeRefused } from "../runtime/Runtime.ts"
 import type { HostLinks } from "./HostLinks.ts"
@@ -44,7 +46,7 @@ export class Canaries {
   }
 
   /** Answers what its host is told. */
-  boot(hostId: string, boot: string): Effect.Effect<AnyEvent> {
+  boot(hostId: string, boot: string): Effect.Effect<EventOf<typeof hostMachine>> {
     const run = Effect.flatMap(this.#links.to(hostId), (runtime) => this.#run(runtime))
     return run.pipe(
       Effect.timeoutOrElse({
@@ -52,7 +54,7 @@ export class Canaries {
         orElse: () => Effect.fail(new Error("It took too long."))
       }),
       Effect.matchEffect({
-        onSuccess: () => Effect.succeed<AnyEvent>({ type: "CANARY_PASSED", boot }),
+        onSuccess: () => Effect.succeed<EventOf<typeof hostMachine>>({ type: "CANARY_PASSED", boot }),
         onFailure: (error) =>
           Effect.as(Metric.update(failures(hostId), 1), {
             type: "CANARY_FAILED",

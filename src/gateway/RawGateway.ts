@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { hasOneHost } from "./hasOneHost.ts"
 
 export interface RawGateway {
   readonly takes: (request: IncomingMessage) => boolean
@@ -40,12 +41,13 @@ export const placeGateways = (server: Server, gateways: ReadonlyArray<RawGateway
   // The API changes no protocol: there an Upgrade header is ignored, as RFC 9110 section 7.8 allows.
   const choosing = server as { shouldUpgradeCallback?: (request: IncomingMessage) => boolean }
   server.on("upgrade", () => {}) // node:http drops an upgrade that nobody listens for
-  choosing.shouldUpgradeCallback = (request) => mayChange(request) && gateways.some((gateway) => gateway.takes(request))
+  choosing.shouldUpgradeCallback = (request) =>
+    mayChange(request) && hasOneHost(request) && gateways.some((gateway) => gateway.takes(request))
   const passOn: (event: string, ...args: Array<unknown>) => boolean = server.emit.bind(server)
   server.emit = (event: string, ...args: Array<unknown>): boolean => {
     if (event !== "request" && event !== "upgrade" && event !== "checkContinue") return passOn(event, ...args)
     const request = args[0] as IncomingMessage
-    const gateway = gateways.find((one) => one.takes(request))
+    const gateway = hasOneHost(request) ? gateways.find((one) => one.takes(request)) : undefined
     if (gateway === undefined) {
       // What is asked whether to continue comes again as a request.
       if (withinMs > 0 && event === "request") boundArrival(request, withinMs)

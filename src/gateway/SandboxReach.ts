@@ -1,18 +1,22 @@
 /** Reaching into one boot of a Sandbox: whether it is there, a connection to one of its ports, and the word of its guest that nothing is left. */
+
 import type { Duplex } from "node:stream"
 import { Clock, Context, Effect, Layer, Schema, type Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { Reason, SandboxContext } from "../../machines/sandbox.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { type PublicReason, publicText } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { readActor } from "../actor/readActor.ts"
 import type { Settings } from "../Config.ts"
 import { type Guest, GuestUnavailable, type PortClosed } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { Actors } from "../store/Actors.ts"
 import { Int8 } from "../store/Columns.ts"
 import type { Journal } from "../store/Journal.ts"
 
+const didNotWake = publicText`The Sandbox did not wake.`
 const answerWithin = "5 seconds"
 
 /** Which boot of which Sandbox, and whose. */
@@ -25,13 +29,13 @@ export interface Boot {
 /** What the machines of ways into a Sandbox hear after they have been stored. */
 export type Confirmation =
   | { readonly type: "SANDBOX_CONFIRMED" }
-  | { readonly type: "SANDBOX_REFUSED"; readonly reason: Reason }
+  | { readonly type: "SANDBOX_REFUSED"; readonly reason: PublicReason }
 
 export class SandboxReach extends Context.Service<
   SandboxReach,
   {
     /** Null when that boot runs (or sleeps) and its guest answers; else why not. */
-    readonly obstacle: (boot: Boot) => Effect.Effect<Reason | null>
+    readonly obstacle: (boot: Boot) => Effect.Effect<PublicReason | null>
     /** The same as the answer to the command `confirmSandbox`. */
     readonly confirmation: (boot: Boot) => Effect.Effect<Confirmation>
     /** Its guest; a sleeping Sandbox wakes, unless its account is suspended or has no credit left. */
@@ -56,9 +60,8 @@ export class SandboxReach extends Context.Service<
 
       /** Its status if that boot may still have processes, else null. */
       const statusOf = Effect.fnUntraced(function* ({ accountId, sandboxId, generation }: Boot) {
-        const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
-        const isSame =
-          record?.kind === "sandbox" && record.accountId === accountId && record.context.generation === generation
+        const record = yield* readActor(actors, sandboxMachine, sandboxId)
+        const isSame = record?.accountId === accountId && record.context.generation === generation
         return isSame && inhabitedStates.includes(record.status) ? record.status : null
       })
 
@@ -74,19 +77,21 @@ export class SandboxReach extends Context.Service<
         const { is_suspended, exhausted_at } = yield* Effect.orDie(findAccount(accountId))
         const isExhausted = exhausted_at !== null && exhausted_at <= (yield* Clock.currentTimeMillis)
         if (!is_suspended && !isExhausted) return
-        const why = is_suspended ? "is suspended" : "has no credit left"
-        return yield* new GuestUnavailable({ message: `The Sandbox does not wake: its account ${why}.` })
+        const message = is_suspended
+          ? publicText`The Sandbox does not wake: its account is suspended.`
+          : publicText`The Sandbox does not wake: its account has no credit left.`
+        return yield* new GuestUnavailable({ message, shown: message })
       })
 
       const guest = Effect.fnUntraced(function* (boot: Boot) {
         // One that is being frozen still has a guest: the state is asked first, of the owner's memory where that is here.
-        const known = host.peek(boot.sandboxId)
-        const status = known?.kind === "sandbox" ? known.value : yield* statusOf(boot)
+        const known = host.peek(sandboxMachine, boot.sandboxId)
+        const status = known?.value ?? (yield* statusOf(boot))
         if (status !== "sleeping" && status !== "pending") return yield* runtime.guest(boot.sandboxId, boot.generation)
         if (status === "sleeping") yield* mayWake(boot.accountId)
         yield* runningSandbox(boot.accountId, boot.sandboxId).pipe(
           Effect.provideContext(wake),
-          Effect.mapError(() => new GuestUnavailable({ message: "The Sandbox did not wake." }))
+          Effect.mapError(() => new GuestUnavailable({ message: didNotWake, shown: didNotWake }))
         )
         return yield* runtime.guest(boot.sandboxId, boot.generation)
       })
@@ -100,13 +105,14 @@ export class SandboxReach extends Context.Service<
 
       const obstacle = Effect.fn("SandboxReach.obstacle")(function* (boot: Boot) {
         const status = yield* statusOf(boot)
-        if (status === null) return { code: "SANDBOX_NOT_RUNNING", message: "The Sandbox does not run any more." }
+        if (status === null)
+          return { code: "SANDBOX_NOT_RUNNING", message: publicText`The Sandbox does not run any more.` }
         if (status !== "running") return null
         const answers = yield* runtime.guest(boot.sandboxId, boot.generation).pipe(
           Effect.flatMap(roundTrip),
           Effect.catchTag("GuestUnavailable", () => Effect.succeed(false))
         )
-        return answers ? null : { code: "GUEST_UNAVAILABLE", message: "The Sandbox does not answer." }
+        return answers ? null : { code: "GUEST_UNAVAILABLE", message: publicText`The Sandbox does not answer.` }
       })
 
       return SandboxReach.of({

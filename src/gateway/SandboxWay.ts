@@ -3,12 +3,17 @@
  * is stored before it is looked at, ends with its Sandbox, at its instant, or when a client ends it.
  */
 import { Clock, Effect } from "effect"
+import type { connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import { lastsAt } from "../../machines/expiry.ts"
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import type { previewMachine } from "../../machines/preview.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import type { serviceAccessMachine } from "../../machines/serviceAccess.ts"
 import { NotFound } from "../../schemas/Errors.ts"
-import type { ActorDefinition, ActorState, AnyEvent } from "../actor/ActorDefinition.ts"
+import type { ActorDefinition } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
+import type { ContextOf, EventOf } from "../actor/machineTypes.ts"
+import { readActor } from "../actor/readActor.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import type { Settings } from "../Config.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
@@ -18,11 +23,13 @@ import type { Journal } from "../store/Journal.ts"
 
 const openAnswerMs = 10_000
 
+type WayMachine = typeof previewMachine | typeof serviceAccessMachine | typeof connectionGrantMachine
+
 /** Makes a kind of way known to the actors and to the Sandboxes that it leads into. */
-export const sandboxWay = Effect.fnUntraced(function* <C extends { readonly expiresAt: number }, P = unknown>(
-  definition: ActorDefinition<C>
+export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P = unknown>(
+  definition: ActorDefinition<M>
 ) {
-  const { kind, machine } = definition
+  const { machine } = definition
   const host = yield* ActorHost
   const actors = yield* Actors
   const dependents = yield* Dependents
@@ -30,13 +37,10 @@ export const sandboxWay = Effect.fnUntraced(function* <C extends { readonly expi
   const openStates = taggedStates(machine, "open")
   const usableStates = taggedStates(machine, "usable")
   yield* host.register(definition)
-  yield* dependents.register({ kind, openStates, event: (reason) => ({ type: "SANDBOX_ENDED", reason }) })
+  yield* dependents.register({ machine, openStates, event: (reason) => ({ type: "SANDBOX_ENDED", reason }) })
 
   const wait = (actorId: string, isReached: (status: string) => boolean, timeoutMs: number) =>
-    awaitState(actorId, ({ value }) => isReached(value), timeoutMs).pipe(
-      Effect.provideContext(services),
-      Effect.map((state) => state as ActorState<C> | null)
-    )
+    awaitState(machine, actorId, ({ value }) => isReached(value), timeoutMs).pipe(Effect.provideContext(services))
 
   return {
     /** The states in which it waits for its end. */
@@ -44,8 +48,8 @@ export const sandboxWay = Effect.fnUntraced(function* <C extends { readonly expi
 
     /** NotFound: another account's, a deleted one, or none. */
     ownSandbox: Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
-      const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
-      if (record?.kind !== "sandbox" || record.accountId !== accountId || record.status === "deleted") {
+      const record = yield* readActor(actors, sandboxMachine, sandboxId)
+      if (record === null || record.accountId !== accountId || record.status === "deleted") {
         return yield* new NotFound()
       }
     }),
@@ -55,13 +59,11 @@ export const sandboxWay = Effect.fnUntraced(function* <C extends { readonly expi
       runningSandbox(accountId, sandboxId).pipe(Effect.provideContext(services)),
 
     /** As committed. Null: no actor, or one of another kind. */
-    find: Effect.fnUntraced(function* (actorId: string) {
-      const record = yield* actors.read(actorId)
-      return record?.kind === kind ? (record as ActorRecord<C, P>) : null
-    }),
+    find: (actorId: string) =>
+      Effect.map(readActor(actors, machine, actorId), (record) => record as ActorRecord<ContextOf<M>, P> | null),
 
     /** Whether it lets anyone in at this moment. */
-    isUsable: (status: string, context: C) =>
+    isUsable: (status: string, context: ContextOf<M>) =>
       Effect.map(Clock.currentTimeMillis, (now) => usableStates.includes(status) && lastsAt(context, now)),
 
     /** Its state once its Sandbox has been looked at, or still `opening` after 10 s. */
@@ -70,8 +72,8 @@ export const sandboxWay = Effect.fnUntraced(function* <C extends { readonly expi
     wait,
 
     /** Commits a client's end of it, whether or not its owner answers. */
-    end: (actorId: string, event: AnyEvent, requestId: string) =>
-      host.insist(kind, actorId, event, { cause: "client", requestId }).pipe(
+    end: (actorId: string, event: EventOf<M>, requestId: string) =>
+      host.insist(machine, actorId, event, { cause: "client", requestId }).pipe(
         Effect.catchTags({
           EventRefused: Effect.die,
           ActorNotFound: () => Effect.fail(new NotFound())

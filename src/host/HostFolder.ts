@@ -6,6 +6,7 @@ import { Effect, Layer, Schema } from "effect"
 import { Settings } from "../Config.ts"
 import { DataFolder } from "../dataFolder/DataFolder.ts"
 import { folderSentence } from "../dataFolder/folderSentence.ts"
+import { refuseForeignSandboxes } from "../dataFolder/foreignSandboxes.ts"
 import { FileLock } from "../fileLock/FileLock.ts"
 import { sandboxIdsIn } from "./linux/SandboxRecords.ts"
 
@@ -36,6 +37,7 @@ export const HostFolder = {
       const lock = yield* Effect.acquireRelease(
         inFolder(async () => {
           await DataFolder.make(dataDir)
+          await refuseForeignSandboxes(dataDir)
           await mkdir(join(dataDir, "service"), { recursive: true, mode: 0o700 })
           return FileLock.open(join(dataDir, "service", "lock"))
         }),

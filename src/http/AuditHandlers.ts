@@ -3,7 +3,7 @@ import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import { Audit } from "../account/Audit.ts"
 import type { AuditPosition } from "../account/AuditRows.ts"
-import { openCursor, pageOf } from "../actor/Paging.ts"
+import { type ListBinding, openCursor, pageOf } from "../actor/Paging.ts"
 import { knownActions } from "./AuditedEndpoint.ts"
 import { invalidRequest } from "./ErrorResponse.ts"
 import { leanGroup } from "./LeanContext.ts"
@@ -13,8 +13,8 @@ const position = /^\d{1,15}:aud_[0-9a-z]{26}$/
 
 const positionOf = ({ at, id }: AuditPosition): string => `${at}:${id}`
 
-const openPosition = (cursor: string | null) =>
-  Effect.map(openCursor(cursor, position), (opened): AuditPosition | null => {
+const openPosition = (list: ListBinding, cursor: string | null) =>
+  Effect.map(openCursor(list, cursor, position), (opened): AuditPosition | null => {
     if (opened === null) return null
     const colon = opened.indexOf(":")
     return { at: Number(opened.slice(0, colon)), id: opened.slice(colon + 1) }
@@ -44,9 +44,10 @@ export const AuditHandlers = {
             action: yield* knownAction(query.action ?? null),
             sandboxId: query.sandboxId ?? null
           }
-          const before = yield* openPosition(query.cursor ?? null)
+          const list: ListBinding = [accountId, "audit", filter]
+          const before = yield* openPosition(list, query.cursor ?? null)
           const found = yield* audit.list(accountId, filter, { limit: query.limit + 1, before })
-          const { entries, nextCursor } = pageOf(found, query.limit, positionOf)
+          const { entries, nextCursor } = pageOf(list, found, query.limit, positionOf)
           return {
             events: entries.map(({ accountId: _, sandboxId: __, ...event }) => ({
               ...event,

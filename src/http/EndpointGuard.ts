@@ -15,6 +15,7 @@ import {
   Caller,
   CookieAlone,
   FromConsole,
+  MayBeLarge,
   Open,
   ReadOnly,
   RequiredScope,
@@ -32,6 +33,7 @@ import { answerFailures, type Handler } from "./answeredFailures.ts"
 import { noteBegun } from "./BegunRequest.ts"
 import { bearerOf } from "./bearerOf.ts"
 import { knownQuery, refuseQuery } from "./KnownQuery.ts"
+import { LargeAnswers } from "./LargeAnswers.ts"
 import { requestIdOf } from "./RequestId.ts"
 import { isFromItsPage, isSameOrigin, SessionCookie } from "./SessionCookie.ts"
 
@@ -54,7 +56,12 @@ const unauthenticated = Effect.fail(new Unauthenticated())
 /** Who asks, by what the request carries. */
 type Identify = (request: IncomingMessage) => Effect.Effect<Credential, Unauthenticated>
 
-const guard = (identify: Identify, handler: Handler, endpoint: HttpApiEndpoint.Top): Handler => {
+const guard = (
+  identify: Identify,
+  largeAnswers: LargeAnswers["Service"],
+  handler: Handler,
+  endpoint: HttpApiEndpoint.Top
+): Handler => {
   /** None: of what only a session may, which may everything. */
   const scope = Context.getOrUndefined(endpoint.annotations as Context.Context<RequiredScope>, RequiredScope)
   const admitsSuspended = Context.get(endpoint.annotations, AlsoSuspended)
@@ -63,6 +70,7 @@ const guard = (identify: Identify, handler: Handler, endpoint: HttpApiEndpoint.T
   const audited = auditedEndpoint(endpoint)
   const mayChange = endpoint.method !== "GET" && !Context.get(endpoint.annotations, ReadOnly)
   const known = knownQuery(endpoint)
+  const mayBeLarge = Context.get(endpoint.annotations, MayBeLarge)
   /** Added one by one to the request's context, which shares what is in it; to merge another into it would copy all. */
   const surrounded = (caller: Caller["Service"], request: HttpServerRequest.HttpServerRequest): Handler =>
     Effect.updateContext(handler, (context: Context.Context<never>) => {
@@ -83,7 +91,8 @@ const guard = (identify: Identify, handler: Handler, endpoint: HttpApiEndpoint.T
       if (kind === "none") {
         const refused = refuseQuery(request, known)
         if (refused !== null) return Effect.fail(refused)
-        return surrounded(caller, request)
+        const answer = surrounded(caller, request)
+        return mayBeLarge ? largeAnswers.inTurn(caller.accountId, request, answer) : answer
       }
       return Effect.flatMap(admitBody(request, kind), (admitted) => {
         const refused = refuseQuery(request, known)
@@ -120,6 +129,7 @@ const authorized = Effect.gen(function* () {
   const authentication = yield* Authentication
   const sessions = yield* Sessions
   const cookie = yield* SessionCookie
+  const largeAnswers = yield* LargeAnswers
   const bySession: Identify = (request) => {
     const token = cookie.read(request)
     return token === null ? unauthenticated : sessions.authenticate(token)
@@ -134,8 +144,10 @@ const authorized = Effect.gen(function* () {
       ? bySession(request)
       : byKey(request)
   return {
-    either: ((handler, { endpoint }) => answerFailures(guard(either, handler, endpoint))) satisfies Around,
-    session: ((handler, { endpoint }) => answerFailures(guard(bySession, handler, endpoint))) satisfies Around
+    either: ((handler, { endpoint }) =>
+      answerFailures(guard(either, largeAnswers, handler, endpoint))) satisfies Around,
+    session: ((handler, { endpoint }) =>
+      answerFailures(guard(bySession, largeAnswers, handler, endpoint))) satisfies Around
   }
 })
 
@@ -161,5 +173,5 @@ export const EndpointGuard = {
     Layer.succeed(FromConsole, ((handler: Handler, { endpoint }: { readonly endpoint: HttpApiEndpoint.Top }) =>
       answerFailures(entrance(handler, endpoint))) as never),
     Layer.succeed(Open, open as never)
-  )
+  ).pipe(Layer.provide(LargeAnswers.layer))
 }

@@ -1,4 +1,5 @@
 /** The TCP port on which everything is served: API, previews, tunnels, terminals. */
+
 import * as NodeHttpServer from "@effect/platform-node/NodeHttpServer"
 import { Effect, Layer } from "effect"
 import { Settings } from "../Config.ts"

@@ -42,9 +42,9 @@ export const LogsHandlers = {
               source: query.source ?? null,
               operationId: query.operationId ?? null,
               limit: query.limit,
-              after: openLogPosition(headers["last-event-id"] ?? query.after ?? null)
+              after: yield* openLogPosition(params.id, headers["last-event-id"] ?? query.after ?? null)
             })
-            const stream = logEvents(reading)
+            const stream = logEvents(params.id, reading)
             const leave = yield* streams
               .open({ accountId, credentialId: apiKeyId ?? sessionId ?? "", end: () => stream.close() })
               .pipe(Effect.tapError(() => Effect.sync(() => stream.close())))

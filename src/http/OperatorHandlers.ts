@@ -6,6 +6,7 @@ import { Operator } from "../../schemas/Access.ts"
 import type { HostLife, HostPage } from "../../schemas/console/Hosts.ts"
 import type { OperatorSession as ShownSession } from "../../schemas/console/Operator.ts"
 import { OperatorApi } from "../../schemas/console/OperatorApi.ts"
+import type { WorkerPage } from "../../schemas/console/Workers.ts"
 import { InvalidRequest, NotFound } from "../../schemas/Errors.ts"
 import { Settings } from "../Config.ts"
 import { Attempts } from "../console/server/Attempts.ts"
@@ -16,6 +17,7 @@ import { type HostRow, Hosts } from "../fleet/Hosts.ts"
 import { hostDocument } from "../fleet/hostDocument.ts"
 import { clientAddress } from "../gateway/Clients.ts"
 import { changeBegins } from "../store/Change.ts"
+import { Workers } from "../worker/Worker.ts"
 import { jsonAnswer } from "./JsonAnswer.ts"
 import { leanGroup } from "./LeanContext.ts"
 import { OperatorCookie, tokenOf } from "./SessionCookie.ts"
@@ -164,4 +166,18 @@ const hosts = leanGroup(
   })
 )
 
-export const OperatorHandlers = { layer: Layer.mergeAll(entrance, session, hosts) }
+const workers = leanGroup(
+  OperatorApi,
+  "workers",
+  Effect.fnUntraced(function* (handlers) {
+    const workers = yield* Workers
+    return handlers.handle("listWorkers", () =>
+      Effect.sync(() => {
+        const body: WorkerPage = { workers: workers.byName.map(({ isVital, ...shown }) => shown) }
+        return unkept(body)
+      })
+    )
+  })
+)
+
+export const OperatorHandlers = { layer: Layer.mergeAll(entrance, session, hosts, workers) }

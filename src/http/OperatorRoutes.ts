@@ -2,11 +2,12 @@
  * For the operator and his machines, not for customers: no key, no secret, cheap.
  *
  * - `GET /healthz`: `{"status", "database", "workers"}`, from memory, whatever the database does. `unavailable` (503) while the database does
- *   not serve or a vital worker does not run; `degraded` (200) while another worker does not; otherwise `ok` (200). Of each worker
- *   `{"name", "isVital", "state": "up" | "restarting", "restarts", "lastFault"}`, the last a kind of fault and no message.
+ *   not serve, or a vital worker does not run or waits longer than its bound; `degraded` (200) while another worker is not up; otherwise `ok` (200). Of
+ *   each worker `{"name", "isVital", "state": "starting" | "up" | "waiting" | "down", "waiting": {"for", "since", "isOverdue"} | null, "restarts", "lastFault"}`,
+ *   the last a kind of fault and no message.
  * - `GET /readyz`: `{"status": "ready" | "unready", "reason"}`, as cheap: whether a balancer should send requests here rather than elsewhere. `unready` (503, or the
- *   404 of `?unready=404`, which HAProxy takes for "nothing new, and what is open stays") while `/healthz` is `unavailable`, or none of the fleet's hosts
- *   is reached; `reason` is a sentence. Where nobody is ready any of them answers better than no one.
+ *   404 of `?unready=404`, which HAProxy takes for "nothing new, and what is open stays") while `/healthz` is `unavailable`, a worker waits longer than its bound, or none of the
+ *   fleet's hosts is reached; `reason` is a sentence. Where nobody is ready any of them answers better than no one.
  * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids. What is read from the database or the host for it is
  *   bounded in time, and kept for a while.
  */
@@ -20,7 +21,7 @@ import { HostReach } from "../fleet/HostReach.ts"
 import { HostGauges } from "../runtime/HostGauges.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
 import { MoneyGauges } from "../wallet/MoneyGauges.ts"
-import { Workers } from "../worker/Worker.ts"
+import { isMissing, obstacleOf, Workers } from "../worker/Worker.ts"
 import { ProcessGauges } from "./ProcessGauges.ts"
 import { queryOf } from "./RequestTarget.ts"
 
@@ -32,9 +33,8 @@ const health = Effect.gen(function* () {
   return Effect.sync(() => {
     const all = workers.byName
     const database = watch.serves() ? "ok" : "unavailable"
-    const idle = all.filter(({ state }) => state !== "up")
-    const status =
-      database !== "ok" || idle.some(({ isVital }) => isVital) ? "unavailable" : idle.length > 0 ? "degraded" : "ok"
+    const isUnavailable = database !== "ok" || all.some(isMissing)
+    const status = isUnavailable ? "unavailable" : all.some(({ state }) => state !== "up") ? "degraded" : "ok"
     return HttpServerResponse.jsonUnsafe(
       { status, database, workers: all },
       { status: status === "unavailable" ? 503 : 200, headers: { "cache-control": "no-store" } }
@@ -48,8 +48,8 @@ const readiness = Effect.gen(function* () {
   const { reaches } = yield* HostReach
   const obstacle = (): string | null => {
     if (!watch.serves()) return "The database does not serve."
-    const idle = workers.byName.find(({ isVital, state }) => isVital && state !== "up")
-    if (idle !== undefined) return `The worker "${idle.name}" does not run.`
+    const stuck = obstacleOf(workers.byName)
+    if (stuck !== null) return stuck
     return reaches() ? null : "None of the fleet's hosts is reached."
   }
   return Effect.gen(function* () {

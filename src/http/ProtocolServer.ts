@@ -16,6 +16,7 @@ import type { CertificateAndKey } from "./Certificate.ts"
 import { holdEarlyRequests } from "./EarlyRequests.ts"
 import { errorBody, invalidRequest } from "./ErrorResponse.ts"
 import { isUploading, mayBeLong } from "./LongUpload.ts"
+import { requireOneHost } from "./oneHost.ts"
 import { PatientResponse } from "./PatientResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { requestIdFrom } from "./RequestId.ts"
@@ -112,5 +113,6 @@ export const protocolServer = (certificate: CertificateAndKey | null = null): Se
   answerWhoAsksFirst(server)
   server.on("clientError", refuse)
   holdEarlyRequests(server)
+  requireOneHost(server)
   return server
 }

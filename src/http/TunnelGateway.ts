@@ -10,7 +10,7 @@ import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { Context, Effect, FiberSet, Layer } from "effect"
 import { WebSocketServer } from "ws"
-import type { ServiceAccessContext } from "../../machines/serviceAccess.ts"
+import type { ServiceAccessContext } from "../../schemas/contexts/ServiceAccess.ts"
 import {
   type ContractError,
   errorStatus,

@@ -2,7 +2,7 @@ import { Effect } from "effect"
 import { Caller } from "../../schemas/Access.ts"
 import { Api } from "../../schemas/Api.ts"
 import type { Balance, Cost, CreditGrant, Usage, WalletTransaction } from "../../schemas/Usage.ts"
-import { openCursor, pageOf } from "../actor/Paging.ts"
+import { type ListBinding, openCursor, pageOf } from "../actor/Paging.ts"
 import { type CostGroup, Costs } from "../wallet/Costs.ts"
 import type { Grant } from "../wallet/Grant.ts"
 import { Ledger, type Reckoning } from "../wallet/Ledger.ts"
@@ -77,11 +77,10 @@ const costOf = ({ key, name, microUsd, sandboxMs, components }: CostGroup): Cost
   }
 })
 
-/** Apart from the cursors of other lists. */
-const position = /^txn:\d{1,18}$/
+const position = /^\d{1,18}$/
 
-const openPosition = (cursor: string | null) =>
-  Effect.map(openCursor(cursor, position), (opened) => (opened === null ? null : BigInt(opened.slice("txn:".length))))
+const openPosition = (list: ListBinding, cursor: string | null) =>
+  Effect.map(openCursor(list, cursor, position), (opened) => (opened === null ? null : BigInt(opened)))
 
 export const UsageHandlers = {
   layer: leanGroup(
@@ -112,9 +111,10 @@ export const UsageHandlers = {
           "listTransactions",
           Effect.fnUntraced(function* ({ query }) {
             const { accountId } = yield* Caller
-            const before = yield* openPosition(query.cursor ?? null)
+            const list: ListBinding = [accountId, "transactions"]
+            const before = yield* openPosition(list, query.cursor ?? null)
             const found = yield* transactions.list(accountId, { limit: query.limit + 1, before })
-            const { entries, nextCursor } = pageOf(found, query.limit, ({ number }) => `txn:${number}`)
+            const { entries, nextCursor } = pageOf(list, found, query.limit, ({ number }) => String(number))
             return { transactions: entries.map(transactionOf), nextCursor }
           })
         )

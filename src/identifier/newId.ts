@@ -6,6 +6,7 @@
  * @source contract-details.md "Identifiers and secrets", RFC 9562 section 5.7 (UUIDv7), 6.2 method 1
  */
 import { randomFillSync } from "node:crypto"
+import type { PublicText } from "../../schemas/PublicText.ts"
 
 const alphabet = "0123456789abcdefghjkmnpqrstvwxyz"
 const pool = Buffer.alloc(16 * 256)
@@ -68,6 +69,10 @@ export const newId = <P extends IdPrefix>(prefix: P): `${P}${string}` => `${pref
 /** For a call that comes in without HTTP: `req_` and 32 lowercase hexadecimal characters from 128 random bits. */
 export const newRequestId = (): `req_${string}` =>
   `req_${randomBytes8().toString("hex")}${randomBytes8().toString("hex")}`
+
+/** By which an operator finds the log line of a failure that a customer reports: `flt_` and 8 characters. */
+export const newReference = (): PublicText =>
+  `flt_${base32(0n, randomBytes8().readBigUInt64BE(0)).slice(-8)}` as PublicText
 
 /** `op_` and the 32 lowercase hexadecimal digits of a UUIDv7: of operations of one millisecond the ids tell which came first. */
 export const newOperationId = (): `op_${string}` =>

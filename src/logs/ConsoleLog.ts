@@ -20,7 +20,7 @@ export const ConsoleLog = {
               // One reader for all consoles waits for none of them: what a Sandbox says beyond its rate is a gap before what it says next.
               if ((yield* output.heldBackMs(sandboxId)) > 0) return
               const ownerId = consoleOwner(sandboxId, generation)
-              const stored = yield* output.offsets(ownerId)
+              const stored = yield* output.offsetsAtLast(ownerId)
               const at = yield* Clock.currentTimeMillis
               const pieces = new OutputSplit(stored.stdout).take([{ offset, bytes }], true)
               yield* output.append(

@@ -125,7 +125,8 @@ export const logReadings = Effect.gen(function* () {
       const rows = yield* findBeyond({
         ...wantedOf(filter),
         sandboxId,
-        from: Math.max(since ?? 0, position.at - lateMs),
+        // The clock may have been set back since.
+        from: Math.max(since ?? 0, Math.min(position.at, now) - lateMs),
         limit: pieceMaxRows,
         floor: position.seq,
         told: told.map(({ seq }) => seq)

@@ -2,18 +2,37 @@
  * The log of a Sandbox: its stored output, read by time.
  *
  * An entry is one stored chunk of one stream, at most 64 KiB. Oldest first; with more than `limit` matches the newest of them. An
- * answer holds at most 16 MiB of text, so that 5,000 full entries do not meet in memory; what does not fit is `truncated` too.
+ * answer holds at most 16 MiB of text as JSON, so that 5,000 full entries do not meet in memory; what does not fit is `truncated` too.
  *
  * @source contract.md SandboxLogs, contract-details.md "SandboxLogs"
  */
-import { Context, Effect, Layer } from "effect"
-import { NotFound } from "../../schemas/Errors.ts"
+import { Context, Effect, Layer, Schema } from "effect"
+import { SqlClient, SqlSchema } from "effect/sql"
+import { CursorStale, NotFound } from "../../schemas/Errors.ts"
 import { Actors } from "../store/Actors.ts"
+import { Int8 } from "../store/Columns.ts"
 import { entryOf, type LogEntry } from "./LogChunks.ts"
 import { type LogFollowing, type LogReading, logReadings } from "./LogReading.ts"
 import { type LogQuery, newestChunks } from "./newestChunks.ts"
 
+const stale = () =>
+  new CursorStale({
+    message: "This is the id of an event that the database does not have. Open the stream without it."
+  })
+
 const answerBytesMax = 16 * 1024 * 1024
+
+const quotesBytes = 2
+
+/** Text may be six times as long as JSON: what does not fit is left out, the oldest first, but never the newest. */
+const newestFitting = (entries: ReadonlyArray<LogEntry>): ReadonlyArray<LogEntry> => {
+  let bytes = 0
+  const from = entries.findLastIndex(({ text }) => {
+    bytes += Buffer.byteLength(JSON.stringify(text)) - quotesBytes
+    return bytes > answerBytesMax
+  })
+  return entries.slice(Math.min(from + 1, Math.max(entries.length - 1, 0)))
+}
 
 export class Logs extends Context.Service<
   Logs,
@@ -27,12 +46,13 @@ export class Logs extends Context.Service<
       accountId: string,
       sandboxId: string,
       following: LogFollowing
-    ) => Effect.Effect<LogReading, NotFound>
+    ) => Effect.Effect<LogReading, NotFound | CursorStale>
   }
 >()("atoll/logs/Logs") {
   static readonly layer = Layer.effect(
     Logs,
     Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
       const actors = yield* Actors
       const newest = yield* newestChunks
       const reading = yield* logReadings
@@ -43,14 +63,27 @@ export class Logs extends Context.Service<
           return yield* new NotFound()
       })
 
+      /** The database that a backup was restored into numbers on from that backup. */
+      const newestNumber = SqlSchema.findOne({
+        Request: Schema.Void,
+        Result: Schema.Struct({ seq: Int8 }),
+        execute: () => sql`
+          select coalesce(pg_sequence_last_value(pg_get_serial_sequence('output_chunks', 'seq')::regclass), 0) as seq`
+      })().pipe(
+        Effect.orDie,
+        Effect.map(({ seq }) => seq)
+      )
+
       return Logs.of({
         read: Effect.fn("Logs.read")(function* (accountId, sandboxId, query) {
           yield* find(accountId, sandboxId)
           const { rows, truncated } = yield* newest(sandboxId, query, answerBytesMax)
-          return { entries: rows.map(entryOf), truncated }
+          const entries = newestFitting(rows.map(entryOf))
+          return { entries, truncated: truncated || entries.length < rows.length }
         }),
         follow: Effect.fn("Logs.follow")(function* (accountId, sandboxId, following) {
           yield* find(accountId, sandboxId)
+          if (following.after !== null && (yield* newestNumber) < following.after.seq) return yield* stale()
           return reading(sandboxId, following)
         })
       })

@@ -2,11 +2,11 @@
 import { randomUUID } from "node:crypto"
 import { Clock, Effect, Schema } from "effect"
 import { operationMachine } from "../../machines/operation.ts"
+import { CommandText } from "../../schemas/Command.ts"
 import { NotFound } from "../../schemas/Errors.ts"
 import { OperationId, SandboxId } from "../../schemas/Identifiers.ts"
 import { offsetMax, operationWaitMaxSeconds } from "../../schemas/Limits.ts"
 import { Operation, type OutputStream, StartOperationRequest } from "../../schemas/Operation.ts"
-import { isWellFormedText } from "../../schemas/Text.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { fingerprint } from "../idempotency/Fingerprint.ts"
 import { Operations } from "../operation/Operations.ts"
@@ -79,23 +79,21 @@ const offset = (stream: OutputStream) =>
     })
   )
 
-const { argv, cwd, env, timeoutSeconds } = StartOperationRequest.fields
+const { argv, cwd, env, stdin, timeoutSeconds } = StartOperationRequest.fields
 
 const runInput = Schema.Struct({
   sandboxId: SandboxId,
   command: Schema.optionalKey(
-    Schema.String.check(Schema.isMinLength(1)).annotate({
+    CommandText.check(Schema.isMinLength(1)).annotate({
       description: "A command line for bash -c. Give either this or argv."
     })
   ),
   argv: Schema.optionalKey(argv),
   cwd,
   env,
-  stdin: Schema.optionalKey(
-    Schema.String.check(isWellFormedText).annotate({
-      description: "All of its input, as text, after which the input ends. By default it is empty."
-    })
-  ),
+  stdin: stdin.annotate({
+    description: "All of its input, as text, after which the input ends. By default it is empty."
+  }),
   timeoutSeconds,
   waitSeconds: waitSeconds("for its end"),
   maxOutputBytes,
@@ -259,7 +257,7 @@ export const commandTools = Effect.gen(function* () {
           argv: given.argv ?? ["bash", "-c", given.command!],
           cwd: given.cwd,
           env: given.env,
-          stdin: given.stdin ?? null,
+          stdin: given.stdin,
           encoding: "utf8",
           timeoutSeconds: given.timeoutSeconds
         }

@@ -1,8 +1,8 @@
 /**
  * Events that came to an operation and were not taken: what lost a race, and why. They change nothing, so no transition tells of them.
  *
- * Noted when they are answered and written in groups, so that they cost an answer nothing: what a crash catches unwritten is lost. The first of
- * each operation are kept, for as long as it is.
+ * Noted before they are answered and written in groups, so that they cost an answer no statement. The first of each operation are kept, for as long
+ * as it is.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -46,6 +46,7 @@ export const declinedEvents = Effect.gen(function* () {
   const text = (notes: ReadonlyArray<Noted>, of: (one: Noted) => string | null) => textColumn(notes.map(of))
   const { note, write } = yield* groupedNotes({
     what: "events that operations did not take",
+    name: "declined",
     writeAfterMs,
     insert: (notes: ReadonlyArray<Noted>) =>
       sql.unsafe(insertion, [

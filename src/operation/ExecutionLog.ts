@@ -1,7 +1,5 @@
 /**
- * That synchronous commands ran: remembered when they end and written in groups, so that no execute costs a statement of its own.
- *
- * What a crash catches unwritten (at most a tenth of a second of it) is missing in analytics; what a stop catches is written.
+ * That synchronous commands ran: noted when they end and written in groups, so that no execute costs a statement.
  */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -51,7 +49,9 @@ export class ExecutionLog extends Context.Service<
           ]
         )
 
-      return ExecutionLog.of(yield* groupedNotes({ what: "notes of executes", writeAfterMs, insert }))
+      return ExecutionLog.of(
+        yield* groupedNotes({ what: "notes of executes", name: "executions", writeAfterMs, insert })
+      )
     })
   )
 }

@@ -1,12 +1,16 @@
 /** How the commands of an Operation are done: in the guest of its Sandbox's generation. */
-import { Effect, Schedule, Schema } from "effect"
+
+import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
-import { type OperationContext, operationMachine } from "../../machines/operation.ts"
-import type { SandboxContext } from "../../machines/sandbox.ts"
-import { Reason } from "../../schemas/Sandbox.ts"
-import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { operationMachine } from "../../machines/operation.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { OperationContext } from "../../schemas/contexts/Operation.ts"
+import { publicText, saidBySandbox } from "../../schemas/PublicText.ts"
+import type { CommandScope } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
+import { defineActor } from "../actor/defineActor.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { GuestUnavailable, type ProcessSpec } from "../runtime/Guest.ts"
@@ -14,11 +18,13 @@ import { Runtime } from "../runtime/Runtime.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { endedStates, inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Journal } from "../store/Journal.ts"
-import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Output } from "../store/Output.ts"
 import { operationTurns } from "./OperationTurns.ts"
 import { outOfMemory } from "./outOfMemory.ts"
 import { followProcess } from "./ProcessFollower.ts"
+
+type OperationEvent = EventOf<typeof operationMachine>
+type OperationScope = CommandScope<OperationContext, OperationEvent>
 
 /** How long the guest gives a tree between TERM and KILL. */
 const graceMs = 2000
@@ -28,7 +34,7 @@ const askStateWithinMs = 60_000
 const windowBytes = 2 * 1024 * 1024
 const askAgain = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
 
-const lost = (status: string | null): AnyEvent => {
+const lost = (status: string | null): OperationEvent => {
   switch (status) {
     case "stopping":
     case "stopped":
@@ -36,31 +42,34 @@ const lost = (status: string | null): AnyEvent => {
     case "pending":
       return {
         type: "LOST",
-        reason: { code: "SANDBOX_STOPPED", message: "The Sandbox stopped while the command ran or waited." }
+        reason: { code: "SANDBOX_STOPPED", message: publicText`The Sandbox stopped while the command ran or waited.` }
       }
     case "running":
       return {
         type: "LOST",
         reason: {
           code: "SANDBOX_RESTARTED",
-          message: "The Sandbox was started anew; the command's outcome is unknown."
+          message: publicText`The Sandbox was started anew; the command's outcome is unknown.`
         }
       }
     default:
-      return { type: "LOST", reason: { code: "SANDBOX_DELETED", message: "The Sandbox no longer exists." } }
+      return { type: "LOST", reason: { code: "SANDBOX_DELETED", message: publicText`The Sandbox no longer exists.` } }
   }
 }
 
-const forgotten: AnyEvent = {
-  type: "LOST",
-  reason: { code: "OUTCOME_UNKNOWN", message: "The Sandbox no longer knows the command; its outcome is unknown." }
-}
-
-const disbelieved: AnyEvent = {
+const forgotten: OperationEvent = {
   type: "LOST",
   reason: {
     code: "OUTCOME_UNKNOWN",
-    message: "The Sandbox's agent broke its protocol and is not believed; the command's outcome is unknown."
+    message: publicText`The Sandbox no longer knows the command; its outcome is unknown.`
+  }
+}
+
+const disbelieved: OperationEvent = {
+  type: "LOST",
+  reason: {
+    code: "OUTCOME_UNKNOWN",
+    message: publicText`The Sandbox's agent broke its protocol and is not believed; the command's outcome is unknown.`
   }
 }
 
@@ -71,22 +80,6 @@ const unlessDisbelieved = <A, E, R, B>(effect: Effect.Effect<A, E, R>, otherwise
     (error) => error instanceof GuestUnavailable && error.fault === "protocol",
     () => Effect.succeed(otherwise)
   )
-
-/** A context as it is stored: held against what is loaded. */
-const context = Schema.Struct({
-  operationId: Schema.String,
-  accountId: Schema.String,
-  sandboxId: Schema.String,
-  generation: Schema.Number,
-  timeoutMs: Schema.NullOr(Schema.Number),
-  createdAt: Schema.Number,
-  startedAt: Schema.NullOr(Schema.Number),
-  finishedAt: Schema.NullOr(Schema.Number),
-  exitCode: Schema.NullOr(Schema.Number),
-  signal: Schema.NullOr(Schema.String),
-  reason: Schema.NullOr(Reason),
-  processTree: Schema.Literals(["running", "gone", "unconfirmed"])
-})
 
 export const operationDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
@@ -142,7 +135,7 @@ export const operationDefinition = Effect.gen(function* () {
       })
     })
 
-  const runProcess = (scope: CommandScope<OperationContext>) =>
+  const runProcess = (scope: OperationScope) =>
     Effect.gen(function* () {
       const { context, value } = scope.state()
       if (value === "queued") {
@@ -162,7 +155,10 @@ export const operationDefinition = Effect.gen(function* () {
           return null
         }).pipe(
           Effect.catchTag("SpawnRefused", (refused) =>
-            Effect.succeed<AnyEvent>({ type: "REFUSED", reason: { code: refused.code, message: refused.message } })
+            Effect.succeed<OperationEvent>({
+              type: "REFUSED",
+              reason: { code: refused.code, message: saidBySandbox(refused.message) }
+            })
           )
         )
         const refused = yield* whileSandboxRuns(context, unlessDisbelieved(start, disbelieved), lost)
@@ -170,14 +166,14 @@ export const operationDefinition = Effect.gen(function* () {
         yield* scope.tell({ type: "STARTED" })
       }
       const followed = follow(context).pipe(
-        Effect.map(({ exited, processTree }): AnyEvent => {
+        Effect.map(({ exited, processTree }): OperationEvent => {
           if (exited === null) return forgotten
           if (exited.timedOut) {
             return {
               type: "LOST",
               reason: {
                 code: "TIMED_OUT",
-                message: `The command did not end within its time-out of ${(context.timeoutMs ?? 0) / 1000} s.`
+                message: publicText`The command did not end within its time-out of ${(context.timeoutMs ?? 0) / 1000} s.`
               }
             }
           }
@@ -199,19 +195,17 @@ export const operationDefinition = Effect.gen(function* () {
   const untilRuntimeEnded = ({ sandboxId, generation }: OperationContext) =>
     Effect.repeat(
       awaitState(
+        sandboxMachine,
         sandboxId,
-        (state) => endedStates.includes(state.value) || (state.context as SandboxContext).generation > generation,
+        (state) => endedStates.includes(state.value) || state.context.generation > generation,
         askStateWithinMs
       ).pipe(Effect.provideService(ActorHost, host), Effect.provideService(Journal, journal)),
       {
-        until: (state) =>
-          state === null ||
-          endedStates.includes(state.value) ||
-          (state.context as SandboxContext).generation > generation
+        until: (state) => state === null || endedStates.includes(state.value) || state.context.generation > generation
       }
     )
 
-  const endProcess = (scope: CommandScope<OperationContext>) =>
+  const endProcess = (scope: OperationScope) =>
     Effect.gen(function* () {
       const { context } = scope.state()
       const { operationId, sandboxId, generation, startedAt } = context
@@ -231,10 +225,10 @@ export const operationDefinition = Effect.gen(function* () {
       )
       const told = yield* whileSandboxRuns(context, unlessDisbelieved(end, "unconfirmed" as const), () => null)
       if (told === null) yield* untilRuntimeEnded(context)
-      return { type: "TREE_SETTLED", processTree: told ?? "gone" } as AnyEvent
+      return { type: "TREE_SETTLED" as const, processTree: told ?? ("gone" as const) }
     })
 
-  const forgetProcess = (scope: CommandScope<OperationContext>) =>
+  const forgetProcess = (scope: OperationScope) =>
     Effect.gen(function* () {
       const { operationId, sandboxId, generation } = scope.state().context
       yield* dropSecrets(operationId)
@@ -244,32 +238,15 @@ export const operationDefinition = Effect.gen(function* () {
       return null
     })
 
-  const interpret = (
-    command: PendingCommand,
-    scope: CommandScope<OperationContext>
-  ): Effect.Effect<AnyEvent | null> => {
-    switch (command.type) {
-      case "runProcess":
-        return runProcess(scope)
-      case "endProcess":
-        return endProcess(scope)
-      case "forgetProcess":
-        return forgetProcess(scope)
-      default:
-        return Effect.die(new Error(`Unknown command ${command.type} of an Operation.`))
+  return defineActor(operationMachine, {
+    context: OperationContext,
+    // Ending a process supersedes following it.
+    commands: {
+      runProcess: { lane: "process", run: runProcess },
+      endProcess: { lane: "process", run: endProcess },
+      forgetProcess: { lane: null, run: forgetProcess }
     }
-  }
-
-  const definition: ActorDefinition<OperationContext> = {
-    kind: "operation",
-    version: Number(operationMachine.version),
-    machine: operationMachine,
-    context,
-    // Ending a process takes over from following it.
-    lane: (type) => (type === "forgetProcess" ? null : "process"),
-    interpret
-  }
-  return definition
+  })
 })
 
 /** The states in which an operation must hear that its Sandbox ended. */

@@ -4,9 +4,11 @@
  * The order is the database's, so it holds over restarts and between processes. One that has asked may wait in the guest for a command to end; those
  * behind it wait here until it is no longer queued, whatever became of it.
  */
+
 import { Effect, Queue } from "effect"
 import { SqlClient } from "effect/sql"
-import type { OperationContext } from "../../machines/operation.ts"
+import { operationMachine } from "../../machines/operation.ts"
+import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { Actors } from "../store/Actors.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
@@ -46,7 +48,7 @@ export const operationTurns = Effect.gen(function* () {
     function* (id: string, revision: number) {
       const changes = yield* Queue.sliding<void>(1)
       yield* Effect.forkScoped(
-        host.follow("operation", id, revision, () => void Queue.offerUnsafe(changes, undefined)),
+        host.follow(operationMachine, id, revision, () => void Queue.offerUnsafe(changes, undefined)),
         { startImmediately: true }
       )
       // A database that does not answer says nothing new.

@@ -1,5 +1,5 @@
 /** An Operation's snapshot, payload and output totals as the contract shows them. */
-import type { OperationContext } from "../../machines/operation.ts"
+import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import type { Operation } from "../../schemas/Operation.ts"
 import type { ActorRecord } from "../store/Actors.ts"
 import type { OperationPayload } from "./OperationPayload.ts"

@@ -6,7 +6,7 @@ import { IdempotencyConflict, NotFound, RateLimited, SandboxUnavailable } from "
 import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { requireCredit } from "../account/Credit.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
+import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
@@ -49,7 +49,7 @@ const make = Effect.gen(function* () {
   yield* host.register({ ...(yield* operationDefinition), declined: declined.note })
   yield* Effect.flatMap(Dependents, (dependents) =>
     dependents.register({
-      kind: "operation",
+      machine: operationMachine,
       openStates: openOperationStates,
       waitingStates: queuedOperationStates,
       event: (reason) => ({ type: "LOST", reason })
@@ -122,7 +122,7 @@ const make = Effect.gen(function* () {
         stdin: request.stdin === null ? null : Buffer.from(request.stdin, request.encoding).toString("base64")
       }
       const timeoutMs = request.timeoutSeconds === null ? null : millisecondsOf(request.timeoutSeconds)
-      const isNew = yield* host.create("operation", {
+      const created = yield* host.create(operationMachine, {
         id: operationId,
         accountId,
         sandboxId,
@@ -132,8 +132,9 @@ const make = Effect.gen(function* () {
         requestId,
         idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
       })
-      if (!isNew) return (yield* replay(accountId, idempotencyKey, fingerprint))!
-      return yield* view(yield* find(accountId, sandboxId, operationId))
+      if (created === null) return (yield* replay(accountId, idempotencyKey, fingerprint))!
+      // Nothing has run yet, so it has no output.
+      return operationView({ status: created.value, context: created.context, payload }, { stdout: 0, stderr: 0 })
     },
     // From its storing on the operation itself keeps the Sandbox awake.
     (effect, _, sandboxId) => uses.during(sandboxId)(effect)
@@ -144,8 +145,9 @@ const make = Effect.gen(function* () {
       const first = yield* find(accountId, sandboxId, operationId)
       const changes = yield* Queue.sliding<void>(1)
       const told = () => void Queue.offerUnsafe(changes, undefined)
-      yield* host.onCommit(operationId, told)
-      if (!host.owns(operationId)) yield* Effect.forkScoped(host.follow("operation", operationId, first.revision, told))
+      yield* host.onCommit(operationMachine, operationId, told)
+      if (!host.owns(operationId))
+        yield* Effect.forkScoped(host.follow(operationMachine, operationId, first.revision, told))
       yield* Effect.acquireRelease(
         Effect.sync(() => connections.onStop(told)),
         (unheard) => Effect.sync(unheard)
@@ -191,9 +193,15 @@ const make = Effect.gen(function* () {
       const sandbox = yield* actors.read(sandboxId)
       if (sandbox === null || sandbox.kind !== "sandbox" || sandbox.accountId !== accountId)
         return yield* new NotFound()
-      const before = yield* openActorCursor(page.cursor, "op_")
+      const listing: ListBinding = [accountId, "operations", sandboxId]
+      const before = yield* openActorCursor(listing, page.cursor)
       const found = yield* actors.list({ kind: "operation", accountId, sandboxId, before, limit: page.limit + 1 })
-      const { entries, nextCursor } = pageOf(found as ReadonlyArray<OperationRecord>, page.limit, actorPosition)
+      const { entries, nextCursor } = pageOf(
+        listing,
+        found as ReadonlyArray<OperationRecord>,
+        page.limit,
+        actorPosition
+      )
       const stored = yield* output.offsetsOf(entries.map(({ id }) => id))
       return { operations: entries.map((record) => operationView(record, stored.get(record.id)!)), nextCursor }
     }),
@@ -217,7 +225,7 @@ const make = Effect.gen(function* () {
     wait,
     cancel: Effect.fn("Operations.cancel")(function* (accountId, sandboxId, operationId, { requestId }) {
       yield* find(accountId, sandboxId, operationId)
-      yield* host.send("operation", operationId, { type: "CANCEL" }, { cause: "client", requestId }).pipe(
+      yield* host.send(operationMachine, operationId, { type: "CANCEL" }, { cause: "client", requestId }).pipe(
         Effect.catchTags({
           EventRefused: Effect.die,
           ActorNotFound: () => Effect.fail(new NotFound()),
@@ -228,7 +236,7 @@ const make = Effect.gen(function* () {
     }),
     transitions: Effect.fn("Operations.transitions")(function* (accountId, sandboxId, operationId, page) {
       const record = yield* find(accountId, sandboxId, operationId)
-      return yield* transitionLog(operationMachine, record, page).pipe(Effect.provideService(Actors, actors))
+      return yield* transitionLog(operationMachine, record, accountId, page).pipe(Effect.provideService(Actors, actors))
     }),
     declined: Effect.fn("Operations.declined")(function* (accountId, sandboxId, operationId) {
       yield* find(accountId, sandboxId, operationId)

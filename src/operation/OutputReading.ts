@@ -62,8 +62,8 @@ export const outputReadings = Effect.gen(function* () {
       const queue = yield* Queue.sliding<void>(1)
       heard = queue
       const told = () => void Queue.offerUnsafe(queue, undefined)
-      yield* host.onCommit(operationId, told)
-      if (!host.owns(operationId)) yield* Effect.forkScoped(host.follow("operation", operationId, 0, told))
+      yield* host.onCommit(operationMachine, operationId, told)
+      if (!host.owns(operationId)) yield* Effect.forkScoped(host.follow(operationMachine, operationId, 0, told))
       yield* Effect.acquireRelease(
         Effect.sync(() => output.onAppend(operationId, told)),
         (unheard) => Effect.sync(unheard)

@@ -3,7 +3,8 @@ import { hash, randomBytes } from "node:crypto"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { lastsAt } from "../../machines/expiry.ts"
-import { type PreviewContext, previewMachine } from "../../machines/preview.ts"
+import { previewMachine } from "../../machines/preview.ts"
+import type { PreviewContext } from "../../schemas/contexts/Preview.ts"
 import {
   CleanupPending,
   NetworkDisabled,
@@ -102,7 +103,7 @@ const make = Effect.gen(function* () {
     const previewId = randomBytes(16).toString("hex")
     const previewSha256 = sha256(previewId)
     const actorId = actorIdOf(previewSha256)
-    const inserted = host.prepare("preview", {
+    const inserted = host.prepare(previewMachine, {
       id: actorId,
       accountId,
       sandboxId,
@@ -132,7 +133,7 @@ const make = Effect.gen(function* () {
     const opened = yield* way.opened(actorId)
     if (opened?.value === "active") return view(previewId, opened.context)
     if (opened?.value === "opening") {
-      yield* host.send("preview", actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(Effect.ignore)
+      yield* host.send(previewMachine, actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(Effect.ignore)
     }
     return yield* new PreviewTransportUnavailable()
   })

@@ -8,6 +8,7 @@
  */
 import type { Duplex, Readable } from "node:stream"
 import { Effect, Schema, type Scope, type Stream } from "effect"
+import { PublicText } from "../../schemas/PublicText.ts"
 
 export type OutputStream = "stdout" | "stderr"
 
@@ -16,9 +17,11 @@ export type OutputStream = "stdout" | "stderr"
  *
  * `fault` says what that means for the call. `unreached`: it was never asked, so nothing was done. `lost`: it was asked and its answer did not
  * come; whether it did it is unknown. `protocol`: it answered what its protocol does not allow; it is not to be believed.
+ * `message` is for the operator's log; `shown` is what a customer may read of it, where the cause is a known one.
  */
 export class GuestUnavailable extends Schema.TaggedError<GuestUnavailable>()("GuestUnavailable", {
   message: Schema.String,
+  shown: Schema.optionalKey(PublicText),
   fault: Schema.Literals(["unreached", "lost", "protocol"]).pipe(
     Schema.withConstructorDefault(Effect.succeed("unreached" as const))
   )
@@ -113,7 +116,11 @@ export class FileRefused extends Schema.TaggedError<FileRefused>()("FileRefused"
     "PRECONDITION_FAILED",
     "PAYLOAD_TOO_LARGE",
     "STORAGE_FULL",
-    "ARCHIVE_INCOMPLETE"
+    "ARCHIVE_INCOMPLETE",
+    "VOLUME_READ_ONLY",
+    "VOLUME_FAILED",
+    "HOST_FULL",
+    "NO_RESOURCES"
   ]),
   message: Schema.String,
   details: Schema.NullOr(Schema.Record(Schema.String, Schema.Unknown))

@@ -8,18 +8,32 @@
  */
 import type { Duplex } from "node:stream"
 import { Context, type Effect, Schema, type Scope, type Stream } from "effect"
+import { PublicText } from "../../schemas/PublicText.ts"
 import type { Guest, GuestUnavailable } from "./Guest.ts"
 
 /** A known limit of this host or of its settings: trying again does not help until something is freed. Contract: status `expired`, 429. */
 export class RuntimeRefused extends Schema.TaggedError<RuntimeRefused>()("RuntimeRefused", {
-  code: Schema.Literals(["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]),
-  message: Schema.String
+  code: Schema.Literals([
+    "HOST_FULL",
+    "STORAGE_LIMIT_REACHED",
+    "SANDBOX_LIMIT_REACHED",
+    "VOLUME_MISSING",
+    "MEMORY_LOST"
+  ]),
+  message: PublicText
 }) {}
 
-/** The driver could not do it now; the caller retries. Contract 502. */
+/**
+ * The driver could not do it now; the caller retries. Contract 502. `message` is for the operator's log: it may name paths and processes of the host.
+ * `shown` is what a customer may read of it, where the cause is a known one.
+ */
 export class RuntimeUnavailable extends Schema.TaggedError<RuntimeUnavailable>()("RuntimeUnavailable", {
-  message: Schema.String
-}) {}
+  message: Schema.String,
+  shown: Schema.optionalKey(PublicText)
+}) {
+  /** A known cause, whose sentence customers may read. */
+  static readonly known = (message: PublicText) => new RuntimeUnavailable({ message, shown: message })
+}
 
 /** This driver cannot do it at all. Contract 501. */
 export class RuntimeUnsupported extends Schema.TaggedError<RuntimeUnsupported>()("RuntimeUnsupported", {
@@ -49,7 +63,7 @@ export interface RuntimeDown {
   readonly type: "down"
   readonly sandboxId: string
   readonly generation: number
-  readonly reason: { readonly code: "EXITED" | "CRASHED"; readonly message: string }
+  readonly reason: { readonly code: "EXITED" | "CRASHED"; readonly message: PublicText }
 }
 
 /**
@@ -61,7 +75,7 @@ export type RuntimeStall =
       readonly type: "stalled"
       readonly sandboxId: string
       readonly generation: number
-      readonly reason: { readonly code: "HOST_FULL" | "HOST_FAILED"; readonly message: string }
+      readonly reason: { readonly code: "HOST_FULL" | "HOST_FAILED"; readonly message: PublicText }
     }
   | { readonly type: "resumed"; readonly sandboxId: string; readonly generation: number }
 

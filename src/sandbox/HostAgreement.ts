@@ -4,7 +4,9 @@
  *
  * @source design.md invariant 3
  */
+
 import { Clock, Effect } from "effect"
+import { publicText } from "../../schemas/PublicText.ts"
 import type { MailboxFull } from "../actor/ActorError.ts"
 import type { InventoryEntry, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { RuntimeNews } from "./RuntimeNews.ts"
@@ -59,9 +61,9 @@ export const SECOND_LOOK_MS = 2_000
 const NAMED_MAX = 64
 
 /** Nothing is left of it on its host. */
-const LOST = { code: "LOST", message: "The runtime was not found on its host." }
+const LOST = { code: "LOST", message: publicText`The runtime was not found on its host.` }
 /** What every runtime says of one that it knows no more of. */
-const ENDED = { code: "CRASHED", message: "The Sandbox ended without being asked to." }
+const ENDED = { code: "CRASHED", message: publicText`The Sandbox ended without being asked to.` }
 
 /** What an inventory entry calls for, given its Sandbox. Commands of a Sandbox that are under way are left to it. */
 const remedyOf = (entry: InventoryEntry, found: Found | undefined): "destroy" | "end" | "tell" | null => {

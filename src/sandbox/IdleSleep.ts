@@ -2,8 +2,10 @@
  * Sandboxes that were running before this process could let them sleep (an older version, a setting that was off) wait for no deadline:
  * they are asked for one at the start.
  */
+
 import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { sandboxMachine } from "../../machines/sandbox.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { isAlive } from "./aliveSandboxes.ts"
 import { SandboxUse } from "./SandboxUse.ts"
@@ -24,7 +26,7 @@ export const IdleSleep = {
       const waiting = yield* Effect.orDie(findWaiting())
       yield* Effect.forEach(
         waiting,
-        ({ id }) => Effect.ignoreCause(host.send("sandbox", id, { type: "IDLE_DUE" }, { cause: "deadline" })),
+        ({ id }) => Effect.ignoreCause(host.send(sandboxMachine, id, { type: "IDLE_DUE" }, { cause: "deadline" })),
         { concurrency: 16, discard: true }
       ).pipe(Effect.forkScoped)
     })

@@ -4,12 +4,13 @@
  * @source contract-details.md "Behaviour that the contract leaves open" (a `pending` Sandbox)
  */
 import { Effect, Schema } from "effect"
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
 import { NotFound } from "../../schemas/Errors.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
+import { readActor } from "../actor/readActor.ts"
 import { Settings } from "../Config.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { Actors } from "../store/Actors.ts"
 
 /** `status`: what it is instead; null when it went away meanwhile. */
 export class NotRunning extends Schema.TaggedError<NotRunning>()("NotRunning", {
@@ -30,19 +31,19 @@ export const runningSandbox = Effect.fnUntraced(function* <E = never>(
 ) {
   const host = yield* ActorHost
   // The guest of this generation decides what still runs, so what its owner remembers will do.
-  const known = host.peek(sandboxId)
-  if (known?.kind === "sandbox" && known.accountId === accountId && known.value === "running") {
+  const known = host.peek(sandboxMachine, sandboxId)
+  if (known?.accountId === accountId && known.value === "running") {
     yield* admit
-    return known.context as SandboxContext
+    return known.context
   }
   const actors = yield* Actors
-  const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
-  if (record === null || record.kind !== "sandbox" || record.accountId !== accountId || record.status === "deleted") {
+  const record = yield* readActor(actors, sandboxMachine, sandboxId)
+  if (record === null || record.accountId !== accountId || record.status === "deleted") {
     return yield* new NotFound()
   }
   yield* admit
   if (record.status === "running") {
-    host.awaken("sandbox", sandboxId)
+    host.awaken(sandboxMachine, sandboxId)
     return record.context
   }
   if (record.status !== "sleeping" && record.status !== "pending")
@@ -51,12 +52,13 @@ export const runningSandbox = Effect.fnUntraced(function* <E = never>(
   const isAsleep = record.status === "sleeping"
   const { revision } = record
   if (isAsleep)
-    yield* host.send("sandbox", sandboxId, { type: "START" }, { cause: "wake", revision }).pipe(Effect.ignore)
+    yield* host.send(sandboxMachine, sandboxId, { type: "START" }, { cause: "wake", revision }).pipe(Effect.ignore)
   const woken = yield* awaitState(
+    sandboxMachine,
     sandboxId,
     ({ value }) => value !== "pending" && value !== "sleeping",
     isAsleep ? bootTimeoutMs : bootAnswerMs
   )
   if (woken?.value !== "running") return yield* new NotRunning({ status: woken?.value ?? null })
-  return woken.context as SandboxContext
+  return woken.context
 })

@@ -2,16 +2,19 @@
  * What is heard of machines, told to their Sandboxes. A Sandbox that this is no news for, or that there is not, is not told: by its state at the
  * revision that whoever tells it has read, or a later one.
  */
+
 import { Effect } from "effect"
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import type { PublicReason } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import type { RuntimeStall } from "../runtime/Runtime.ts"
 
 const cause = "runtime"
 
 export const runtimeNews = Effect.map(ActorHost, (host) => {
-  const tell = (sandboxId: string, event: AnyEvent, revision: number) =>
-    host.send("sandbox", sandboxId, event, { cause, revision }).pipe(
+  const tell = (sandboxId: string, event: EventOf<typeof sandboxMachine>, revision: number) =>
+    host.send(sandboxMachine, sandboxId, event, { cause, revision }).pipe(
       Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
       Effect.asVoid
     )
@@ -20,13 +23,7 @@ export const runtimeNews = Effect.map(ActorHost, (host) => {
      * @param seenAt Epoch milliseconds: it was alive then; null: nobody knows.
      * @param revision Of whoever has read nothing: 0. What it tells is compared with what is stored later.
      */
-    down: (
-      sandboxId: string,
-      generation: number,
-      reason: { readonly code: string; readonly message: string },
-      seenAt: number | null,
-      revision = 0
-    ) =>
+    down: (sandboxId: string, generation: number, reason: PublicReason, seenAt: number | null, revision = 0) =>
       tell(sandboxId, { type: "RUNTIME_DOWN", generation, reason, ...(seenAt === null ? {} : { seenAt }) }, revision),
     /** It runs, and perhaps nobody wants it to. */
     found: (sandboxId: string, revision: number) => tell(sandboxId, { type: "RUNTIME_FOUND" }, revision),

@@ -1,27 +1,37 @@
 /** How the commands of a Sandbox are done: by the runtime driver, and by telling what lives in the Sandbox that it is gone. */
 import { Clock, Effect, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { ofThisVersion, type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
-import { Reason } from "../../schemas/Sandbox.ts"
-import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
+import { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
+import { committedReason, publicText } from "../../schemas/PublicText.ts"
+import type { CommandScope } from "../actor/ActorDefinition.ts"
+import { defineActor } from "../actor/defineActor.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { Settings } from "../Config.ts"
 import type { SandboxSpec } from "../runtime/Runtime.ts"
 import { Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { Int8 } from "../store/Columns.ts"
-import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Ledger } from "../wallet/Ledger.ts"
 import { WalletActors } from "../wallet/WalletActors.ts"
 import { bootInTurn } from "./bootInTurn.ts"
 import { bootMetrics } from "./bootMetrics.ts"
 import { Dependents } from "./Dependents.ts"
+import { failureReason } from "./failureReason.ts"
 import { hostLost, type LostHost } from "./hostLost.ts"
 import { Placement } from "./Placement.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 
+type SandboxEvent = EventOf<typeof sandboxMachine>
+type SandboxScope = CommandScope<SandboxContext, SandboxEvent>
+
 const bootTries = 3
 /** Those of a host that nobody can reach are many, until it is lost or the boot has taken too long. */
 const bootAgain = Schedule.min([Schedule.exponential(250), Schedule.spaced(2_000)])
+
+const bootFailed = publicText`The Sandbox could not be booted. Start it again.`
+const suspendFailed = publicText`The Sandbox could not be put to sleep, and runs on.`
+const cannotSuspend = publicText`Sandboxes of this host cannot sleep.`
 
 const specOf = (context: SandboxContext): SandboxSpec => ({
   sandboxId: context.sandboxId,
@@ -34,47 +44,6 @@ const specOf = (context: SandboxContext): SandboxSpec => ({
 
 /** Trying again is all that can be done: a runtime that cannot be ended or removed now will be, later. */
 const untilDone = Schedule.min([Schedule.exponential(200), Schedule.spaced(10_000)])
-
-const keptEnv = Schema.Struct({ version: Schema.String, names: Schema.Array(Schema.String) })
-const lifetime = Schema.Struct({
-  stopAfterSeconds: Schema.NullOr(Schema.Number),
-  stopAfterIdleSeconds: Schema.NullOr(Schema.Number),
-  deleteAfterStoppedSeconds: Schema.NullOr(Schema.Number)
-})
-
-/** What a client may change. */
-const changeable = {
-  name: Schema.NullOr(Schema.String),
-  metadata: Schema.Record(Schema.String, Schema.String),
-  env: Schema.NullOr(keptEnv),
-  lifetime: Schema.NullOr(lifetime)
-}
-
-/** A context as it is stored: held against what is loaded. */
-const context = Schema.Struct({
-  sandboxId: Schema.String,
-  accountId: Schema.String,
-  workspaceId: Schema.String,
-  volumeId: Schema.String,
-  hostId: Schema.NullOr(Schema.String),
-  ...changeable,
-  runtime: Schema.Literals(["vm", "namespace"]),
-  profile: Schema.Struct({ vcpus: Schema.Number, memoryBytes: Schema.Number, diskBytes: Schema.Number }),
-  networkEnabled: Schema.Boolean,
-  bootTimeoutMs: Schema.Number,
-  generation: Schema.Number,
-  startRequested: Schema.Boolean,
-  statusReason: Schema.NullOr(Reason),
-  createdAt: Schema.Number,
-  updatedAt: Schema.Number,
-  startedAt: Schema.NullOr(Schema.Number),
-  stoppedAt: Schema.NullOr(Schema.Number),
-  deletedAt: Schema.NullOr(Schema.Number),
-  upAt: Schema.NullOr(Schema.Number),
-  idleStopAt: Schema.NullOr(Schema.Number),
-  edition: Schema.Number,
-  madeWith: Schema.NullOr(Schema.Struct(changeable))
-})
 
 export const sandboxDefinition = Effect.gen(function* () {
   const runtime = yield* Runtime
@@ -105,7 +74,7 @@ export const sandboxDefinition = Effect.gen(function* () {
   const lookAtUse = Effect.fnUntraced(function* (context: SandboxContext) {
     if (uses.sleepAfterMs === null || !(yield* placement.suspends(context.sandboxId))) return null
     const until = yield* idleAt(context, uses.sleepAfterMs)
-    return (yield* Clock.currentTimeMillis) < until ? { type: "IN_USE", until } : { type: "SLEEP" }
+    return (yield* Clock.currentTimeMillis) < until ? { type: "IN_USE" as const, until } : { type: "SLEEP" as const }
   })
 
   const findLastEnd = SqlSchema.findOne({
@@ -123,16 +92,16 @@ export const sandboxDefinition = Effect.gen(function* () {
     return Math.max((yield* uses.latest(sandboxId)) + uses.lateByMs, uses.since, startedAt ?? 0, ended_at ?? 0)
   })
 
-  const lookAtIdleness = Effect.fnUntraced(function* (context: SandboxContext, idleStopAt: number) {
+  const lookAtIdleness = Effect.fnUntraced(function* (context: SandboxContext, idleStopAt: number | null) {
     const allowed = context.lifetime?.stopAfterIdleSeconds ?? null
-    if (allowed === null) return null
+    if (allowed === null || idleStopAt === null) return null
     const usedAt = yield* lastUse(context)
     return (yield* Clock.currentTimeMillis) < usedAt + allowed * 1000
-      ? { type: "WAS_USED", idleStopAt, usedAt }
-      : { type: "WAS_IDLE", idleStopAt }
+      ? { type: "WAS_USED" as const, idleStopAt, usedAt }
+      : { type: "WAS_IDLE" as const, idleStopAt }
   })
 
-  const provision = (context: SandboxContext, tell: CommandScope["tell"]): Effect.Effect<AnyEvent> =>
+  const provision = (context: SandboxContext, tell: SandboxScope["tell"]): Effect.Effect<SandboxEvent> =>
     Effect.suspend(() => {
       const { sandboxId, generation, bootTimeoutMs } = context
       const waits = (until: number) => tell({ type: "BOOT_WAITS", generation, until })
@@ -157,22 +126,28 @@ export const sandboxDefinition = Effect.gen(function* () {
             ? placement.release(sandboxId)
             : Effect.void
         ),
-        Effect.match({
-          onSuccess: (): AnyEvent => ({ type: "RUNTIME_UP", generation }),
-          onFailure: (error): AnyEvent =>
-            lost !== null
-              ? hostLost(generation, lost)
-              : error._tag === "RuntimeRefused"
-                ? { type: "RUNTIME_REFUSED", generation, reason: { code: error.code, message: error.message } }
-                : { type: "RUNTIME_FAILED", generation, reason: { code: "RUNTIME_FAILED", message: error.message } }
+        Effect.matchEffect({
+          onSuccess: () => Effect.succeed<SandboxEvent>({ type: "RUNTIME_UP", generation }),
+          onFailure: (error): Effect.Effect<SandboxEvent> => {
+            if (lost !== null) return Effect.succeed(hostLost(generation, lost))
+            if (error._tag === "RuntimeRefused") {
+              const { code, message } = error
+              return Effect.succeed({ type: "RUNTIME_REFUSED", generation, reason: { code, message } })
+            }
+            return Effect.map(failureReason("RUNTIME_FAILED", sandboxId, bootFailed, error), (reason) => ({
+              type: "RUNTIME_FAILED",
+              generation,
+              reason
+            }))
+          }
         })
       )
     })
 
   /** Once, or told why it need not be done: the host is lost. */
-  const stopped = (sandboxId: string, generation: number): Effect.Effect<AnyEvent, RuntimeUnavailable> =>
+  const stopped = (sandboxId: string, generation: number): Effect.Effect<SandboxEvent, RuntimeUnavailable> =>
     runtime.stop(sandboxId, generation).pipe(
-      Effect.as<AnyEvent>({ type: "RUNTIME_STOPPED", generation }),
+      Effect.as<SandboxEvent>({ type: "RUNTIME_STOPPED", generation }),
       Effect.catch((error) =>
         Effect.flatMap(placement.standing(sandboxId), (standing) =>
           standing.is === "lost" || standing.is === "gone"
@@ -194,89 +169,92 @@ export const sandboxDefinition = Effect.gen(function* () {
         )
       )
 
-  const interpret = (command: PendingCommand, scope: CommandScope<SandboxContext>): Effect.Effect<AnyEvent | null> => {
-    const { context } = scope.state()
+  const stopRuntime = (sandboxId: string, generation: number) =>
+    stopped(sandboxId, generation).pipe(
+      Effect.tapError((error) => Effect.logWarning(`The runtime of ${sandboxId} does not stop`, error.message)),
+      Effect.retry(untilDone),
+      Effect.orDie
+    )
+
+  const destroyRuntime = (sandboxId: string) =>
+    destroyed(sandboxId).pipe(
+      Effect.tapError((error) => Effect.logWarning(`The runtime of ${sandboxId} is not removed yet`, error.message)),
+      Effect.retry(untilDone),
+      Effect.orDie,
+      Effect.tap(() => uses.forget(sandboxId)),
+      Effect.tap(() => envs.forget(sandboxId, null)),
+      Effect.as({ type: "VOLUME_GONE" as const })
+    )
+
+  const suspendRuntime = (context: SandboxContext, generation: number) => {
     const { sandboxId } = context
-    switch (command.type) {
-      case "provision":
-        return measured(provision(context, scope.tell))
-      case "stopRuntime": {
-        const { generation } = command.params as { readonly generation: number }
-        return stopped(sandboxId, generation).pipe(
-          Effect.tapError((error) => Effect.logWarning(`The runtime of ${sandboxId} does not stop`, error.message)),
-          Effect.retry(untilDone),
-          Effect.orDie
-        )
-      }
-      case "leaveRuntime": {
-        const { generation } = command.params as { readonly generation: number }
-        return Effect.as(placement.leave(sandboxId, generation), null)
-      }
-      case "destroyRuntime":
-        return destroyed(sandboxId).pipe(
-          Effect.tapError((error) =>
-            Effect.logWarning(`The runtime of ${sandboxId} is not removed yet`, error.message)
-          ),
-          Effect.retry(untilDone),
-          Effect.orDie,
-          Effect.tap(() => uses.forget(sandboxId)),
-          Effect.tap(() => envs.forget(sandboxId, null)),
-          Effect.as({ type: "VOLUME_GONE" })
-        )
-      case "suspendRuntime": {
-        const { generation } = command.params as { readonly generation: number }
-        // Whoever began to use it before it was seen to sleep must not be frozen.
-        const isUsed = Effect.flatMap(hasOperations(sandboxId), (has) =>
-          has ? Effect.succeed(true) : Effect.map(uses.latest(sandboxId), (at) => at >= context.updatedAt)
-        )
-        const suspend = runtime.suspend(sandboxId, generation)
-        return Effect.flatMap(uses.sleepAfterMs === null ? Effect.succeed(false) : isUsed, (used) =>
-          used ? Effect.fail(new RuntimeUnavailable({ message: "The Sandbox is used again." })) : suspend
-        ).pipe(
-          Effect.match({
-            onSuccess: () => null,
-            onFailure: (error): AnyEvent => ({
-              type: "SUSPEND_FAILED",
-              generation,
-              reason: { code: "SUSPEND_FAILED", message: error.message }
-            })
-          })
-        )
-      }
-      case "lookAtUse":
-        return lookAtUse(context)
-      case "lookAtIdleness":
-        return lookAtIdleness(context, (command.params as { readonly idleStopAt: number }).idleStopAt)
-      case "meter":
-        // One that never ran costs nothing.
-        return ledger.foldSandbox(sandboxId).pipe(
-          Effect.flatMap((folded) => (folded === null ? Effect.void : wallets.changed(folded.accountId))),
-          Effect.as(null)
-        )
-      case "closeDependents": {
-        // One that an older version stored names no generation.
-        const { generation = context.generation, ...reason } = command.params as {
-          readonly code: string
-          readonly message: string
-          readonly generation?: number
-        }
-        return Effect.as(dependents.close(sandboxId, generation, reason), null)
-      }
-      default:
-        return Effect.die(new Error(`Unknown command ${command.type} of a Sandbox.`))
-    }
+    // A Sandbox whose use began before its sleep was visible must not be frozen.
+    const isUsed = Effect.flatMap(hasOperations(sandboxId), (has) =>
+      has ? Effect.succeed(true) : Effect.map(uses.latest(sandboxId), (at) => at >= context.updatedAt)
+    )
+    const suspend = runtime.suspend(sandboxId, generation)
+    return Effect.flatMap(uses.sleepAfterMs === null ? Effect.succeed(false) : isUsed, (used) =>
+      used ? Effect.fail(RuntimeUnavailable.known(publicText`The Sandbox is used again.`)) : suspend
+    ).pipe(
+      Effect.matchEffect({
+        onSuccess: () => Effect.succeed(null),
+        onFailure: (error) =>
+          Effect.map(
+            error._tag === "RuntimeUnavailable"
+              ? failureReason("SUSPEND_FAILED", sandboxId, suspendFailed, error)
+              : Effect.succeed({ code: "SUSPEND_FAILED", message: cannotSuspend }),
+            (reason): SandboxEvent => ({ type: "SUSPEND_FAILED", generation, reason })
+          )
+      })
+    )
   }
 
-  const definition: ActorDefinition<SandboxContext> = {
-    kind: "sandbox",
-    version: Number(sandboxMachine.version),
-    migrate: ({ value, context }) => ({ value, context: ofThisVersion(value, context as SandboxContext) }),
-    machine: sandboxMachine,
-    context,
-    // Whatever was being done to the runtime is superseded by what shall be done now: the driver's calls may be cut anywhere.
-    lane: (type) =>
-      type === "closeDependents" || type === "meter" ? null : type === "lookAtIdleness" ? "idleness" : "runtime",
-    interpret: (command, scope) => Effect.suspend(() => interpret(command, scope))
-  }
-  return definition
+  /** A Sandbox that never ran costs nothing. */
+  const meter = (sandboxId: string) =>
+    ledger.foldSandbox(sandboxId).pipe(
+      Effect.flatMap((folded) => (folded === null ? Effect.void : wallets.changed(folded.accountId))),
+      Effect.as(null)
+    )
+
+  return defineActor(sandboxMachine, {
+    context: SandboxContext,
+    migrate: ofThisVersion,
+    // Each of the lane "runtime" supersedes the earlier ones: the driver's calls may be cut anywhere.
+    commands: {
+      provision: {
+        lane: "runtime",
+        run: (scope) => Effect.suspend(() => measured(provision(scope.state().context, scope.tell)))
+      },
+      stopRuntime: {
+        lane: "runtime",
+        run: (scope, { generation }) => stopRuntime(scope.state().context.sandboxId, generation)
+      },
+      leaveRuntime: {
+        lane: "runtime",
+        run: (scope, { generation }) => Effect.as(placement.leave(scope.state().context.sandboxId, generation), null)
+      },
+      destroyRuntime: { lane: "runtime", run: (scope) => destroyRuntime(scope.state().context.sandboxId) },
+      suspendRuntime: {
+        lane: "runtime",
+        run: (scope, { generation }) => Effect.suspend(() => suspendRuntime(scope.state().context, generation))
+      },
+      lookAtUse: { lane: "runtime", run: (scope) => lookAtUse(scope.state().context) },
+      lookAtIdleness: {
+        lane: "idleness",
+        run: (scope, { idleStopAt }) => lookAtIdleness(scope.state().context, idleStopAt)
+      },
+      meter: { lane: null, run: (scope) => Effect.suspend(() => meter(scope.state().context.sandboxId)) },
+      closeDependents: {
+        lane: null,
+        run: (scope, { generation, ...reason }) => {
+          const { context } = scope.state()
+          // A command that an older version stored names no generation.
+          return Effect.as(
+            dependents.close(context.sandboxId, generation ?? context.generation, committedReason(reason)),
+            null
+          )
+        }
+      }
+    }
+  })
 })

@@ -9,7 +9,8 @@
  */
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { type KeptEnv, ofThisVersion, type SandboxContext } from "../../machines/sandbox.ts"
+import { ofThisVersion } from "../../machines/sandbox.ts"
+import type { KeptEnv, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { newId } from "../identifier/newId.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"

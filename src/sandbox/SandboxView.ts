@@ -1,5 +1,6 @@
 /** A Sandbox's snapshot as the contract shows it. */
-import { deletesAt, ofThisVersion, type SandboxContext, stopsAt } from "../../machines/sandbox.ts"
+import { deletesAt, ofThisVersion, stopsAt } from "../../machines/sandbox.ts"
+import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import type { Sandbox, SandboxStatus } from "../../schemas/Sandbox.ts"
 import { runtimelessStates } from "./sandboxStates.ts"
 

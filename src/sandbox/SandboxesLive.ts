@@ -1,7 +1,8 @@
 /** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { type Changeable, ofThisVersion, type SandboxContext, sandboxMachine } from "../../machines/sandbox.ts"
+import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
+import type { Changeable, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import {
   AccountSuspended,
   type CreditExhausted,
@@ -21,7 +22,7 @@ import { inTurn } from "../account/inTurn.ts"
 import type { ActorError, EventRefused, KeyContended } from "../actor/ActorError.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
-import { actorPosition, openActorCursor, pageOf } from "../actor/Paging.ts"
+import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
@@ -39,7 +40,7 @@ import { type Place, Placement } from "./Placement.ts"
 import { RunningWait } from "./RunningWait.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
-import { Sandboxes } from "./Sandboxes.ts"
+import { Sandboxes, type SandboxFilter } from "./Sandboxes.ts"
 import { sandboxView } from "./SandboxView.ts"
 import { envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
 import { sandboxHistory } from "./sandboxHistory.ts"
@@ -84,6 +85,15 @@ const limitOf = ({ statusReason }: Pick<Sandbox, "statusReason">) =>
 /** What a boot is refused with. @source `RuntimeRefused` */
 const limitCodes: ReadonlyArray<string> = ["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]
 
+/** The same filters in another order are the same list. */
+const bindingOf = (accountId: string, { status, workspaceId, metadata }: SandboxFilter): ListBinding => [
+  accountId,
+  "sandboxes",
+  status?.toSorted() ?? null,
+  workspaceId,
+  Object.entries(metadata).toSorted(([one], [other]) => (one < other ? -1 : 1))
+]
+
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
   const actors = yield* Actors
@@ -105,10 +115,10 @@ const make = Effect.gen(function* () {
   })
 
   const wait = (id: string, states: ReadonlyArray<string>, timeoutMs: number) =>
-    awaitState(id, (state) => states.includes(state.value), timeoutMs).pipe(
+    awaitState(sandboxMachine, id, (state) => states.includes(state.value), timeoutMs).pipe(
       Effect.provideService(ActorHost, host),
       Effect.provideService(Journal, journal),
-      Effect.map((state) => sandboxView(state!.value, state!.context as SandboxContext))
+      Effect.map((state) => sandboxView(state!.value, state!.context))
     )
 
   const untilStopping = Effect.callback<void>((resume) => {
@@ -173,7 +183,7 @@ const make = Effect.gen(function* () {
     const env = envs.name(request.env)
     const { sandboxVcpus: vcpus, sandboxMemoryBytes: memoryBytes, volumeBytes: diskBytes } = settings
     const prepare = ({ hostId, runtime }: Place) =>
-      host.prepare("sandbox", {
+      host.prepare(sandboxMachine, {
         id: sandboxId,
         accountId,
         sandboxId,
@@ -226,7 +236,7 @@ const make = Effect.gen(function* () {
       const obstacle = request.networkEnabled ? runtime.capabilities.networkRefused() : null
       if (obstacle !== null) {
         return yield* new UnsupportedByRuntime({
-          message: `Sandboxes of this server cannot have a network (${obstacle}). Send networkEnabled false.`
+          message: "Sandboxes of this server cannot have a network. Send networkEnabled false."
         })
       }
       const limits = accountLimits(ownLimitsOf(account!), settings)
@@ -275,7 +285,7 @@ const make = Effect.gen(function* () {
   const asked = ({ revision }: SandboxRecord, requestId: string) => ({ cause: "client", requestId, revision })
 
   const send = (record: SandboxRecord, type: "START" | "STOP" | "DELETE", requestId: string) =>
-    host.send("sandbox", record.id, { type }, asked(record, requestId)).pipe(Effect.catchTags(refusals))
+    host.send(sandboxMachine, record.id, { type }, asked(record, requestId)).pipe(Effect.catchTags(refusals))
 
   /** Null: another change came first. */
   const change = Effect.fnUntraced(function* (
@@ -297,7 +307,7 @@ const make = Effect.gen(function* () {
     const isNew = variables !== null && kept !== null
     if (isNew) yield* envs.keep(record.id, kept, variables)
     const state = yield* host
-      .send("sandbox", record.id, { type: "CHANGED", edition: context.edition, changes }, asked(record, requestId))
+      .send(sandboxMachine, record.id, { type: "CHANGED", edition: context.edition, changes }, asked(record, requestId))
       .pipe(
         Effect.tapError(() => (isNew ? envs.forget(record.id, kept.version) : Effect.void)),
         Effect.catchIf(
@@ -321,7 +331,7 @@ const make = Effect.gen(function* () {
         if (record.status === "deleted") return yield* new NotFound()
         if (Object.keys(request).length === 0) return view(record)
         const state = yield* change(record, options)
-        if (state !== null) return sandboxView(state.value, state.context as SandboxContext)
+        if (state !== null) return sandboxView(state.value, state.context)
       }
     }
   )
@@ -347,9 +357,7 @@ const make = Effect.gen(function* () {
       yield* requireCredit(exhaustedAt)
       yield* requireHost
       const state = yield* send(record, "START", requestId)
-      return state.value === "running"
-        ? sandboxView(state.value, state.context as SandboxContext)
-        : yield* booted(answer, record)
+      return state.value === "running" ? sandboxView(state.value, state.context) : yield* booted(answer, record)
     }
     // The Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
     const key = { kind: `sandbox.start:${sandboxId}`, key: idempotencyKey, fingerprint: sandboxId }
@@ -365,7 +373,9 @@ const make = Effect.gen(function* () {
           ? Effect.void
           : requireCredit(exhaustedAt).pipe(
               Effect.andThen(requireHost),
-              Effect.andThen(host.sendOnce("sandbox", sandboxId, { type: "START" }, asked(record, requestId), key)),
+              Effect.andThen(
+                host.sendOnce(sandboxMachine, sandboxId, { type: "START" }, asked(record, requestId), key)
+              ),
               Effect.asVoid
             )
       )
@@ -401,7 +411,8 @@ const make = Effect.gen(function* () {
   return Sandboxes.of({
     create,
     list: Effect.fn("Sandboxes.list")(function* (accountId, filter) {
-      const before = yield* openActorCursor(filter.cursor, "sbx_")
+      const list = bindingOf(accountId, filter)
+      const before = yield* openActorCursor(list, filter.cursor)
       const limit = filter.limit ?? (filter.cursor === null ? null : pageDefault)
       const found = yield* actors.list({
         kind: "sandbox",
@@ -412,7 +423,7 @@ const make = Effect.gen(function* () {
         before,
         limit: limit === null ? null : limit + 1
       })
-      const { entries, nextCursor } = pageOf(found as ReadonlyArray<SandboxRecord>, limit, actorPosition)
+      const { entries, nextCursor } = pageOf(list, found as ReadonlyArray<SandboxRecord>, limit, actorPosition)
       return { sandboxes: entries.map(view), nextCursor }
     }),
     get: (accountId, sandboxId) => Effect.map(find(accountId, sandboxId), view),
@@ -435,11 +446,11 @@ const make = Effect.gen(function* () {
     transitions: Effect.fn("Sandboxes.transitions")(function* (accountId, sandboxId, page) {
       const record = yield* find(accountId, sandboxId)
       const present = { ...record, context: ofThisVersion(record.status, record.context) }
-      return yield* transitionLog(sandboxMachine, present, page).pipe(Effect.provideService(Actors, actors))
+      return yield* transitionLog(sandboxMachine, present, accountId, page).pipe(Effect.provideService(Actors, actors))
     }),
     history: Effect.fn("Sandboxes.history")(function* (accountId, sandboxId, page) {
       yield* find(accountId, sandboxId)
-      return yield* sandboxHistory(sandboxId, page).pipe(Effect.provideService(SqlClient.SqlClient, sql))
+      return yield* sandboxHistory(accountId, sandboxId, page).pipe(Effect.provideService(SqlClient.SqlClient, sql))
     })
   })
 })

@@ -47,7 +47,7 @@ export const bootMetrics = Effect.fnUntraced(function* (parallelStarts: number) 
   let inProgress = 0
   yield* measuredGauge(running, () => inProgress)
   yield* measuredGauge(waiting, () => Math.max(inProgress - parallelStarts, 0))
-  return (boot: Effect.Effect<AnyEvent>): Effect.Effect<AnyEvent> =>
+  return <E extends AnyEvent>(boot: Effect.Effect<E>): Effect.Effect<E> =>
     Effect.suspend(() => {
       const began = performance.now()
       inProgress++

@@ -1,5 +1,8 @@
 /** What a Sandbox is told whose host is lost, by whoever finds it so. */
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
+
+import type { sandboxMachine } from "../../machines/sandbox.ts"
+import { publicText } from "../../schemas/PublicText.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 
 export const hostLostCode = "HOST_LOST"
 
@@ -11,14 +14,14 @@ export interface LostHost {
 }
 
 const messages = {
-  lost: "The host of this Sandbox was lost. Its volume is there, and can be used again once that host returns.",
-  gone: "The host of this Sandbox was taken out of service, and its volume with it."
+  lost: publicText`The host of this Sandbox was lost. Its volume is there, and can be used again once that host returns.`,
+  gone: publicText`The host of this Sandbox was taken out of service, and its volume with it.`
 }
 
 export const hostLostMessage = ({ is }: Pick<LostHost, "is">): string => messages[is]
 
 /** @param generation Of which it is known that it was there. */
-export const hostLost = (generation: number, { is, seenAt }: LostHost): AnyEvent => ({
+export const hostLost = (generation: number, { is, seenAt }: LostHost): EventOf<typeof sandboxMachine> => ({
   type: "HOST_LOST",
   generation,
   reason: { code: hostLostCode, message: messages[is] },

@@ -1,6 +1,6 @@
 /** What a change by a client comes to: a JSON Merge Patch (RFC 7396) of what a Sandbox is, held to the same bounds as a new one. */
 import { Effect, Schema } from "effect"
-import type { Lifetime, SandboxContext } from "../../machines/sandbox.ts"
+import type { Lifetime, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { InvalidRequest } from "../../schemas/Errors.ts"
 import { metadataMaxPairs, sandboxEnvMaxBytes, sandboxEnvMaxPairs } from "../../schemas/Limits.ts"
 import {

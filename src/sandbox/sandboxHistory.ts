@@ -7,7 +7,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { type InnerTransition, innerKinds, type SandboxHistory } from "../../schemas/Transition.ts"
-import { openCursor, pageOf } from "../actor/Paging.ts"
+import { type ListBinding, openCursor, pageOf } from "../actor/Paging.ts"
 import { forAMoment } from "../store/DatabaseFault.ts"
 import type { PendingCommand } from "../store/JournalRecord.ts"
 import { stillPendingOf } from "../store/StillPending.ts"
@@ -32,8 +32,8 @@ const newest = { createdAt: 9_223_372_036_854_775_807n, id: "", seen: 0 }
 
 const position = /^\d{1,15}:[0-9A-Za-z_]{1,100}:\d{1,15}$/
 
-const positionOf = (cursor: string | null) =>
-  Effect.map(openCursor(cursor, position), (text) => {
+const positionOf = (list: ListBinding, cursor: string | null) =>
+  Effect.map(openCursor(list, cursor, position), (text) => {
     if (text === null) return newest
     const [createdAt, id, seen] = text.split(":") as [string, string, string]
     return { createdAt: BigInt(createdAt), id, seen: Number(seen) }
@@ -65,15 +65,17 @@ const statement = `
   order by c.created_at desc, c.id desc, t.revision limit $5::int4`
 
 export const sandboxHistory = Effect.fn("sandboxHistory")(function* (
+  accountId: string,
   sandboxId: string,
   { limit, cursor }: { readonly limit: number; readonly cursor: string | null }
 ) {
   const sql = yield* SqlClient.SqlClient
-  const { createdAt, id, seen } = yield* positionOf(cursor)
+  const list: ListBinding = [accountId, "history", sandboxId]
+  const { createdAt, id, seen } = yield* positionOf(list, cursor)
   const rows = yield* sql
     .unsafe<Raw>(statement, [sandboxId, createdAt, id, BigInt(seen), limit + 1])
     .pipe(Effect.retry(forAMoment), Effect.orDie)
-  const { entries, nextCursor } = pageOf(rows, limit, (row) => `${row.created_at}:${row.id}:${row.revision}`)
+  const { entries, nextCursor } = pageOf(list, rows, limit, (row) => `${row.created_at}:${row.id}:${row.revision}`)
   return {
     transitions: entries.map((row) => ({
       kind: row.kind,

@@ -1,8 +1,9 @@
 /** Ends what runs of all Sandboxes at once, each by its own machine: for the operator, while nobody else serves them. */
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { AnyEvent } from "../actor/ActorDefinition.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 import { countedStates, runtimelessStates } from "./sandboxStates.ts"
 
@@ -19,7 +20,7 @@ export const unsettledStates = countedStates.filter((state) => !runtimelessState
 /** Tells every Sandbox of those states the event, and waits until none is in one and no command of theirs is open. Returns how many there were. */
 export const settleSandboxes = Effect.fn("settleSandboxes")(function* (
   states: ReadonlyArray<string>,
-  eventFor: (generation: number) => AnyEvent
+  eventFor: (generation: number) => EventOf<typeof sandboxMachine>
 ) {
   const host = yield* ActorHost
   const sql = yield* SqlClient.SqlClient
@@ -43,7 +44,7 @@ export const settleSandboxes = Effect.fn("settleSandboxes")(function* (
     found,
     ({ id, generation, revision }) =>
       host
-        .send("sandbox", id, eventFor(generation), { cause: "operator", revision })
+        .send(sandboxMachine, id, eventFor(generation), { cause: "operator", revision })
         // It is on its way out already.
         .pipe(Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void)),
     { concurrency: 16, discard: true }

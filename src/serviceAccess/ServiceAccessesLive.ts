@@ -2,7 +2,8 @@
 import { hash } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { lastsAt } from "../../machines/expiry.ts"
-import { type ServiceAccessContext, serviceAccessMachine } from "../../machines/serviceAccess.ts"
+import { serviceAccessMachine } from "../../machines/serviceAccess.ts"
+import type { ServiceAccessContext } from "../../schemas/contexts/ServiceAccess.ts"
 import {
   InvalidRequest,
   NotFound,
@@ -49,7 +50,7 @@ const make = Effect.gen(function* () {
   const host = yield* ActorHost
   const settings = yield* Settings
   const capabilities = yield* Capability
-  const way = yield* sandboxWay<ServiceAccessContext, Sealing>(yield* serviceAccessDefinition)
+  const way = yield* sandboxWay<typeof serviceAccessMachine, Sealing>(yield* serviceAccessDefinition)
 
   /** Whose Sandbox it is comes before whether the feature is on. */
   const findSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
@@ -108,7 +109,7 @@ const make = Effect.gen(function* () {
         )
       const actorId = actorIdOf(accountId, generationId)
       const sealing = yield* capabilities.newSealing
-      const isNew = yield* host.create("serviceAccess", {
+      const created = yield* host.create(serviceAccessMachine, {
         id: actorId,
         accountId,
         sandboxId,
@@ -127,7 +128,7 @@ const make = Effect.gen(function* () {
         requestId,
         idempotency: null
       })
-      if (isNew) return yield* answer(actorId, sealing)
+      if (created !== null) return yield* answer(actorId, sealing)
       const first = yield* known(accountId, sandboxId, generationId, request)
       return yield* answer(actorId, first!.payload)
     }),
@@ -166,15 +167,17 @@ const make = Effect.gen(function* () {
       if (!claims.ports.includes(port)) {
         return yield* new NotFound({ message: "The capability does not open that port." })
       }
-      const attached = yield* host.send("serviceAccess", actorId, { type: "ATTACH", client }, { cause: "client" }).pipe(
-        Effect.catchTags({
-          EventRefused: () => Effect.fail(invalidCapability()),
-          ActorNotFound: () => Effect.fail(invalidCapability()),
-          MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
-        })
-      )
+      const attached = yield* host
+        .send(serviceAccessMachine, actorId, { type: "ATTACH", client }, { cause: "client" })
+        .pipe(
+          Effect.catchTags({
+            EventRefused: () => Effect.fail(invalidCapability()),
+            ActorNotFound: () => Effect.fail(invalidCapability()),
+            MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+          })
+        )
       if (!usableStates.includes(attached.value)) return yield* invalidCapability()
-      const { generationId } = attached.context as ServiceAccessContext
+      const { generationId } = attached.context
       return { actorId, generationId, accountId, sandboxId, generation, port, client }
     })
   })

@@ -5,10 +5,10 @@
  * @source design.md "Data"; lab.md "Planner trap" (force_generic_plan), "Durable transitions" (two connections)
  */
 import type { Duplex } from "node:stream"
-import { PgClient } from "@effect/sql-pg"
-import { Context, Duration, Effect, Layer, Metric, Option, Redacted, Schedule, Schema } from "effect"
+import { PgClient, PgConnection } from "@effect/sql-pg"
+import { Context, Duration, Effect, Layer, Metric, Option, Redacted, Schedule, Schema, type Scope } from "effect"
 import { Reactivity } from "effect/reactivity"
-import { SqlClient, SqlError, SqlSchema } from "effect/sql"
+import { SqlClient, type SqlConnection, SqlError, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { measuredGauge } from "../metric/measured.ts"
 import { worker } from "../worker/Worker.ts"
@@ -16,6 +16,7 @@ import { reasonOf, sqlStateOf } from "./DatabaseFault.ts"
 import { DatabaseServer } from "./DatabaseServer.ts"
 import { DatabaseSockets } from "./DatabaseSockets.ts"
 import { DatabaseWatch, databaseWatch } from "./DatabaseWatch.ts"
+import { Notices, notices } from "./Notices.ts"
 import { briefTransactions, noticingDeath } from "./sessionParameters.ts"
 
 const oldestMajor = 14
@@ -47,13 +48,23 @@ export class MaintenanceDatabase extends Context.Service<MaintenanceDatabase, Pg
   "atoll/store/MaintenanceDatabase"
 ) {}
 
-/** The one connection on which notifications of other programs come. */
-export class NoticeDatabase extends Context.Service<NoticeDatabase, PgClient.PgClient>()(
-  "atoll/store/NoticeDatabase"
-) {}
+/** Connections of the pool for requests that are kept for as long as the process lives. */
+export class KeptConnections extends Context.Service<
+  KeptConnections,
+  {
+    /**
+     * Declares a permanent user of a connection, and answers with the way to get it. Fails where the pool would have none left for requests.
+     *
+     * @param user For the operator: what the connection is kept for.
+     */
+    readonly keep: (
+      user: string
+    ) => Effect.Effect<Effect.Effect<SqlConnection.Connection, SqlError.SqlError, Scope.Scope>, DatabaseUnusable>
+  }
+>()("atoll/store/KeptConnections") {}
 
 /**
- * The connections that read what was committed for those who watch, and hear of what other processes commit. What they read stands behind an
+ * The connections that read what was committed for those who watch. What they read stands behind an
  * index in the order in which it is wanted; a plan that was made while the table was small must not go another way later.
  */
 export class EventsDatabase extends Context.Service<EventsDatabase, PgClient.PgClient>()(
@@ -61,8 +72,7 @@ export class EventsDatabase extends Context.Service<EventsDatabase, PgClient.PgC
 ) {}
 
 const outputConnections = 2
-/** One to hear, two to read. */
-const eventsConnections = 3
+const eventsConnections = 2
 const maintenanceConnections = 2
 const keepAliveMs = 15_000
 
@@ -103,24 +113,46 @@ interface PoolOptions {
   readonly open: (pool: string) => Duplex
 }
 
-const pool = ({ applicationName, connectionsMax, startupParameters, sockets, open }: PoolOptions) =>
+/** What every connection is made with, and the gauges of its pool. */
+const connecting = ({ applicationName, connectionsMax, startupParameters, sockets, open }: PoolOptions) =>
   Effect.gen(function* () {
     const { connect } = yield* DatabaseServer
     const name = poolNamed(applicationName)
     yield* measuredGauge(openNow(name), () => sockets.countOf(name).open)
     yield* measuredGauge(busyNow(name), () => sockets.countOf(name).busy)
     yield* measuredGauge(mostEver(name), () => connectionsMax)
-    return yield* PgClient.make({
+    return {
       ...connect,
       stream: () => open(name),
       applicationName,
       connectTimeout,
-      maxConnections: connectionsMax,
-      idleTimeout: "60 seconds",
       // To compile a statement takes longer than any of ours runs. The embedded server does not either.
       startupParameters: { jit: "off", ...startupParameters }
-    })
-  }).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
+    }
+  })
+
+const pool = (options: PoolOptions) =>
+  Effect.flatMap(connecting(options), (made) =>
+    PgClient.make({ ...made, maxConnections: options.connectionsMax, idleTimeout: "60 seconds" })
+  ).pipe(Effect.provide(Reactivity.layer), Effect.orDie)
+
+/** Of the pool for requests. */
+const keptOf = (client: PgClient.PgClient, connectionsMax: number): KeptConnections["Service"] => {
+  const users = new Set<string>()
+  return {
+    keep: (user) =>
+      Effect.suspend(() => {
+        users.add(user)
+        if (users.size < connectionsMax) return Effect.succeed(client.reserve)
+        const kept = `${users.size} ${users.size === 1 ? "is" : "are"} kept for ${[...users].join(", ")}`
+        return Effect.fail(
+          new DatabaseUnusable({
+            message: `ATOLL_DATABASE_CONNECTIONS is ${connectionsMax}, and of these connections ${kept}: none is left for requests. Set it to ${users.size + 1} or more.`
+          })
+        )
+      })
+  }
+}
 
 /** While it starts: a server that starts, recovers, ends or is full will do; a database that is not there will not. */
 const worthWaiting = (error: SqlError.SqlError): boolean =>
@@ -236,14 +268,6 @@ const pools = Layer.effectContext(
       sockets,
       open: sockets.open(silenceMaxSeconds.maintenance)
     })
-    const notices = yield* pool({
-      applicationName: "atoll-notices",
-      connectionsMax: 1,
-      startupParameters: brief,
-      sockets,
-      // It is silent for days where nothing happens: only the network can tell that nobody is there any more.
-      open: (name) => sockets.open(silenceMaxSeconds.client)(name).setKeepAlive(true, keepAliveMs)
-    })
     const watching = yield* pool({
       applicationName: "atoll-watch",
       connectionsMax: 1,
@@ -252,6 +276,14 @@ const pools = Layer.effectContext(
       open: sockets.openAnyway
     })
     const { watch, loops } = yield* databaseWatch(servesNow(watching), sockets, databasePatienceMs)
+    const noticing = yield* connecting({
+      applicationName: "atoll-notices",
+      connectionsMax: 1,
+      startupParameters: brief,
+      sockets,
+      // It is silent for days where nothing happens: only the network can tell that nobody is there any more.
+      open: (name) => sockets.open(silenceMaxSeconds.client)(name).setKeepAlive(true, keepAliveMs)
+    })
     yield* measuredGauge(servesNowGauge, () => (watch.serves() ? 1 : 0))
     yield* worker("database watch", loops.look)
     yield* worker("database patience", loops.patience)
@@ -261,7 +293,8 @@ const pools = Layer.effectContext(
       Context.add(OutputDatabase, output),
       Context.add(EventsDatabase, events),
       Context.add(MaintenanceDatabase, maintenance),
-      Context.add(NoticeDatabase, notices),
+      Context.add(KeptConnections, keptOf(client, databaseConnections)),
+      Context.add(Notices, yield* notices(PgConnection.make(noticing), watch)),
       Context.add(DatabaseWatch, watch)
     )
   })

@@ -6,10 +6,10 @@
  * A connection that breaks loses the claim and gets it again; meanwhile the journal's revision check fences whoever came between.
  */
 import { Clock, Deferred, Effect, Layer } from "effect"
-import { SqlClient, type SqlConnection } from "effect/sql"
+import type { SqlClient, SqlConnection } from "effect/sql"
 import { Settings } from "../Config.ts"
-import { vitalWorker } from "../worker/Worker.ts"
-import { DatabaseUnusable } from "./Database.ts"
+import { vitalWorker, waitingFor } from "../worker/Worker.ts"
+import { DatabaseUnusable, KeptConnections } from "./Database.ts"
 
 /** "atoll" in ASCII: advisory locks of a database share one space of numbers. */
 const lockKey = 0x61746f6c6cn
@@ -51,7 +51,7 @@ const taken = {
 
 const claim = (mode: "alone" | "shared", role: Role) =>
   Effect.gen(function* () {
-    const sql = yield* SqlClient.SqlClient
+    const reserve = yield* (yield* KeptConnections).keep("the claim on the database")
     const statement =
       mode === "alone" ? "select pg_try_advisory_lock($1) as held" : "select pg_try_advisory_lock_shared($1) as held"
     const claimed = yield* Deferred.make<void, DatabaseUnusable>()
@@ -80,7 +80,7 @@ const claim = (mode: "alone" | "shared", role: Role) =>
     /** Until its connection breaks, if the lock is free. */
     const hold = Effect.scoped(
       Effect.gen(function* () {
-        const connection = yield* sql.reserve
+        const connection = yield* waitingFor("a connection to the database", reserve)
         const [row] = yield* connection.executeUnprepared(statement, [lockKey], undefined)
         if ((row as { readonly held: boolean }).held !== true) return yield* busy(taken[mode])
         if (mode === "shared" && !(yield* holdRole(connection))) return yield* busy(taken[role])

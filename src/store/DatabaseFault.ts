@@ -58,7 +58,8 @@ export const reasonOf = (error: SqlError.SqlError): string => {
 
 /** As long as it takes: for what must not be lost, and for what nobody waits for. */
 export const untilServed = {
-  schedule: Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)]),
+  firstAfterMs: 50,
+  schedule: Schedule.min([Schedule.exponential(100), Schedule.spaced(2000)]),
   while: isTransient
 }
 

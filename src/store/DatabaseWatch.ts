@@ -6,7 +6,9 @@
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber } from "effect"
 import { ConnectionError, SqlError } from "effect/sql/SqlError"
+import { waitingFor } from "../worker/Worker.ts"
 import { isTransient, reasonOf, untilServed, wasAnswered } from "./DatabaseFault.ts"
+import { Outage as DatabaseOutages } from "./DatabaseOutage.ts"
 import type { DatabaseSockets } from "./DatabaseSockets.ts"
 import { Gathering, type Member } from "./Gathering.ts"
 
@@ -17,6 +19,8 @@ const stepMs = 250
 const lateAfterMs = 1000
 /** An outage is over when the database served for so long without a fault. */
 const overAfterMs = 2000
+/** What failed in an outage is reported for so long after its end. */
+const reportedWithinMs = 15_000
 
 /** What a caller is told whose patience ended. The work itself may still be done. */
 const unserved = (): SqlError =>
@@ -62,12 +66,15 @@ export class DatabaseWatch extends Context.Service<
  *   be done anyway, or may be asked again.
  */
 export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: DatabaseSockets, patienceMs: number) =>
-  Effect.map(Clock.Clock, (clock) => {
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock
+    const context = yield* Effect.context<never>()
     const callers = new Gathering<Caller>()
     /** Of a clock that nobody sets: an hour back would be an hour of patience. */
     const elapsedMs = () => Number(clock.monotonicTimeNanosUnsafe() / 1_000_000n)
     let answers = true
     let outage: Outage | null = null
+    let overAt = Number.NEGATIVE_INFINITY
 
     const fault = (error: SqlError): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -86,9 +93,21 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
       if (outage === null || now - outage.lastFaultAt < overAfterMs) return Effect.void
       const { since, faults } = outage
       outage = null
+      overAt = now
       return Effect.log(
         `The database serves again, ${Math.round((now - since) / 1000)} s after the first of ${faults} statements that it did not serve.`
       )
+    })
+
+    const lasts = () => outage !== null || elapsedMs() - overAt < reportedWithinMs
+    const told = yield* DatabaseOutages
+    told.follow({
+      lasts,
+      met: (error) => {
+        // It began in the outage that is over.
+        if (outage === null && lasts()) return
+        Effect.runForkWith(context)(fault(error))
+      }
     })
 
     /** Since it was asked. */
@@ -137,10 +156,11 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
       serves: () => answers && owedSteps * stepMs < lateAfterMs,
       fault,
       untilServed: (statement) =>
-        statement.pipe(
-          Effect.tapError((error) => (isTransient(error) ? fault(error) : Effect.void)),
-          Effect.retry(untilServed)
-        ),
+        Effect.catchIf(statement, isTransient, (error) => {
+          const again = Effect.tapError(statement, (next) => (isTransient(next) ? fault(next) : Effect.void))
+          const served = Effect.andThen(Effect.sleep(untilServed.firstAfterMs), Effect.retry(again, untilServed))
+          return Effect.andThen(fault(error), waitingFor("the database to serve", served))
+        }),
       patiently: <A, E>(register: (resume: (outcome: Effect.Effect<A, E>) => void) => void) =>
         Effect.callback<A, E>((resume) => {
           const since = elapsedMs()

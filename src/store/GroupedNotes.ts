@@ -1,13 +1,16 @@
 /**
- * Rows that are remembered at once and written in groups: what must not cost its caller a statement, and may be lost in a crash.
+ * Rows that are written in groups, because they must not cost their callers a statement. Until then they are in memory, and in the spool of the data
+ * folder (`NoteSpool.ts`), so that a killed service loses none.
  *
- * The first note starts the wait that the others join; nothing happens while there are none. A note leaves memory when it is written, and a
- * failed write is tried again; one that the database refuses for good is dropped alone. When the database does not keep up, the newest notes are dropped and their number is logged.
+ * The first note starts the wait that the others join; nothing happens while there are none. A note leaves memory when it is written, and a failed
+ * write is tried again; one that the database refuses for good is dropped alone. While the database does not keep up, further notes are in the
+ * spool only, and are read from there afterwards. Where the spool cannot take one either, it is dropped, and their number is logged.
  */
 import { Data, Effect, FiberSet, type Scope } from "effect"
 import type { SqlError } from "effect/sql"
 import { isTransient } from "./DatabaseFault.ts"
 import { DatabaseWatch } from "./DatabaseWatch.ts"
+import { NoteSpool } from "./NoteSpool.ts"
 
 const unwrittenMax = 10_000
 const batchMax = 500
@@ -25,14 +28,19 @@ export interface GroupedNotes<A> {
 export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
   /** The notes, in the words of the log. */
   readonly what: string
+  /** Of their file in the spool: letters. What a note holds must be plain JSON. */
+  readonly name: string
   readonly writeAfterMs: number
   readonly insert: (notes: ReadonlyArray<A>) => Effect.Effect<unknown, SqlError.SqlError>
 }): Effect.fn.Return<GroupedNotes<A>, never, DatabaseWatch | Scope.Scope> {
-  const { fault } = yield* DatabaseWatch
-  const { what, writeAfterMs, insert } = options
+  const { fault, untilServed } = yield* DatabaseWatch
+  const { what, name, writeAfterMs, insert } = options
+  const spool = (yield* NoteSpool)?.open(name) ?? null
   const fork = yield* FiberSet.makeRuntime()
   let unwritten: Array<A> = []
   let dropped = 0
+  /** Notes that are in the spool and not in memory. */
+  let spooled = 0
   let isDue = false
 
   const forget = (batch: ReadonlyArray<A>) =>
@@ -65,7 +73,14 @@ export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
     })
 
   const write = Effect.gen(function* () {
-    while (unwritten.length > 0) yield* insertAll(unwritten.slice(0, batchMax))
+    while (true) {
+      while (unwritten.length > 0) yield* insertAll(unwritten.slice(0, batchMax))
+      if (spooled === 0) break
+      spooled = 0
+      unwritten = [...(spool!.read() as ReadonlyArray<A>)]
+    }
+    // None came since the last one was written: nothing waits between.
+    spool?.empty()
     if (dropped > 0) {
       yield* Effect.logWarning(`${dropped} ${what} were lost: the database did not keep up`)
       dropped = 0
@@ -91,9 +106,23 @@ export const groupedNotes = Effect.fnUntraced(function* <A>(options: {
 
   yield* Effect.addFinalizer(() => write)
 
+  /** Of processes that were killed. */
+  const postLeft = Effect.gen(function* () {
+    for (const { notes, forget: forgetFile } of spool?.left ?? []) {
+      for (let at = 0; at < notes.length; at += batchMax) {
+        yield* untilServed(insertAll((notes as ReadonlyArray<A>).slice(at, at + batchMax)))
+      }
+      if (notes.length > 0) yield* Effect.logWarning(`${notes.length} ${what} of a killed process were written`)
+      yield* Effect.sync(forgetFile)
+    }
+  })
+  fork(Effect.orDie(postLeft))
+
   return {
     note: (one) => {
+      const isSpooled = spool?.append(one) ?? false
       if (unwritten.length < unwrittenMax) unwritten.push(one)
+      else if (isSpooled) spooled++
       else dropped++
       writeIn(writeAfterMs)
     },

@@ -46,6 +46,7 @@ import hostNames from "./migrations/0049_host_names.ts"
 import bootFailures from "./migrations/0050_boot_failures.ts"
 import dueAndAlive from "./migrations/0051_due_and_alive.ts"
 import operatorSessions from "./migrations/0052_operator_sessions.ts"
+import reached from "./migrations/0054_reached.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -86,7 +87,8 @@ export const migrations: MigrationRecord = {
   "0049_host_names": hostNames,
   "0050_boot_failures": bootFailures,
   "0051_due_and_alive": dueAndAlive,
-  "0052_operator_sessions": operatorSessions
+  "0052_operator_sessions": operatorSessions,
+  "0054_reached": reached
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

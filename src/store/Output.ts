@@ -98,6 +98,8 @@ export class Output extends Context.Service<
     readonly durable: (ownerId: string) => Effect.Effect<StoredOffsets>
     /** How much of each stream is stored. */
     readonly offsets: (ownerId: string) => Effect.Effect<StoredOffsets>
+    /** The same, however long the database takes: for what nobody waits for. */
+    readonly offsetsAtLast: (ownerId: string) => Effect.Effect<StoredOffsets>
     /** The same for many owners at once. */
     readonly offsetsOf: (ownerIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, StoredOffsets>>
     readonly read: (
@@ -215,10 +217,12 @@ export class Output extends Context.Service<
       })
       yield* vitalWorker("output flushes", Effect.forever(flushNext))
 
-      const offsetsOf = (ownerIds: ReadonlyArray<string>) =>
-        patiently(sql.unsafe<EndRow>(endsStatement, [textColumn(ownerIds)])).pipe(
-          Effect.map((rows) => endsOf(ownerIds, rows))
+      const findEnds = (ownerIds: ReadonlyArray<string>) =>
+        Effect.map(
+          Effect.suspend(() => sql.unsafe<EndRow>(endsStatement, [textColumn(ownerIds)])),
+          (rows) => endsOf(ownerIds, rows)
         )
+      const offsetsOf = (ownerIds: ReadonlyArray<string>) => patiently(findEnds(ownerIds))
 
       const vacuum = room.vacuum.pipe(
         Effect.catch((error) =>
@@ -263,6 +267,11 @@ export class Output extends Context.Service<
             Queue.offerUnsafe(flushes, { ownerId, done: resume })
           }),
         offsets: (ownerId) => Effect.map(offsetsOf([ownerId]), (found) => found.get(ownerId)!),
+        offsetsAtLast: (ownerId) =>
+          untilServed(findEnds([ownerId])).pipe(
+            Effect.orDie,
+            Effect.map((found) => found.get(ownerId)!)
+          ),
         offsetsOf,
         read: Effect.fnUntraced(function* (ownerId, stream, offset, limit) {
           const [totals] = yield* patiently(

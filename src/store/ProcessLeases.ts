@@ -22,10 +22,21 @@ const connections = 3
 /** What waits for a shard that another process is about to give up asks so often. */
 const takeEveryMs = 50
 
-const LivingProcess = Schema.Struct({
+const JoiningProcess = Schema.Struct({
   address: Schema.String,
   /** As it described itself when it joined. */
   runner: Schema.String
+})
+
+type JoiningProcess = typeof JoiningProcess.Type
+
+const LivingProcess = Schema.Struct({
+  ...JoiningProcess.fields,
+  id: Schema.String,
+  /** Ascends: who joined later has a greater one. */
+  machineId: Schema.Int,
+  /** Ids of the processes that it reaches, its own if it reaches hosts; null: its version does not try. */
+  reached: Schema.NullOr(Schema.Array(Schema.String))
 })
 
 export type LivingProcess = typeof LivingProcess.Type
@@ -40,11 +51,13 @@ export class ProcessLeases extends Context.Service<
     /** Of a shard that it holds: another number than before, whenever another process could have it in between. */
     readonly tenureOf: (shard: string) => number
     /** Joins, in the place of any predecessor at this address. Returns a number of its own. */
-    readonly join: (process: LivingProcess) => Effect.Effect<number, SqlError.SqlError>
+    readonly join: (process: JoiningProcess) => Effect.Effect<number, SqlError.SqlError>
     /** Wants no more shards; keeps those that it has. */
     readonly leave: Effect.Effect<void, SqlError.SqlError>
-    /** Those whose lease is good and that want shards. */
-    readonly living: Effect.Effect<ReadonlyArray<LivingProcess>, SqlError.SqlError>
+    /** Of this process, since it joined last; empty before. */
+    readonly own: () => string
+    /** Says which processes this one reaches, by their ids; returns those whose lease is good and that want shards. */
+    readonly living: (reached: ReadonlyArray<string>) => Effect.Effect<ReadonlyArray<LivingProcess>, SqlError.SqlError>
     /**
      * Takes what of these nobody holds who lives; waits a moment for what is just being given up. Returns those that are ours. Whoever does not wait
      * for the answer may be given them all the same: what it neither renews nor asks for again within a lease is given back.
@@ -77,12 +90,12 @@ export class ProcessLeases extends Context.Service<
       const takeWithinMs = Math.floor(leaseMs / 6)
 
       const insertProcess = SqlSchema.findOne({
-        Request: Schema.Struct({ ...LivingProcess.fields, id: Schema.String }),
+        Request: Schema.Struct({ ...JoiningProcess.fields, id: Schema.String }),
         Result: Schema.Struct({ machine_id: Schema.Int }),
         execute: ({ id, address, runner }) => sql`
           with predecessor as (delete from cluster_processes where address = ${address})
-          insert into cluster_processes (id, address, runner, lease_until)
-          values (${id}, ${address}, ${runner}, clock_timestamp() + ${interval}::interval)
+          insert into cluster_processes (id, address, runner, reached, lease_until)
+          values (${id}, ${address}, ${runner}, '{}', clock_timestamp() + ${interval}::interval)
           returning machine_id`
       })
 
@@ -133,11 +146,19 @@ export class ProcessLeases extends Context.Service<
         }
       })
 
+      /** One round trip. What is said is seen by the next statement, so its own row is as before. */
       const findLiving = SqlSchema.findAll({
-        Request: Schema.Void,
+        Request: Schema.Struct({ id: Schema.String, reached: Schema.Array(Schema.String) }),
         Result: LivingProcess,
-        execute: () => sql`
-          select address, runner from cluster_processes where not leaving and lease_until > clock_timestamp()`
+        execute: ({ id, reached }) => {
+          const now = sql`${textColumn(reached)}::text[]`
+          return sql`
+            with said as (
+              update cluster_processes set reached = ${now} where id = ${id} and reached is distinct from ${now})
+            select id, machine_id as "machineId", address, runner,
+              case when id = ${id} then ${now} else reached end as reached
+            from cluster_processes where not leaving and lease_until > clock_timestamp()`
+        }
       })
 
       let id = ""
@@ -157,7 +178,7 @@ export class ProcessLeases extends Context.Service<
       }
 
       const join = Effect.fnUntraced(
-        function* ({ address, runner }: LivingProcess) {
+        function* ({ address, runner }: JoiningProcess) {
           const next = randomBytes(12).toString("hex")
           const asked = performance.now()
           const { machine_id } = yield* insertProcess({ id: next, address, runner })
@@ -224,7 +245,9 @@ export class ProcessLeases extends Context.Service<
         leave: Effect.suspend(() => sql`update cluster_processes set leaving = true where id = ${id}`).pipe(
           Effect.asVoid
         ),
-        living: Effect.suspend(() => findLiving()).pipe(Effect.catchTag("SchemaError", Effect.die)),
+        own: () => id,
+        living: (reached) =>
+          Effect.suspend(() => findLiving({ id, reached })).pipe(Effect.catchTag("SchemaError", Effect.die)),
         take,
         renew,
         release: (shard) =>

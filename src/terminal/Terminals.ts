@@ -6,7 +6,7 @@
  * @source schemas/Terminal.ts
  */
 import { Context, Effect, Layer, type Scope } from "effect"
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { type CreditExhausted, type NotFound, RateLimited, SandboxUnavailable } from "../../schemas/Errors.ts"
 import { terminalsPerSandbox } from "../../schemas/Limits.ts"
 import { requireCredit } from "../account/Credit.ts"

@@ -1,5 +1,7 @@
 /** The wallets of all accounts as actors. One is made when something that costs first happens in its account. */
+
 import { Clock, Context, Effect, Layer } from "effect"
+import { walletMachine } from "../../machines/wallet.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { walletDefinition } from "./WalletDefinition.ts"
 
@@ -21,11 +23,12 @@ export class WalletActors extends Context.Service<
       const host = yield* ActorHost
       yield* host.register(yield* walletDefinition)
 
-      const tell = (accountId: string) => host.send("wallet", walletIdOf(accountId), { type: "CHANGED" }, { cause })
+      const tell = (accountId: string) =>
+        host.send(walletMachine, walletIdOf(accountId), { type: "CHANGED" }, { cause })
 
-      /** A new one asks by itself. False: somebody else has just made it. */
+      /** A new one asks by itself. Null: another process has just created it. */
       const make = Effect.fnUntraced(function* (accountId: string) {
-        return yield* host.create("wallet", {
+        return yield* host.create(walletMachine, {
           id: walletIdOf(accountId),
           accountId,
           // It lives in none.
@@ -42,7 +45,7 @@ export class WalletActors extends Context.Service<
         changed: Effect.fn("WalletActors.changed")((accountId) =>
           tell(accountId).pipe(
             Effect.catchTag("ActorNotFound", () =>
-              Effect.flatMap(make(accountId), (isNew) => (isNew ? Effect.void : tell(accountId)))
+              Effect.flatMap(make(accountId), (created) => (created !== null ? Effect.void : tell(accountId)))
             ),
             Effect.orDie,
             Effect.asVoid

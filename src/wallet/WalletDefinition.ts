@@ -1,13 +1,17 @@
 /** How the commands of a wallet are done: the ledger is asked, and Sandboxes are told to stop. */
+
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { type WalletContext, walletMachine } from "../../machines/wallet.ts"
-import type { ActorDefinition, AnyEvent, CommandScope } from "../actor/ActorDefinition.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { walletMachine } from "../../machines/wallet.ts"
+import { WalletContext } from "../../schemas/contexts/Wallet.ts"
+import { committedReason, type PublicReason } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { defineActor } from "../actor/defineActor.ts"
+import type { EventOf } from "../actor/machineTypes.ts"
 import { Settings } from "../Config.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
-import type { PendingCommand } from "../store/JournalRecord.ts"
 import { Ledger, type Reckoning } from "./Ledger.ts"
 
 /** So many Sandboxes are told to stop before it is looked again whether they shall. */
@@ -15,23 +19,6 @@ const stopBatch = 16
 /** Its log is read by nobody for long: the ledger says what was. So many of its oldest entries are looked at whenever the ledger is asked. */
 const forgetBatch = 16
 const dayMs = 24 * 60 * 60 * 1000
-
-/** A context as it is stored: held against what is loaded. */
-const context = Schema.Struct({
-  accountId: Schema.String,
-  createdAt: Schema.Number,
-  balanceMicroUsd: Schema.Number,
-  burnMicroUsdPerHour: Schema.Number,
-  grantedMicroUsd: Schema.Number,
-  exhaustedAt: Schema.NullOr(Schema.Number),
-  lowAt: Schema.NullOr(Schema.Number),
-  nextAt: Schema.NullOr(Schema.Number),
-  suspendedAt: Schema.NullOr(Schema.Number),
-  reckonedAt: Schema.NullOr(Schema.Number),
-  isReckoning: Schema.Boolean,
-  isStale: Schema.Boolean,
-  stopAt: Schema.NullOr(Schema.Number)
-})
 
 /** A safe integer; what is beyond them is as much as they can say. */
 const amount = (microUsd: bigint): number =>
@@ -44,7 +31,7 @@ export const walletDefinition = Effect.gen(function* () {
   const { creditGraceSeconds, retentionDays } = yield* Settings
   const graceMs = creditGraceSeconds * 1000
 
-  const figuresOf = (reckoning: Reckoning): AnyEvent => ({
+  const figuresOf = (reckoning: Reckoning): EventOf<typeof walletMachine> => ({
     type: "RECKONED",
     status: reckoning.status,
     balanceMicroUsd: amount(reckoning.balanceMicroUsd),
@@ -86,19 +73,16 @@ export const walletDefinition = Effect.gen(function* () {
       order by id limit ${stopBatch}`
   })
 
-  const stopSandboxes = Effect.fnUntraced(function* (
-    accountId: string,
-    reason: { readonly code: string; readonly message: string }
-  ) {
+  const stopSandboxes = Effect.fnUntraced(function* (accountId: string, reason: PublicReason) {
     let after = ""
     while (true) {
       // A top-up may have come before whoever tells of it.
-      if (mayGoOn(yield* ledger.reckon(accountId))) return { type: "CHANGED" }
+      if (mayGoOn(yield* ledger.reckon(accountId))) return { type: "CHANGED" as const }
       const found = yield* Effect.orDie(findInhabited({ accountId, after }))
       yield* Effect.forEach(
         found,
         ({ id, revision }) =>
-          host.send("sandbox", id, { type: "STOP", reason }, { cause: "wallet", revision }).pipe(
+          host.send(sandboxMachine, id, { type: "STOP", reason }, { cause: "wallet", revision }).pipe(
             // It ended by itself meanwhile.
             Effect.catchTag(["EventRefused", "ActorNotFound"], () => Effect.void),
             Effect.orDie
@@ -111,26 +95,15 @@ export const walletDefinition = Effect.gen(function* () {
     }
   })
 
-  const interpret = (command: PendingCommand, scope: CommandScope<WalletContext>): Effect.Effect<AnyEvent | null> => {
-    const { id, context } = scope.state()
-    switch (command.type) {
-      case "reckon":
-        return reckon(id, context)
-      case "stopSandboxes":
-        return stopSandboxes(context.accountId, command.params as { readonly code: string; readonly message: string })
-      default:
-        return Effect.die(new Error(`Unknown command ${command.type} of a wallet.`))
+  return defineActor(walletMachine, {
+    context: WalletContext,
+    commands: {
+      reckon: { lane: null, run: (scope) => reckon(scope.state().id, scope.state().context) },
+      // A newer stop looks at every Sandbox again.
+      stopSandboxes: {
+        lane: "stop",
+        run: (scope, reason) => stopSandboxes(scope.state().context.accountId, committedReason(reason))
+      }
     }
-  }
-
-  const definition: ActorDefinition<WalletContext> = {
-    kind: "wallet",
-    version: Number(walletMachine.version),
-    machine: walletMachine,
-    context,
-    // A newer stop looks at every Sandbox again.
-    lane: (type) => (type === "stopSandboxes" ? "stop" : null),
-    interpret
-  }
-  return definition
+  })
 })

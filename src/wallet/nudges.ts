@@ -1,13 +1,13 @@
 /**
  * Hears of changes to accounts' money by other programs (the operator's command line), and tells their wallets: from the rows that `nudge.ts`
- * leaves, which are read at the start and at each notification. One is forgotten only once its wallet has stored that it heard.
+ * leaves, which are read at the start, at each notification and whenever one may have been missed. One is forgotten only once its wallet has stored that it heard.
  *
  * Every process listens; a wallet that is told twice asks once.
  */
-import { Effect, Layer, Queue, Schema } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { NoticeDatabase } from "../store/Database.ts"
 import { DatabaseWatch } from "../store/DatabaseWatch.ts"
+import { Notices, readAtEachNotice } from "../store/Notices.ts"
 import { worker } from "../worker/Worker.ts"
 import { nudgeChannel } from "./nudge.ts"
 import { WalletActors } from "./WalletActors.ts"
@@ -21,7 +21,7 @@ const Nudge = Schema.Struct({ account_id: Schema.String, token: Schema.String })
 
 const make = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const notices = yield* NoticeDatabase
+  const notices = yield* Notices
   const watch = yield* DatabaseWatch
   const wallets = yield* WalletActors
 
@@ -57,18 +57,8 @@ const make = Effect.gen(function* () {
   })
 
   // Listened first, read afterwards: nothing is told in between that is not seen.
-  const listen = Effect.gen(function* () {
-    const told = yield* notices.listen(nudgeChannel)
-    while (true) {
-      const isAllTold = yield* tellAll
-      const next = Queue.take(told)
-      yield* isAllTold ? next : Effect.timeoutOption(next, againAfterMs)
-      // Each one says only that there is something to read.
-      if (Queue.sizeUnsafe(told) > 0) yield* Queue.takeBetween(told, 1, Number.POSITIVE_INFINITY)
-    }
-  })
-  // A connection that broke is made again, and what was not heard meanwhile is read.
-  yield* worker("wallet nudges", watch.untilServed(Effect.scoped(listen)))
+  const listen = Effect.scoped(readAtEachNotice(notices, nudgeChannel, watch.untilServed(tellAll), againAfterMs))
+  yield* worker("wallet nudges", listen)
 })
 
 export const WalletNudges = { layer: Layer.effectDiscard(make) }

@@ -2,22 +2,31 @@
  * Work that goes on for as long as the service does: never ends silently.
  *
  * Whatever ends it before its scope does (an error, a defect, an inner interruption, its own return) is logged and counted, and it is run
- * again after a pause. `/healthz` and `/metrics` show each worker by its name.
+ * again after a pause. A worker that cannot go on without a resource says so with `waitingFor`. `/healthz`, `/metrics` and the operator's page
+ * show each worker by its name.
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber, Metric, type Scope } from "effect"
+import { measuredGauge } from "../metric/measured.ts"
 
 const pauseFirstMs = 100
 const pauseMaxMs = 30_000
 /** One that went on for so long has recovered from whatever ended it before. */
 const recoveredAfterMs = 60_000
+/** A wait that lasts longer makes the process unready. */
+export const waitMaxMs = 30_000
+
+/** `starting`: not begun yet. `waiting`: it needs a resource that it does not have. `down`: it ended, and is started again after a pause. */
+export type WorkerPhase = "starting" | "up" | "waiting" | "down"
 
 export interface WorkerState {
   readonly name: string
   /** Without it requests wait or fail. */
   readonly isVital: boolean
-  readonly state: "up" | "restarting"
+  readonly state: WorkerPhase
+  /** The resource that a `waiting` worker needs, and since when; else null. */
+  readonly waiting: { readonly for: string; readonly since: string; readonly isOverdue: boolean } | null
   readonly restarts: number
-  /** What ended it last, by the kind of the fault alone: a message may hold anything. */
+  /** The kind of fault that ended it last: a message may hold anything. */
   readonly lastFault: string | null
 }
 
@@ -29,46 +38,193 @@ const restarts = (worker: string) =>
   })
 
 const life = (worker: string) =>
-  Metric.gauge("atoll_workers_up", { description: "Background workers that run, by name.", attributes: { worker } })
+  Metric.gauge("atoll_workers_up", {
+    description: "Background workers that run, by name.",
+    attributes: { worker }
+  })
+
+const waited = (worker: string) =>
+  Metric.gauge("atoll_worker_waiting_seconds", {
+    description: "How long a background worker has waited for a resource that it needs, by name; 0: it does not wait.",
+    attributes: { worker }
+  })
+
+interface Wait {
+  readonly for: string
+  readonly sinceMs: number
+  /** By the monotonic clock. */
+  readonly began: bigint
+  readonly maxMs: number
+}
+
+/** A worker as the list has it. */
+class ListedWorker {
+  readonly name: string
+  readonly isVital: boolean
+  readonly #clock: Clock.Clock
+  readonly #count: (change: 1 | -1) => void
+  readonly #waits = new Set<Wait>()
+  #phase: Exclude<WorkerPhase, "waiting"> = "starting"
+  #isCounted = false
+  restarts = 0
+  lastFault: string | null = null
+
+  /** `count` is called as it begins and ceases to be up. */
+  constructor(name: string, isVital: boolean, clock: Clock.Clock, count: (change: 1 | -1) => void) {
+    this.name = name
+    this.isVital = isVital
+    this.#clock = clock
+    this.#count = count
+  }
+
+  get phase(): Exclude<WorkerPhase, "waiting"> {
+    return this.#phase
+  }
+
+  set phase(phase) {
+    this.#phase = phase
+    // What has ended waits for nothing.
+    if (phase === "down") this.#waits.clear()
+    this.#recount()
+  }
+
+  #recount(): void {
+    const isUp = this.#phase === "up" && this.#waits.size === 0
+    if (isUp === this.#isCounted) return
+    this.#isCounted = isUp
+    this.#count(isUp ? 1 : -1)
+  }
+
+  /** Returns how to say that the wait is over. */
+  wait(what: string, maxMs: number): () => void {
+    const began = this.#clock.monotonicTimeNanosUnsafe()
+    const wait: Wait = { for: what, sinceMs: this.#clock.currentTimeMillisUnsafe(), began, maxMs }
+    this.#waits.add(wait)
+    this.#recount()
+    return () => {
+      this.#waits.delete(wait)
+      this.#recount()
+    }
+  }
+
+  waitedMs(wait: Wait): number {
+    return Number((this.#clock.monotonicTimeNanosUnsafe() - wait.began) / 1_000_000n)
+  }
+
+  /** The first of its waits that are not over. */
+  get #wait(): Wait | undefined {
+    return this.phase === "up" ? this.#waits.values().next().value : undefined
+  }
+
+  get waitingMs(): number {
+    const wait = this.#wait
+    return wait === undefined ? 0 : this.waitedMs(wait)
+  }
+
+  get state(): WorkerState {
+    const { name, isVital, restarts, lastFault } = this
+    const wait = this.#wait
+    const waiting =
+      wait === undefined
+        ? null
+        : {
+            for: wait.for,
+            since: new Date(wait.sinceMs).toISOString(),
+            isOverdue: this.waitedMs(wait) > wait.maxMs
+          }
+    return { name, isVital, state: waiting === null ? this.phase : "waiting", waiting, restarts, lastFault }
+  }
+}
+
+/** From bad to good. */
+const phases: ReadonlyArray<WorkerPhase> = ["down", "waiting", "starting", "up"]
+
+const worse = (one: WorkerState, other: WorkerState): WorkerState => {
+  const ranks = [one, other].map(
+    ({ state, waiting }) => phases.indexOf(state) - (waiting?.isOverdue === true ? 0.5 : 0)
+  )
+  return ranks[0]! <= ranks[1]! ? one : other
+}
 
 /** The workers of this process, or of a test's own service. */
 export class WorkerList {
-  readonly #workers = new Set<WorkerState>()
+  readonly #workers = new Set<ListedWorker>()
 
-  /** Those of one name as one: up if all of them are. */
+  /** Those of one name as one: in the worst state of them. */
   get byName(): ReadonlyArray<WorkerState> {
     const found = new Map<string, WorkerState>()
-    for (const worker of this.#workers) {
-      const other = found.get(worker.name)
-      found.set(
-        worker.name,
-        other === undefined
-          ? { ...worker }
-          : {
-              name: worker.name,
-              isVital: worker.isVital,
-              state: worker.state === "up" ? other.state : worker.state,
-              restarts: worker.restarts + other.restarts,
-              lastFault: worker.lastFault ?? other.lastFault
-            }
-      )
+    for (const { state } of this.#workers) {
+      const other = found.get(state.name)
+      const merged = other === undefined ? state : worse(state, other)
+      found.set(state.name, {
+        ...merged,
+        restarts: state.restarts + (other?.restarts ?? 0),
+        lastFault: state.lastFault ?? other?.lastFault ?? null
+      })
     }
     return [...found.values()]
   }
 
-  add(worker: WorkerState): void {
+  /** The longest wait of the workers of a name. */
+  waitingMs(name: string): number {
+    let ms = 0
+    for (const worker of this.#workers) if (worker.name === name) ms = Math.max(ms, worker.waitingMs)
+    return ms
+  }
+
+  add(worker: ListedWorker): void {
     this.#workers.add(worker)
   }
 
-  delete(worker: WorkerState): void {
+  delete(worker: ListedWorker): void {
     this.#workers.delete(worker)
   }
+}
+
+/** Requests wait or fail because of this worker. */
+export const isMissing = ({ isVital, state, waiting }: WorkerState): boolean =>
+  isVital && (state === "down" || waiting?.isOverdue === true)
+
+/** Why requests should not come to this process, as a sentence; null: its workers do what they should. */
+export const obstacleOf = (workers: ReadonlyArray<WorkerState>): string | null => {
+  const idle = workers.find(({ isVital, state }) => isVital && state === "down")
+  if (idle !== undefined) return `The worker "${idle.name}" does not run.`
+  const stuck = workers.find(({ waiting }) => waiting?.isOverdue === true)
+  return stuck?.waiting
+    ? `The worker "${stuck.name}" has waited for ${stuck.waiting.for} since ${stuck.waiting.since}.`
+    : null
 }
 
 const processList = new WorkerList()
 
 /** Where workers are listed. */
 export const Workers = Context.Reference<WorkerList>("atoll/worker/Workers", { defaultValue: () => processList })
+
+interface Waiter {
+  readonly wait: (what: string, maxMs: number) => () => void
+}
+
+const notListed: Waiter = { wait: () => () => {} }
+
+/** The worker that a fiber belongs to. */
+export const CurrentWorker = Context.Reference<Waiter>("atoll/worker/CurrentWorker", { defaultValue: () => notListed })
+
+/**
+ * Gets what a worker cannot go on without. The worker is `waiting` meanwhile; outside of a worker it is only done.
+ *
+ * @param what The resource, to be read after "waits for".
+ * @param maxMs A longer wait makes the process unready.
+ */
+export const waitingFor = <A, E, R>(
+  what: string,
+  get: Effect.Effect<A, E, R>,
+  maxMs = waitMaxMs
+): Effect.Effect<A, E, R> =>
+  Effect.acquireUseRelease(
+    Effect.map(CurrentWorker, (current) => current.wait(what, maxMs)),
+    () => get,
+    (over) => Effect.sync(over)
+  )
 
 const faultOf = (exit: Exit.Exit<unknown, unknown>): string => {
   if (Exit.isSuccess(exit)) return "Returned"
@@ -85,31 +241,28 @@ const supervise = Effect.fnUntraced(function* <E, R>(
 ): Effect.fn.Return<void, never, R | Scope.Scope> {
   const list = yield* Workers
   const context = yield* Effect.context<never>()
-  const state = { name, isVital, state: "up" as WorkerState["state"], restarts: 0, lastFault: null as string | null }
+  const listed = new ListedWorker(name, isVital, yield* Clock.Clock, (change) =>
+    life(name).modifyUnsafe(change, context)
+  )
   // It is there before the first one: nobody sees the growth of what begins at 1.
   restarts(name).updateUnsafe(0, context)
-  const up = (change: 1 | -1) => life(name).modifyUnsafe(change, context)
 
   const supervised = Effect.gen(function* () {
     let pauseMs = pauseFirstMs
     while (true) {
-      state.state = "up"
-      up(1)
+      listed.phase = "up"
       const began = yield* Clock.monotonicTimeNanos
       // In a fiber of its own: its interruption from within is not ours.
-      const fiber = yield* Effect.forkChild(work)
-      const exit = yield* Fiber.await(fiber).pipe(
-        Effect.onInterrupt(() => Fiber.interrupt(fiber)),
-        Effect.ensuring(Effect.sync(() => up(-1)))
-      )
-      state.state = "restarting"
-      state.restarts++
-      state.lastFault = faultOf(exit)
+      const fiber = yield* Effect.forkChild(Effect.provideService(work, CurrentWorker, listed))
+      const exit = yield* Fiber.await(fiber).pipe(Effect.onInterrupt(() => Fiber.interrupt(fiber)))
+      listed.phase = "down"
+      listed.restarts++
+      listed.lastFault = faultOf(exit)
       restarts(name).updateUnsafe(1, context)
       const lastedMs = Number(((yield* Clock.monotonicTimeNanos) - began) / 1_000_000n)
       if (lastedMs >= recoveredAfterMs) pauseMs = pauseFirstMs
       yield* Effect.logError(
-        `The worker "${name}" ended (${state.lastFault}) and is started again in ${pauseMs} ms`,
+        `The worker "${name}" ended (${listed.lastFault}) and is started again in ${pauseMs} ms`,
         ...(Exit.isFailure(exit) ? [exit.cause] : [])
       )
       yield* Effect.sleep(pauseMs)
@@ -118,9 +271,14 @@ const supervise = Effect.fnUntraced(function* <E, R>(
   })
 
   yield* Effect.acquireRelease(
-    Effect.sync(() => list.add(state)),
-    () => Effect.sync(() => list.delete(state))
+    Effect.sync(() => list.add(listed)),
+    () =>
+      Effect.sync(() => {
+        list.delete(listed)
+        listed.phase = "down"
+      })
   )
+  yield* measuredGauge(waited(name), () => list.waitingMs(name) / 1000)
   yield* Effect.forkScoped(supervised)
 })
 

@@ -89,7 +89,7 @@ layer(services, { excludeTestServices: true })("the command line", (it) => {
         assert.deepStrictEqual([wrong.code, wrong.stdout], [2, ""])
         assert.include(wrong.stderr, "Missing required flag: --scopes")
         assert.deepStrictEqual([name.code, name.stdout], [2, ""])
-        assert.include(name.stderr, "Expected text without control characters")
+        assert.include(name.stderr, "Expected text without invisible characters, and without a space at its ends")
       }),
     withinMs
   )

@@ -135,7 +135,7 @@ layer(services, { excludeTestServices: true })("credit on the command line", (it
             createdAt: "1970-01-01T00:00:00.000Z"
           }
         ])
-        // As the README says.
+        // As docs/accounts-and-credit.md says.
         assert.match((yield* atoll("rates", "list")).stdout, /the beginning .* 0\.058932 USD +0\.000432 USD/)
         const set = ["rates", "set", "--vcpu-second", "20000", "--memory-gib-second", "0", "--volume-gib-second"]
         const effectiveAt = "2100-01-01T00:00:00.000Z"

@@ -10,6 +10,7 @@ import { replay } from "../../src/actor/Transition.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import type { PendingCommand } from "../../src/store/JournalRecord.ts"
 import { stillPendingOf } from "../../src/store/StillPending.ts"
+import { interpretedBy } from "../support/interpretedBy.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 /** The interpreter of one test: what a command answers, and what was asked. */
@@ -22,16 +23,16 @@ const host = (interpreter: Interpreter) =>
   Layer.effectDiscard(
     Effect.gen(function* () {
       const actors = yield* ActorHost
-      yield* actors.register({
-        kind: "operation",
-        version: 1,
-        machine: operationMachine,
-        lane: (type) => (type === "forgetProcess" ? "forget" : "process"),
-        interpret: (command, scope) => {
-          interpreter.seen.push(`${scope.state().id} ${command.key} ${command.type}`)
-          return interpreter.answer(command, scope)
-        }
-      })
+      yield* actors.register(
+        interpretedBy(
+          operationMachine,
+          (type) => (type === "forgetProcess" ? "forget" : "process"),
+          (command, scope) => {
+            interpreter.seen.push(`${scope.state().id} ${command.key} ${command.type}`)
+            return interpreter.answer(command, scope)
+          }
+        )
+      )
       yield* actors.recover
     })
   ).pipe(
@@ -59,8 +60,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
         const sql = yield* SqlClient.SqlClient
-        assert.isTrue(yield* actors.create("operation", newOperation("op_a")))
-        const state = yield* actors.send("operation", "op_a", { type: "CANCEL" }, client)
+        assert.deepInclude(yield* actors.create(operationMachine, newOperation("op_a")), {
+          revision: 1,
+          value: "queued"
+        })
+        const state = yield* actors.send(operationMachine, "op_a", { type: "CANCEL" }, client)
         assert.strictEqual(state.value, "cancelled")
         assert.strictEqual(state.revision, 2)
         const [row] = yield* sql<{
@@ -97,11 +101,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
     Effect.gen(function* () {
       const actors = yield* ActorHost
       const sql = yield* SqlClient.SqlClient
-      yield* actors.create("operation", newOperation("op_still"))
-      const started = { type: "STARTED", pid: 1 }
-      const exited = { type: "EXITED", exitCode: 0, signal: null, processTree: "running" }
+      yield* actors.create(operationMachine, newOperation("op_still"))
+      const started = { type: "STARTED" } as const
+      const exited = { type: "EXITED", exitCode: 0, signal: null, processTree: "running" } as const
       for (const event of [null, started, exited]) {
-        if (event !== null) yield* actors.send("operation", "op_still", event, client)
+        if (event !== null) yield* actors.send(operationMachine, "op_still", event, client)
         const [now] = yield* sql<{ pending: ReadonlyArray<PendingCommand>; still: string; own: number }>`
           select a.pending, t.still_pending as still, jsonb_array_length(t.commands) as own
           from actors a join transitions t on t.actor_id = a.id and t.revision = a.revision where a.id = 'op_still'`
@@ -131,21 +135,22 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       const actors = yield* ActorHost
       const made = yield* Effect.forEach(
         Array.from({ length: 20 }, (_, index) => `op_key${index}`),
-        (id) => actors.create("operation", newOperation(id, "same")),
+        (id) => actors.create(operationMachine, newOperation(id, "same")),
         { concurrency: "unbounded" }
       )
-      assert.strictEqual(made.filter((one) => one).length, 1)
+      assert.strictEqual(made.filter((one) => one !== null).length, 1)
     }).pipe(Effect.provide(host(new Interpreter())))
   )
 
   it.effect("orders cancel against completion: every caller sees the one terminal result", () =>
     Effect.gen(function* () {
       const actors = yield* ActorHost
-      yield* actors.create("operation", newOperation("op_race"))
-      const exited = { type: "EXITED", exitCode: 0, signal: null, processTree: "gone" }
+      yield* actors.create(operationMachine, newOperation("op_race"))
+      const exited = { type: "EXITED", exitCode: 0, signal: null, processTree: "gone" } as const
+      const cancel = { type: "CANCEL" } as const
       const results = yield* Effect.forEach(
-        [{ type: "CANCEL" }, exited, { type: "CANCEL" }, { type: "CANCEL" }],
-        (event) => Effect.result(actors.send("operation", "op_race", event, client)),
+        [cancel, exited, cancel, cancel],
+        (event) => Effect.result(actors.send(operationMachine, "op_race", event, client)),
         { concurrency: "unbounded" }
       )
       const states = new Set(results.flatMap((result) => (result._tag === "Success" ? [result.success.value] : [])))
@@ -164,10 +169,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       const before = new Interpreter()
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
-        yield* actors.create("operation", newOperation("op_crash"))
-        yield* actors.create("operation", newOperation("op_done"))
+        yield* actors.create(operationMachine, newOperation("op_crash"))
+        yield* actors.create(operationMachine, newOperation("op_done"))
         yield* actors.send(
-          "operation",
+          operationMachine,
           "op_done",
           { type: "EXITED", exitCode: 0, signal: null, processTree: "gone" },
           client
@@ -187,7 +192,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
         while (!after.seen.includes("op_crash 1.0 runProcess")) yield* Effect.yieldNow
-        const state = yield* actors.send("operation", "op_crash", { type: "STARTED" }, client)
+        const state = yield* actors.send(operationMachine, "op_crash", { type: "STARTED" }, client)
         assert.strictEqual(state.value, "running")
       }).pipe(Effect.provide(host(after)))
     })
@@ -201,10 +206,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       }
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
-        yield* actors.create("operation", withTimeout("op_due", 30))
-        yield* actors.send("operation", "op_due", { type: "STARTED" }, client)
-        yield* actors.create("operation", withTimeout("op_later", 300))
-        yield* actors.send("operation", "op_later", { type: "STARTED" }, client)
+        yield* actors.create(operationMachine, withTimeout("op_due", 30))
+        yield* actors.send(operationMachine, "op_due", { type: "STARTED" }, client)
+        yield* actors.create(operationMachine, withTimeout("op_later", 300))
+        yield* actors.send(operationMachine, "op_later", { type: "STARTED" }, client)
         const sql = yield* SqlClient.SqlClient
         const status = sql<{ status: string }>`select status from actors where id = 'op_due'`
         yield* Effect.repeat(status, { until: ([row]) => row?.status === "failed" })
@@ -223,10 +228,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       const open = Effect.map(Layer.build(host(new Interpreter())), (context) => Context.get(context, ActorHost))
       const left = yield* open
       const right = yield* open
-      yield* left.create("operation", newOperation("op_fence"))
-      yield* right.send("operation", "op_fence", { type: "STARTED" }, client)
+      yield* left.create(operationMachine, newOperation("op_fence"))
+      yield* right.send(operationMachine, "op_fence", { type: "STARTED" }, client)
       // What left remembers is behind by one revision now.
-      const state = yield* left.send("operation", "op_fence", { type: "CANCEL" }, client)
+      const state = yield* left.send(operationMachine, "op_fence", { type: "CANCEL" }, client)
       assert.strictEqual(state.value, "cancelled")
       assert.strictEqual(state.revision, 3)
     })
@@ -237,11 +242,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       const one = Context.get(yield* Layer.build(host(new Interpreter())), ActorHost)
       const other = Context.get(yield* Layer.build(host(new Interpreter())), ActorHost)
       const heard: Array<string> = []
-      yield* one.create("operation", newOperation("op_told"))
-      yield* Effect.forkScoped(one.follow("operation", "op_told", 1, ({ value }) => void heard.push(value)))
-      yield* one.send("operation", "op_told", { type: "STARTED" }, client)
+      yield* one.create(operationMachine, newOperation("op_told"))
+      yield* Effect.forkScoped(one.follow(operationMachine, "op_told", 1, ({ value }) => void heard.push(value)))
+      yield* one.send(operationMachine, "op_told", { type: "STARTED" }, client)
       yield* Effect.repeat(Effect.yieldNow, { until: () => heard.length === 1 })
-      yield* other.send("operation", "op_told", { type: "CANCEL" }, client)
+      yield* other.send(operationMachine, "op_told", { type: "CANCEL" }, client)
       // A sweep finds that the row is ahead of what is remembered.
       yield* Effect.repeat(Effect.yieldNow, { until: () => heard.length === 2 })
       assert.deepStrictEqual(heard, ["running", "cancelled"])
@@ -251,28 +256,28 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
   it.effect("passivates an idle actor and wakes it with its state", () =>
     Effect.gen(function* () {
       const actors = yield* ActorHost
-      yield* actors.create("operation", newOperation("op_idle"))
+      yield* actors.create(operationMachine, newOperation("op_idle"))
       yield* actors.send(
-        "operation",
+        operationMachine,
         "op_idle",
         { type: "EXITED", exitCode: 3, signal: null, processTree: "gone" },
         client
       )
       yield* Effect.repeat(actors.size, { until: (size) => size === 0 })
-      const state = yield* actors.send("operation", "op_idle", { type: "CANCEL" }, client)
+      const state = yield* actors.send(operationMachine, "op_idle", { type: "CANCEL" }, client)
       assert.strictEqual(state.value, "completed")
     }).pipe(
       Effect.provide(
         Layer.effectDiscard(
           Effect.gen(function* () {
             const actors = yield* ActorHost
-            yield* actors.register({
-              kind: "operation",
-              version: 1,
-              machine: operationMachine,
-              lane: () => null,
-              interpret: () => Effect.succeed(null)
-            })
+            yield* actors.register(
+              interpretedBy(
+                operationMachine,
+                () => null,
+                () => Effect.succeed(null)
+              )
+            )
           })
         ).pipe(
           Layer.provideMerge(ActorHost.layer({ sweepIntervalMs: 20, passivateAfterMs: 20 })),

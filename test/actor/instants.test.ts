@@ -1,4 +1,5 @@
 /** The clock of a host may step back; the time of an actor does not, also after a restart. */
+
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -6,18 +7,19 @@ import { operationMachine } from "../../machines/operation.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import { interpretedBy } from "../support/interpretedBy.ts"
 import { ShiftedClock } from "../support/ShiftedClock.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const host = Layer.effectDiscard(
   Effect.flatMap(ActorHost, (actors) =>
-    actors.register({
-      kind: "operation",
-      version: 1,
-      machine: operationMachine,
-      lane: () => "process",
-      interpret: () => Effect.never
-    })
+    actors.register(
+      interpretedBy(
+        operationMachine,
+        () => "process",
+        () => Effect.never
+      )
+    )
   )
 ).pipe(Layer.provideMerge(ActorHost.layer()), Layer.provide([Journal.layer, ActorCluster.layerSingle]))
 
@@ -30,8 +32,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the instants of an act
       const clock = new ShiftedClock()
       const sql = yield* SqlClient.SqlClient
       const at = clock.currentTimeMillisUnsafe()
-      const send = (type: string) =>
-        Effect.flatMap(ActorHost, (actors) => actors.send("operation", "op_back", { type }, client))
+      const send = (type: "STARTED" | "CANCEL") =>
+        Effect.flatMap(ActorHost, (actors) => actors.send(operationMachine, "op_back", { type }, client))
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
         const input = {
@@ -42,7 +44,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the instants of an act
           timeoutMs: null,
           at
         }
-        yield* actors.create("operation", {
+        yield* actors.create(operationMachine, {
           ...{ id: "op_back", accountId: "acc_1", sandboxId: "sbx_1", input, payload: null, cause: "client" },
           ...{ requestId: null, idempotency: null }
         })

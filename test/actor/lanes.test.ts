@@ -1,4 +1,5 @@
 /** Commands of one lane exclude each other, however many come, and whatever the earlier ones need to end. */
+
 import { assert, layer } from "@effect/vitest"
 import { Context, Deferred, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -7,6 +8,7 @@ import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import { interpretedBy } from "../support/interpretedBy.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
 const turn = Effect.promise(() => new Promise<void>((resolve) => setImmediate(resolve)))
@@ -41,13 +43,13 @@ type Interpret = (type: string, sandboxId: string) => Effect.Effect<AnyEvent | n
 const hostOf = (interpret: Interpret) =>
   Layer.effectDiscard(
     Effect.flatMap(ActorHost, (actors) =>
-      actors.register({
-        kind: "sandbox",
-        version: 1,
-        machine: sandboxMachine,
-        lane: (type) => (type === "closeDependents" ? null : "runtime"),
-        interpret: ({ type }, scope) => interpret(type, scope.state().id)
-      })
+      actors.register(
+        interpretedBy(
+          sandboxMachine,
+          (type) => (type === "closeDependents" ? null : "runtime"),
+          ({ type }, scope) => interpret(type, scope.state().id)
+        )
+      )
     )
   ).pipe(Layer.provideMerge(ActorHost.layer()), Layer.provide([Journal.layer, ActorCluster.layerSingle]))
 
@@ -60,11 +62,14 @@ const newSandbox = (id: string) => ({
     accountId: "acc_lane",
     workspaceId: "wsp_lane",
     volumeId: "vol_lane",
+    hostId: null,
     name: null,
-    runtime: "namespace",
+    runtime: "namespace" as const,
     profile: { vcpus: 1, memoryBytes: 1, diskBytes: 1 },
     networkEnabled: false,
     metadata: {},
+    env: null,
+    lifetime: null,
     bootTimeoutMs: 3_600_000,
     at: Date.now()
   },
@@ -85,11 +90,11 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
       const { released, seen, interpret, saw, releasing } = yield* slowToEnd("sbx_three")
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
-        yield* actors.create("sandbox", newSandbox("sbx_three"))
+        yield* actors.create(sandboxMachine, newSandbox("sbx_three"))
         yield* saw("provision begins")
-        yield* actors.send("sandbox", "sbx_three", { type: "STOP" }, client)
+        yield* actors.send(sandboxMachine, "sbx_three", { type: "STOP" }, client)
         yield* saw("provision is told to end")
-        yield* actors.send("sandbox", "sbx_three", { type: "DELETE" }, client)
+        yield* actors.send(sandboxMachine, "sbx_three", { type: "DELETE" }, client)
         yield* someTurns
         assert.deepStrictEqual(ofRuntime(seen), ["provision begins", "provision is told to end"])
         yield* Deferred.succeed(released, undefined)
@@ -108,9 +113,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
     Effect.gen(function* () {
       const actors = yield* ActorHost
       const sql = yield* SqlClient.SqlClient
-      yield* actors.create("sandbox", newSandbox("sbx_place"))
-      yield* actors.send("sandbox", "sbx_place", { type: "STOP" }, client)
-      yield* actors.send("sandbox", "sbx_place", { type: "DELETE" }, client)
+      yield* actors.create(sandboxMachine, newSandbox("sbx_place"))
+      yield* actors.send(sandboxMachine, "sbx_place", { type: "STOP" }, client)
+      yield* actors.send(sandboxMachine, "sbx_place", { type: "DELETE" }, client)
       const [row] = yield* sql<{ readonly pending: ReadonlyArray<{ readonly type: string }> }>`
         select pending from actors where id = 'sbx_place'`
       assert.deepStrictEqual(
@@ -128,12 +133,12 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
       const left = yield* open(interpret)
       const right = yield* open(() => Effect.never)
       yield* Effect.gen(function* () {
-        yield* left.create("sandbox", newSandbox("sbx_anew"))
+        yield* left.create(sandboxMachine, newSandbox("sbx_anew"))
         yield* saw("provision begins")
-        yield* right.send("sandbox", "sbx_anew", { type: "STOP" }, client)
+        yield* right.send(sandboxMachine, "sbx_anew", { type: "STOP" }, client)
         // What left remembers is behind now: it loads the row again, and does what is pending there.
-        yield* left.send("sandbox", "sbx_anew", { type: "START" }, client)
-        yield* left.send("sandbox", "sbx_anew", { type: "STOP" }, client)
+        yield* left.send(sandboxMachine, "sbx_anew", { type: "START" }, client)
+        yield* left.send(sandboxMachine, "sbx_anew", { type: "STOP" }, client)
         yield* saw("provision is told to end")
         yield* someTurns
         assert.deepStrictEqual(ofRuntime(seen), ["provision begins", "provision is told to end"])
@@ -153,7 +158,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lanes", (it) => {
     let tries = 0
     return Effect.gen(function* () {
       const actors = yield* ActorHost
-      yield* actors.create("sandbox", newSandbox("sbx_within"))
+      yield* actors.create(sandboxMachine, newSandbox("sbx_within"))
       yield* Effect.repeat(turn, { until: () => tries > 1 })
     }).pipe(Effect.provide(hostOf((_, id) => (id === "sbx_within" && tries++ === 0 ? Effect.interrupt : Effect.never))))
   })

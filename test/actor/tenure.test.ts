@@ -20,8 +20,7 @@ const definition = {
       running: { meta: { unchanged: ["START"] }, on: { STOP: "stopped" } }
     }
   }),
-  interpret: () => Effect.succeed(null),
-  lane: () => null
+  commands: {}
 }
 
 const rowOf = (revision: number, value: string): ActorRow => ({
@@ -77,10 +76,10 @@ it.live("what another owner has started meanwhile is stopped, and not taken for 
   Effect.gen(function* () {
     const { world, commits, actors, send } = yield* stage
     assert.strictEqual((yield* send("STOP")).revision, 1)
-    assert.strictEqual(actors.peek("one")?.value, "stopped")
+    assert.strictEqual(actors.peek("test", "one")?.value, "stopped")
     world.stored = rowOf(2, "running")
     world.tenure++
-    assert.isNull(actors.peek("one"))
+    assert.isNull(actors.peek("test", "one"))
     const state = yield* send("STOP")
     assert.deepStrictEqual([state.revision, state.value], [3, "stopped"])
     assert.deepStrictEqual(

@@ -1,18 +1,20 @@
 /** What an actor meets that no machine foresees, and what its host does about it. */
+
 import { setTimeout } from "node:timers/promises"
 import { assert, layer } from "@effect/vitest"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { TestClock } from "effect/testing"
-import { setup } from "xstate"
+import { type AnyStateMachine, setup } from "xstate"
 import { operationMachine } from "../../machines/operation.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
-import type { ActorDefinition, AnyEvent } from "../../src/actor/ActorDefinition.ts"
+import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { KeyContended, MailboxFull, StateUnusable } from "../../src/actor/ActorError.ts"
 import { ActorHost, type ActorHostOptions } from "../../src/actor/ActorHost.ts"
 import { awaitState } from "../../src/actor/ActorWait.ts"
 import { Journal } from "../../src/store/Journal.ts"
 import type { ActorRow, PendingCommand } from "../../src/store/JournalRecord.ts"
+import { interpretedBy } from "../support/interpretedBy.ts"
 import { journalOn, Wire } from "../support/JournalWire.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 
@@ -28,7 +30,7 @@ const newOperation = (id: string, at = Date.now()) => ({
 })
 
 const client = { cause: "client" }
-const exited = { type: "EXITED", exitCode: 0, signal: null, processTree: "gone" }
+const exited = { type: "EXITED", exitCode: 0, signal: null, processTree: "gone" } as const
 
 /** Asks for a deadline by a name that is always the same, and ends when it fires. */
 const clockMachine = setup({
@@ -40,6 +42,7 @@ const clockMachine = setup({
   },
   actions: { schedule: (_, _params: { name: string; at: number; event: { type: string } }) => {} }
 }).createMachine({
+  id: "clock",
   initial: "waiting",
   states: {
     waiting: {
@@ -74,20 +77,22 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     }) => Effect.Effect<A, E, R>
   ) => {
     const seen: Array<string> = []
-    const definition: ActorDefinition = {
-      kind: "operation",
-      version: 1,
-      machine: operationMachine,
-      lane: () => "process",
-      interpret: (command, scope) => {
-        seen.push(`${scope.state().id} ${command.key}`)
-        return answer(command, scope.state().id)
-      }
-    }
+    const definitionOf = (machine: AnyStateMachine) =>
+      interpretedBy(
+        machine,
+        () => "process",
+        (command, scope) => {
+          seen.push(`${scope.state().id} ${command.key}`)
+          return answer(command, scope.state().id)
+        }
+      )
     return Effect.gen(function* () {
       const host = yield* ActorHost
-      yield* host.register({ ...definition, context: Schema.Struct({ operationId: Schema.String }) as never })
-      yield* host.register({ ...definition, kind: "clock", machine: clockMachine })
+      yield* host.register({
+        ...definitionOf(operationMachine),
+        context: Schema.Struct({ operationId: Schema.String }) as never
+      })
+      yield* host.register(definitionOf(clockMachine))
       return yield* use({ host, seen, again: (which) => seen.filter((one) => one === which).length })
     }).pipe(
       Effect.provide(
@@ -103,13 +108,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     on({}, ({ host }) =>
       Effect.gen(function* () {
         const heard: Array<string> = []
-        yield* host.create("operation", newOperation("op_listen"))
-        yield* host.onCommit("op_listen", () => {
+        yield* host.create(operationMachine, newOperation("op_listen"))
+        yield* host.onCommit(operationMachine, "op_listen", () => {
           throw new Error("a listener's")
         })
-        yield* host.onCommit("op_listen", (state) => void heard.push(state.value))
-        yield* host.send("operation", "op_listen", { type: "STARTED" }, client)
-        const state = yield* host.send("operation", "op_listen", { type: "CANCEL" }, client)
+        yield* host.onCommit(operationMachine, "op_listen", (state) => void heard.push(state.value))
+        yield* host.send(operationMachine, "op_listen", { type: "STARTED" }, client)
+        const state = yield* host.send(operationMachine, "op_listen", { type: "CANCEL" }, client)
         assert.strictEqual(state.value, "cancelled")
         yield* Effect.repeat(Effect.yieldNow, { until: () => heard.length === 2 })
         assert.deepStrictEqual(heard, ["running", "cancelled"])
@@ -121,7 +126,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const ids = ["op_newer", "op_state", "op_shape", "op_fine"]
-      yield* on({}, ({ host }) => Effect.forEach(ids, (id) => host.create("operation", newOperation(id))))
+      yield* on({}, ({ host }) => Effect.forEach(ids, (id) => host.create(operationMachine, newOperation(id))))
       yield* sql`update actors set machine_version = 2 where id = 'op_newer'`
       yield* sql`update actors set snapshot = jsonb_set(snapshot, '{value}', '"levitating"') where id = 'op_state'`
       yield* sql`update actors set snapshot = jsonb_set(snapshot, '{context,operationId}', '7') where id = 'op_shape'`
@@ -129,14 +134,17 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
         Effect.gen(function* () {
           yield* host.recover
           for (const id of ["op_newer", "op_state", "op_shape"]) {
-            const defect = yield* host.send("operation", id, { type: "CANCEL" }, client).pipe(
+            const defect = yield* host.send(operationMachine, id, { type: "CANCEL" }, client).pipe(
               Effect.as(null),
               Effect.catchDefect((defect) => Effect.succeed(defect)),
               Effect.timeout("10 seconds")
             )
             assert.instanceOf(defect, StateUnusable)
           }
-          assert.strictEqual((yield* host.send("operation", "op_fine", { type: "CANCEL" }, client)).value, "cancelled")
+          assert.strictEqual(
+            (yield* host.send(operationMachine, "op_fine", { type: "CANCEL" }, client)).value,
+            "cancelled"
+          )
         })
       )
     })
@@ -146,8 +154,8 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     on({}, ({ host }) =>
       Effect.gen(function* () {
         const sql = yield* SqlClient.SqlClient
-        yield* host.create("operation", newOperation("op_nul"))
-        yield* host.send("operation", "op_nul", { ...exited, signal: "A\0B\ud800" }, client)
+        yield* host.create(operationMachine, newOperation("op_nul"))
+        yield* host.send(operationMachine, "op_nul", { ...exited, signal: "A\0B\ud800" }, client)
         const [row] = yield* sql<{ readonly signal: string }>`
           select snapshot -> 'context' ->> 'signal' as signal from actors where id = 'op_nul'`
         assert.strictEqual(row?.signal, "A\ufffdB\ufffd")
@@ -171,7 +179,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
         })
       yield* on({ answer, sweepIntervalMs: 20 }, ({ host }) =>
         Effect.gen(function* () {
-          yield* host.create("operation", newOperation("op_refused"))
+          yield* host.create(operationMachine, newOperation("op_refused"))
           yield* Effect.repeat(Effect.sleep(20), { until: () => times.length >= 2 })
           assert.isAbove(times[1]! - times[0]!, 1500)
         })
@@ -183,14 +191,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     const contenders = 12
     return on({}, ({ host }) =>
       Effect.gen(function* () {
-        yield* host.create("operation", newOperation("op_keys"))
+        yield* host.create(operationMachine, newOperation("op_keys"))
         const key = { kind: "operation", key: "once", fingerprint: "same" }
         const once = yield* Effect.forEach(Array.from({ length: contenders }), () =>
-          Effect.forkChild(Effect.exit(host.sendOnce("operation", "op_keys", { type: "STARTED" }, client, key)), {
+          Effect.forkChild(Effect.exit(host.sendOnce(operationMachine, "op_keys", { type: "STARTED" }, client, key)), {
             startImmediately: true
           })
         )
-        const last = yield* host.send("operation", "op_keys", { type: "CANCEL" }, client)
+        const last = yield* host.send(operationMachine, "op_keys", { type: "CANCEL" }, client)
         assert.strictEqual(last.value, "cancelled")
         const exits = yield* Effect.forEach(once, Fiber.join)
         assert.lengthOf(exits.filter(Exit.isSuccess), 1)
@@ -203,15 +211,15 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     const wire = new Wire()
     return on({ mailboxMax: 3, wire }, ({ host }) =>
       Effect.gen(function* () {
-        yield* host.create("operation", newOperation("op_full"))
+        yield* host.create(operationMachine, newOperation("op_full"))
         const isHeld = yield* Deferred.make<void>()
         const release = yield* Deferred.make<void>()
         wire.around = (statement, run) =>
           statement.includes("update actors")
             ? Deferred.succeed(isHeld, undefined).pipe(Effect.andThen(Deferred.await(release)), Effect.andThen(run))
             : run
-        const send = host.send("operation", "op_full", { type: "CANCEL" }, client)
-        const first = yield* Effect.forkChild(host.send("operation", "op_full", { type: "STARTED" }, client))
+        const send = host.send(operationMachine, "op_full", { type: "CANCEL" }, client)
+        const first = yield* Effect.forkChild(host.send(operationMachine, "op_full", { type: "STARTED" }, client))
         yield* Deferred.await(isHeld)
         // The first is being committed; three wait.
         const waiting = yield* Effect.forEach([1, 2, 3], () => Effect.forkChild(send, { startImmediately: true }))
@@ -231,7 +239,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
       let isWritten = false
       yield* on({ wire }, ({ host }) =>
         Effect.gen(function* () {
-          yield* host.create("operation", newOperation("op_last"))
+          yield* host.create(operationMachine, newOperation("op_last"))
           const begun = yield* Deferred.make<void>()
           wire.around = (statement, run) =>
             statement.includes("update actors")
@@ -245,7 +253,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
                   )
                 )
               : run
-          yield* Effect.forkDetach(host.send("operation", "op_last", { type: "CANCEL" }, client))
+          yield* Effect.forkDetach(host.send(operationMachine, "op_last", { type: "CANCEL" }, client))
           yield* Deferred.await(begun)
         })
       ).pipe(Effect.provide(TestClock.layer()))
@@ -257,14 +265,14 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     on({ passivateAfterMs: 100, sweepIntervalMs: 20, answer: () => Effect.succeed(null) }, ({ host, seen, again }) =>
       Effect.gen(function* () {
         const actor = newOperation("op_adopt")
-        const inserted = host.prepare("operation", actor)
-        yield* host.create("operation", actor)
+        const inserted = host.prepare(operationMachine, actor)
+        yield* host.create(operationMachine, actor)
         yield* Effect.repeat(Effect.sleep(5), { until: () => seen.includes("op_adopt 1.0") })
         yield* host.adopt(inserted)
-        yield* host.send("operation", "op_adopt", exited, client)
+        yield* host.send(operationMachine, "op_adopt", exited, client)
         yield* Effect.repeat(host.size, { until: (size) => size === 0 })
         yield* host.adopt(inserted)
-        const state = yield* host.send("operation", "op_adopt", { type: "CANCEL" }, client)
+        const state = yield* host.send(operationMachine, "op_adopt", { type: "CANCEL" }, client)
         assert.deepStrictEqual([state.value, state.revision], ["completed", 2])
         assert.strictEqual(again("op_adopt 1.0"), 1)
       })
@@ -275,9 +283,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
     const wire = new Wire()
     return on({ wire }, ({ host }) =>
       Effect.gen(function* () {
-        yield* host.create("clock", newOperation("clk_moved"))
+        yield* host.create(clockMachine, newOperation("clk_moved"))
         const due = Date.now() + 150
-        yield* host.send("clock", "clk_moved", { type: "SET", when: due }, client)
+        yield* host.send(clockMachine, "clk_moved", { type: "SET", when: due }, client)
         const isHeld = yield* Deferred.make<void>()
         const release = yield* Deferred.make<void>()
         wire.around = (statement, run) =>
@@ -285,7 +293,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
             ? Deferred.succeed(isHeld, undefined).pipe(Effect.andThen(Deferred.await(release)), Effect.andThen(run))
             : run
         const moved = yield* Effect.forkChild(
-          host.send("clock", "clk_moved", { type: "SET", when: due + 1_000_000 }, client)
+          host.send(clockMachine, "clk_moved", { type: "SET", when: due + 1_000_000 }, client)
         )
         yield* Deferred.await(isHeld)
         // The old instant passes while the move is being committed: its message waits behind it.
@@ -293,7 +301,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
         wire.around = (_, run) => run
         yield* Deferred.succeed(release, undefined)
         yield* Fiber.join(moved)
-        const state = yield* host.send("clock", "clk_moved", { type: "PING" }, client)
+        const state = yield* host.send(clockMachine, "clk_moved", { type: "PING" }, client)
         assert.strictEqual(state.value, "waiting")
       })
     )
@@ -323,10 +331,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("an actor host in troub
       } as unknown as Journal["Service"]
       const host = {
         owns: () => true,
-        onCommit: (_: string, listener: (state: unknown) => void) =>
-          Effect.sync(() => listener({ id: "op_wait", revision: 5, value: "running", context: {} }))
+        onCommit: (_: AnyStateMachine, __: string, listener: (state: unknown) => void) =>
+          Effect.sync(() => listener({ id: "op_wait", revision: 5, kind: "operation", value: "running", context: {} }))
       } as unknown as ActorHost["Service"]
-      const latest = yield* awaitState("op_wait", ({ value }) => value === "completed", 1200).pipe(
+      const latest = yield* awaitState(operationMachine, "op_wait", ({ value }) => value === "completed", 1200).pipe(
         Effect.provideService(Journal, journal),
         Effect.provideService(ActorHost, host)
       )

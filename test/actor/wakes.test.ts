@@ -14,8 +14,7 @@ const definition = {
   kind: "test",
   version: 1,
   machine: setup({}).createMachine({ initial: "open", states: { open: {} } }),
-  interpret: () => Effect.succeed(null),
-  lane: () => null
+  commands: {}
 }
 
 const row: ActorRow = {

@@ -1,11 +1,10 @@
 /** The programs of both libraries' `examples/`, run as a user runs them, against the real service. */
-import { type ChildProcess, execFile } from "node:child_process"
+import type { ChildProcess } from "node:child_process"
 import { once } from "node:events"
-import { copyFileSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { copyFileSync, readdirSync, readFileSync } from "node:fs"
 import { get } from "node:http"
 import { join, parse } from "node:path"
 import { text } from "node:stream/consumers"
-import { promisify } from "node:util"
 import { assert, describe, it, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Atoll } from "../../clients/typescript/src/index.ts"
@@ -19,26 +18,19 @@ import { testFolder } from "../support/testFolder.ts"
 import { linesOfCode } from "./linesOfCode.ts"
 import { plainEnvironment, python, libraryFolder as pythonFolder, pythonObstacle } from "./python/Python.ts"
 import { type Running, runProgram } from "./runProgram.ts"
+import { installLibrary, runTsc, typescriptFolder } from "./typescript/installLibrary.ts"
 
-const run = promisify(execFile)
 const root = join(import.meta.dirname, "../..")
-const typescriptFolder = join(root, "clients/typescript")
 const small = { ATOLL_VOLUME_BYTES: String(32 * 1024 ** 2) }
 
-/** A folder of a user who installed `@atoll/client`, with the examples, whose types are checked. */
+/** A user's folder, with the examples, whose types are checked. */
 const typescriptUser = async (folder: string): Promise<void> => {
-  const installed = join(folder, "node_modules/@atoll/client")
-  mkdirSync(installed, { recursive: true })
-  copyFileSync(join(typescriptFolder, "package.json"), join(installed, "package.json"))
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ name: "user", private: true, type: "module" }))
+  await installLibrary(folder)
   for (const file of readdirSync(join(typescriptFolder, "examples")))
     copyFileSync(join(typescriptFolder, "examples", file), join(folder, file))
-  const tsc = (...options: ReadonlyArray<string>) =>
-    run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...options], { cwd: folder })
-  await tsc("-p", typescriptFolder, "--outDir", join(installed, "dist"))
   const options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2024", "--lib", "es2024,esnext,dom"]
   const types = ["--typeRoots", join(root, "node_modules/@types"), "--types", "node"]
-  await tsc(...options, ...types, ...readdirSync(folder).filter((file) => file.endsWith(".ts")))
+  await runTsc(folder, ...options, ...types, ...readdirSync(folder).filter((file) => file.endsWith(".ts")))
 }
 
 type Example = "chart" | "devServer" | "build" | "agent" | "hundred"

@@ -1,8 +1,10 @@
-import { readdir, readFile, writeFile } from "node:fs/promises"
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { DataFolder } from "../../src/dataFolder/DataFolder.ts"
+import { folderSentence } from "../../src/dataFolder/folderSentence.ts"
+import { refuseForeignSandboxes } from "../../src/dataFolder/foreignSandboxes.ts"
 import { testFolder } from "../support/testFolder.ts"
 
 describe("a data folder", () => {
@@ -28,6 +30,27 @@ describe("a data folder", () => {
       assert.strictEqual(yield* Effect.promise(() => DataFolder.installation(folder)), "one")
       yield* Effect.promise(() => writeFile(join(folder, "installation"), "as it was written by hand"))
       assert.strictEqual(yield* bind("another"), "as it was written by hand")
+    })
+  )
+
+  it.live("is refused to a user who cannot act for the Sandboxes in it; root can for all", () =>
+    Effect.gen(function* () {
+      const folder = yield* testFolder
+      const own = process.getuid!()
+      const another = own === 0 ? 12_345 : own + 1
+      const refusal = (user: number) => Effect.flip(Effect.tryPromise(() => refuseForeignSandboxes(folder, user)))
+      const allowed = (user: number) => Effect.promise(() => refuseForeignSandboxes(folder, user))
+      // What is the service's own is written anew by each.
+      yield* Effect.promise(() => mkdir(join(folder, "runtime", "namespace", ".run"), { recursive: true }))
+      yield* allowed(another)
+      yield* Effect.promise(() => mkdir(join(folder, "runtime", "namespace", "sbx_one"), { recursive: true }))
+      yield* allowed(own)
+      yield* allowed(0)
+      const { cause } = yield* refusal(another)
+      assert.match(
+        folderSentence(folder, cause),
+        new RegExp(`user id ${own} started its Sandboxes.*Start Atoll as user id ${own}`)
+      )
     })
   )
 })

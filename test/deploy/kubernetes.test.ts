@@ -10,6 +10,7 @@ import { promisify } from "node:util"
 import { afterAll, assert, describe, it } from "@effect/vitest"
 import { parse, parseAllDocuments } from "yaml"
 import { settings } from "../../src/Config.ts"
+import { FORBIDDEN_RANGES } from "../../src/host/linux/forbiddenRanges.ts"
 
 const root = join(import.meta.dirname, "../..")
 const folder = join(root, "deploy/kubernetes")
@@ -186,6 +187,13 @@ describe("the manifests", () => {
     }
     const hasDatabase = pods.map((pod) => pod.spec.containers[0].env.some((it: Manifest) => it.name === "DATABASE_URL"))
     assert.deepStrictEqual(hasDatabase, [true, false])
+  })
+
+  it("keep a host's Sandboxes from what Atoll itself keeps them from", () => {
+    const blocks = find("NetworkPolicy", "atoll-host").spec.egress.flatMap(({ to }: Manifest) =>
+      to.flatMap((it: Manifest) => it.ipBlock ?? [])
+    )
+    assert.deepStrictEqual(blocks, [{ cidr: "0.0.0.0/0", except: [...FORBIDDEN_RANGES] }])
   })
 
   it("give a stop as long as it may take", () => {

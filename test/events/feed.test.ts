@@ -241,10 +241,13 @@ describe("the feed of transitions", () => {
           return shown
         }
 
-        const first = new Reading(yield* openOn(teller(0), "acc_a", null, null))
-        yield* Effect.promise(() => first.until(() => first.lastId !== null))
-        const start = first.lastId!
-        first.stream.close()
+        const starts = new Map<string, string>()
+        for (const accountId of accounts) {
+          const first = new Reading(yield* openOn(teller(0), accountId, null, null))
+          yield* Effect.promise(() => first.until(() => first.lastId !== null))
+          starts.set(accountId, first.lastId!)
+          first.stream.close()
+        }
         const whose = [
           ["acc_a", null, 0],
           ["acc_a", null, 3],
@@ -252,7 +255,9 @@ describe("the feed of transitions", () => {
           ["acc_b", null, 1],
           ["acc_b", "sbx_2_acc_b", 20]
         ] as const
-        const clients = whose.map(([accountId, sandboxId, slowMs], n) => client(n, accountId, sandboxId, slowMs, start))
+        const clients = whose.map(([accountId, sandboxId, slowMs], n) =>
+          client(n, accountId, sandboxId, slowMs, starts.get(accountId)!)
+        )
 
         // Each actor's steps, one after the other, by whichever process; and things that are made in transactions of their own, some of them long.
         let made = 0
@@ -473,6 +478,10 @@ describe("the feed of transitions", () => {
       const start = new Reading(yield* openOn(context, "acc_a", null, null))
       yield* Effect.promise(() => start.until(() => start.lastId !== null))
       const before = start.lastId!
+      const another = new Reading(yield* openOn(context, "acc_b", null, null))
+      yield* Effect.promise(() => another.until(() => another.lastId !== null))
+      const beforeOfAnother = another.lastId!
+      another.stream.close()
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "op_old", "operation")))
       yield* Effect.promise(() => write(context, insertOf("acc_a", "sbx_a", "op_new", "operation")))
       // The Sandbox itself may be told, too: the stream may have begun while another writer still held it up.
@@ -496,7 +505,8 @@ describe("the feed of transitions", () => {
       assert.strictEqual(yield* outcome(before), "CURSOR_STALE")
       assert.strictEqual(yield* outcome(old!.id), "CURSOR_STALE")
       assert.strictEqual(yield* outcome(newer!.id), "open")
-      assert.strictEqual(yield* outcome(before, "acc_b"), "open")
+      assert.strictEqual(yield* outcome(beforeOfAnother, "acc_b"), "open")
+      assert.strictEqual(yield* outcome(newer!.id, "acc_b"), "CURSOR_STALE")
       start.stream.close()
       yield* end
     }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer))
@@ -529,10 +539,18 @@ describe("the feed of transitions", () => {
 
   it("gives positions that only it reads", () => {
     const position = { xact: 12, done: 3 }
-    const sealed = sealPosition("0123abcd", position)
-    assert.deepStrictEqual(openPosition("0123abcd", sealed), position)
-    assert.strictEqual(openPosition("0123abce", sealed), "stale")
-    assert.isNull(openPosition("0123abcd", `${sealed}A`))
-    assert.isNull(openPosition("0123abcd", "12.3"))
+    const owner = { era: "0123abcd", accountId: "acc_a" }
+    const sealed = sealPosition(owner, position)
+    assert.deepStrictEqual(openPosition(owner, sealed), position)
+    assert.strictEqual(openPosition({ ...owner, era: "0123abce" }, sealed), "stale")
+    assert.strictEqual(openPosition({ ...owner, accountId: "acc_b" }, sealed), "stale")
+    const changed = Buffer.from(sealed, "base64url")
+      .toString()
+      .replace(/12\.3$/, "13.3")
+    assert.strictEqual(openPosition(owner, Buffer.from(changed).toString("base64url")), "stale")
+    assert.isNull(openPosition(owner, `${sealed}A`))
+    assert.isNull(openPosition(owner, "12.3"))
+    // As an earlier version gave it.
+    assert.deepStrictEqual(openPosition(owner, Buffer.from("0123abcd.12.3").toString("base64url")), position)
   })
 })

@@ -60,6 +60,19 @@ const fill = (root: string, names: ReadonlyArray<string>) => {
 }
 
 describe("an archive of the real tar", () => {
+  it("keeps times before 1970, of files, directories and links, both ways", async () => {
+    using from = new TestWorkspace()
+    using to = new TestWorkspace()
+    from.put("folder/file", "old")
+    fs.symlinkSync("file", from.on("folder/link"))
+    for (const name of ["folder/file", "folder/link", "folder"]) {
+      fs.lutimesSync(from.on(name), new Date(-86_400_500), new Date(-86_400_500))
+    }
+    await unpacked(to, await packed(from))
+    expect(treeOf(to.root)).toEqual(treeOf(from.root))
+    expect(Math.floor(fs.statSync(to.on("folder/file")).mtimeMs / 1000)).toBe(-86_401)
+  })
+
   for (const format of ["v7", "ustar", "gnu", "posix"] as const) {
     it(`is unpacked as it was: ${format}`, async () => {
       using at = new TestWorkspace()

@@ -1,4 +1,8 @@
 /** The same contract in real namespaces, and what only a real Sandbox can do: a process in it that fights the file calls. */
+import { execFileSync } from "node:child_process"
+import { createHash } from "node:crypto"
+import { existsSync, readFileSync, writeFileSync } from "node:fs"
+import { basename } from "node:path"
 import { describe, expect, layer } from "@effect/vitest"
 import { Effect } from "effect"
 import { layer as runtime } from "../../src/host/namespace/NamespaceRuntime.ts"
@@ -168,6 +172,59 @@ describe.skipIf(!ok)("namespaces", () => {
           ),
         60_000
       )
+    }
+  )
+
+  describe.skipIf(process.getuid?.() !== 0 || !existsSync("/sys/fs/ext4"))(
+    "a volume in which the kernel found a fault",
+    () => {
+      layer(TestService.layer(runtime), { excludeTestServices: true, timeout: 240_000 })("is read-only", (it) => {
+        it.effect("answers each change with 503 and what helps, which does help; what it has can be read", () =>
+          Effect.flatMap(TestService, ({ files, send, sandboxId }) =>
+            Effect.promise(async () => {
+              const path = "/workspace/kept"
+              const put = () => files("PUT", "/content", { path }, { body: Buffer.from("kept") })
+              expect((await put()).status).toBe(204)
+              const mounted = readFileSync("/proc/self/mounts", "utf8")
+                .split("\n")
+                .map((line) => line.split(" "))
+                .find(([, folder]) => folder?.endsWith(`/${sandboxId}`))
+              const [device, folder] = mounted as [string, string]
+              execFileSync("mount", ["-o", "remount,errors=remount-ro", folder])
+              writeFileSync(`/sys/fs/ext4/${basename(device)}/trigger_fs_error`, "a test")
+              const edit = {
+                expectedSha256: createHash("sha256").update("kept").digest("hex"),
+                oldText: "k",
+                newText: "K"
+              }
+              const tar = { "content-type": "application/x-tar" }
+              const changes: Readonly<Record<string, () => Promise<Answer>>> = {
+                put,
+                edit: () => files("PATCH", "/content", { path }, { body: edit }),
+                directory: () => files("POST", "/directory", { path: "/workspace/new" }, { body: {} }),
+                rename: () => files("POST", "/rename", { path }, { body: { destination: "/workspace/other" } }),
+                remove: () => files("DELETE", "", { path }),
+                unpack: () =>
+                  files(
+                    "POST",
+                    "/archive",
+                    { path: "/workspace" },
+                    { body: tape(entry({ name: "a" }, "a")), headers: tar }
+                  )
+              }
+              for (const [name, change] of Object.entries(changes)) {
+                const { status, json } = await change()
+                expect([status, json?.code, json?.details], name).toEqual([503, "SERVICE_UNAVAILABLE", null])
+                expect(json.message, name).toContain("Stop and start the Sandbox")
+              }
+              expect((await files("GET", "/content", { path })).bytes.toString()).toBe("kept")
+              await send("POST", `/sandboxes/${sandboxId}/stop`)
+              expect((await send("POST", `/sandboxes/${sandboxId}/start?wait=running`)).status).toBeLessThan(300)
+              expect((await put()).status).toBe(204)
+            })
+          )
+        )
+      })
     }
   )
 

@@ -10,6 +10,10 @@ export type Fault =
   | { readonly type: "kill" | "freeze" | "isolate" | "slow"; readonly victim: Victim }
   /** Nothing of what the first sends reaches the second; nor the other way, if it is both. */
   | { readonly type: "cut"; readonly from: Victim; readonly to: Victim; readonly bothWays: boolean }
+  /** Its secret is another one than the fleet's. */
+  | { readonly type: "estrange"; readonly victim: "service-0" | "service-1" | "host-0" | "host-1" }
+  /** Each service's connection for notifications breaks. */
+  | { readonly type: "deafen"; readonly victim: "database" }
   /** It says that it runs what it does not, and does nothing of what it says that it did. */
   | { readonly type: "lie"; readonly victim: "host-0" | "host-1" }
 
@@ -30,11 +34,13 @@ const pairs: ReadonlyArray<readonly [Victim, Victim]> = [
   ["service-1", "database"]
 ]
 
-/** Everything that can befall everybody, once: 29 faults. Which way a connection is cut is drawn. */
+/** Everything that can befall everybody, once: 34 faults. Which way a connection is cut is drawn. */
 const deckOf = (dice: Dice): ReadonlyArray<Fault> => [
   ...[...programs, "database" as const].flatMap((victim) =>
     (["kill", "freeze", "isolate", "slow"] as const).map((type): Fault => ({ type, victim }))
   ),
+  ...programs.map((victim): Fault => ({ type: "estrange", victim })),
+  { type: "deafen", victim: "database" },
   ...hosts.map((victim): Fault => ({ type: "lie", victim })),
   ...pairs.map(([one, other]): Fault => {
     const [from, to] = dice.next() < 0.5 ? [one, other] : [other, one]
@@ -54,7 +60,7 @@ export interface Plan {
   readonly leasesMs: number
 }
 
-/** Every 29 faults are all that there are, in an order that the seed draws. */
+/** Every 34 faults are all that there are, in an order that the seed draws. */
 export const roundsOf = ({ seed, faults, atOnce, leasesMs }: Plan): ReadonlyArray<Round> => {
   const dice = new Dice(seed)
   const rounds: Array<Round> = []
@@ -83,15 +89,23 @@ const programOf = (fleet: Fleet, name: Exclude<Victim, "database">) => {
   return kind === "service" ? fleet.services[Number(at)]! : fleet.hosts[Number(at)]!
 }
 
-/** Signals to the database's server and all of its backends. */
-export type SignalDatabase = (signal: NodeJS.Signals) => Promise<void>
+export interface StruckDatabase {
+  /** To its server and all of its backends. */
+  readonly signal: (signal: NodeJS.Signals) => Promise<void>
+  /** Ends the backends by which services hear notifications. */
+  readonly deafen: () => Promise<void>
+}
 
-export const strike = async (fleet: Fleet, fault: Fault, signalDatabase: SignalDatabase): Promise<void> => {
+export const strike = async (fleet: Fleet, fault: Fault, database: StruckDatabase): Promise<void> => {
   switch (fault.type) {
     case "kill":
-      return fault.victim === "database" ? signalDatabase("SIGKILL") : programOf(fleet, fault.victim).kill()
+      return fault.victim === "database" ? database.signal("SIGKILL") : programOf(fleet, fault.victim).kill()
     case "freeze":
-      return fault.victim === "database" ? signalDatabase("SIGSTOP") : programOf(fleet, fault.victim).freeze()
+      return fault.victim === "database" ? database.signal("SIGSTOP") : programOf(fleet, fault.victim).freeze()
+    case "estrange":
+      return fleet.estrange(fault.victim)
+    case "deafen":
+      return database.deafen()
     case "isolate":
       return fleet.net.isolate(fault.victim)
     case "slow":

@@ -3,7 +3,7 @@
  * at an address of theirs. Whatever becomes of it, its end leaves nothing on this machine.
  */
 import { once } from "node:events"
-import { chmodSync, mkdirSync, writeFileSync } from "node:fs"
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -83,7 +83,10 @@ export class Fleet {
   readonly services: ReadonlyArray<ServiceProcess>
   readonly hosts: ReadonlyArray<HostProcess>
   readonly folder: string
+  /** Of the whole fleet. */
   readonly secretFile: string
+  /** Each member has a file of its own, by its name. */
+  readonly #secretFiles: ReadonlyMap<string, string>
   /** Hosts that take new Sandboxes now. */
   readonly #ready: () => Promise<number>
   readonly #readyWithinMs: number
@@ -137,8 +140,15 @@ export class Fleet {
       chmodSync(dataDir, 0o755)
       return { name, dataDir, member: await net.join(name) }
     }
-    const secretFile = join(folder, "secret")
-    writeFileSync(secretFile, `${newSecret()}\n`, { mode: 0o600 })
+    const secret = `${newSecret()}\n`
+    const secretFiles = new Map<string, string>()
+    const secretFileOf = (name: string): string => {
+      const path = join(folder, `secret-${name}`)
+      writeFileSync(path, secret, { mode: 0o600 })
+      secretFiles.set(name, path)
+      return path
+    }
+    const secretFile = secretFileOf("fleet")
     const server = await net.join("database")
     const servicePlaces = await Promise.all(Array.from({ length: services }, (_, at) => place(`service-${at}`)))
     const hostPlaces = await Promise.all(Array.from({ length: hosts }, (_, at) => place(`host-${at}`)))
@@ -146,7 +156,6 @@ export class Fleet {
     const shared = {
       ATOLL_LOG_LEVEL: "warn",
       ATOLL_FLEET_PORT: String(fleetPort),
-      ATOLL_FLEET_SECRET_FILE: secretFile,
       ATOLL_RECONCILE_INTERVAL_MS: "2000",
       ATOLL_VOLUME_BYTES: String(32 * 1024 * 1024),
       ATOLL_SANDBOX_MEMORY_BYTES: String(128 * 1024 * 1024),
@@ -156,10 +165,12 @@ export class Fleet {
       net,
       folder,
       secretFile,
-      servicePlaces.map(({ dataDir, member }) =>
+      secretFiles,
+      servicePlaces.map(({ name, dataDir, member }) =>
         ServiceProcess.at(member, port, dataDir, key, {
           ...shared,
           ATOLL_ROLE: "service",
+          ATOLL_FLEET_SECRET_FILE: secretFileOf(name),
           DATABASE_URL: `postgres://${database.user}@${server.address}:${databasePort}/${database.database}`,
           ATOLL_FLEET_HOST: member.address,
           ATOLL_CLUSTER_HOST: member.address,
@@ -171,6 +182,7 @@ export class Fleet {
           new HostProcess(name, member, dataDir, {
             ...shared,
             ATOLL_ROLE: "host",
+            ATOLL_FLEET_SECRET_FILE: secretFileOf(name),
             ATOLL_RUNTIME: driver,
             ATOLL_FLEET_HOST: member.address,
             ATOLL_FLEET_JOIN: servicePlaces.map((service) => `${service.member.address}:${fleetPort}`).join(",")
@@ -200,6 +212,7 @@ export class Fleet {
     net: Net,
     folder: string,
     secretFile: string,
+    secretFiles: ReadonlyMap<string, string>,
     services: ReadonlyArray<ServiceProcess>,
     hosts: ReadonlyArray<HostProcess>,
     ready: () => Promise<number>,
@@ -208,10 +221,23 @@ export class Fleet {
     this.net = net
     this.folder = folder
     this.secretFile = secretFile
+    this.#secretFiles = secretFiles
     this.services = services
     this.hosts = hosts
     this.#ready = ready
     this.#readyWithinMs = readyWithinMs
+  }
+
+  /** It has another secret than the others from now on. */
+  estrange(name: string): void {
+    writeFileSync(this.#secretFiles.get(name)!, `${newSecret()}\n`)
+  }
+
+  /** Everyone has the fleet's secret. */
+  #reconcile(): void {
+    for (const file of this.#secretFiles.values()) {
+      if (readFileSync(file, "utf8") !== readFileSync(this.secretFile, "utf8")) copyFileSync(this.secretFile, file)
+    }
   }
 
   /** The last that each of its members said. */
@@ -243,9 +269,10 @@ export class Fleet {
     )
   }
 
-  /** Nothing is frozen, cut, slow or down any more. */
+  /** Nothing is frozen, cut, slow, estranged or down any more. */
   async mend(): Promise<void> {
     await this.net.heal()
+    this.#reconcile()
     for (const program of [...this.services, ...this.hosts]) program.thaw()
     for (const host of this.hosts) {
       if (!host.isItself) await host.kill()

@@ -6,7 +6,7 @@
 import { setTimeout as sleep } from "node:timers/promises"
 import { visit } from "../cluster/visit.ts"
 import { expectedBytes } from "../crash/expectedBytes.ts"
-import type { Fault, Round, SignalDatabase } from "./Faults.ts"
+import type { Fault, Round, StruckDatabase } from "./Faults.ts"
 import { strike } from "./Faults.ts"
 import type { Fleet } from "./Fleet.ts"
 import { type KnownOperation, type KnownSandbox, SweepClient } from "./SweepClient.ts"
@@ -29,7 +29,7 @@ export interface Books {
   /** What is wrong with any log, promise or bill; the host of each promise. */
   readonly faults: () => Promise<ReadonlyArray<string>>
   readonly hostOf: () => Promise<ReadonlyMap<string, string>>
-  readonly signal: SignalDatabase
+  readonly database: StruckDatabase
 }
 
 export class Sweep {
@@ -101,11 +101,11 @@ export class Sweep {
         for (const { doing } of this.#clients) {
           if (doing !== null) this.during[doing] = (this.during[doing] ?? 0) + 1
         }
-        await strike(this.#fleet, fault, this.#books.signal)
+        await strike(this.#fleet, fault, this.#books.database)
       }
       await sleep(round.lastsMs)
     })
-    await this.#books.signal("SIGCONT")
+    await this.#books.database.signal("SIGCONT")
     this.faults.push(...this.#fleet.collapsed)
     await this.#timed("mending", () => this.#fleet.mend())
     await this.#timed("resting", () => Promise.all(this.#clients.map((client) => client.halt())))

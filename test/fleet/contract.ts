@@ -44,6 +44,7 @@ export const overAFleet: ReadonlyArray<string> = [
   "test/files/lostGuest.test.ts",
   "test/http/audited.test.ts",
   "test/http/credit.test.ts",
+  "test/http/cursors.test.ts",
   "test/http/edge.test.ts",
   "test/http/events.test.ts",
   "test/http/faults.test.ts",
@@ -93,6 +94,13 @@ export const inProcessOnly: Readonly<Record<string, string>> = {
 
 /** By suite: the reason. */
 export const inProcess: Readonly<Record<string, string>> = {
+  "test/clients/engines/engines.test.ts":
+    "tries the engines of the TypeScript library; its suites are run over a fleet",
+  "test/clients/python/versions.test.ts": "tries versions of Python; the library's suites are run over a fleet",
+  "test/http/hostFailures.test.ts": "makes simulated machines fail in its process",
+  "test/http/hostileText.test.ts":
+    "bodies of a mebibyte that are answered before they end, and whose connection the service closes",
+  "test/http/largeAnswers.test.ts": "counts the answers that one process holds in its memory",
   "test/host/namespace/besideAttacks.test.ts": "looks at the driver itself, what one tenant leaves on its machine",
   "test/preview/gateway.test.ts":
     "the gateway alone: simulated programs that break off, hang or do not read, whose tunnels it counts",

@@ -6,6 +6,7 @@
  */
 import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { describe } from "vitest"
 import { OwnPostgres } from "../support/OwnPostgres.ts"
 import { bookFaults, hostsOfSandboxes, standing } from "./books.ts"
@@ -22,7 +23,7 @@ const hostLeaseMs = 2000
 const hostLostAfterMs = 1000
 const clients = 3
 /** All that can befall anybody, and one more: what a run of all tests has time for. */
-const few = 30
+const few = 35
 
 const faults = Number(asked("FAULTS") ?? few)
 const seed = Number(asked("SEED") ?? Math.floor(Math.random() * 2 ** 31))
@@ -43,6 +44,7 @@ describe.skipIf(refusal !== null)("a fleet", () => {
     () =>
       Effect.gen(function* () {
         const postgres = yield* OwnPostgres
+        const sql = yield* SqlClient.SqlClient
         const context = yield* Effect.context<Effect.Services<typeof bookFaults>>()
         const run = <A>(effect: Effect.Effect<A, unknown, Effect.Services<typeof bookFaults>>) =>
           Effect.runPromiseWith(context)(Effect.orDie(effect))
@@ -56,7 +58,19 @@ describe.skipIf(refusal !== null)("a fleet", () => {
         const books = {
           faults: () => run(bookFaults),
           hostOf: () => run(hostsOfSandboxes),
-          signal: (signal: NodeJS.Signals) => run(postgres.signalAll(signal))
+          database: {
+            signal: (signal: NodeJS.Signals) => run(postgres.signalAll(signal)),
+            // One that is frozen or down hears of it later, or not at all.
+            deafen: () =>
+              run(
+                Effect.ignore(
+                  Effect.timeout(
+                    sql`select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'atoll-notices'`,
+                    "1 second"
+                  )
+                )
+              )
+          }
         }
         yield* Effect.promise(async () => {
           const sweep = new Sweep(fleet, books, seed, clients)

@@ -1,7 +1,9 @@
 /** What hosts of a fleet do amiss, and what services of it do when they come back. */
+
 import { assert, layer } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, PubSub, Queue } from "effect"
 import { SqlClient } from "effect/sql"
+import { publicText } from "../../schemas/PublicText.ts"
 import { HostActors } from "../../src/fleet/HostActors.ts"
 import { HostBoots } from "../../src/fleet/HostBoots.ts"
 import { HostJoins } from "../../src/fleet/HostJoins.ts"
@@ -395,7 +397,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a fleet", (it) => {
         const account = yield* newAccount
         const { id } = (yield* createIn(account)).sandbox
         yield* untilStatus(account.accountId, id, "running")
-        const reason = { code: "HOST_FULL" as const, message: "Now it is." }
+        const reason = { code: "HOST_FULL" as const, message: publicText`Now it is.` }
         const began = performance.now()
         for (let times = 0; times < 500; times++) {
           yield* PubSub.publish(host.world.stalls, { type: "stalled", sandboxId: id, generation: 1, reason })

@@ -1,7 +1,9 @@
 /** The hosts of a fleet, from their first joining to their end, as its services see them. */
+
 import { assert, layer } from "@effect/vitest"
 import { Effect, PubSub } from "effect"
 import { SqlClient } from "effect/sql"
+import { publicText } from "../../schemas/PublicText.ts"
 import { Hosts } from "../../src/fleet/Hosts.ts"
 import { RuntimeRefused, RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -115,7 +117,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           refusing ??= host
           if (refusing !== host) return Effect.void
           host.world.volumes.add(sandboxId)
-          return Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "No room." }))
+          return Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` }))
         }
       }
       yield* Effect.gen(function* () {
@@ -291,7 +293,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host", (it) => {
           Effect.flatMap(Hosts, ({ find }) => find(liar.id)),
           (row) => row?.state === "joining"
         )
-        const reason = { code: "CRASHED" as const, message: "A lie." }
+        const reason = { code: "CRASHED" as const, message: publicText`A lie.` }
         for (let times = 0; times < 5; times++) {
           yield* PubSub.publish(liar.world.downs, { type: "down", sandboxId: id, generation: 1, reason })
           yield* Effect.sleep(100)

@@ -2,9 +2,12 @@
  * Random lives on hosts that are small, fail, refuse and go away, under a service that is killed now and then: at no instant is a host promised more
  * than it has, and in the end what is promised is what the Sandboxes are.
  */
+
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { RuntimeRefused, RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -58,7 +61,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
           world.intercept = (call): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> => {
             if (isCalm || call === "turn" || random() > 0.15) return Effect.void
             return call === "provision" && random() < 0.5
-              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "No room." }))
+              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` }))
               : Effect.fail(new RuntimeUnavailable({ message: "It does not work now." }))
           }
         }
@@ -84,13 +87,13 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
           fleet.cut.add(hostId)
           yield* fleet.becomes(hostId, "lost")
           const host = yield* ActorHost
-          const reason = { code: "HOST_LOST", message: "It was lost." }
+          const reason = { code: "HOST_LOST", message: publicText`It was lost.` }
           const there = yield* sql<{ readonly id: string; readonly generation: number }>`
             select a.id, (snapshot -> 'context' ->> 'generation')::int4 as generation
             from host_promises p join actors a on a.id = p.sandbox_id where p.host_id = ${hostId}`
           for (const { id, generation } of there) {
-            const lost = { type: "HOST_LOST", generation, reason, seenAt: Date.now() }
-            yield* Effect.ignore(host.send("sandbox", id, lost, { cause: "host" }))
+            const lost = { type: "HOST_LOST" as const, generation, reason, seenAt: Date.now() }
+            yield* Effect.ignore(host.send(sandboxMachine, id, lost, { cause: "host" }))
           }
         })
         const returns = Effect.fnUntraced(function* (hostId: string) {
@@ -98,7 +101,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("lives on a fleet", (it
           yield* fleet.becomes(hostId, "ready")
           const host = yield* ActorHost
           for (const id of fleet.worlds.get(hostId)!.machines.keys()) {
-            yield* Effect.ignore(host.send("sandbox", id, { type: "RUNTIME_FOUND" }, { cause: "host" }))
+            yield* Effect.ignore(host.send(sandboxMachine, id, { type: "RUNTIME_FOUND" }, { cause: "host" }))
           }
         })
 

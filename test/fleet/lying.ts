@@ -2,10 +2,12 @@
  * A runtime that says what is not so: that it runs Sandboxes of its neighbours, strangers, and later generations of its own; that those of its
  * neighbours have crashed; and that it did what it was asked for.
  */
+
 import { randomBytes } from "node:crypto"
 import { readdirSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { Effect, Stream } from "effect"
+import { publicText } from "../../schemas/PublicText.ts"
 import { sandboxIdsIn } from "../../src/host/linux/SandboxRecords.ts"
 import type { InventoryEntry, Runtime, RuntimeDown } from "../../src/runtime/Runtime.ts"
 
@@ -38,7 +40,7 @@ export const lying = (runtime: Runtime["Service"], dataDir: string): Runtime["Se
               type: "down",
               sandboxId,
               generation,
-              reason: { code: "CRASHED", message: "It did not." }
+              reason: { code: "CRASHED", message: publicText`It did not.` }
             })
           )
         )

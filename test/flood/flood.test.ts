@@ -2,7 +2,7 @@
  * A command that never stops writing, beside another tenant. `npm run test:flood -- --seconds 600` runs it for long, with the settings as they
  * come.
  *
- * @source README "ATOLL_OUTPUT_BYTES_PER_SECOND"
+ * @source docs/settings.md "ATOLL_OUTPUT_BYTES_PER_SECOND"
  */
 import { readdirSync, statSync } from "node:fs"
 import { join } from "node:path"

@@ -102,9 +102,10 @@ layer(TestApi.layer({ ATOLL_STREAMS_PER_ACCOUNT: "8" }), { excludeTestServices: 
       const sandboxId = await api.newSandbox(await api.newWorkspace())
       const mine = await started(open(api, "/events"))
       const position = mine.lastEventId!
-      const theirs = await started(
-        open(api, `/events?after=${position}`, { authorization: `Bearer ${stranger.secret}` })
-      )
+      const brought = open(api, `/events?after=${position}`, { authorization: `Bearer ${stranger.secret}` })
+      await brought.until(() => brought.isOver)
+      assert.deepStrictEqual([brought.status, JSON.parse(brought.body).code], [409, "CURSOR_STALE"])
+      const theirs = await started(open(api, "/events", { authorization: `Bearer ${stranger.secret}` }))
       const refused = open(api, `/sandboxes/${sandboxId}/events`, { authorization: `Bearer ${stranger.secret}` })
       await refused.until(() => refused.isOver)
       assert.strictEqual(refused.status, 404)

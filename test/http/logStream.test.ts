@@ -33,13 +33,21 @@ layer(TestApi.layer(), { excludeTestServices: true })("the stream of a log", (it
 
       const on = follow("?source=execute", { "last-event-id": before })
       await on.until(() => told(on).some(({ id: entry }) => entry === told(client).at(-1).id))
+      // As after a restore, which takes the numbers back, and after the clock was set back.
+      for (const number of ["9999999999", "9007199254740992"]) {
+        const { status, json } = await api.send("GET", `${path}/stream?after=${Date.now()}-${number}`)
+        assert.deepStrictEqual([status, json.code], [409, "CURSOR_STALE"])
+      }
+      const late = follow("?source=execute&after=9999999999999-0")
+      await late.until(() => told(late).length > 1)
+      assert.sameDeepMembers(told(late), await stored())
       const stranger = await api.newKey(["sandbox:read"], "stranger")
       assert.strictEqual((await api.send("GET", `${path}/stream`, { key: stranger.secret })).status, 404)
       for (const wrong of ["?after=nonsense", "?limit=1001", "?until=2026-01-01T00:00:00Z", "?operationId=op_1"]) {
         assert.strictEqual((await api.send("GET", `${path}/stream${wrong}`)).status, 400, wrong)
       }
       assert.strictEqual((await api.send("DELETE", "/api/v2/auth", { key: own.secret })).status, 204)
-      await Promise.all([client, on].map((open) => open.until(() => open.isOver)))
+      await Promise.all([client, on, late].map((open) => open.until(() => open.isOver)))
     })
   )
 })

@@ -1,7 +1,9 @@
 /** What the operator's metrics say of the service: each is there, described, well named, and moves. */
+
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Effect } from "effect"
+import { publicText } from "../../schemas/PublicText.ts"
 import { RuntimeRefused } from "../../src/runtime/Runtime.ts"
 import { isOverAFleet } from "../fleet/isOverAFleet.ts"
 import { families, sampleOf } from "../support/Scrape.ts"
@@ -95,7 +97,7 @@ layer(TestApi.layer({ ATOLL_PARALLEL_STARTS: "1" }), { excludeTestServices: true
       assert.strictEqual(sum(yield* Effect.promise(scrapes), "atoll_boots_waiting"), 1)
       world.intercept = (call) =>
         call === "provision"
-          ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "The host is full." }))
+          ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`The host is full.` }))
           : Effect.void
       yield* create(workspaceId)
       yield* until((texts) => sum(texts, 'atoll_boot_duration_seconds_count{outcome="refused"}') === 1)

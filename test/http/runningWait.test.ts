@@ -1,8 +1,10 @@
 /** `wait=running` on create and start: answered once the Sandbox runs or will not by itself, and never later than the bound. */
+
 import { randomUUID } from "node:crypto"
 import { assert, layer } from "@effect/vitest"
 import { Context, Effect, Layer, type Scope } from "effect"
 import { runningWaitSeconds } from "../../schemas/Limits.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import { Hosts } from "../../src/fleet/Hosts.ts"
 import { RuntimeRefused } from "../../src/runtime/Runtime.ts"
 import { RunningWait } from "../../src/sandbox/RunningWait.ts"
@@ -127,7 +129,7 @@ layer(TestApi.layer().pipe(Layer.provide(Layer.succeed(RunningWait, boundMs))), 
 
     it.effect("a limit that refuses the boot is answered to the create that waited, as to every replay: 429", () =>
       withBoots(
-        Effect.andThen(slowly, new RuntimeRefused({ code: "HOST_FULL", message: "No room." })),
+        Effect.andThen(slowly, new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` })),
         async ({ create }) => {
           for (const query of ["?wait=running", "?wait=running", ""]) {
             const { status, json } = await create(query, "full")

@@ -6,8 +6,16 @@
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { type Comment, type Program, parseSync, type TSType, type TSTypeLiteral } from "oxc-parser"
+import {
+  type Comment,
+  type Program,
+  parseSync,
+  type TSInterfaceDeclaration,
+  type TSType,
+  type TSTypeLiteral
+} from "oxc-parser"
 import type { AnyStateMachine } from "xstate"
+import { type NamedType, schemaTypes } from "./schemaTypes.ts"
 
 type Members = TSTypeLiteral["members"]
 
@@ -49,8 +57,32 @@ const declarations = (program: Program) =>
     node.type === "ExportNamedDeclaration" && node.declaration !== null ? node.declaration : node
   )
 
-/** Every interface and type of all machine files by name: `Reason` and the like. */
-export const namedTypes = new Map<string, TSType | ReadonlyMap<string, TSType>>()
+/** Every interface and type of all machine files by name, and the contexts with their parts. */
+export const namedTypes = new Map<string, NamedType>(schemaTypes)
+
+/** `Pick<X, "a" | "b">`, as an input picks fields of a context. */
+const picked = (type: { readonly params: ReadonlyArray<TSType> } | null | undefined): ReadonlyMap<string, TSType> => {
+  const [from, names] = type?.params ?? []
+  const named = from?.type === "TSTypeReference" && from.typeName.type === "Identifier" ? from.typeName.name : ""
+  const fields = namedTypes.get(named)
+  if (!(fields instanceof Map)) throw new Error(`An input picks from ${named}, which is no context.`)
+  const wanted = names?.type === "TSUnionType" ? names.types : names === undefined ? [] : [names]
+  return new Map(
+    wanted.map((one) => {
+      const name = one.type === "TSLiteralType" && one.literal.type === "Literal" ? String(one.literal.value) : ""
+      return [name, fields.get(name)!] as const
+    })
+  )
+}
+
+/** The fields of an interface, those included that it picks from a context. */
+const interfaceFields = (node: TSInterfaceDeclaration): ReadonlyMap<string, TSType> =>
+  new Map([
+    ...node.extends.flatMap(({ expression, typeArguments }) =>
+      expression.type === "Identifier" && expression.name === "Pick" ? [...picked(typeArguments)] : []
+    ),
+    ...fieldsOf(node.body.body)
+  ])
 
 const docBefore = (comments: ReadonlyArray<Comment>, text: string, start: number) => {
   const comment = comments.findLast(({ end }) => end <= start && /^[\s|]*$/.test(text.slice(end, start)))
@@ -74,7 +106,7 @@ const read = (file: string) => {
   let input: ReadonlyMap<string, TSType> = new Map()
   for (const node of declarations(program)) {
     if (node.type === "TSInterfaceDeclaration") {
-      const fields = fieldsOf(node.body.body)
+      const fields = interfaceFields(node)
       namedTypes.set(node.id.name, fields)
       if (node.id.name.endsWith("Input")) input = fields
     } else if (node.type === "TSTypeAliasDeclaration") {

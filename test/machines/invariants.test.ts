@@ -1,7 +1,7 @@
 /** What holds of every state that a machine can reach, whatever led there. */
 import { assert, describe, it } from "vitest"
-import type { HostContext } from "../../machines/host.ts"
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import type { HostContext } from "../../schemas/contexts/Host.ts"
+import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { machineSources } from "./MachineSource.ts"
 import { type Reached, walk } from "./walk.ts"
 

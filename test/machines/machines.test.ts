@@ -228,4 +228,12 @@ describe.each(machineSources.map((source) => [source.name, source] as const))("t
     })
     assert.deepStrictEqual(acting, [])
   })
+
+  it("tells an action's role by its name: only those named note… change the context", () => {
+    const misnamed = Object.entries(machine.implementations.actions).filter(
+      ([action, implementation]) =>
+        /^note[A-Z]/.test(action) !== ((implementation as { readonly type?: string }).type === "xstate.assign")
+    )
+    assert.deepStrictEqual(misnamed, [])
+  })
 })

@@ -1,5 +1,5 @@
 import { assert, describe, it } from "vitest"
-import type { OperationContext } from "../../machines/operation.ts"
+import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import { machineSources } from "./MachineSource.ts"
 import { isEnd, walk } from "./walk.ts"
 

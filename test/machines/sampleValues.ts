@@ -54,6 +54,14 @@ export const samplesOf = (type: TSType, field: string): ReadonlyArray<unknown> =
       return [samplesOf(type.elementType, field)]
     case "TSTypeLiteral":
       return samplesTogether(fieldsOf(type.members))
+    case "TSIndexedAccessType": {
+      const { objectType, indexType } = type
+      const index =
+        indexType.type === "TSLiteralType" && indexType.literal.type === "Literal" ? indexType.literal.value : ""
+      const indexed = namedFields(objectType).get(String(index))
+      if (indexed !== undefined) return samplesOf(indexed, field)
+      break
+    }
     case "TSTypeReference": {
       const name = type.typeName.type === "Identifier" ? type.typeName.name : ""
       const [argument] = type.typeArguments?.params ?? []

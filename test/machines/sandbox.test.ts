@@ -1,5 +1,6 @@
 import { assert, describe, it } from "vitest"
-import { deletesAt, inputOf, ofThisVersion, type SandboxContext, stopsAt } from "../../machines/sandbox.ts"
+import { deletesAt, inputOf, ofThisVersion, stopsAt } from "../../machines/sandbox.ts"
+import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { machineSources } from "./MachineSource.ts"
 import { isFollowed, walk } from "./walk.ts"
 

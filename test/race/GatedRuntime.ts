@@ -1,5 +1,7 @@
 /** The simulated runtime behind gates, and what it did that a crash of the service may have cut off. */
+
 import { Effect } from "effect"
+import { publicText } from "../../schemas/PublicText.ts"
 import { simulatedRuntime } from "../../src/host/simulated/SimulatedRuntime.ts"
 import type { SimulatedMachine, SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { GuestUnavailable } from "../../src/runtime/Guest.ts"
@@ -8,7 +10,7 @@ import type { GateCall, GateFault, Gates } from "./Gates.ts"
 
 const faultOf = (fault: GateFault) =>
   fault === "refuse"
-    ? new RuntimeRefused({ code: "HOST_FULL", message: "The race refuses it." })
+    ? new RuntimeRefused({ code: "HOST_FULL", message: publicText`The race refuses it.` })
     : new RuntimeUnavailable({ message: "The race fails it." })
 
 const unavailable = () => new RuntimeUnavailable({ message: "The race loses the answer." })
@@ -25,7 +27,8 @@ export class GatedRuntime {
 
   constructor(world: SimulatedWorld, gates: Gates) {
     this.#world = world
-    world.intercept = (call) => gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
+    world.intercept = (call) =>
+      call === "guest" ? Effect.void : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
     const runtime = simulatedRuntime(world)
     const after =
       (call: GateCall) =>

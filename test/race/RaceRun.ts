@@ -1,8 +1,13 @@
 /** One run: the steps are done one after the other, with the service at rest in between, and everything is checked after each. */
+
 import { Cause, Clock, Context, Effect, Exit, References, Tracer } from "effect"
 import { SqlClient } from "effect/sql"
-import type { OperationContext } from "../../machines/operation.ts"
-import type { SandboxContext } from "../../machines/sandbox.ts"
+import type { AnyStateMachine } from "xstate"
+import { operationMachine } from "../../machines/operation.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import type { OperationContext } from "../../schemas/contexts/Operation.ts"
+import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import type { AnyEvent } from "../../src/actor/ActorDefinition.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import type { SimulatedMachine, SimulatedProcess } from "../../src/host/simulated/SimulatedWorld.ts"
@@ -33,7 +38,7 @@ const runtimeEvents = ["RUNTIME_UP", "RUNTIME_REFUSED", "RUNTIME_FAILED", "RUNTI
 const lateOutcomes: ReadonlyArray<AnyEvent> = [
   { type: "STARTED" },
   { type: "EXITED", exitCode: 99, signal: null, processTree: "gone" },
-  { type: "LOST", reason: { code: "LATE", message: "Too late." } }
+  { type: "LOST", reason: { code: "LATE", message: publicText`Too late.` } }
 ]
 
 /** What a program writes first; after it, bytes that tell their own offset. */
@@ -171,7 +176,7 @@ export class RaceRun {
       case "lateOutcome": {
         const known = this.#facts.find(({ kind, key }) => kind === "operation" && key === `o${step.operation}`)
         if (known === undefined || !isTerminal(known.status)) break
-        for (const event of lateOutcomes) this.#tell(step.life, "operation", known.id, event)
+        for (const event of lateOutcomes) this.#tell(step.life, operationMachine, known.id, event)
         break
       }
       case "disturb":
@@ -225,13 +230,13 @@ export class RaceRun {
     )
     const found = events[step.index % Math.max(1, events.length)]
     if (found === undefined) return
-    this.#tell(step.life, "sandbox", id, found.event)
+    this.#tell(step.life, sandboxMachine, id, found.event)
   }
 
   /** An event from below; that it is refused is no fault. */
-  #tell(life: number, kind: string, id: string, event: AnyEvent) {
+  #tell(life: number, machine: AnyStateMachine, id: string, event: AnyEvent) {
     this.#lives[life % this.#lives.length]!.call(
-      Effect.flatMap(ActorHost, (host) => host.send(kind, id, event, { cause: "runtime" })).pipe(
+      Effect.flatMap(ActorHost, (host) => host.send(machine, id, event, { cause: "runtime" })).pipe(
         Effect.ignoreCause,
         Effect.asVoid
       )
@@ -381,7 +386,7 @@ export class RaceRun {
         if (sandboxId === undefined) return Effect.void
         return Effect.flatMap(ActorHost, (host) =>
           host
-            .send("sandbox", sandboxId, { type: "SLEEP" }, { cause: "idle" })
+            .send(sandboxMachine, sandboxId, { type: "SLEEP" }, { cause: "idle" })
             .pipe(Effect.catchTag("EventRefused", () => Effect.void))
         )
       case "execute":

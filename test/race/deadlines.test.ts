@@ -6,6 +6,7 @@ import { ActorCluster } from "../../src/actor/ActorCluster.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { JournalDatabase } from "../../src/store/Database.ts"
 import { Journal } from "../../src/store/Journal.ts"
+import { interpretedBy } from "../support/interpretedBy.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { Gates } from "./Gates.ts"
 import { gatedJournal } from "./gatedDatabase.ts"
@@ -33,13 +34,13 @@ const timedOperation = (id: string, timeoutMs: number) =>
       Effect.provideService(Clock.Clock, clock),
       Effect.provideService(Tracer.Tracer, stillness.tracer)
     )
-    yield* host.register({
-      kind: "operation",
-      version: 1,
-      machine: operationMachine,
-      lane: () => "process",
-      interpret: () => Effect.never
-    })
+    yield* host.register(
+      interpretedBy(
+        operationMachine,
+        () => "process",
+        () => Effect.never
+      )
+    )
     const input = {
       operationId: id,
       accountId: "a",
@@ -48,7 +49,7 @@ const timedOperation = (id: string, timeoutMs: number) =>
       timeoutMs,
       at: clock.currentTimeMillisUnsafe()
     }
-    yield* host.create("operation", {
+    yield* host.create(operationMachine, {
       id,
       accountId: "a",
       sandboxId: "s",
@@ -58,7 +59,7 @@ const timedOperation = (id: string, timeoutMs: number) =>
       requestId: null,
       idempotency: null
     })
-    yield* host.send("operation", id, { type: "STARTED" }, { cause: "command" })
+    yield* host.send(operationMachine, id, { type: "STARTED" }, { cause: "command" })
     const sql = yield* SqlClient.SqlClient
     const status = Effect.map(
       sql<{ readonly status: string }>`select status from actors where id = ${id}`,
@@ -94,7 +95,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("deadlines", (it) => {
         for (let turns = 0; turns < 100; turns++) await turn()
       })
       const cancelled = yield* Effect.forkChild(
-        host.send("operation", "op_slow", { type: "CANCEL" }, { cause: "client" })
+        host.send(operationMachine, "op_slow", { type: "CANCEL" }, { cause: "client" })
       )
       yield* advance(4000)
       assert.deepStrictEqual(gates.heldCalls, ["commit"])

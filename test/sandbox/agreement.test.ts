@@ -1,6 +1,8 @@
 /** The Sandboxes' states and what is on the host, brought into agreement. */
+
 import { assert, layer } from "@effect/vitest"
 import { Effect, PubSub, Schedule } from "effect"
+import { publicText } from "../../schemas/PublicText.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeUnavailable } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -36,7 +38,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("states and hosts in ag
         const ended = yield* running(3)
         world.machines.clear()
         // The runtime knows of one only: it lost the records of the others.
-        const reason = { code: "CRASHED" as const, message: "The Sandbox ended without being asked to." }
+        const reason = { code: "CRASHED" as const, message: publicText`The Sandbox ended without being asked to.` }
         yield* PubSub.publish(world.downs, { type: "down", sandboxId: ended[0]!.id, generation: 1, reason })
         const told = yield* Effect.forEach(ended, ({ get }) =>
           Effect.repeat(get, { schedule: Schedule.spaced(5), until: ({ status }) => status === "stopped" })

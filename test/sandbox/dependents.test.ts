@@ -1,6 +1,8 @@
 /** What lives in a Sandbox, and hears of the end of a generation that is over. */
+
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
+import { publicText } from "../../schemas/PublicText.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
 import { Dependents } from "../../src/sandbox/Dependents.ts"
@@ -44,7 +46,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("what lives in a Sandbo
         })
         yield* becomes("running")
         const after = yield* begin("after")
-        const reason = { code: "SANDBOX_STOPPED", message: "The Sandbox was stopped." }
+        const reason = { code: "SANDBOX_STOPPED", message: publicText`The Sandbox was stopped.` }
         yield* dependents.close(sandbox.id, 1, reason)
         assert.deepStrictEqual(yield* statusOf(before.id), ["failed", "SANDBOX_STOPPED"])
         assert.include(["queued", "running"], (yield* statusOf(after.id))[0])

@@ -1,5 +1,6 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, PubSub, Schedule } from "effect"
+import { publicText } from "../../schemas/PublicText.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { RuntimeRefused } from "../../src/runtime/Runtime.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
@@ -30,7 +31,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host that cannot", (
         const { accountId, id, get } = yield* running
         yield* sandboxes.stop(accountId, id, request)
         world.intercept = (call) =>
-          call === "provision" ? new RuntimeRefused({ code: "HOST_FULL", message: "No room." }) : Effect.void
+          call === "provision" ? new RuntimeRefused({ code: "HOST_FULL", message: publicText`No room.` }) : Effect.void
         for (const idempotencyKey of [null, "key", "key"]) {
           const refused = yield* Effect.flip(sandboxes.start(accountId, id, { ...request, idempotencyKey }))
           assert.deepInclude(refused, { _tag: "SANDBOX_LIMIT_REACHED", message: "No room." })
@@ -51,7 +52,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a host that cannot", (
       yield* Effect.gen(function* () {
         const sandboxes = yield* Sandboxes
         const { accountId, id, get } = yield* running
-        const reason = { code: "HOST_FULL" as const, message: "It waits." }
+        const reason = { code: "HOST_FULL" as const, message: publicText`It waits.` }
         yield* PubSub.publish(world.stalls, { type: "stalled", sandboxId: id, generation: 1, reason })
         const held = yield* Effect.repeat(get, {
           schedule: Schedule.spaced(5),

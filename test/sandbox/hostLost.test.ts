@@ -1,7 +1,10 @@
 /** The end of a host, as its Sandboxes take it. */
+
 import { assert, layer } from "@effect/vitest"
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"
@@ -11,7 +14,7 @@ import { newAccount, testAtoll } from "../support/TestAtoll.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { command, createIn, request, untilStatus } from "../support/TestSandboxes.ts"
 
-const reason = { code: "HOST_LOST", message: "The host of this Sandbox was lost." }
+const reason = { code: "HOST_LOST", message: publicText`The host of this Sandbox was lost.` }
 
 layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox whose host is lost", (it) => {
   it.effect("is stopped, has cost until the host was last seen, tells what lives in it, and starts anew later", () =>
@@ -34,7 +37,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox whose host i
         yield* Effect.sleep(300)
         const seenAt = began + 100
         const lost = (generation: number) =>
-          host.send("sandbox", id, { type: "HOST_LOST", generation, reason, seenAt }, { cause: "runtime" })
+          host.send(sandboxMachine, id, { type: "HOST_LOST", generation, reason, seenAt }, { cause: "runtime" })
         yield* lost(1)
         const stopped = yield* sandboxes.get(accountId, id)
         assert.deepInclude(stopped, { status: "stopped", generation: 1, statusReason: reason })
@@ -75,7 +78,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox whose host i
         const account = yield* newAccount
         const { id } = (yield* createIn(account)).sandbox
         yield* untilStatus(account.accountId, id, "running")
-        yield* host.send("sandbox", id, { type: "HOST_LOST", reason, seenAt: Date.now() }, { cause: "runtime" })
+        yield* host.send(sandboxMachine, id, { type: "HOST_LOST", reason, seenAt: Date.now() }, { cause: "runtime" })
         yield* Effect.repeat(
           Effect.sync(() => world.machines.has(id)),
           { until: (isThere) => !isThere, schedule: Schedule.spaced(5) }

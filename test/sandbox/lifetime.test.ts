@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
-import type { Lifetime } from "../../machines/sandbox.ts"
+import type { Lifetime } from "../../schemas/contexts/Sandbox.ts"
 import type { UpdateSandboxRequest } from "../../schemas/Sandbox.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"

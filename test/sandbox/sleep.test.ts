@@ -1,7 +1,10 @@
 /** Sandboxes that nobody uses are frozen to disk with their processes, and woken by whoever needs them. */
+
 import { assert, layer } from "@effect/vitest"
 import { Deferred, Effect, Fiber, Schedule } from "effect"
+import { sandboxMachine } from "../../machines/sandbox.ts"
 import { CreditExhausted } from "../../schemas/Errors.ts"
+import { publicText } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../../src/actor/ActorHost.ts"
 import { Files } from "../../src/files/Files.ts"
 import { LiveConnections } from "../../src/gateway/LiveConnections.ts"
@@ -160,7 +163,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           { schedule: Schedule.spaced(5), until: (processes) => processes > 0 }
         )
         const host = yield* ActorHost
-        yield* host.send("sandbox", id, { type: "SLEEP" }, { cause: "test" })
+        yield* host.send(sandboxMachine, id, { type: "SLEEP" }, { cause: "test" })
         assert.strictEqual((yield* Fiber.join(executing)).exitCode, 0)
         yield* untilStatus(accountId, id, "running")
         assert.include(yield* events, "SUSPEND_FAILED")
@@ -174,10 +177,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
       yield* Effect.gen(function* () {
         const { id } = yield* runningSandbox
         const host = yield* ActorHost
-        const state = yield* host.send("sandbox", id, { type: "IDLE_DUE" }, { cause: "test" })
+        const state = yield* host.send(sandboxMachine, id, { type: "IDLE_DUE" }, { cause: "test" })
         assert.strictEqual(state.value, "running")
         yield* Effect.repeat(host.isQuiet, { schedule: Schedule.spaced(5), until: (isQuiet) => isQuiet })
-        assert.strictEqual(host.peek(id)?.value, "running")
+        assert.strictEqual(host.peek(sandboxMachine, id)?.value, "running")
       }).pipe(Effect.provide(testAtoll(world)))
     })
   )
@@ -191,7 +194,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           const { accountId, id, start } = yield* runningSandbox
           const operation = yield* start("hang")
           const host = yield* ActorHost
-          yield* host.send("sandbox", id, { type: "SLEEP" }, { cause: "test" })
+          yield* host.send(sandboxMachine, id, { type: "SLEEP" }, { cause: "test" })
           yield* Effect.repeat(
             Effect.sync(() => world.machines.get(id)!.state),
             {
@@ -201,9 +204,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("sleep", (it) => {
           )
           world.intercept = (call) =>
             call === "provision"
-              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: "There is no room." }))
+              ? Effect.fail(new RuntimeRefused({ code: "HOST_FULL", message: publicText`There is no room.` }))
               : Effect.void
-          yield* host.send("sandbox", id, { type: "START" }, { cause: "test" })
+          yield* host.send(sandboxMachine, id, { type: "START" }, { cause: "test" })
           const stopped = yield* untilStatus(accountId, id, "stopped")
           assert.strictEqual(stopped.statusReason?.code, "HOST_FULL")
           const failed = yield* Effect.repeat((yield* Operations).get(accountId, id, operation.id), {

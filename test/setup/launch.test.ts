@@ -1,6 +1,7 @@
 /** The service as a process: how it starts, and how it ends. */
-import { type ChildProcess, spawn } from "node:child_process"
+import { type ChildProcess, execFileSync, spawn } from "node:child_process"
 import { once } from "node:events"
+import { existsSync } from "node:fs"
 import { createServer as createHttpServer } from "node:http"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -30,14 +31,25 @@ interface Exported {
 }
 
 /** Starts src/main.ts on the simulated runtime and this test's database; killed at the end if it still runs. */
-const start = (environment: Readonly<Record<string, string>>) =>
+interface Options {
+  /** Without the controlling terminal of whoever runs the tests. */
+  readonly detached?: boolean
+  /** What starts it in the place of Node. */
+  readonly through?: ReadonlyArray<string>
+}
+
+const start = (
+  environment: Readonly<Record<string, string>>,
+  { detached = false, through = [process.execPath, main] }: Options = {}
+) =>
   Effect.gen(function* () {
     const { url } = yield* TestDatabase
     const dataDir = yield* testFolder
     return yield* Effect.acquireRelease(
       Effect.sync((): Service => {
         let said = ""
-        const child = spawn(process.execPath, [main], {
+        const child = spawn(through[0]!, through.slice(1), {
+          detached,
           env: {
             PATH: process.env["PATH"],
             ...compiledOnce,
@@ -78,7 +90,7 @@ const ended = ({ end }: Service) => Effect.promise(() => end)
 const provideDatabase = Effect.provide(TestDatabase.bare)
 
 describe("the service as a process", () => {
-  for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"] as const) {
+  for (const signal of ["SIGTERM", "SIGINT"] as const) {
     it.live(`serves until ${signal}, and then exits with 0`, () =>
       Effect.gen(function* () {
         const service = yield* start({})
@@ -90,6 +102,33 @@ describe("the service as a process", () => {
       }).pipe(provideDatabase)
     )
   }
+
+  it.live("goes on after a SIGHUP where it was started without a terminal", () =>
+    Effect.gen(function* () {
+      const service = yield* start({}, { detached: true })
+      const address = yield* ready(service)
+      service.child.kill("SIGHUP")
+      yield* Effect.repeat(Effect.sleep(20), { until: () => service.said().includes("SIGHUP was ignored") })
+      assert.strictEqual((yield* Effect.promise(() => fetch(`${address}/healthz`))).status, 200)
+      service.child.kill("SIGTERM")
+      assert.strictEqual(yield* ended(service), 0)
+    }).pipe(provideDatabase)
+  )
+
+  it.live("stops when the terminal that it was started on is gone", () =>
+    Effect.gen(function* () {
+      const terminal = ["script", "--quiet", "--return", "--command", `exec ${process.execPath} ${main}`, "/dev/null"]
+      const service = yield* start({}, { through: terminal })
+      const pid = yield* Effect.repeat(Effect.as(Effect.sleep(50), service), {
+        until: ({ said }) => said().includes("Atoll serves")
+      }).pipe(
+        Effect.map(({ child }) => Number(execFileSync("pgrep", ["--parent", String(child.pid)], { encoding: "utf8" })))
+      )
+      // As a terminal's window that is closed.
+      service.child.kill("SIGKILL")
+      yield* Effect.repeat(Effect.sleep(50), { until: () => !existsSync(`/proc/${pid}`) })
+    }).pipe(provideDatabase)
+  )
 
   it.live("takes a signal that is repeated at once, as npm does, for one", () =>
     Effect.gen(function* () {

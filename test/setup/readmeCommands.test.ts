@@ -1,4 +1,4 @@
-/** Every command of the README is typed here, or named with the reason why not. */
+/** Every command of the documents is typed here, or named with the reason why not. */
 import { execFileSync } from "node:child_process"
 import { mkdirSync } from "node:fs"
 import { join } from "node:path"
@@ -10,18 +10,19 @@ import { compiledOnce } from "../support/compiledOnce.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { testFolder } from "../support/testFolder.ts"
 import { notRun, reasonsFor } from "./readme/notRun.ts"
+import { pages } from "./readme/pages.ts"
 import { Reader } from "./readme/Reader.ts"
 import { readAlong } from "./readme/readAlong.ts"
-import { readme, shown } from "./readme/shown.ts"
+import { shown } from "./readme/shown.ts"
 import { standInsIn } from "./readme/standIns.ts"
 import { toType } from "./readme/toType.ts"
 
 /** A hundred commands and several starts, on a machine that does much else. */
 const patienceMs = 900_000
 
-describe("the README's commands", () => {
+describe("the documents' commands", () => {
   it("are in blocks of sh, in tables and in sentences; every other block is a file or what is printed", () => {
-    const languages = Array.from(readme.matchAll(/^```(.+)$/gm), ([, language]) => language!)
+    const languages = pages.flatMap(({ text }) => Array.from(text.matchAll(/^```(.+)$/gm), ([, language]) => language!))
     assert.deepStrictEqual([...new Set(languages)].toSorted(), [
       "caddy",
       "haproxy",
@@ -31,7 +32,7 @@ describe("the README's commands", () => {
       "sh",
       "text"
     ])
-    assert.notMatch(readme.replace(/^```[\s\S]*?^```$/gm, ""), /^ {4}/m)
+    for (const { path, text } of pages) assert.notMatch(text.replace(/^```[\s\S]*?^```$/gm, ""), /^ {4}/m, path)
     assert.isAbove(shown.length, 100)
   })
 

@@ -13,6 +13,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("notes that are written
       let tries = 0
       const notes = yield* groupedNotes<number>({
         what: "numbers",
+        name: "numbers",
         writeAfterMs: 1_000_000,
         insert: (values) => {
           tries++

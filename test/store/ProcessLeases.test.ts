@@ -83,7 +83,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("leases of shards", (it
       const far = yield* joined("far", leaseMs, link.urlOf(name))
       // As the cluster asks, and gives up.
       const within = leaseMs / 4
-      yield* Effect.forkScoped(Effect.repeat(far.living, Schedule.spaced(250)))
+      yield* Effect.forkScoped(Effect.repeat(far.living([]), Schedule.spaced(250)))
       yield* Effect.forkScoped(Effect.repeat(far.renew([]), Schedule.fixed(within)))
       const taken = yield* until(
         Effect.timeoutOption(far.take(wanted), within),

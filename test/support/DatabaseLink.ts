@@ -13,6 +13,11 @@ export class DatabaseLink {
   readonly #folder: string
   readonly #oneWayMs: number
   readonly #sockets = new Set<Socket>()
+  readonly #server = createServer((client) => {
+    const database = connect(join(inject("testPostgresSocketFolder"), socketName))
+    this.#join(client, database)
+    this.#join(database, client)
+  })
   /** What happened while nothing gets through; null: it gets through. */
   #held: Array<() => void> | null = null
 
@@ -25,21 +30,22 @@ export class DatabaseLink {
   static readonly open = (oneWayMs = 0) =>
     Effect.gen(function* () {
       const link = new DatabaseLink(yield* testFolder, oneWayMs)
-      const server = createServer((client) => {
-        const database = connect(join(inject("testPostgresSocketFolder"), socketName))
-        link.#join(client, database)
-        link.#join(database, client)
-      })
-      server.listen(join(link.#folder, socketName))
-      yield* Effect.promise(() => once(server, "listening"))
-      yield* Effect.addFinalizer(() =>
-        Effect.sync(() => {
-          server.close()
-          for (const socket of link.#sockets) socket.destroy()
-        })
-      )
+      yield* Effect.promise(() => link.mend())
+      yield* Effect.addFinalizer(() => Effect.sync(() => link.cut()))
       return link
     })
+
+  /** Every connection ends, and nothing listens any more. */
+  cut(): void {
+    this.#server.close()
+    for (const socket of this.#sockets) socket.destroy()
+  }
+
+  /** It listens again. */
+  async mend(): Promise<void> {
+    this.#server.listen(join(this.#folder, socketName))
+    await once(this.#server, "listening")
+  }
 
   #join(from: Socket, to: Socket): void {
     this.#sockets.add(from)

@@ -5,6 +5,7 @@ import { Effect, Schedule } from "effect"
 import { PublicPort } from "../../src/gateway/PublicPort.ts"
 import { placeGateways, type RawGateway } from "../../src/gateway/RawGateway.ts"
 import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
+import { requireOneHost } from "../../src/http/oneHost.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "./TestAtoll.ts"
 
@@ -16,6 +17,8 @@ export const apiAnswer = "this is the API"
 /** Listens on a free port of the loopback until the scope ends. */
 export const serveGateways = Effect.fnUntraced(function* (gateways: ReadonlyArray<RawGateway>) {
   const server: Server = createServer((_request, response) => response.end(apiAnswer))
+  // As the listener does.
+  requireOneHost(server)
   placeGateways(server, gateways)
   yield* Effect.acquireRelease(
     Effect.callback<void>((resume) => {

@@ -2,7 +2,7 @@
 import { assert, layer } from "@effect/vitest"
 import { Clock, Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
-import type { WalletContext } from "../../machines/wallet.ts"
+import type { WalletContext } from "../../schemas/contexts/Wallet.ts"
 import { Accounts } from "../../src/account/Accounts.ts"
 import { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
 import { Operations } from "../../src/operation/Operations.ts"

@@ -1,7 +1,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Exit, Metric, Ref, Scope } from "effect"
 import { TestClock } from "effect/testing"
-import { vitalWorker, WorkerList, Workers, worker } from "../../src/worker/Worker.ts"
+import { obstacleOf, vitalWorker, WorkerList, Workers, waitingFor, worker } from "../../src/worker/Worker.ts"
 
 describe("a worker", () => {
   const named = (list: WorkerList, name: string) => list.byName.find((one) => one.name === name)
@@ -23,11 +23,12 @@ describe("a worker", () => {
           (count) => (count === 1 ? ending : Effect.andThen(Deferred.succeed(isBack, undefined), Effect.never))
         )
         yield* worker("diligent", work).pipe(Effect.provideService(Workers, list))
-        while (named(list, "diligent")?.state !== "restarting") yield* Effect.yieldNow
+        while (named(list, "diligent")?.state !== "down") yield* Effect.yieldNow
         assert.deepStrictEqual(named(list, "diligent"), {
           name: "diligent",
           isVital: false,
-          state: "restarting",
+          state: "down",
+          waiting: null,
           restarts: 1,
           lastFault: fault
         })
@@ -91,5 +92,62 @@ describe("a worker", () => {
       assert.isUndefined(named(list, "mortal"))
       assert.strictEqual(Number((yield* life).value), 0)
     })
+  )
+
+  it.effect("that waits is not up: it says for what and since when, and past its bound the process is not ready", () =>
+    Effect.gen(function* () {
+      const list = new WorkerList()
+      const key = yield* Deferred.make<void>()
+      const isUp = Metric.value(
+        Metric.gauge("atoll_workers_up", {
+          description: "Background workers that run, by name.",
+          attributes: { worker: "patient" }
+        })
+      )
+      const waited = Metric.value(
+        Metric.gauge("atoll_worker_waiting_seconds", {
+          description:
+            "How long a background worker has waited for a resource that it needs, by name; 0: it does not wait.",
+          attributes: { worker: "patient" }
+        })
+      )
+      const work = Effect.andThen(waitingFor("a key", Deferred.await(key), 5000), Effect.never)
+      yield* worker("patient", work).pipe(Effect.provideService(Workers, list))
+      assert.deepInclude(named(list, "patient"), { state: "starting", waiting: null })
+      assert.isNull(obstacleOf(list.byName))
+      yield* TestClock.adjust(5000)
+      const since = "1970-01-01T00:00:00.000Z"
+      assert.deepInclude(named(list, "patient"), {
+        state: "waiting",
+        waiting: { for: "a key", since, isOverdue: false }
+      })
+      assert.deepStrictEqual([Number((yield* isUp).value), Number((yield* waited).value)], [0, 5])
+      assert.isNull(obstacleOf(list.byName))
+      yield* TestClock.adjust(1)
+      assert.strictEqual(named(list, "patient")?.waiting?.isOverdue, true)
+      assert.strictEqual(obstacleOf(list.byName), `The worker "patient" has waited for a key since ${since}.`)
+      yield* Deferred.succeed(key, undefined)
+      while (named(list, "patient")?.state !== "up") yield* Effect.yieldNow
+      assert.isNull(obstacleOf(list.byName))
+      assert.deepStrictEqual([Number((yield* isUp).value), Number((yield* waited).value)], [1, 0])
+    }).pipe(Effect.scoped)
+  )
+
+  it.effect("is shown by the one that does worst of those with its name", () =>
+    Effect.gen(function* () {
+      const list = new WorkerList()
+      yield* worker("twin", Effect.never).pipe(Effect.provideService(Workers, list))
+      yield* worker("twin", waitingFor("a key", Effect.never, 5000)).pipe(Effect.provideService(Workers, list))
+      yield* worker("twin", Effect.never).pipe(Effect.provideService(Workers, list))
+      yield* TestClock.adjust(6000)
+      assert.strictEqual(list.byName.length, 1)
+      assert.deepInclude(named(list, "twin"), { state: "waiting" })
+      assert.strictEqual(named(list, "twin")?.waiting?.isOverdue, true)
+      // What ends while it waits waits no more.
+      const brief = Effect.andThen(Effect.raceFirst(waitingFor("a key", Effect.never), Effect.sleep(10)), Effect.never)
+      yield* worker("brief", brief).pipe(Effect.provideService(Workers, list))
+      yield* TestClock.adjust(10)
+      assert.deepInclude(named(list, "brief"), { state: "up", waiting: null })
+    }).pipe(Effect.scoped)
   )
 })

@@ -27,6 +27,9 @@ export interface DirectoryTransfer {
   readonly entries: number
   /** Content of files. */
   readonly bytes: number
-  /** What was left out, at most the first 1000: what is neither file, directory nor link, and links that lead out of a directory on its way here. */
+  /**
+   * What was left out, at most the first 1000: what is neither file, directory nor link, and links that lead out of a directory on its way here.
+   * On Deno, whose files have names of text only, also what has another name.
+   */
   readonly leftOut: ReadonlyArray<string>
 }

@@ -166,9 +166,11 @@ export class Files {
    *
    * Where the service cannot go on it fails with `ARCHIVE_INCOMPLETE`, whose details say how far it came. After a ConnectionError do it again:
    * every file is the old or the new one.
+   *
+   * @param localPath As bytes where a name in it is not UTF-8.
    */
   async uploadDirectory(
-    localPath: string,
+    localPath: string | Uint8Array,
     remotePath: string,
     options: DirectoryOptions = {}
   ): Promise<DirectoryTransfer> {
@@ -181,10 +183,12 @@ export class Files {
    * Brings a directory of the Sandbox, with all that is in it, into one of this machine, which is made if it is missing; what else is there stays.
    * Each file is replaced whole. Needs Node, Deno or Bun. Nothing is written outside of `localPath`, whatever the Sandbox sends. A connection
    * that is lost is begun anew, as for every read.
+   *
+   * @param localPath As bytes where a name in it is not UTF-8.
    */
   async downloadDirectory(
     remotePath: string,
-    localPath: string,
+    localPath: string | Uint8Array,
     options: DownloadOptions = {}
   ): Promise<DirectoryTransfer> {
     needNode("Directories of a machine need")

@@ -84,6 +84,9 @@ export class Operation {
    *     for await (const { stream, bytes } of operation.output()) …
    *
    * A lost connection is opened anew at the offset where it was. Returns the operation as it ended.
+   *
+   * The service keeps only the end of each stream (16 MiB by default). A piece before which bytes are no longer kept is `truncated`, and its
+   * `missingBytes` counts them; such a piece may itself be empty. To miss nothing, fail on the first one.
    */
   async *output({ from = {}, signal }: FollowOptions = {}): AsyncGenerator<OutputChunk, OperationRecord, undefined> {
     const operation = yield* followOutput(this.#transport, this.sandboxId, this.id, from, signal)

@@ -11,6 +11,8 @@ export interface OutputChunk {
   readonly bytes: Uint8Array
   /** Bytes before it are no longer kept by the service: the reader was too slow, or came too late. */
   readonly truncated: boolean
+  /** How many those are: between the end of the stream's piece before, or where the reading began, and `offset`. */
+  readonly missingBytes: number
 }
 
 export interface OutputFrom {
@@ -58,8 +60,9 @@ export async function* followOutput(
         readonly data: string
         readonly truncated: boolean
       }
+      const missingBytes = Math.max(0, offset - at[stream])
       at[stream] = nextOffset
-      yield { stream, offset, bytes: bytesOf(base64), truncated }
+      yield { stream, offset, bytes: bytesOf(base64), truncated, missingBytes }
     } else if (event === "operation") return (JSON.parse(data) as { readonly operation: Operation }).operation
   }
   throw new ConnectionError("The output ended without its operation.", "unknown", null)

@@ -20,10 +20,21 @@ export type RefusalCode =
   | "STORAGE_FULL"
   | "ARCHIVE_INCOMPLETE"
 
+/**
+ * Why the Sandbox cannot do it, whatever it is asked for: its volume takes no writes, or fails; its host's disk is full; the Sandbox or its host has no memory, no
+ * descriptors left. The caller is not to blame, and is told 503.
+ */
+export const faultCodes = ["VOLUME_READ_ONLY", "VOLUME_FAILED", "HOST_FULL", "NO_RESOURCES"] as const
+export type FaultCode = (typeof faultCodes)[number]
+
 export class FileRefusal extends Error {
-  readonly code: RefusalCode
+  readonly code: RefusalCode | FaultCode
   readonly details: Readonly<Record<string, unknown>> | null
-  constructor(code: RefusalCode, message: string, details: Readonly<Record<string, unknown>> | null = null) {
+  constructor(
+    code: RefusalCode | FaultCode,
+    message: string,
+    details: Readonly<Record<string, unknown>> | null = null
+  ) {
     super(message)
     this.name = "FileRefusal"
     this.code = code
@@ -31,9 +42,64 @@ export class FileRefusal extends Error {
   }
 }
 
+/** Of Linux, which libuv has no names for: Node says "Unknown system error -122" of them. @source include/uapi/asm-generic/errno.h */
+const unnamed: ReadonlyMap<unknown, string> = new Map([
+  [-74, "EBADMSG"],
+  [-116, "ESTALE"],
+  [-117, "EUCLEAN"],
+  [-122, "EDQUOT"],
+  [-123, "ENOMEDIUM"]
+])
+
 /** `ENOENT` and the like; undefined when `cause` is no system error. */
-export const errnoOf = (cause: unknown): string | undefined =>
-  cause instanceof Error && "code" in cause && typeof cause.code === "string" ? cause.code : undefined
+export const errnoOf = (cause: unknown): string | undefined => {
+  if (!(cause instanceof Error) || !("code" in cause) || typeof cause.code !== "string") return undefined
+  return ("errno" in cause ? unnamed.get(cause.errno) : undefined) ?? cause.code
+}
+
+const fails = (what: string) => ["VOLUME_FAILED", `The Sandbox's volume fails: ${what}.`] as const
+const lacks = (what: string) => ["NO_RESOURCES", `There is no room for this: ${what}.`] as const
+
+/** EUCLEAN and EBADMSG are what ext4 and XFS say of metadata that is damaged. */
+const faults: Readonly<Record<string, readonly [FaultCode, string]>> = {
+  EROFS: ["VOLUME_READ_ONLY", "The Sandbox's volume takes no writes."],
+  EIO: fails("a read or write did not succeed"),
+  EUCLEAN: fails("its file system is damaged"),
+  EBADMSG: fails("its file system is damaged"),
+  ESTALE: fails("it is not there any more"),
+  ENODEV: fails("it is not there any more"),
+  ENXIO: fails("it is not there any more"),
+  ENOMEDIUM: fails("it is not there any more"),
+  ENOTCONN: fails("it is not there any more"),
+  ESHUTDOWN: fails("it is not there any more"),
+  EREMOTEIO: fails("a read or write did not succeed"),
+  ETIMEDOUT: fails("a read or write took too long"),
+  ENOMEM: lacks("the Sandbox has no memory left"),
+  ENOBUFS: lacks("the Sandbox has no memory left"),
+  EMFILE: lacks("the Sandbox's agent has too many files open"),
+  ENFILE: lacks("the host has too many files open"),
+  EAGAIN: lacks("something else is in the way for now")
+}
+
+const isFull = (errno: string | undefined): boolean => errno === "ENOSPC" || errno === "EDQUOT"
+
+/**
+ * The Sandbox's fault, if the system error is none of the caller's. A volume that has room takes what is written to it at once, and reserves it; where there is no
+ * room once it goes to the disk, it is the host's disk that has none.
+ */
+export const faultFor = (cause: unknown): FileRefusal | null => {
+  const errno = errnoOf(cause)
+  if (isFull(errno) && isOfFlush(cause)) return hostFull()
+  const known = faults[errno ?? ""]
+  return known === undefined ? null : new FileRefusal(...known)
+}
+
+const isOfFlush = (cause: unknown): boolean =>
+  cause instanceof Error && "syscall" in cause && (cause.syscall === "fsync" || cause.syscall === "fdatasync")
+
+export const hostFull = (): FileRefusal => new FileRefusal("HOST_FULL", "The disk of the Sandbox's host is full.")
+
+export const isFault = (refusal: FileRefusal): boolean => faultCodes.some((code) => code === refusal.code)
 
 const byErrno: Readonly<Record<string, readonly [RefusalCode, string, reason?: string]>> = {
   ENOENT: ["NOT_FOUND", "There is nothing at this path."],
@@ -48,7 +114,6 @@ const byErrno: Readonly<Record<string, readonly [RefusalCode, string, reason?: s
   ENAMETOOLONG: ["INVALID_PATH", "A name in this path is longer than 255 bytes.", "name_too_long"],
   EACCES: ["INVALID_PATH", "The Sandbox's user has no permission for this path.", "permission_denied"],
   EPERM: ["INVALID_PATH", "The Sandbox's user has no permission for this path.", "permission_denied"],
-  EROFS: ["INVALID_PATH", "This path cannot be written.", "read_only"],
   ETXTBSY: ["INVALID_PATH", "This file is being executed.", "busy"],
   EBUSY: ["INVALID_PATH", "This path is a mount point.", "mount"],
   EXDEV: ["INVALID_PATH", "This path leaves /workspace through a mount.", "mount"],
@@ -56,10 +121,13 @@ const byErrno: Readonly<Record<string, readonly [RefusalCode, string, reason?: s
   EILSEQ: ["INVALID_PATH", "The file system does not take this name.", "invalid_name"]
 }
 
-/** A refusal for a system error that the caller can understand or mend; anything else is returned as it is (a defect of ours or of the disk). */
+/** A refusal for a system error that the caller can understand or mend, or a fault of the Sandbox's; anything else is returned as it is (a defect of ours). */
 export const refusalFor = (cause: unknown): unknown => {
+  if (cause instanceof FileRefusal) return cause
+  const fault = faultFor(cause)
+  if (fault !== null) return fault
   const known = byErrno[errnoOf(cause) ?? ""]
-  if (cause instanceof FileRefusal || known === undefined) return cause
+  if (known === undefined) return cause
   const [code, message, reason] = known
   return new FileRefusal(code, message, reason === undefined ? null : { reason })
 }

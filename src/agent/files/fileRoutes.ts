@@ -24,7 +24,7 @@ import { Turns } from "./archive/Turns.ts"
 import { unpack } from "./archive/unpack.ts"
 import { makeDirectory } from "./directory.ts"
 import { Editor } from "./edit.ts"
-import { FileRefusal } from "./FileRefusal.ts"
+import { FileRefusal, faultFor, hostFull, isFault } from "./FileRefusal.ts"
 import { drained, framedContent, sendFramed } from "./framedContent.ts"
 import { Listings } from "./Listings.ts"
 import { archivesAtATime } from "./limits.ts"
@@ -45,6 +45,8 @@ export interface FileRoutesOptions {
   readonly owner: Owner | null
   /** Brings to the disk what was written to the file system of a directory. */
   readonly flush: (directory: string) => Promise<void>
+  /** The volume is of the Sandbox's own size. False: it is a part of the host's disk, and full when that is. */
+  readonly hasOwnVolume: boolean
 }
 
 interface Files {
@@ -56,6 +58,7 @@ interface Files {
 }
 
 export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
+  const refusing = refusingBy(options)
   // At the first call, not before: a machine made from a template gets its volume after the agent has started.
   let opened: Promise<Files> | null = null
   const files = (): Promise<Files> => {
@@ -160,13 +163,30 @@ const openFiles = async (options: FileRoutesOptions): Promise<Files> => {
   }
 }
 
-const refusing = async (act: () => Promise<void>): Promise<void> => {
-  try {
-    await act()
-  } catch (cause) {
-    throw cause instanceof FileRefusal ? new Refusal(409, cause.code, cause.message, cause.details) : cause
-  }
+/** Where the volume is a part of the host's disk, that is what is full. How far an archive came is told all the same. */
+const ofSharedVolume = (refusal: FileRefusal): FileRefusal => {
+  if (refusal.code === "STORAGE_FULL") return hostFull()
+  return refusal.code === "ARCHIVE_INCOMPLETE" && refusal.details?.["reason"] === "storage_full"
+    ? new FileRefusal(refusal.code, hostFull().message, refusal.details)
+    : refusal
 }
+
+const refused = (cause: unknown, { hasOwnVolume }: FileRoutesOptions): unknown => {
+  const known = cause instanceof FileRefusal ? cause : faultFor(cause)
+  if (known === null) return cause
+  const refusal = hasOwnVolume ? known : ofSharedVolume(known)
+  return new Refusal(isFault(refusal) ? 503 : 409, refusal.code, refusal.message, refusal.details)
+}
+
+const refusingBy =
+  (options: FileRoutesOptions) =>
+  async (act: () => Promise<void>): Promise<void> => {
+    try {
+      await act()
+    } catch (cause) {
+      throw refused(cause, options)
+    }
+  }
 
 /** Bytes read at once. Node's own `respondWithFD` reads smaller pieces and takes three times the CPU, here and in the service. */
 const readBytes = 256 * 1024

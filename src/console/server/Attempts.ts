@@ -17,8 +17,10 @@ export interface Rate {
 
 /** Of an address, whatever it tries. A proxy that is not trusted is one address, so this bounds all of its clients. */
 export const addressRate: Rate = { inARow: 60, everyMs: 2000 }
-/** Of one e-mail's or one account's passphrase, from wherever: 1440 a day in the long run. */
+/** Of one e-mail's passphrase from one address, or of one account's: 1440 a day in the long run. */
 export const passphraseRate: Rate = { inARow: 10, everyMs: 60_000 }
+/** Of one e-mail's passphrase, from all addresses together that have not signed in to its account before: 4320 a day in the long run. */
+export const strangersRate: Rate = { inARow: 60, everyMs: 20_000 }
 /** Keys that an account makes. */
 export const keyRate: Rate = { inARow: 60, everyMs: 10_000 }
 

@@ -18,6 +18,8 @@ const tagBytes = 32
 
 const atOnce = 2
 const waitingMax = 32
+/** Of them, for addresses that have signed in before. */
+const placesForKnown = 8
 const busyRetryAfterSeconds = 2
 
 /** The same letters however a keyboard composed them. */
@@ -40,17 +42,24 @@ export class Passphrases extends Context.Service<
   {
     /** As it is stored. */
     readonly hash: (passphrase: string) => Effect.Effect<string, RateLimited>
-    /** @param stored Null: there is none. That takes as long as one that does not match. */
-    readonly matches: (passphrase: string, stored: string | null) => Effect.Effect<boolean, RateLimited>
+    /**
+     * @param stored Null: there is none. That takes as long as one that does not match.
+     * @param isStranger It comes from an address that has not signed in before: a flood of these leaves places for the others.
+     */
+    readonly matches: (
+      passphrase: string,
+      stored: string | null,
+      isStranger: boolean
+    ) => Effect.Effect<boolean, RateLimited>
   }
 >()("atoll/console/Passphrases") {
   static readonly layer = Layer.sync(Passphrases, () => {
     const places = Semaphore.makeUnsafe(atOnce)
     let inside = 0
 
-    const inTurn = <A>(work: Effect.Effect<A>): Effect.Effect<A, RateLimited> =>
+    const inTurn = <A>(work: Effect.Effect<A>, placesLeft = 0): Effect.Effect<A, RateLimited> =>
       Effect.suspend(() => {
-        if (inside >= atOnce + waitingMax) {
+        if (inside >= atOnce + waitingMax - placesLeft) {
           return Effect.fail(new RateLimited({ details: { retryAfterSeconds: busyRetryAfterSeconds } }))
         }
         inside++
@@ -81,7 +90,7 @@ export class Passphrases extends Context.Service<
     /** Nobody's. */
     const decoy = encode(randomBytes(saltBytes), randomBytes(tagBytes))
 
-    const matches = (passphrase: string, stored: string | null) => {
+    const matches = (passphrase: string, stored: string | null, isStranger: boolean) => {
       const found = phc.exec(stored ?? decoy)
       if (found === null) return Effect.die(new Error("A stored passphrase is not in PHC string format."))
       const [, memory, passesThen, lanesThen, salt, tag] = found
@@ -95,7 +104,8 @@ export class Passphrases extends Context.Service<
             passes: Number(passesThen),
             parallelism: Number(lanesThen),
             tagLength: expected.length
-          })
+          }),
+          isStranger ? placesForKnown : 0
         ),
         (computed) => timingSafeEqual(computed, expected) && stored !== null
       )

@@ -11,13 +11,16 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { AccountSuspended, InvalidRequest, type RateLimited, Unauthenticated } from "../../../schemas/Errors.ts"
 import { awaitLeases } from "../../account/KeyLease.ts"
 import { changeBegins } from "../../store/Change.ts"
-import { Attempts, addressRate, addressSubject, passphraseRate } from "./Attempts.ts"
+import { Attempts, addressRate, addressSubject, passphraseRate, strangersRate } from "./Attempts.ts"
 import { foldedEmail } from "./Email.ts"
 import { Passphrases } from "./Passphrases.ts"
 import type { Opened } from "./Registration.ts"
 import { Sessions, type Visitor } from "./Sessions.ts"
 import { SignInLinks } from "./SignInLinks.ts"
 import { sha256Of } from "./Token.ts"
+
+/** Of an account: whose addresses count as known. */
+const sessionsRemembered = 200
 
 /** So long a session that a link opened may set a passphrase without the old one. */
 const linkSetsWithinMs = 60 * 60 * 1000
@@ -94,6 +97,19 @@ export class SignIn extends Context.Service<
         execute: (accountId) => sql`select account_id, email, hash from passphrases where account_id = ${accountId}`
       })
 
+      const findAddresses = SqlSchema.findAll({
+        Request: Schema.String,
+        Result: Schema.Struct({ source_ip: Schema.String }),
+        execute: (accountId) => sql`
+          select source_ip from sessions where account_id = ${accountId} order by created_at desc limit ${sessionsRemembered}`
+      })
+
+      /** Within the time for which sessions are kept, ended ones too. */
+      const hasSignedInFrom = (accountId: string, subject: string) =>
+        Effect.map(Effect.orDie(findAddresses(accountId)), (found) =>
+          found.some(({ source_ip }) => addressSubject(source_ip) === subject)
+        )
+
       const refuseSuspended = Effect.fnUntraced(function* (accountId: string) {
         const { is_suspended } = yield* Effect.orDie(findSuspension(accountId))
         if (is_suspended) return yield* new AccountSuspended()
@@ -105,12 +121,16 @@ export class SignIn extends Context.Service<
           visitor: Visitor,
           recognised: Witness
         ) {
-          const subject = emailSubject(email)
-          yield* attempts.take(addressSubject(visitor.address), addressRate)
+          const address = addressSubject(visitor.address)
+          const subject = `${emailSubject(email)} from ${address}`
+          yield* attempts.take(address, addressRate)
           yield* attempts.take(subject, passphraseRate)
           const known = Option.getOrUndefined(yield* Effect.orDie(findByEmail(foldedEmail(email))))
+          // Wrong tries from elsewhere must not keep the owner out: an address that has signed in before has tries of its own.
+          const isStranger = !(yield* hasSignedInFrom(known?.account_id ?? "", address))
+          if (isStranger) yield* attempts.take(emailSubject(email), strangersRate)
           if (known !== undefined) recognised(known.account_id)
-          const isRight = yield* passphrases.matches(passphrase, known?.hash ?? null)
+          const isRight = yield* passphrases.matches(passphrase, known?.hash ?? null, isStranger)
           if (known === undefined || !isRight) return yield* wrongPassphrase()
           yield* attempts.forgive(subject)
           yield* refuseSuspended(known.account_id)
@@ -150,7 +170,7 @@ export class SignIn extends Context.Service<
           return yield* wrong("email", "An account that has a passphrase keeps its e-mail")
         }
         if (wanted.old !== null) {
-          const isRight = yield* passphrases.matches(wanted.old, known.hash)
+          const isRight = yield* passphrases.matches(wanted.old, known.hash, false)
           return isRight ? undefined : yield* wrong("old", "This is not the present passphrase")
         }
         const session = yield* sessions.get(wanted.sessionId)

@@ -46,6 +46,54 @@ const sentenceOf = (fault: { readonly _tag: string; readonly message: string }, 
 /** Between half and all of it: hosts that lost the same service do not come back in one moment. */
 const jittered = (pauseMs: number): number => pauseMs * (0.5 + Math.random() / 2)
 
+/** A time without a service is two lines of the log, however often it tries to join, and one for each refusal. */
+class Alone {
+  readonly #services: number
+  #sinceMs = performance.now()
+  #attempts = 0
+  #hasBeen = false
+  #reasons = new Set<string>()
+  #told = new Set<string>()
+  #isStart = true
+
+  constructor(services: number) {
+    this.#services = services
+  }
+
+  /** What to say of an attempt that failed, or of the service that was lost; null: nothing. */
+  failed(
+    reason: string,
+    { wasJoined, isRefusal }: { readonly wasJoined: boolean; readonly isRefusal: boolean }
+  ): string | null {
+    this.#hasBeen = true
+    if (wasJoined) {
+      this.#sinceMs = performance.now()
+      return reason
+    }
+    this.#attempts++
+    if (isRefusal) {
+      if (this.#told.has(reason)) return null
+      this.#told.add(reason)
+      return reason
+    }
+    this.#reasons.add(reason)
+    // As it starts: once each service was asked.
+    return this.#isStart && this.#attempts === this.#services ? [...this.#reasons].join(" ") : null
+  }
+
+  /** To be added to what is said of the service that took it. */
+  ended(): string {
+    const seconds = Math.round((performance.now() - this.#sinceMs) / 1000)
+    const after = this.#hasBeen ? `, ${seconds} s after it was with none: ${this.#attempts} attempts failed` : ""
+    this.#attempts = 0
+    this.#hasBeen = false
+    this.#isStart = false
+    this.#reasons.clear()
+    this.#told.clear()
+    return after
+  }
+}
+
 export class Joining extends Context.Service<
   Joining,
   {
@@ -68,6 +116,7 @@ export class Joining extends Context.Service<
       }
       const forbidden = yield* Deferred.make<never, NeverJoins>()
       let standing: Standing = { service: null, fault: null }
+      const alone = new Alone(fleetJoin.length)
 
       /** Until the connection is lost, or the service does not want it any more. */
       const stay = Effect.fnUntraced(function* (to: PeerAddress) {
@@ -114,7 +163,7 @@ export class Joining extends Context.Service<
             })
           }
           standing = { service: name, fault: null }
-          yield* Effect.logInfo(`This host, ${hostId}, has joined its fleet by the service ${name}`)
+          yield* Effect.logInfo(`This host, ${hostId}, has joined its fleet by the service ${name}${alone.ended()}`)
           const everyMs = Math.min(Math.max(beatEveryMs, beatEvery.minimumMs), beatEvery.maximumMs)
           const beat = Effect.gen(function* () {
             const { capacity, networkRefused } = yield* own.describe
@@ -141,7 +190,6 @@ export class Joining extends Context.Service<
       const join = Effect.gen(function* () {
         let next = 0
         let failures = 0
-        let told: string | null = null
         while (true) {
           const fault = yield* Effect.flip(stay(fleetJoin[next]!))
           if (fault._tag === "JoinRefused" && fault.isFinal) {
@@ -152,8 +200,8 @@ export class Joining extends Context.Service<
           const wasJoined = standing.service !== null
           standing = { service: null, fault: message }
           failures = wasJoined ? 0 : failures + 1
-          if (wasJoined || message !== told) yield* Effect.logWarning(`This host is with no service now. ${message}`)
-          told = message
+          const news = alone.failed(message, { wasJoined, isRefusal: fault._tag === "JoinRefused" })
+          if (news !== null) yield* Effect.logWarning(`This host is with no service now. ${news}`)
           next = (next + 1) % fleetJoin.length
           // Each is asked once before any is asked again.
           const rounds = Math.floor(failures / fleetJoin.length)

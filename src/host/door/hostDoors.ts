@@ -2,6 +2,7 @@
 
 import type { TLSSocket } from "node:tls"
 import { Effect, Queue, type Scope, Stream } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
 import { peerRpcDoor } from "../../peer/PeerRpc.ts"
 import type { HostDescription } from "../../runtime/distant/HostDescription.ts"
 import { HostRpcs } from "../../runtime/distant/HostRpcs.ts"
@@ -55,7 +56,10 @@ const refusalsOf = () => {
     },
     refusal: (sandboxId: string): RuntimeRefused | null =>
       destroyed.has(sandboxId)
-        ? new RuntimeRefused({ code: "HOST_FULL", message: "This host was told to keep nothing of the Sandbox." })
+        ? new RuntimeRefused({
+            code: "HOST_FULL",
+            message: publicText`This host was told to keep nothing of the Sandbox.`
+          })
         : null
   }
 }

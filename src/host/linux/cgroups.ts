@@ -4,6 +4,7 @@
  *
  * @source Linux Documentation/admin-guide/cgroup-v1, cgroup-v2.rst
  */
+import { createHmac } from "node:crypto"
 import { accessSync, constants, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { chown, open, readdir, readFile, rmdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
@@ -30,6 +31,13 @@ export interface CgroupHost {
 }
 
 const CFS_PERIOD_US = 100_000
+/**
+ * Version 1 charges socket buffers to a counter beside the memory's, and only where that has a limit. A system whose whole memory were the Sandbox's
+ * would let its sockets have about a tenth of it (net.ipv4.tcp_mem). Version 2 charges them as memory.
+ *
+ * @source Linux Documentation/admin-guide/cgroup-v1/memory.rst 2.7.1, cgroup-v2.rst "memory.stat", `sock`
+ */
+const SOCKET_BUFFERS_DIVISOR = 8
 /** What a Sandbox may make below its own directory: enough for a directory a command, and few enough to be removed in one go. */
 const V2_DESCENDANTS_MAX = 2_048
 const V2_DEPTH_MAX = 8
@@ -51,6 +59,12 @@ export const NO_CGROUPS: CgroupHost = {
   enforced: { memory: false, pids: false, cpu: false }
 }
 
+/** Sandboxes read it in their mount tables: it does not follow from what a tenant may guess, as the instance follows from the data folder. */
+const shownName = (instance: string): string => {
+  const machine = existsSync("/etc/machine-id") ? readFileSync("/etc/machine-id", "latin1") : ""
+  return `atoll-${createHmac("sha256", machine).update(instance).digest("hex").slice(0, 12)}`
+}
+
 /**
  * Finds the hierarchies, and when they are to be used makes our directory in each; `instance` keeps two services on one host apart.
  */
@@ -65,9 +79,13 @@ export const detectCgroups = (instance: string, use: boolean): CgroupHost => {
     const own = join(path, instance)
     try {
       if (type === "cgroup") {
-        if (options.split(",").includes("cpuset")) cpuset = own
+        if (options.split(",").includes("cpuset")) {
+          const shown = join(path, shownName(instance))
+          if (use) mkdirSync(shown, { recursive: true })
+          cpuset = shown
+        }
         const found = (["memory", "pids", "cpu", "cpuacct"] as const).filter((it) => options.split(",").includes(it))
-        if (found.length === 0 && cpuset !== own) continue
+        if (found.length === 0) continue
         if (use) mkdirSync(own, { recursive: true })
         for (const controller of found) v1[controller] = own
       } else if (type === "cgroup2" && v2 === null) {
@@ -135,6 +153,7 @@ export const makeCgroups = async (
     ["memory", "memory.limit_in_bytes", limits.memoryBytes],
     // Without swap accounting this file is missing, and there is nothing to limit.
     ["memory", "memory.memsw.limit_in_bytes", limits.memoryBytes],
+    ["memory", "memory.kmem.tcp.limit_in_bytes", Math.floor(limits.memoryBytes / SOCKET_BUFFERS_DIVISOR)],
     ["pids", "pids.max", limits.processes],
     ["cpu", "cpu.cfs_period_us", CFS_PERIOD_US],
     ["cpu", "cpu.cfs_quota_us", Math.round(limits.vcpus * CFS_PERIOD_US)]

@@ -13,6 +13,9 @@ const ADDRESS_SPACE_MAX_BYTES = 512 * 1024 ** 2
 /** As root: what it takes to remove anybody's files, and nothing else. */
 const CAPABILITIES = "--bounding-set=-all,+dac_override,+dac_read_search,+fowner"
 
+/** Without root: the guest has our user, and may have closed its folders to that user. */
+const OPEN_AND_REMOVE = 'chmod -Rf u+rwX -- "$1"; exec rm -rf --one-file-system -- "$1"'
+
 export interface TreeRemoval {
   /** Resolves when it has ended, whether or not everything is gone: what is left is found by the next one. */
   readonly done: Promise<void>
@@ -24,12 +27,10 @@ const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /** `cgroups`: `cgroup.procs` files to enter first, so that whoever made the tree pays for its removal. It ends with this process. */
 export const removeTree = (path: string, cgroups: ReadonlyArray<string> = []): TreeRemoval => {
-  const limits = ["setpriv", "--pdeathsig=KILL", ...(process.getuid?.() === 0 ? [CAPABILITIES] : []), "--"]
-  const command = [
-    ...limits,
-    ...["prlimit", `--as=${ADDRESS_SPACE_MAX_BYTES}`, "--core=0", "--"],
-    ...["rm", "-rf", "--one-file-system", "--", path]
-  ]
+  const isRoot = process.getuid?.() === 0
+  const limits = ["setpriv", "--pdeathsig=KILL", ...(isRoot ? [CAPABILITIES] : []), "--"]
+  const removal = isRoot ? ["rm", "-rf", "--one-file-system", "--", path] : ["sh", "-c", OPEN_AND_REMOVE, "sh", path]
+  const command = [...limits, ...["prlimit", `--as=${ADDRESS_SPACE_MAX_BYTES}`, "--core=0", "--"], ...removal]
   const script = [...cgroups.map((file) => `echo 0 > ${quote(file)}`), 'exec "$@"'].join("\n")
   const child = spawn("/bin/sh", ["-c", script, "sh", ...command], { cwd: "/", env: HOST_ENVIRONMENT, stdio: "ignore" })
   child.unref()

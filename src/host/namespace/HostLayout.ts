@@ -5,7 +5,8 @@
  *     <data>/runtime/namespace/.trash/        see Trash.ts
  *     <data>/runtime/namespace/.users         locked by every process that uses these folders
  *     <data>/runtime/namespace/.etc           locked by the process that writes the /etc of Sandboxes
- *     /run/atoll-<digest>/                    as root: mount points of volumes, and what is bound into Sandboxes, reachable by their users
+ *     /run/atoll-<digest>/                    as root: mount points of volumes
+ *     /run/atoll-<digest>/shared/             what is bound into Sandboxes, reachable by their users; see sharedMount.ts
  *     <data>/runtime/namespace/.run/          the same without root
  *     <cgroup hierarchy>/atoll-<digest>/<sandboxId>
  */
@@ -17,10 +18,14 @@ import { fileURLToPath } from "node:url"
 import { FileLock } from "../../fileLock/FileLock.ts"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
+import type { View } from "../linux/limitViews.ts"
 import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
+import { VolumeRegister } from "../linux/VolumeRegister.ts"
 import { markOf } from "./markedProcesses.ts"
+import { maskViews, writeMasks } from "./maskedProc.ts"
 import { publicConfiguration } from "./publicConfiguration.ts"
 import { SandboxState } from "./SandboxState.ts"
+import { mountShared, unmountShared } from "./sharedMount.ts"
 import { writeSystemFiles } from "./systemFiles.ts"
 import type { VolumePlace } from "./volume.ts"
 import { canMountImages } from "./volumeTrial.ts"
@@ -37,6 +42,8 @@ export class HostLayout {
   readonly instance: string
   readonly stateFolder: string
   readonly runFolder: string
+  readonly volumes: VolumeRegister
+  private readonly shared: string
   /** The agent's program and the Node that runs it, where the users of Sandboxes can read them. */
   agent = ""
   node = ""
@@ -53,8 +60,10 @@ export class HostLayout {
     const folder = join(dataDir, "runtime", "namespace")
     mkdirSync(folder, { recursive: true })
     this.stateFolder = realpathSync(folder)
+    this.volumes = new VolumeRegister(this.stateFolder)
     this.instance = `atoll-${createHash("sha256").update(this.stateFolder).digest("hex").slice(0, 12)}`
     this.runFolder = this.isRoot ? join("/run", this.instance) : join(this.stateFolder, ".run")
+    this.shared = join(this.runFolder, "shared")
   }
 
   /** Only says where things are. */
@@ -72,7 +81,8 @@ export class HostLayout {
     // Sandboxes' users pass through, and only through. Not by mkdir, whose mode the umask cuts.
     for (const folder of [layout.stateFolder, layout.runFolder]) chmodSync(folder, layout.isRoot ? 0o711 : 0o700)
     layout.volumesEnforced = layout.isRoot && (await canMountImages(layout.runFolder))
-    layout.agent = await agentBundle(layout.runFolder)
+    await layout.prepareShared()
+    layout.agent = await agentBundle(layout.shared)
     layout.node = await layout.sealedNode()
     layout.spawner = await layout.sealedSpawner()
     // Told to whoever waits for it.
@@ -89,15 +99,30 @@ export class HostLayout {
     return this.writing
   }
 
-  /** One process at a time: they share the folders. */
   private async writeSystemFiles(): Promise<void> {
     const shared = await publicConfiguration()
+    await this.inTurn(async () => {
+      for (const networkEnabled of [true, false])
+        await writeSystemFiles(this.etc(networkEnabled), networkEnabled, shared)
+    })
+  }
+
+  private prepareShared(): Promise<void> {
+    return this.inTurn(async () => {
+      mkdirSync(this.shared, { recursive: true })
+      if (this.volumesEnforced) await mountShared(this.shared)
+      chmodSync(this.shared, this.isRoot ? 0o711 : 0o700)
+      await writeMasks(join(this.shared, "proc"))
+    })
+  }
+
+  /** One process at a time: they share the folders. */
+  private async inTurn(write: () => Promise<void>): Promise<void> {
     const turn = await FileLock.open(join(this.stateFolder, ".etc"))
     try {
       if (!(await turn.exclusive(LOCK_WAIT_SECONDS)))
         throw new Error(`${this.runFolder} is being written by another Atoll`)
-      for (const networkEnabled of [true, false])
-        await writeSystemFiles(this.etc(networkEnabled), networkEnabled, shared)
+      await write()
     } finally {
       await turn.close()
     }
@@ -106,13 +131,15 @@ export class HostLayout {
   /**
    * Ends this process's use of what all Sandboxes share. The last one that uses it removes it, and does `also`, if `isOver` then says that there is no
    * Sandbox either: nobody can begin meanwhile.
-   * Only what was put there goes: a folder with anything else in it, a volume above all, stays.
+   * Only what was put there goes: a folder with anything else in it, a volume above all, stays. `runs`: a Sandbox runs, whose /etc stays up to date.
    */
-  async release(isOver: () => boolean, also: () => Promise<void> = async () => {}): Promise<void> {
+  async release(isOver: () => boolean, runs: boolean, also: () => Promise<void> = async () => {}): Promise<void> {
     // Nothing is written any more by the time that another may remove it.
     await this.writing?.catch(() => {})
     try {
-      if (!isOver() || !(await this.users?.exclusive(0)) || !isOver()) return
+      if (runs || !(await this.users?.exclusive(0))) return
+      await unmountShared(this.shared)
+      if (!isOver()) return
       await this.remove()
       await also()
     } finally {
@@ -122,7 +149,11 @@ export class HostLayout {
   }
 
   private async remove(): Promise<void> {
-    for (const networkEnabled of [true, false]) await rm(this.etc(networkEnabled), { recursive: true, force: true })
+    // Where it could not be mounted.
+    await rm(this.shared, { recursive: true, force: true })
+    // Of a version that had them here.
+    for (const name of ["etc-online", "etc-offline"])
+      await rm(join(this.runFolder, name), { recursive: true, force: true })
     for (const entry of await readdir(this.runFolder, { withFileTypes: true })) {
       const path = join(this.runFolder, entry.name)
       await (entry.isDirectory() ? rmdir(path) : unlink(path)).catch(() => {})
@@ -154,7 +185,12 @@ export class HostLayout {
 
   /** Is there once `systemFiles()` has resolved. */
   etc(networkEnabled: boolean): string {
-    return join(this.runFolder, networkEnabled ? "etc-online" : "etc-offline")
+    return join(this.shared, networkEnabled ? "etc-online" : "etc-offline")
+  }
+
+  /** What a Sandbox sees in place of parts of /proc. */
+  masks(): ReadonlyArray<View> {
+    return maskViews(join(this.shared, "proc"))
   }
 
   /** See `MARKER`. */
@@ -177,7 +213,7 @@ export class HostLayout {
   private async sealedSpawner(): Promise<string | null> {
     if (process.arch !== "x64") return null
     const digest = createHash("sha256").update(readFileSync(SPAWNER)).digest("hex").slice(0, 16)
-    return sealedCopy(SPAWNER, join(this.runFolder, `spawner-${digest}`))
+    return sealedCopy(SPAWNER, join(this.shared, `spawner-${digest}`))
   }
 }
 

@@ -3,10 +3,12 @@
  *
  * Calls for one Sandbox run one after the other; every step may be repeated after a crash at any point, because each looks at what is there first.
  */
+
 import { rm } from "node:fs/promises"
 import type { Socket } from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
+import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
@@ -28,6 +30,7 @@ import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { type ConnectedNetwork, closeHostAddresses } from "../linux/networkNamespace.ts"
 import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
+import { FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS, RetryPause } from "../linux/RetryPause.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
 import { Turns } from "../linux/Turns.ts"
@@ -64,6 +67,8 @@ interface Live {
   readonly console: ConsoleTail
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
+  /** A network that keeps ending is mended, and told, at ever longer intervals. */
+  readonly networkPause: RetryPause
 }
 
 /** A host that boots many at once may take its time. */
@@ -71,12 +76,12 @@ const HEALTH_TIMEOUT_MS = 40_000
 const THOROUGH_EVERY_LOOKS = 10
 
 /** What is known of one that was found dead at start. */
-const absentlyEnded = ({ monitor }: RuntimeRecord): string =>
+const absentlyEnded = ({ monitor }: RuntimeRecord): PublicText =>
   isOfThisBoot(monitor)
     ? endsItsContainer()
-      ? "The Sandbox ended with the container that it was in"
-      : "The Sandbox ended while the service was not running"
-    : "The Sandbox ended with its host, which was restarted"
+      ? publicText`The Sandbox ended with the container that it was in`
+      : publicText`The Sandbox ended while the service was not running`
+    : publicText`The Sandbox ended with its host, which was restarted`
 
 export class NamespaceHost {
   readonly layout: HostLayout
@@ -123,10 +128,11 @@ export class NamespaceHost {
 
   /** Ends the sessions; the Sandboxes run on. Where there are none, nothing is left outside of the data folder. */
   async close(): Promise<void> {
+    const runs = this.live.size > 0
     for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
     await this.trash.close()
     const isOver = () => this.layout.sandboxIds().length === 0
-    await this.layout.release(isOver, () => releaseCgroups(this.cgroups))
+    await this.layout.release(isOver, runs, () => releaseCgroups(this.cgroups))
   }
 
   /**
@@ -177,6 +183,7 @@ export class NamespaceHost {
       await this.end(state)
       await removeVolume(this.layout.volume(state), this.trash)
       await rm(state.folder, { recursive: true, force: true })
+      await this.layout.volumes.forget(sandboxId)
       await this.users.release(uid, sandboxId)
     })
   }
@@ -259,7 +266,9 @@ export class NamespaceHost {
       // What cannot be done now is tried at the next look.
       if (network !== null && isUp(record)) await closeHostAddresses(network).catch(() => {})
     }
-    const lost = [...this.live].filter(([, { record }]) => hasLostNetwork(record))
+    const lost = [...this.live].filter(
+      ([, { record, networkPause }]) => hasLostNetwork(record) && networkPause.isDue(performance.now())
+    )
     const told = await Promise.all(lost.map(([sandboxId, live]) => this.mendNetwork(sandboxId, live)))
     return told.flatMap((it) => (it === null ? [] : [it]))
   }
@@ -279,12 +288,14 @@ export class NamespaceHost {
       const { record } = live
       const { init, monitor, generation } = record
       if (this.live.get(sandboxId) !== live || init === null || !isUp(record) || !hasLostNetwork(record)) return null
+      live.networkPause.tried(performance.now())
       try {
         const mark = markOf(this.layout.instance, sandboxId, generation)
         const cgroups = servingCgroups(this.cgroups, sandboxId)
-        const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, cgroups, mark })
+        const state = this.layout.state(sandboxId)
+        const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, cgroups, mark }, state)
         live.record = { ...record, network }
-        await this.layout.state(sandboxId).writeRuntime(live.record)
+        await state.writeRuntime(live.record)
         return `The network of Sandbox ${sandboxId} had died and was started anew.`
       } catch (cause) {
         return `The network of Sandbox ${sandboxId} has died: ${cause instanceof Error ? cause.message : String(cause)}`
@@ -390,7 +401,8 @@ export class NamespaceHost {
     const pid = (isRoot ? record.init : record.monitor)?.pid
     const network =
       record.networkEnabled && pid !== undefined ? { pid, throughUserNamespace: !isRoot, closedTo: null } : null
-    const live = { record, session, guest: makeAgentGuest(session), console, network }
+    const networkPause = new RetryPause(FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS)
+    const live = { record, session, guest: makeAgentGuest(session), console, network, networkPause }
     this.live.set(sandboxId, live)
     return live
   }
@@ -404,20 +416,24 @@ export class NamespaceHost {
   }
 
   /** It ended by itself. */
-  private found(sandboxId: string, record: RuntimeRecord, ended = "The Sandbox ended without being asked to"): void {
+  private found(
+    sandboxId: string,
+    record: RuntimeRecord,
+    ended = publicText`The Sandbox ended without being asked to`
+  ): void {
     this.forget(sandboxId)
     // bwrap inside outlives the agent as long as anything else does; without the agent nobody can reach it.
     for (const it of [record.init, record.monitor]) if (it !== null) signal(it, "SIGKILL")
     const { exitCode } = this.layout.state(sandboxId).readStatus()
     const reason: RuntimeDown["reason"] =
       exitCode === 0
-        ? { code: "EXITED", message: "The Sandbox ended by itself." }
+        ? { code: "EXITED", message: publicText`The Sandbox ended by itself.` }
         : {
             code: "CRASHED",
             message:
               cgroupOomKills(this.cgroups, sandboxId) > 0
-                ? `${ended}; processes in it had been killed because it was out of memory.`
-                : `${ended}.`
+                ? publicText`${ended}; processes in it had been killed because it was out of memory.`
+                : publicText`${ended}.`
           }
     this.dead.set(sandboxId, { type: "down", sandboxId, generation: record.generation, reason })
   }

@@ -14,6 +14,7 @@ import {
 import { worker } from "../../worker/Worker.ts"
 import { UsersExhausted } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
+import { VolumeMissing, volumeMissing } from "../linux/VolumeRegister.ts"
 import { DiskPromised, NamespaceHost } from "./NamespaceHost.ts"
 import { networkObstacle, probe, statementsOf } from "./probe.ts"
 import { LoopDevicesExhausted } from "./volume.ts"
@@ -59,9 +60,11 @@ const isFull = (cause: unknown): cause is Error =>
 
 /** What the host has not is the operator's to know. */
 const refused = (cause: unknown): Effect.Effect<never, RuntimeRefused | RuntimeUnavailable> =>
-  isFull(cause)
-    ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
-    : Effect.fail(unavailable(cause))
+  cause instanceof VolumeMissing
+    ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(volumeMissing()))
+    : isFull(cause)
+      ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
+      : Effect.fail(unavailable(cause))
 
 /** Looks at the ends of whole intervals fall together, and wake the process once. */
 const untilEnd = (intervalMs: number): number => 1 + Math.ceil(intervalMs - (performance.now() % intervalMs))

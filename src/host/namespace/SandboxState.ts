@@ -5,6 +5,7 @@
  *     runtime.json   the generation that was booted last and its processes; absent when stopped
  *     volume.img     (or volume/ without root)
  *     agent.sock     where its agent listens
+ *     life           the life pipe of a boot with a network
  */
 import { existsSync, readFileSync } from "node:fs"
 import { mkdir, rm } from "node:fs/promises"
@@ -57,6 +58,11 @@ export class SandboxState {
     return join(this.folder, "status.json")
   }
 
+  /** The life pipe of its boot: slirp4netns ends with the Sandbox by it. No Sandbox sees this folder. */
+  get life(): string {
+    return join(this.folder, "life")
+  }
+
   spec(): SandboxRecord | null {
     return Option.getOrNull(decodeSpec(readRecord(join(this.folder, "spec.json"))))
   }
@@ -80,7 +86,8 @@ export class SandboxState {
   }
 
   async forgetRuntime(): Promise<void> {
-    for (const path of ["runtime.json", "agent.sock", "status.json"]) await rm(join(this.folder, path), { force: true })
+    for (const path of ["runtime.json", "agent.sock", "status.json", "life"])
+      await rm(join(this.folder, path), { force: true })
   }
 
   /** What bwrap said so far. */

@@ -1,6 +1,6 @@
 /** One boot of a Sandbox, from its volume to the first answer of its agent and its network. */
 import type { ChildProcess } from "node:child_process"
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs"
+import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
 import type { SandboxSpec } from "../../runtime/Runtime.ts"
@@ -53,7 +53,11 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     const { generation, networkEnabled } = spec
     const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null }
     await state.writeRuntime(begun)
-    await openVolume(place, spec.volumeBytes, uid)
+    await layout.volumes.ensure(
+      spec.sandboxId,
+      () => existsSync(place.image ?? workspaceOf(place)),
+      () => openVolume(place, spec.volumeBytes, uid)
+    )
     await freshTemporary(place, uid, serves)
     await removeConsoles(place.folder)
     const way = { monitor, init: null, isRoot: uid !== null, cgroups: serves, mark: layout.marker(spec) }
@@ -108,9 +112,10 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
       spawner: layout.spawner,
       etc: layout.etc(spec.networkEnabled),
       workspace: workspaceOf(place),
+      hasOwnVolume: place.image !== null,
       cgroup: groups.delegated,
       tmp: temporaryOf(place),
-      views: [...(uid === null ? [] : cgroupViews(cgroups, spec.sandboxId)), ...lxcfsViews()],
+      views: [...layout.masks(), ...(uid === null ? [] : cgroupViews(cgroups, spec.sandboxId)), ...lxcfsViews()],
       vcpus: spec.vcpus,
       memoryBytes: spec.memoryBytes,
       seccomp: seccomp !== null,

@@ -19,6 +19,8 @@ export interface BubblewrapOptions {
   readonly spawner: string | null
   readonly etc: string
   readonly workspace: string
+  /** The workspace is on a volume of its own size. */
+  readonly hasOwnVolume: boolean
   /** The delegated cgroup v2 directory. */
   readonly cgroup: string | null
   /** On the volume: in memory it would be small, and what fills it could not be reclaimed. */
@@ -50,6 +52,7 @@ const environment = (options: BubblewrapOptions): Readonly<Record<string, string
   ATOLL_AGENT_RUN_DIR: "/run/atoll-agent",
   ATOLL_AGENT_USER: SANDBOX_USER,
   ...(options.spawner === null ? {} : { ATOLL_AGENT_SPAWNER: `${OWN}/spawner` }),
+  ...(options.hasOwnVolume ? {} : { ATOLL_AGENT_VOLUME: "shared" }),
   ATOLL_AGENT_VCPUS: String(options.vcpus),
   ...(options.cgroup === null ? {} : { ATOLL_AGENT_CGROUP: `${OWN}/cgroup` })
 })
@@ -81,6 +84,9 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     ...systemArguments(options.etc),
     ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"],
     ...["--proc", "/proc", "--dev", "/dev"],
+    // bubblewrap makes its PID 1 dumpable, so a program of the same user could write its memory and replace its descriptors.
+    ...tmpfs("/proc/1", 4096, "0555"),
+    ...["--remount-ro", "/proc/1"],
     ...(options.hasTerminals ? ["--dev-bind", "/dev/pts", "/dev/pts"] : []),
     ...options.views.flatMap(({ from, to }) => ["--ro-bind", from, to]),
     ...tmpfs("/dev/shm", Math.floor(options.memoryBytes / 4), "1777"),

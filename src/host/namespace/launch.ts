@@ -95,7 +95,7 @@ export const launch = async (options: LaunchOptions): Promise<Launched> => {
   try {
     let sync: number | "ignore" = "ignore"
     if (options.bubblewrap.networkEnabled) {
-      const pipe = await makeLifePipe(join(state.folder, "sync"))
+      const pipe = await makeLifePipe(state.life)
       gone = pipe.readFd
       sync = keep(pipe.writeFd)
     }

@@ -1,10 +1,10 @@
 /** A running Sandbox's way to the internet: which of its processes is in the network namespace, and which keep slirp4netns alive. */
 import { closeSync } from "node:fs"
-import { reopenLifePipe } from "../linux/lifePipe.ts"
+import { openLifePipe } from "../linux/lifePipe.ts"
 import { connectNetwork } from "../linux/networkNamespace.ts"
 import type { ProcessIdentity } from "../linux/ProcessIdentity.ts"
-import { Descriptor } from "./bubblewrap.ts"
 import { MARKER } from "./markedProcesses.ts"
+import type { SandboxState } from "./SandboxState.ts"
 
 export interface SandboxNetwork {
   /** bwrap outside and inside. Without root the network namespace is made around bwrap, which has not begun then. */
@@ -28,8 +28,8 @@ export const connectSandbox = (it: SandboxNetwork, lifeFd: number): Promise<Proc
   })
 
 /** Once more, after slirp4netns has died. */
-export const reconnectSandbox = async (it: SandboxNetwork & { readonly init: ProcessIdentity }) => {
-  const lifeFd = reopenLifePipe(it.init, Descriptor.sync)
+export const reconnectSandbox = async (it: SandboxNetwork, state: SandboxState): Promise<ProcessIdentity> => {
+  const lifeFd = openLifePipe(state.life)
   try {
     return await connectSandbox(it, lifeFd)
   } finally {

@@ -1,7 +1,8 @@
 /** How a machine ends: halted with its data written, killed, or put to sleep on the disk; and what is removed with it. */
 import { rm } from "node:fs/promises"
 import { Effect } from "effect"
-import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { publicText } from "../../../schemas/PublicText.ts"
+import { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { goneWithin, isAlive, signal } from "../linux/ProcessIdentity.ts"
@@ -13,6 +14,7 @@ import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
+import { bringBack } from "./standstill.ts"
 
 /** A guest that writes its last data and powers off; then it is killed, and its journal has what was synced. */
 const HALT_TIMEOUT_MS = 15_000
@@ -72,6 +74,7 @@ export class Endings {
       if (record !== null) yield* this.kill(record)
       yield* attempt("removing a Sandbox", async () => {
         await folder.remove()
+        await this.host.volumes.forget(folder.sandboxId)
         await this.uids.release(record?.uid ?? null, folder.sandboxId)
       })
     })
@@ -86,14 +89,14 @@ export class Endings {
       }
       const live = this.live.get(record.sandboxId)!
       const { machine } = live
-      if (live.stall) return yield* unavailable(live.stall.message)
+      if (live.stall) return yield* RuntimeUnavailable.known(live.stall.message)
       yield* this.room
         .hasRoomToSleep(record)
         .pipe(
           Effect.catchTag("NoRoom", ({ detail }) =>
             Effect.andThen(
               Effect.logWarning(`Sandbox ${record.sandboxId} cannot sleep. ${detail}`),
-              Effect.fail(unavailable("This host's disk has no room for the Sandbox's memory."))
+              Effect.fail(RuntimeUnavailable.known(publicText`This host's disk has no room for the Sandbox's memory.`))
             )
           )
         )
@@ -106,12 +109,7 @@ export class Endings {
       }).pipe(
         Effect.andThen(saveState(machine, machineFiles.suspended, { memoryIsShared: false })),
         // It stays awake, and nothing of the sleep is left.
-        Effect.tapError(() =>
-          Effect.andThen(
-            Effect.ignore(attempt("resuming a machine", () => machine.qmp.execute("cont"))),
-            Effect.ignore(attempt("removing a saved state", () => rm(folder.file("suspended"), { force: true })))
-          )
-        )
+        Effect.tapError(() => Effect.ignore(attempt("resuming a machine", () => bringBack(folder, machine))))
       )
       live.expected = true
       yield* note({ ...record, state: "suspended" })

@@ -1,19 +1,24 @@
 /** The machines that run and that we are connected to: found again after a restart, watched, and reported when they end by themselves. */
+
 import { closeSync } from "node:fs"
 import { Effect, Queue } from "effect"
+import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
 import type { RuntimeDown, RuntimeStall, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
-import { reopenLifePipe } from "../linux/lifePipe.ts"
+import { openLifePipe } from "../linux/lifePipe.ts"
 import { type ConnectedNetwork, closeHostAddresses, connectNetwork } from "../linux/networkNamespace.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
+import { FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS, RetryPause } from "../linux/RetryPause.ts"
+import { adoptionOf, seenIn } from "./adoption.ts"
 import { type Launched, withRoomToConnect } from "./launch.ts"
-import { agentAnswers, connectMachine, disconnect, endRelays, type Machine } from "./Machine.ts"
-import { Descriptor } from "./machineArguments.ts"
-import { cgroupsOf } from "./machineCgroups.ts"
+import { agentAnswers, connectMachine, disconnect, endRelays, killProcess, type Machine } from "./Machine.ts"
+import { cgroupsOf, removeMachineCgroups } from "./machineCgroups.ts"
 import { pauseHeld, resumeHeld, wantedHolding, writeOut } from "./machineHold.ts"
 import type { QemuHost } from "./QemuHost.ts"
+import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import { isRunning, isStalled, isWorthTrying, likelyReason, type StallReason, stallOf } from "./Stall.ts"
+import { bringBack, dropSavedState } from "./standstill.ts"
 
 const CLOCK_TIMEOUT_MS = 10_000
 const ADOPTED_AGENT_TIMEOUT_MS = 5_000
@@ -33,6 +38,8 @@ export interface LiveMachine {
   holding: string | null
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
+  /** A network that keeps ending is mended, and told, at ever longer intervals. */
+  readonly networkPause: RetryPause
 }
 
 /** What became of machines by themselves, for whoever consumes it. */
@@ -90,9 +97,17 @@ export class LiveMachines {
   private attach(record: MachineRecord, machine: Machine, stall: null | undefined): void {
     const { pid } = machine.process
     const network = record.network === null ? null : { pid, throughUserNamespace: false, closedTo: null }
+    const networkPause = new RetryPause(FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS)
     const live: LiveMachine = {
-      ...{ machine, record, expected: false, stall, network },
-      ...{ isClockWatched: false, isLookedAt: false, holding: null }
+      machine,
+      record,
+      expected: false,
+      stall,
+      isClockWatched: false,
+      isLookedAt: false,
+      holding: null,
+      network,
+      networkPause
     }
     this.live.set(record.sandboxId, live)
     machine.qmp.listen((event) => {
@@ -127,6 +142,7 @@ export class LiveMachines {
         return Effect.succeed(true)
       const connected = connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
         Effect.tap((machine) => Effect.promise(() => resumeHeld(folder, machine).catch(() => {}))),
+        Effect.tap((machine) => Effect.tapError(this.brought(folder, record, machine), () => disconnect(machine))),
         // By the agent's answer QEMU has taken every connection. One that is busy is adopted all the same.
         Effect.tap((machine) => Effect.ignore(agentAnswers(machine, ADOPTED_AGENT_TIMEOUT_MS)))
       )
@@ -146,16 +162,72 @@ export class LiveMachines {
     })
   }
 
+  /** Makes a machine go on that an earlier service left running, or left standing still. Fails for one that cannot. */
+  private brought(
+    folder: SandboxFolder,
+    record: MachineRecord,
+    machine: Machine
+  ): Effect.Effect<void, RuntimeUnavailable> {
+    return attempt("looking at a machine", async () => {
+      const seen = seenIn(await machine.qmp.execute("query-status"))
+      const adoption = adoptionOf(record.state, seen)
+      if (adoption === "goOn") await dropSavedState(folder)
+      else if (adoption === "resume" || adoption === "finishWake") await bringBack(folder, machine)
+      else throw new Error(`QEMU says that it is ${seen}`)
+      return adoption
+    }).pipe(
+      Effect.flatMap((adoption) =>
+        adoption === "goOn"
+          ? Effect.void
+          : Effect.logWarning(`Sandbox ${record.sandboxId} stood still since its service was killed, and goes on`)
+      )
+    )
+  }
+
+  /**
+   * Finishes a waking that a killed service had begun. Whoever calls holds the machine's turn. False: its memory is lost, and nothing of it runs.
+   */
+  woken(folder: SandboxFolder, record: MachineRecord): Effect.Effect<boolean, RuntimeUnavailable> {
+    return Effect.gen({ self: this }, function* () {
+      if (yield* this.adopted(folder, { ...record, state: "waking" })) {
+        const live = this.live.get(record.sandboxId)!
+        live.record = { ...live.record, state: "running" }
+        yield* attempt("writing a record", () => folder.write(live.record))
+        return true
+      }
+      if (record.process !== null && isAlive(record.process)) yield* killProcess(record.process)
+      return false
+    })
+  }
+
+  /** Ends what is left of the QEMU of a machine whose memory is saved. */
+  private slept(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
+    return Effect.gen({ self: this }, function* () {
+      const process = processOf(record)
+      if (process === null) return
+      yield* killProcess(process)
+      yield* Effect.promise(() => removeMachineCgroups(this.host.cgroups, record.uuid))
+      yield* attempt("writing a record", () => folder.write({ ...record, process: null, network: null }))
+    })
+  }
+
   adoptOrReport(folder: SandboxFolder): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
       const record = yield* Effect.promise(() => folder.read())
+      if (record?.state === "suspended") return yield* Effect.ignore(this.slept(folder, record))
+      // One whose memory is lost is told so by the command that wakes it.
+      if (record?.state === "waking") return yield* Effect.ignore(this.woken(folder, record))
       if (record === null || record.state !== "running") return
       if ((yield* this.adopted(folder, record)) || this.isReleased) return
       if (record.process !== null && isAlive(record.process)) {
         // It cannot be managed any more.
         signal(record.process, "SIGKILL")
-        this.report(record, "CRASHED", "The machine did not answer when the service came back, and was ended.")
-      } else this.report(record, "CRASHED", "The machine ended while the service was not running.")
+        this.report(
+          record,
+          "CRASHED",
+          publicText`The machine did not answer when the service came back, and was ended.`
+        )
+      } else this.report(record, "CRASHED", publicText`The machine ended while the service was not running.`)
     })
   }
 
@@ -164,9 +236,8 @@ export class LiveMachines {
     const { record, machine } = live
     return Effect.gen({ self: this }, function* () {
       if (this.live.get(record.sandboxId) !== live || !hasLostNetwork(live)) return
-      const lifeFd = yield* attempt("finding a machine's life pipe", () =>
-        reopenLifePipe(machine.process, Descriptor.life)
-      )
+      live.networkPause.tried(performance.now())
+      const lifeFd = yield* attempt("finding a machine's life pipe", () => openLifePipe(folder.file("life")))
       const network = yield* networkFor({ process: machine.process, lifeFd }, cgroupsOf(this.host.cgroups, record))
       live.record = { ...record, network }
       yield* attempt("writing a record", () => folder.write(live.record))
@@ -255,14 +326,15 @@ export class LiveMachines {
     await goneWithin(() => isAlive(machine.process), 5_000)
     if (live.expected) return
     if (machine.qmp.shutdownReason === "guest-shutdown")
-      this.report(record, "EXITED", "The machine powered itself off.")
+      this.report(record, "EXITED", publicText`The machine powered itself off.`)
     else if (machine.qmp.shutdownReason?.startsWith("guest-") === true) {
-      this.report(record, "CRASHED", "The machine's kernel panicked or reset.")
-    } else if (machine.qmp.isHung) this.report(record, "CRASHED", "The machine did not answer any more and was ended.")
-    else this.report(record, "CRASHED", "The machine's process was killed or crashed.")
+      this.report(record, "CRASHED", publicText`The machine's kernel panicked or reset.`)
+    } else if (machine.qmp.isHung)
+      this.report(record, "CRASHED", publicText`The machine did not answer any more and was ended.`)
+    else this.report(record, "CRASHED", publicText`The machine's process was killed or crashed.`)
   }
 
-  private report(record: MachineRecord, code: "EXITED" | "CRASHED", message: string): void {
+  private report(record: MachineRecord, code: "EXITED" | "CRASHED", message: PublicText): void {
     const { sandboxId, generation } = record
     Queue.offerUnsafe(this.news.downs, { type: "down", sandboxId, generation, reason: { code, message } })
   }

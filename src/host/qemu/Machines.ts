@@ -4,20 +4,28 @@
  *
  * Calls for one Sandbox run one after the other, and each to its end, even when its caller gives up: half a boot helps nobody.
  */
+import { existsSync } from "node:fs"
 import type { Duplex } from "node:stream"
 import { Effect, Fiber, type Scope, Semaphore } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
 import type { SettingsShape } from "../../Config.ts"
 import { type Guest, GuestUnavailable } from "../../runtime/Guest.ts"
-import type { InventoryEntry, RuntimeRefused, RuntimeUnavailable, SandboxSpec } from "../../runtime/Runtime.ts"
+import {
+  type InventoryEntry,
+  RuntimeRefused,
+  type RuntimeUnavailable,
+  type SandboxSpec
+} from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { allCgroupNames, releaseCgroups } from "../linux/cgroups.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { letGo } from "../linux/holdMark.ts"
 import { Turns } from "../linux/Turns.ts"
+import { volumeMissing } from "../linux/VolumeRegister.ts"
 import { Endings } from "./Endings.ts"
 import { HostRoom } from "./HostRoom.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
-import { connectRelay, type Machine } from "./Machine.ts"
+import { connectRelay, killProcess, type Machine } from "./Machine.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import { removeMachineCgroups } from "./machineCgroups.ts"
 import type { QemuHost } from "./QemuHost.ts"
@@ -110,7 +118,7 @@ export class Machines {
   /** Gives every machine whose way out of its network namespace has died another one. */
   readonly mendNetworks: Effect.Effect<void> = Effect.suspend(() =>
     Effect.forEach(
-      this.live.all().filter(hasLostNetwork),
+      this.live.all().filter((live) => hasLostNetwork(live) && live.networkPause.isDue(performance.now())),
       (live) => {
         const { sandboxId } = live.record
         return this.locked(sandboxId, this.live.mendNetwork(this.folderOf(sandboxId), live))
@@ -154,14 +162,22 @@ export class Machines {
       if (same && record.state === "running" && (yield* this.live.adopted(folder, record))) return
       // Whoever reads its volume just now has done so soon.
       yield* Effect.promise(() => letGo(folder.file("volume")))
+      if (same && record.state === "waking") return yield* this.wokenOrLost(folder, record)
       if (same && record.state === "suspended") {
-        const woken = yield* this.starts.wake(folder, record, turn).pipe(
-          Effect.as(true),
-          Effect.catchTag("RuntimeUnavailable", ({ message }) =>
-            Effect.as(Effect.logWarning(`Sandbox ${spec.sandboxId} cannot be woken and boots anew: ${message}`), false)
+        const left = processOf(record)
+        if (left !== null) yield* killProcess(left)
+        return yield* this.starts.wake(folder, record, turn).pipe(
+          // Nothing is lost before the memory goes on: the waking is tried again.
+          Effect.catchTag("RuntimeUnavailable", (error) =>
+            Effect.flatMap(readRecord(folder), (now) =>
+              now?.state === "waking" ? this.wokenOrLost(folder, now) : Effect.fail(error)
+            )
           )
         )
-        if (woken) return
+      }
+      if (this.host.volumes.wasMade(spec.sandboxId) && !existsSync(folder.file("volume"))) {
+        yield* Effect.logError(`Sandbox ${spec.sandboxId} does not start: its volume is missing`)
+        return yield* volumeMissing()
       }
       if (record !== null) yield* this.endings.end(folder, record)
       const shape = this.starts.shapeFor({ ...spec, network: spec.networkEnabled })
@@ -170,6 +186,14 @@ export class Machines {
       yield* this.spares.refill(shape)
     })
     return this.locked(spec.sandboxId, bring)
+  }
+
+  /** It goes on, or is refused: its memory is never replaced by a boot that nobody asked for. */
+  private wokenOrLost(
+    folder: SandboxFolder,
+    record: MachineRecord
+  ): Effect.Effect<void, RuntimeRefused | RuntimeUnavailable> {
+    return Effect.flatMap(this.live.woken(folder, record), (woken) => (woken ? Effect.void : memoryLost))
   }
 
   stop(sandboxId: string, generation: number): Effect.Effect<void, RuntimeUnavailable> {
@@ -266,6 +290,11 @@ export class Machines {
     return Effect.flatMap(Effect.forkDetach(turn), Fiber.join)
   }
 }
+
+const memoryLost = new RuntimeRefused({
+  code: "MEMORY_LOST",
+  message: publicText`The Sandbox's machine ended while it woke, and its memory is lost. Its volume is kept: start it again.`
+})
 
 const readRecord = (folder: SandboxFolder): Effect.Effect<MachineRecord | null, RuntimeUnavailable> =>
   attempt("reading a record", () => folder.read())

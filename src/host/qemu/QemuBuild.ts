@@ -4,7 +4,7 @@ import { promisify } from "node:util"
 
 const execute = promisify(execFile)
 
-/** Debian packages of a running VM. On bookworm QEMU comes from backports; see README. */
+/** Debian packages of a running VM. On bookworm QEMU comes from backports; see docs/operating.md. */
 export const runtimePackages = [
   "qemu-system-x86",
   "qemu-utils",

@@ -4,6 +4,7 @@ import { Effect, Schema } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import { type CgroupHost, detectCgroups, NO_CGROUPS } from "../linux/cgroups.ts"
 import { missingPackages } from "../linux/programs.ts"
+import { VolumeRegister } from "../linux/VolumeRegister.ts"
 import { type Choice, chooseAccelerator } from "./Accelerator.ts"
 import { prepareGuestImage } from "./GuestImage.ts"
 import { HostTicks } from "./HostTicks.ts"
@@ -21,6 +22,7 @@ export class MachinesUnusable extends Schema.TaggedError<MachinesUnusable>()("Ma
 export interface QemuHost extends TemplateHost {
   /** Folder of the Sandboxes' machines. */
   readonly root: string
+  readonly volumes: VolumeRegister
   readonly choice: Choice
   /** Where the machines' cgroups are, as root. */
   readonly cgroups: CgroupHost
@@ -83,6 +85,7 @@ export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, M
           uid,
           firstUid: isRoot ? settings.vmUidFirst + 1 : null,
           root,
+          volumes: new VolumeRegister(root),
           isRoot,
           cgroups: isRoot ? detectCgroups(instanceOf(root), true) : NO_CGROUPS,
           makeCgroups: () => (isRoot ? detectCgroups(instanceOf(root), true) : NO_CGROUPS),

@@ -20,8 +20,11 @@ const MachineRecord = Schema.Struct({
   memoryBytes: Count,
   volumeBytes: Count,
   networkEnabled: Schema.Boolean,
-  /** `starting`: QEMU may run and the guest has not answered yet. `running`: it has. `stopped`: only the volume is left. */
-  state: Schema.Literals(["starting", "running", "suspended", "stopped"]),
+  /**
+   * `starting`: QEMU may run and the guest has not answered yet. `running`: it has. `suspended`: its memory is saved. `waking`: that memory is loaded and
+   * may have gone on. `stopped`: only the volume is left.
+   */
+  state: Schema.Literals(["starting", "running", "suspended", "waking", "stopped"]),
   accelerator: Schema.Literals(["kvm", "tcg"]),
   /** On QEMU's command line: finds a process that was started and never written down. */
   uuid: Schema.String,

@@ -1,7 +1,9 @@
 /** The making of machines that are started ahead (`Spares`), and their handing over to a Sandbox. */
+
 import { randomUUID } from "node:crypto"
 import { rename } from "node:fs/promises"
 import { Effect, Option, type Semaphore } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
 import { RuntimeRefused, type RuntimeUnavailable, type SandboxSpec } from "../../runtime/Runtime.ts"
 import { attempt } from "../linux/attempt.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
@@ -90,6 +92,7 @@ export class SpareMachines {
         // Written first: wherever this is cut off, the folder tells what runs in it.
         await before.write(record)
         await rename(before.path, folder.path)
+        await host.volumes.note(sandboxId)
       }).pipe(
         Effect.as(true),
         Effect.catchTag("RuntimeUnavailable", ({ message }) => Effect.as(Effect.logWarning(message), false))
@@ -146,7 +149,8 @@ export class SpareMachines {
       permits.withPermitsIfAvailable(1),
       Effect.flatMap(
         Option.match({
-          onNone: () => new RuntimeRefused({ code: "HOST_FULL", message: "As many Sandboxes are starting as may." }),
+          onNone: () =>
+            new RuntimeRefused({ code: "HOST_FULL", message: publicText`As many Sandboxes are starting as may.` }),
           onSome: Effect.succeed
         })
       )

@@ -5,6 +5,7 @@
  * @source QEMU qapi/block-core.json BLOCK_IO_ERROR, qapi/run-state.json RunState
  */
 import { statfs } from "node:fs/promises"
+import { publicText } from "../../../schemas/PublicText.ts"
 import type { RuntimeStall } from "../../runtime/Runtime.ts"
 import type { QmpEvent } from "./Qmp.ts"
 
@@ -15,12 +16,11 @@ const ROOM_MIN_BYTES = 64 * 1024 ** 2
 
 const FULL: StallReason = {
   code: "HOST_FULL",
-  message: "This host has no room left on its disk. The Sandbox waits, and goes on by itself when there is some."
+  message: publicText`This host has no room left on its disk. The Sandbox waits, and goes on by itself when there is some.`
 }
 const FAILED: StallReason = {
   code: "HOST_FAILED",
-  message:
-    "This host's disk does not take what the Sandbox writes. The Sandbox waits, and goes on by itself when it does."
+  message: publicText`This host's disk does not take what the Sandbox writes. The Sandbox waits, and goes on by itself when it does.`
 }
 
 /** Null when this is no event of a machine that was paused. */

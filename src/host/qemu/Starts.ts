@@ -4,6 +4,7 @@
  * What is written down (`SandboxFolder`) always precedes what is done, so that whatever a crash leaves behind is found.
  */
 import { randomUUID } from "node:crypto"
+import { existsSync } from "node:fs"
 import { access, chown, rm } from "node:fs/promises"
 import { Effect, type Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
@@ -18,6 +19,7 @@ import type { QemuHost } from "./QemuHost.ts"
 import { runMachine } from "./runMachine.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import type { SpareMachines } from "./SpareMachines.ts"
+import { dropSavedState } from "./standstill.ts"
 import { copyRootDisk, makeOverlay, type Template } from "./Template.ts"
 import type { Templates } from "./Templates.ts"
 import { ensureVolume } from "./volume.ts"
@@ -79,7 +81,13 @@ export class Starts {
               )
             )
         : null
-      yield* attempt("making a volume", () => ensureVolume(folder.file("volume"), volumeBytes, record.uid))
+      yield* attempt("making a volume", () =>
+        host.volumes.ensure(
+          sandboxId,
+          () => existsSync(folder.file("volume")),
+          () => ensureVolume(folder.file("volume"), volumeBytes, record.uid)
+        )
+      )
       if (template !== null) {
         const cloned = yield* this.clone(folder, record, shape, template).pipe(
           Effect.as(true),
@@ -123,11 +131,11 @@ export class Starts {
         await access(folder.file("suspended"))
         await folder.prepare(record.uid)
       })
-      yield* this.launched(folder, record, shape, { type: "wake" }, (machine) =>
+      yield* this.launched(folder, record, shape, { type: "wake" }, (machine, started) =>
         Effect.gen(function* () {
           yield* loadState(machine, machineFiles.suspended, { memoryIsShared: false })
-          // From here on the volume moves on, and the saved memory must never meet it again.
-          yield* note(folder, { ...record, state: "starting", process: machine.process })
+          // Point of no return: from here on the volume moves on, and the saved memory must never meet it again.
+          yield* note(folder, { ...started, state: "waking" })
           yield* attempt("resuming a machine", () => machine.qmp.execute("cont"))
           yield* Effect.all(
             [
@@ -138,7 +146,7 @@ export class Starts {
           )
         })
       )
-      yield* attempt("removing a saved state", () => rm(folder.file("suspended"), { force: true }))
+      yield* attempt("removing a saved state", () => dropSavedState(folder))
     }).pipe(permits.withPermits(1))
   }
 
@@ -181,11 +189,11 @@ export class Starts {
     record: MachineRecord,
     shape: MachineShape,
     start: Start,
-    prepare: (machine: Machine) => Effect.Effect<void, RuntimeUnavailable>
+    prepare: (machine: Machine, started: MachineRecord) => Effect.Effect<void, RuntimeUnavailable>
   ): Effect.Effect<void, RuntimeUnavailable> {
     const { host, live } = this.options
     return runMachine(host, { folder, record, shape, start }, (machine, started) =>
-      Effect.andThen(prepare(machine), live.begin(folder, started, machine))
+      Effect.andThen(prepare(machine, started), live.begin(folder, started, machine))
     )
   }
 }

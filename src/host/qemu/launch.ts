@@ -115,7 +115,7 @@ export const takeRoomToConnect = ({ pid }: ProcessIdentity, uid: number | null):
 const SOCKETS = ["qmpSocket", "agentSocket", "bootSocket"] as const
 
 export const launch = async (options: Launch): Promise<Launched> => {
-  const pipe = options.life ? await makeLifePipe(`${options.folder}/life`) : null
+  const pipe = options.life ? await makeLifePipe(`${options.folder}/${machineFiles.life}`) : null
   const sockets: Array<ListeningSocket> = []
   const nothing = openSync("/dev/null", "r+")
   try {

@@ -21,7 +21,8 @@ export const machineFiles = {
   suspended: "suspended.state",
   qmpSocket: "run/qmp.sock",
   agentSocket: "run/agent.sock",
-  bootSocket: "run/boot.sock"
+  bootSocket: "run/boot.sock",
+  life: "run/life"
 } as const
 
 /**

@@ -4,7 +4,7 @@
  *
  * A running machine keeps what it has opened, and a sleeping one needs nothing of its template, so only starts that are under way could
  * miss a template that is removed; hence its age. What sleeps needs its image, whichever Atoll of this host it belongs to; after the images' longer
- * age it boots anew.
+ * age it does not wake, and is stopped with the reason.
  */
 import { readdir, rm, stat, utimes } from "node:fs/promises"
 

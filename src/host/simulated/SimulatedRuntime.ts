@@ -85,7 +85,7 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
           })
         )
       ),
-    inventory: world.intercept("inventory", "").pipe(
+    inventory: Effect.suspend(() => world.intercept("inventory", "")).pipe(
       Effect.mapError(onlyUnavailable),
       Effect.map(() =>
         [...new Set([...world.volumes, ...world.machines.keys()])].map((sandboxId) => {
@@ -97,12 +97,17 @@ export const simulatedRuntime = (world: SimulatedWorld) =>
       )
     ),
     guest: (sandboxId, generation) =>
-      Effect.suspend(() => {
-        const machine = world.machines.get(sandboxId)
-        return machine?.spec.generation === generation && machine.state === "running"
-          ? Effect.succeed(simulatedGuest(world, machine))
-          : Effect.fail(new GuestUnavailable({ message: `Generation ${generation} of ${sandboxId} does not run.` }))
-      }),
+      world.intercept("guest", sandboxId).pipe(
+        Effect.mapError(({ message }) => new GuestUnavailable({ message })),
+        Effect.andThen(
+          Effect.suspend(() => {
+            const machine = world.machines.get(sandboxId)
+            return machine?.spec.generation === generation && machine.state === "running"
+              ? Effect.succeed(simulatedGuest(world, machine))
+              : Effect.fail(new GuestUnavailable({ message: `Generation ${generation} of ${sandboxId} does not run.` }))
+          })
+        )
+      ),
     connect: () => Effect.fail(new GuestUnavailable({ message: "A simulated machine has no agent." })),
     sample: () => Effect.succeed(notMeasured),
     downs: Stream.fromPubSub(world.downs),

@@ -4,8 +4,10 @@
  *
  * `intercept` runs before each call of the driver; it may wait (reordering), fail (a fault) or refuse (a limit).
  */
+
 import type { Duplex } from "node:stream"
 import { Effect, PubSub } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
 import type { OutputStream, ProcessFrame, ProcessSpec } from "../../runtime/Guest.ts"
 import type {
   ConsoleChunk,
@@ -23,6 +25,7 @@ export type SimulatedCall =
   | "destroy"
   | "suspend"
   | "inventory"
+  | "guest"
   | "start"
   | "attach"
   | "kill"
@@ -194,7 +197,7 @@ export class SimulatedWorld {
       type: "down",
       sandboxId,
       generation: machine.spec.generation,
-      reason: { code: "CRASHED", message: "The simulated machine crashed." }
+      reason: { code: "CRASHED", message: publicText`The simulated machine crashed.` }
     }
     PubSub.publishUnsafe(this.downs, down)
   }

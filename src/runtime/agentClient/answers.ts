@@ -60,18 +60,21 @@ export const held = <A>(decode: () => A): Effect.Effect<A, GuestUnavailable> =>
 export const unexpected = ({ code }: RouteRefused): GuestUnavailable =>
   new GuestUnavailable({ message: `The Sandbox's agent refused with ${code}` })
 
-/** Of an answer that is not 200. A 5xx is the agent's own failure, in the middle of what it was asked for perhaps. */
+/** The Sandbox cannot do it, and its agent says why. */
+const CANNOT = 503
+
+/** Of an answer that is not 200. Any other 5xx is the agent's own failure, in the middle of what it was asked for perhaps. */
 export const refusalOf = (
   route: Route,
   status: number,
   stream: ClientHttp2Stream
 ): Effect.Effect<RouteRefused, GuestUnavailable> => {
-  if (status >= 500 && status < 600) {
+  if (status >= 500 && status < 600 && status !== CANNOT) {
     return Effect.fail(
       new GuestUnavailable({ message: `The Sandbox's agent failed with status ${status}`, fault: "lost" })
     )
   }
-  if (status < 400 || status >= 500)
+  if (status < 400 || status >= 600)
     return Effect.fail(protocolFault(new ProtocolBreach("the status must be 200 or an error")))
   return Effect.flatMap(readAnswer(stream), (body) =>
     held(() => {

@@ -14,7 +14,8 @@ const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 /** What is measured of all Sandboxes of a moment is stored in one statement, which one number that is out of its range would spoil for all. */
 const Bytes = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
 const CpuSeconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1e11 }))
-const Message = Prose(FAULT_MAX_CHARS)
+/** A host tells it to customers: it was public text there. */
+const Message = Prose(FAULT_MAX_CHARS).pipe(Schema.brand("PublicText"))
 
 /** More than a host can carry. */
 const INVENTORY_MAX = 65_536

@@ -7,6 +7,7 @@
 
 import { Cause, Effect, Option, Schedule, Stream } from "effect"
 import type { RpcClient, RpcClientError, RpcGroup } from "effect/rpc"
+import { publicText } from "../../../schemas/PublicText.ts"
 import { connectPeerRpcs } from "../../peer/PeerRpc.ts"
 import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { shownProse } from "../agentClient/heldToShape.ts"
@@ -28,13 +29,16 @@ const ANOTHERS = "5 seconds"
 type Client = RpcClient.RpcClient<RpcGroup.Rpcs<typeof HostRpcs>, RpcClientError.RpcClientError>
 type HostError = RuntimeRefused | RuntimeUnavailable | RuntimeUnsupported
 
-const cut = (text: string): string => shownProse(text, FAULT_MAX_CHARS)
+const cut = <T extends string>(text: T): T => shownProse(text, FAULT_MAX_CHARS) as T
 
 const held = <E>(error: E): E =>
   (error instanceof RuntimeRefused
     ? new RuntimeRefused({ code: error.code, message: cut(error.message) })
     : error instanceof RuntimeUnavailable
-      ? new RuntimeUnavailable({ message: cut(error.message) })
+      ? new RuntimeUnavailable({
+          message: cut(error.message),
+          ...(error.shown === undefined ? {} : { shown: cut(error.shown) })
+        })
       : error instanceof RuntimeUnsupported
         ? new RuntimeUnsupported({ message: cut(error.message) })
         : error) as E
@@ -54,8 +58,8 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
   const guests = new DistantGuests(connections)
   yield* Effect.addFinalizer(() => Effect.sync(() => guests.endAll()))
 
-  const silence = new RuntimeUnavailable({ message: "The host of the Sandbox does not answer." })
-  const breach = new RuntimeUnavailable({ message: "The host of the Sandbox broke its protocol." })
+  const silence = RuntimeUnavailable.known(publicText`The host of the Sandbox does not answer.`)
+  const breach = RuntimeUnavailable.known(publicText`The host of the Sandbox broke its protocol.`)
 
   /** What a call fails with is an error of its own, or the host does not answer. */
   const asked = <A, E extends { readonly _tag: string }>(

@@ -1,7 +1,7 @@
 /** Debian's Python with httpx, and programs of this folder that are run with it, also in their synchronous form. */
 import { spawnSync } from "node:child_process"
 import { cpSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
-import { join, parse } from "node:path"
+import { delimiter, join, parse } from "node:path"
 import { unasync } from "../../../scripts/clients/unasync.ts"
 import { type Running, runProgram } from "../runProgram.ts"
 
@@ -48,14 +48,22 @@ export const writeProgram = (folder: string, name: string): Readonly<Record<Mann
   return paths
 }
 
-/** `library`: where `atoll` is imported from. A warning is a failure: a connection that nobody closed is told by one, at the end. */
+export interface RunOptions {
+  /** By default Debian's. */
+  readonly program?: string
+  /** Where else modules are imported from. */
+  readonly packages?: ReadonlyArray<string>
+}
+
+/** A warning is a failure: a connection that nobody closed is told by one, at the end. */
 export const runPython = (
   path: string,
   environment: Readonly<Record<string, string>>,
-  library = join(libraryFolder, "src")
+  { program = python, packages = [] }: RunOptions = {}
 ): Running => {
+  const library = [join(libraryFolder, "src"), ...packages].join(delimiter)
   const env = { ...plainEnvironment, PYTHONPATH: library, ...environment }
-  const { child, said, ended } = runProgram(python, ["-W", "default", path], env)
+  const { child, said, ended } = runProgram(program, ["-W", "default", path], env)
   const withoutWarning = ended.then((text) => {
     if (text.includes("Warning")) throw new Error(`${path} warns:\n${text}`)
     return text

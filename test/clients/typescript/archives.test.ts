@@ -69,30 +69,42 @@ const fill = (root: string) => {
   fs.symlinkSync("../a", path.join(root, "private/up"))
   fs.linkSync(path.join(root, "a"), path.join(root, "private/a too"))
   fs.utimesSync(path.join(root, "a"), 1_234_567_890, 1_234_567_890)
-  fs.utimesSync(path.join(root, "large"), -1000, -1000)
+  // A number below zero would be the present.
+  const before1970 = new Date(-1_000_500)
+  fs.utimesSync(path.join(root, "large"), before1970, before1970)
+  fs.lutimesSync(path.join(root, "link"), before1970, before1970)
+  fs.chmodSync(path.join(root, "large"), 0o444)
   fs.utimesSync(path.join(root, "private"), 1_111_111_111, 1_111_111_111)
+  fs.mkdirSync(path.join(root, "sealed"))
+  put("sealed/in it", "sealed", 0o400)
+  fs.chmodSync(path.join(root, "sealed"), 0o555)
+  fs.utimesSync(path.join(root, "sealed"), before1970, before1970)
+  // Names that are not UTF-8.
+  const folder = Buffer.concat([Buffer.from(`${root}/caf`), Buffer.from([0xe9])])
+  const latin = Buffer.concat([folder, Buffer.from([0x2f, 0xfc])])
+  fs.mkdirSync(folder)
+  fs.writeFileSync(latin, "latin")
+  fs.symlinkSync(latin.subarray(root.length + 1), path.join(root, "to latin"))
+  fs.linkSync(latin, Buffer.concat([folder, Buffer.from([0x2f, 0xfd])]))
 }
 
 describe("a directory of this machine", () => {
   it("is sent as an archive that tar unpacks as it was", async () => {
     fill(at("from"))
-    // Names that are no UTF-8.
-    const folder = Buffer.concat([Buffer.from(`${at("from")}/caf`), Buffer.from([0xe9])])
-    fs.mkdirSync(folder)
-    fs.writeFileSync(Buffer.concat([folder, Buffer.from([0x2f, 0xfc])]), "latin")
-    fs.symlinkSync(Buffer.concat([folder.subarray(-4), Buffer.from([0x2f, 0xfc])]), at("from/to latin"))
     execFileSync("mkfifo", [at("from/fifo")])
     const { archive, leftOut } = await archiveOf(at("from"))
     expect(leftOut).toEqual(["fifo"])
     fs.unlinkSync(at("from/fifo"))
-    const { status, stderr } = spawnSync("tar", ["x", "-C", at("to")], { input: archive })
+    const { status, stderr } = spawnSync("tar", ["x", "--warning=no-timestamp", "-C", at("to")], { input: archive })
     expect([status, String(stderr)]).toEqual([0, ""])
     expect(treeOf(at("to"))).toEqual(treeOf(at("from")))
   })
 
   it("is sent without what a filter leaves out, and says which file could not be read", async () => {
     fill(at("from"))
-    const { archive } = await archiveOf(at("from"), { filter: (path) => path !== "private" && !path.startsWith("d") })
+    const { archive } = await archiveOf(at("from"), {
+      filter: (path) => !/^(private|sealed|d|caf|to latin)/.test(path)
+    })
     const listed = execFileSync("tar", ["t", "--quoting-style=literal"], { input: archive })
       .toString()
       .trim()
@@ -117,7 +129,7 @@ describe("an archive of a Sandbox", () => {
       fill(at("from"))
       if (format === "ustar") fs.rmSync(at("from/directory"), { recursive: true })
       if (format === "ustar") fs.rmSync(at(`from/${"x".repeat(255)}`))
-      if (format === "ustar") fs.utimesSync(at("from/large"), 5, 5)
+      if (format === "ustar") for (const name of ["large", "link", "sealed"]) fs.lutimesSync(at(`from/${name}`), 5, 5)
       const archive = execFileSync("tar", ["c", "-C", at("from"), `--format=${format}`, "."], { maxBuffer: 2 ** 26 })
       const progress: Array<string> = []
       const told = await unpacked(archive, { onProgress: ({ path }) => progress.push(path) })

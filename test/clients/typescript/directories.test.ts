@@ -2,10 +2,11 @@
 import { randomBytes } from "node:crypto"
 import fs from "node:fs"
 import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
 import { assert, describe, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { Atoll, AtollError, ConnectionError, type SandboxHandle } from "../../../clients/typescript/src/index.ts"
-import { treeOf } from "../../files/Tape.ts"
+import { entry, tape, treeOf } from "../../files/Tape.ts"
 import { freshDriver, skipped, unusable } from "../../host/namespace/TestHost.ts"
 import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
@@ -89,6 +90,61 @@ describe.skipIf(skipped(unusable))("directories", () => {
         const onProgress = () => ending.abort(boom)
         assert.strictEqual(await failed(files.uploadDirectory(from, "x", { onProgress, signal: ending.signal })), boom)
       })
+    )
+
+    it.effect(
+      "are sent whole while an earlier upload of the same directory, which is cancelled, seals what both hold",
+      () =>
+        inFolder(async ({ sandbox, port, key }) => {
+          const { api } = new Atoll({ apiKey: key, url: `http://127.0.0.1:${port}` })
+          const begunWith = (name: string) =>
+            tape(
+              entry({ name: "sealed", type: "5", mode: 0o555 }),
+              entry({ name: "sealed/deep", type: "5", mode: 0o555 }),
+              entry({ name: `sealed/deep/${name}`, mode: 0o444 }, name)
+            ).subarray(0, -2 * 512)
+          const rest = tape(
+            entry({ name: "sealed/deep/third", mode: 0o444 }, "third"),
+            entry({ name: "sealed/link", type: "2", target: "deep/third" }),
+            entry({ name: "sealed/deep/fourth", type: "1", target: "sealed/deep/third" }),
+            entry({ name: "sealed/deep/er", type: "5", mode: 0o555 })
+          )
+          /** One that sends its beginning, and then waits. */
+          const upload = (name: string, signal?: AbortSignal) => {
+            let controller!: ReadableStreamDefaultController<Uint8Array>
+            const body = new ReadableStream<Uint8Array>({
+              start: (made) => {
+                controller = made
+              }
+            })
+            controller.enqueue(begunWith(name))
+            const parameters = { id: sandbox.id, path: "/workspace/into" }
+            return { done: api.call("uploadArchive", { parameters, body, signal, attemptSeconds: null }), controller }
+          }
+          const isThere = async (path: string, mode: string) => {
+            while ((await sandbox.files.stat(path).catch(() => null))?.mode !== mode) await sleep(20)
+          }
+          const cancelling = new AbortController()
+          const first = upload("first", cancelling.signal)
+          const cancelled = failed(first.done)
+          await isThere("into/sealed/deep/first", "0444")
+          const second = upload("second")
+          await isThere("into/sealed/deep/second", "0444")
+          cancelling.abort()
+          await cancelled
+          await isThere("into/sealed", "0555")
+          await isThere("into/sealed/deep", "0555")
+          second.controller.enqueue(rest)
+          second.controller.close()
+          assert.deepInclude(await second.done, { entries: 7 })
+          const listed = await sandbox.run(["sh", "-c", "stat -c '%a %n' sealed/* sealed/deep/*; cat sealed/link"], {
+            cwd: "/workspace/into"
+          })
+          assert.strictEqual(
+            listed.stdout,
+            "555 sealed/deep\n777 sealed/link\n555 sealed/deep/er\n444 sealed/deep/first\n444 sealed/deep/fourth\n444 sealed/deep/second\n444 sealed/deep/third\nthird"
+          )
+        })
     )
 
     it.effect("are refused with how far they came, in the middle of what is sent", () =>

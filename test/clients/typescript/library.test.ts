@@ -15,7 +15,11 @@ import { ServedAtoll } from "../../support/ServedAtoll.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { cuttingProxy } from "../CuttingProxy.ts"
 
-const small = { ATOLL_VOLUME_BYTES: String(128 * 1024 ** 2) }
+const retainedBytes = 300_000
+const small = {
+  ATOLL_VOLUME_BYTES: String(128 * 1024 ** 2),
+  ATOLL_OUTPUT_RETENTION_BYTES: String(retainedBytes)
+}
 
 const digest = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex")
 
@@ -160,6 +164,31 @@ describe.skipIf(skipped(unusable))("the TypeScript library", () => {
       })
     )
 
+    it.effect("says how much of an operation's output is no longer kept, where it is missing", () =>
+      withAtoll(async (atoll) => {
+        await using sandbox = await atoll.sandboxes.create()
+        const writtenBytes = 1_000_000
+        const operation = await sandbox.start(["sh", "-c", `head -c ${writtenBytes} /dev/zero; echo end >&2`])
+        await operation.wait()
+        // It is cut beside what is answered.
+        while ((await operation.read("stdout", 0)).offset === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+        const from = { stdout: 1000 }
+        const pieces = (await gathered(operation.output({ from }))).filter(({ stream }) => stream === "stdout")
+        const [first, ...later] = pieces
+        assert.isTrue(first!.truncated)
+        assert.strictEqual(first!.missingBytes, first!.offset - from.stdout)
+        assert.isAtLeast(first!.missingBytes, writtenBytes - from.stdout - 2 * retainedBytes)
+        assert.isTrue(later.every(({ missingBytes, truncated }) => missingBytes === 0 && !truncated))
+        const bytes = pieces.reduce((sum, piece) => sum + piece.bytes.length, 0)
+        assert.strictEqual(from.stdout + first!.missingBytes + bytes, writtenBytes)
+        const whole = (await gathered(operation.output())).filter(({ stream }) => stream === "stderr")
+        assert.deepStrictEqual(
+          whole.map(({ missingBytes }) => missingBytes),
+          [0]
+        )
+      })
+    )
+
     it.effect("types what fails, and says what became of it", () =>
       withAtoll(async (atoll, served) => {
         const missing = await failed(atoll.sandboxes.get("sbx_01234567890123456789abcdef"))
@@ -180,6 +209,12 @@ describe.skipIf(skipped(unusable))("the TypeScript library", () => {
         })
         const away = await failed(nobody.workspaces.create("x"))
         assert.isTrue(away instanceof ConnectionError && away.outcome === "notApplied")
+        // fetch does not connect to port 9 at all.
+        const { sandboxes } = new Atoll({ apiKey: served.key, url: "http://127.0.0.1:9", patienceSeconds: 0 })
+        for (const call of [() => nobody.me(), () => nobody.sandboxes.get("sbx_1"), () => sandboxes.get("sbx_1")]) {
+          const refused = await failed(call())
+          assert.isTrue(refused instanceof ConnectionError && refused.outcome === "notApplied", String(refused))
+        }
         assert.throws(() => new Atoll({ apiKey: "with\nline", url: "http://127.0.0.1" }), TypeError)
         const workspace = await atoll.workspaces.create("mine")
         const unknown = await failed(

@@ -1,9 +1,11 @@
 /** Commands and operations in a real Chromium, with real programs in a real Sandbox. */
+
 import { type AddressInfo, connect, createServer, type Socket } from "node:net"
 import { assert, layer } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import type { Page } from "playwright-core"
 import { describe } from "vitest"
+import { operationMachine } from "../../../machines/operation.ts"
 import type { Operation, OperationList } from "../../../schemas/Operation.ts"
 import type { DeclinedEventList, TransitionList } from "../../../schemas/Transition.ts"
 import { freshDriver, skipped, unusable } from "../../host/namespace/TestHost.ts"
@@ -282,7 +284,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
             // An end that came after the cancel, as it would from the guest.
             if (actors !== null) {
               const tell = actors.send(
-                "operation",
+                operationMachine,
                 cancelled.id,
                 { type: "EXITED", exitCode: 0, signal: null, reason: null, processTree: "gone" },
                 { cause: "command" }

@@ -91,6 +91,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("the operator's page in
             await signIn(page, code)
             const row = rowOf(page, one!.id)
             await row.getByText("1 up of 1").waitFor()
+            await page.getByText(/^All \d+ background workers run\.$/).waitFor()
             assert.include(await row.textContent(), inert)
             await page.getByRole("button", { name: `Machine of ${inert}` }).click()
             await page.locator(".state.current[data-state=ready]").waitFor()

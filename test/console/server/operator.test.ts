@@ -103,6 +103,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the operator", (it) => {
             ["GET", "/session", undefined],
             ["GET", "/hosts", undefined],
             ["GET", "/hosts/host_any", undefined],
+            ["GET", "/workers", undefined],
             ["POST", "/hosts/host_any/wish", { wish: "drain" }],
             ["POST", "/hosts/host_any/remove", { isForced: true }],
             ["POST", "/sign-out", undefined]

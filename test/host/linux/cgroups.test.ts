@@ -1,12 +1,13 @@
 import { execFileSync, spawn } from "node:child_process"
 import { randomUUID } from "node:crypto"
-import { existsSync, mkdirSync, writeFileSync } from "node:fs"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
 import { describe, expect, it } from "@effect/vitest"
 import {
   type CgroupHost,
   cgroupNames,
   detectCgroups,
+  makeCgroups,
   releaseCgroups,
   removeCgroups
 } from "../../../src/host/linux/cgroups.ts"
@@ -48,5 +49,16 @@ describe.skipIf(!usable)("cgroups", () => {
       expect(await ended).toBe("SIGKILL")
       expect(await removeCgroups(host, "idle")).toBe(true)
       expect(await removeCgroups(host, "never")).toBe(true)
+    }))
+
+  it("where socket buffers have a counter beside the memory's, it has a limit", () =>
+    lend(async (host) => {
+      const { memory } = host.v1
+      if (memory === undefined) return
+      const memoryBytes = 256 * 1024 ** 2
+      await makeCgroups(host, "bounded", { memoryBytes, vcpus: 1, processes: 10 }, null)
+      const limit = readFileSync(join(memory, "bounded", "memory.kmem.tcp.limit_in_bytes"), "latin1")
+      expect(Number(limit)).toBe(memoryBytes / 8)
+      expect(await removeCgroups(host, "bounded")).toBe(true)
     }))
 })

@@ -1,6 +1,7 @@
+import { isIPv4 } from "node:net"
 import { describe, expect, it } from "@effect/vitest"
 import { filterCommands } from "../../../src/host/linux/packetFilter.ts"
-import { specialRanges } from "./specialRanges.ts"
+import { cloudServices, specialRanges } from "./specialRanges.ts"
 
 const nameserver = "10.0.2.3"
 
@@ -56,6 +57,19 @@ const ipv4To = (destination: number): "pass" | "drop" => {
   return verdictOn(frameOf(0x0800, header))
 }
 
+const ipv6To = (address: string): "pass" | "drop" => {
+  const [before, after = ""] = address.split("::") as [string, string?]
+  const groups = (text: string) => text.split(":").filter(Boolean)
+  const filled = [
+    ...groups(before),
+    ...Array(8 - groups(before).length - groups(after).length).fill("0"),
+    ...groups(after)
+  ]
+  const header = Buffer.alloc(40)
+  for (const [at, group] of filled.entries()) header.writeUInt16BE(Number.parseInt(group, 16), 24 + 2 * at)
+  return verdictOn(frameOf(0x86dd, header))
+}
+
 const bounds = specialRanges.map((range) => {
   const [network, bits] = range.split("/") as [string, string]
   const first = numberOf(network)
@@ -67,7 +81,8 @@ describe("packet filter", () => {
   it("drops what goes to a range of a special purpose or to a group, from its first address to its last, and nothing beside it", () => {
     for (const { range, first, last } of bounds) {
       const middle = first + Math.floor((last - first) / 2)
-      for (const address of [first, first + 1, middle, last - 1, last]) expect(ipv4To(address), range).toBe("drop")
+      for (const address of new Set([first, Math.min(first + 1, last), middle, Math.max(first, last - 1), last]))
+        expect(ipv4To(address), range).toBe("drop")
       for (const beside of [first - 1, last + 1]) {
         if (beside < 0 || beside >= 2 ** 32 || isSpecial(beside)) continue
         expect(ipv4To(beside), `beside ${range}`).toBe("pass")
@@ -81,21 +96,20 @@ describe("packet filter", () => {
     for (const beside of ["10.0.2.2", "10.0.2.4"]) expect(ipv4To(numberOf(beside)), beside).toBe("drop")
   })
 
+  it("drops what goes to a cloud's own services, whichever cloud it is", () => {
+    for (const [cloud, address] of cloudServices)
+      expect(isIPv4(address) ? ipv4To(numberOf(address)) : ipv6To(address), `${cloud} ${address}`).toBe("drop")
+  })
+
   it("lets no IPv6 out, whatever it is for, and nothing else but IPv4 and ARP", () => {
-    const ipv6To = (address: ReadonlyArray<number>) => {
-      const header = Buffer.alloc(40)
-      for (const [at, group] of address.entries()) header.writeUInt16BE(group, 24 + 2 * at)
-      return verdictOn(frameOf(0x86dd, header))
-    }
     for (const address of [
-      [0x2606, 0x4700, 0, 0, 0, 0, 0, 1], // anybody's
-      [0x2001, 0xdb8, 0, 0, 0, 0, 0, 1], // documentation
-      [0xff02, 0, 0, 0, 0, 0, 0, 1], // all of a link
-      [0xfe80, 0, 0, 0, 0, 0, 0, 1],
-      [0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254],
-      [0x100, 0, 0, 0, 0, 0, 0, 1], // discarded
-      [0x64, 0xff9b, 0, 0, 0, 0, 0xa9fe, 0xa9fe], // 169.254.169.254 by NAT64
-      [0, 0, 0, 0, 0, 0xffff, 0xa9fe, 0xa9fe]
+      "2606:4700::1", // anybody's
+      "2001:db8::1", // documentation
+      "ff02::1", // all of a link
+      "fe80::1",
+      "100::1", // discarded
+      "64:ff9b::a9fe:a9fe", // 169.254.169.254 by NAT64
+      "::ffff:a9fe:a9fe"
     ])
       expect(ipv6To(address)).toBe("drop")
     expect(verdictOn(frameOf(0x0806, Buffer.alloc(28)))).toBe("pass")

@@ -62,7 +62,34 @@ while time.time() < end:
   "many names in one folder": python(`
 import os
 os.makedirs("/workspace/wide")
-for n in range(5000): open(f"/workspace/wide/{'n' * 200}{n}", "w").close()`)
+for n in range(5000): open(f"/workspace/wide/{'n' * 200}{n}", "w").close()`),
+  "every inotify instance, timer and descriptor": python(`
+import ctypes
+libc = ctypes.CDLL(None)
+timer = ctypes.c_int()
+while libc.inotify_init1(0) >= 0: pass
+for _ in range(200000):
+    if libc.syscall(222, 1, None, ctypes.byref(timer)) < 0: break
+while libc.syscall(283, 1, 0) >= 0: pass`),
+  "all of System V's objects": python(`
+import ctypes
+libc = ctypes.CDLL(None)
+for n in range(40000):
+    if libc.semget(0, 200, 0o1666) < 0: break
+for n in range(5000):
+    if libc.shmget(0, 1 << 30, 0o1666) < 0 or libc.msgget(0, 0o1666) < 0: break`),
+  "full memory file systems": ["sh", "-c", "for d in /dev/shm /run; do head -c 4G /dev/zero > $d/full; done; true"],
+  "files of terabytes and 5,000 levels": python(`
+import os
+os.truncate(os.open("/workspace/sparse", os.O_CREAT | os.O_RDWR), 8 << 40)
+os.chdir("/workspace")
+for _ in range(5000): os.mkdir("d"); os.chdir("d")`),
+  "output in single bytes": python(`
+import os, time
+end = time.time() + 2
+while time.time() < end: os.write(1, b"x\n")`),
+  // The last: it leaves no process to any other.
+  "a fork bomb": ["sh", "-c", "f() { f | f & }; f; sleep 2"]
 }
 
 const median = (values: ReadonlyArray<number>) => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!

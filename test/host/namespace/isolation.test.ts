@@ -13,6 +13,7 @@ import { Runtime } from "../../../src/runtime/Runtime.ts"
 import { commandSpec, eventually, gather, output, run, shell } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
 import { upload } from "../../support/upload.ts"
+import { cloudServices } from "../linux/specialRanges.ts"
 import { freshDriver, isRoot, networkUnusable, skipped, unusable } from "./TestHost.ts"
 
 const MiB = 1024 ** 2
@@ -302,7 +303,7 @@ describe.skipIf(skipped(unusable))("isolation of namespaces", () => {
           guest,
           `${SYSCALL}
 import glob, signal
-running = {open(p + '/cmdline', 'rb').read().split(b'\\0')[0]: p for p in glob.glob('/proc/[0-9]*')}
+running = {open(p + '/cmdline', 'rb').read().split(b'\\0')[0]: p for p in glob.glob('/proc/[0-9]*') if p != '/proc/1'}
 def refused(path, mode):
     try:
         open(path, mode).read(1)
@@ -439,6 +440,9 @@ os.kill(int(running[b'/opt/atoll/node'][6:]), signal.SIGUSR1)`
         ]
         const code = `import socket\nfor a in ${JSON.stringify(targets)}:\n  s=socket.socket(); s.settimeout(3)\n  try:\n    s.connect((a, ${hostPort})); print('open', a)\n  except OSError: pass`
         expect(yield* python(guest, code)).toBe("")
+        // EACCES: a route that prohibits. ENETUNREACH: no IPv6 at all, and EINVAL where the address is of a link.
+        const refused = `import errno, socket\nfor a in ${JSON.stringify(cloudServices.map(([, address]) => address))}:\n  s=socket.socket(socket.AF_INET6 if ":" in a else socket.AF_INET); s.settimeout(3)\n  e = s.connect_ex((a, 80))\n  if e not in ((errno.ENETUNREACH, errno.EINVAL) if ":" in a else (errno.EACCES,)): print(a, e)`
+        expect(yield* python(guest, refused)).toBe("")
         for (const change of [
           "ip route del prohibit 169.254.0.0/16",
           "ip route add 169.254.169.254 dev tap0",

@@ -33,7 +33,15 @@ describe.skipIf(skipped(reason))("namespace driver without root", () => {
         timeout: 240_000
       })
       const told = JSON.parse(printed.trim().split("\n").at(-1)!)
-      expect(told).toMatchObject({ uid: NOBODY, files: "kept", again: "kept", fresh: "", left: [] })
+      expect(told).toMatchObject({
+        uid: NOBODY,
+        files: "kept",
+        again: "kept",
+        fresh: "",
+        left: [],
+        temporaryGone: true,
+        volumeGone: true
+      })
       expect(told.inside).toMatch(/^1000\nCapEff:\s+0+\nNoNewPrivs:\s+1\nSeccomp:\s+2$/)
       expect(told.interfaces).toBe(told.networkEnabled ? "lo\ntap0" : "lo")
       if (told.networkEnabled) expect(told.mended).toContain("had died and was started anew")

@@ -1,5 +1,6 @@
 /** A service that is not root: boots a Sandbox, tells what it found as JSON, destroys it. A program of its own for unprivileged.test.ts. */
-import { readdirSync } from "node:fs"
+import { existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
 import { Effect } from "effect"
 import { goneWithin, isAlive, signal } from "../../../src/host/linux/ProcessIdentity.ts"
 import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
@@ -49,8 +50,14 @@ await host.stop("plain", 1)
 await host.provision(sandboxSpec("plain", { generation: 2 }))
 const again = await Effect.runPromise(output(host.guest("plain", 2)!, "cat file"))
 const fresh = await Effect.runPromise(output(host.guest("plain", 2)!, "ls -A /tmp"))
+const { stateFolder } = host.layout
+/** The guest's user is the service's, and may have closed folders to itself: their bytes go all the same. */
+const stale = join(stateFolder, "plain", "volume", "stale")
+const temporaryGone = await goneWithin(() => existsSync(stale), 30_000)
 await host.destroy("plain")
+const trash = join(stateFolder, ".trash")
+const volumeGone = await goneWithin(() => readdirSync(trash).length > 0, 30_000)
 const left = [...host.inventory(), ...readdirSync(host.layout.stateFolder).filter((it) => !it.startsWith("."))]
 await host.close()
-console.log(JSON.stringify({ ...told, again, mended, routesAgain, fresh, left }))
+console.log(JSON.stringify({ ...told, again, mended, routesAgain, fresh, left, temporaryGone, volumeGone }))
 process.exit(0)

@@ -1,7 +1,9 @@
 /** What a service and a host say to each other: news that nobody misses, and a host that lies or stops. */
+
 import { assert, expect, it } from "@effect/vitest"
 import { Context, Deferred, Effect, Exit, Fiber, Layer, Queue, Schema, Scope, Stream } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
+import { publicText } from "../../../schemas/PublicText.ts"
 import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
 import { SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
 import { peerRpcDoor } from "../../../src/peer/PeerRpc.ts"
@@ -23,7 +25,7 @@ const sockets = Effect.map(Layer.build(peers), (context) => Context.get(context,
 
 const down = (sandboxId: string, generation: number): RuntimeDown => ({
   ...{ type: "down", sandboxId, generation },
-  reason: { code: "CRASHED", message: "It ended." }
+  reason: { code: "CRASHED", message: publicText`It ended.` }
 })
 
 const chunk = (offset: number, text: string): ConsoleChunk => ({
@@ -81,7 +83,7 @@ it.live(
       yield* has(() => last.heard.length > 0)
       expect(last.heard).toEqual([down("third", 1)])
 
-      const reason = { code: "HOST_FULL" as const, message: "The disk is full." }
+      const reason = { code: "HOST_FULL" as const, message: publicText`The disk is full.` }
       Queue.offerUnsafe(say.stalls, { type: "stalled", sandboxId: "second", generation: 5, reason })
       const stalls = yield* listening(one.stalls)
       yield* has(() => stalls.heard.length === 1)
@@ -162,7 +164,7 @@ it.live("a boot says when it is its turn, is given up before it, and fails as th
     yield* Deferred.succeed(gate, undefined)
     yield* one.provision(sandboxSpec("first"), () => turns++)
     expect(turns).toBe(1)
-    const full = new RuntimeRefused({ code: "HOST_FULL", message: "Nothing is free." })
+    const full = new RuntimeRefused({ code: "HOST_FULL", message: publicText`Nothing is free.` })
     world.intercept = () => Effect.fail(full)
     expect(yield* Effect.flip(one.provision(sandboxSpec("second")))).toEqual(full)
     world.intercept = () => Effect.die(new Error("a secret of the host's"))
@@ -286,7 +288,7 @@ it.live("what a host must not say is not believed, and costs it that call alone"
     expect(yield* Effect.flip(one.sample("one", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
 
     // News are the host's own to tell; a lie among them ends that telling, and the next one begins anew.
-    said.downs = [{ ...down("one", 1), reason: { code: "GONE", message: "" } }]
+    said.downs = [{ ...down("one", 1), reason: { code: "GONE", message: publicText`` } }]
     const { heard } = yield* listening(one.downs)
     said.downs = [down("one", 1)]
     yield* has(() => heard.length > 0)

@@ -40,7 +40,7 @@ export const notRun: ReadonlyArray<NotRun> = [
   },
   { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
   { command: /^npm run (?:check|docs|shots|machines|bench|test:\w+)\b/, why: development },
-  { command: /^npm test\b/, why: development }
+  { command: /^(?:ATOLL_KILLS=all )?npm test\b/, why: development }
 ]
 
 export const reasonsFor = ({ command }: Shown) => notRun.filter((one) => one.command.test(command))

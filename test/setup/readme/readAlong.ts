@@ -1,13 +1,13 @@
 /**
- * The README's commands, typed by somebody who has nothing but what it and Atoll's answers say: into a real service with real Sandboxes. Ids
- * come from answers; addresses, ports and folders are their own.
+ * The documents' commands, typed by a reader who has only them and Atoll's answers: into a real service with real Sandboxes. Ids come from
+ * answers; addresses, ports and folders are the test's.
  */
 import { setTimeout as sleep } from "node:timers/promises"
 import { assert } from "vitest"
 import { freePort } from "../../support/freePort.ts"
 import { namesIn } from "./namesIn.ts"
+import { pageOf } from "./pages.ts"
 import type { Reader, Running } from "./Reader.ts"
-import { readme } from "./shown.ts"
 import { toType } from "./toType.ts"
 
 const page = /<h1>Hello from a Sandbox<\/h1>/
@@ -89,7 +89,7 @@ export const readAlong = async (reader: Reader, home: string, emptyUrl: string):
   /** What `npm run up` printed: as the README shows it. */
   const printed = (): ReadonlyArray<string> => {
     const lines = running!.said().match(/^ {4}(?:KEY|U|WSP|SBX|curl).*$/gm)!
-    const [, text] = /^```text\n([\s\S]*?)^```/m.exec(readme)!
+    const [, text] = /^```text\n([\s\S]*?)^```/m.exec(pageOf("README.md").text)!
     assert.deepStrictEqual(
       lines.map((line) => line.replace(/_live_\w+/, "_live_…").replace(address, "http://127.0.0.1:8080")),
       text!.split("\n").filter((line) => line !== "")

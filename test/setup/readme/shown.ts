@@ -1,13 +1,11 @@
-/** The README, and every command that it shows. */
-import { readFileSync } from "node:fs"
-import { join } from "node:path"
-
-export const readme = readFileSync(join(import.meta.dirname, "../../../README.md"), "utf8")
+/** Every command that the README and the pages of docs/ show. */
+import { type Page, pages } from "./pages.ts"
 
 export interface Shown {
-  /** The line of the README. */
+  /** The page, from the root of the repository. */
+  readonly path: string
   readonly line: number
-  /** The heading above it, of whatever depth. */
+  /** The heading above it, of any depth. */
   readonly section: string
   /** block: in a block of them. table: in a table. prose: named in a sentence. */
   readonly place: "block" | "table" | "prose"
@@ -24,13 +22,12 @@ const isName = /^atoll /
 
 const block = /^```sh$/
 
-/** Every command of the README, in its order. */
-export const shown: ReadonlyArray<Shown> = (() => {
+const commandsOf = ({ path, text: whole }: Page): ReadonlyArray<Shown> => {
   const all: Array<Shown> = []
   let section = ""
   let fence: string | null = null
   let begun = ""
-  for (const [at, text] of readme.split("\n").entries()) {
+  for (const [at, text] of whole.split("\n").entries()) {
     const line = at + 1
     if (text.startsWith("```")) {
       fence = fence === null ? text : null
@@ -39,7 +36,7 @@ export const shown: ReadonlyArray<Shown> = (() => {
       begun += text.replace(/ +# .*$/, "")
       if (begun.endsWith("\\")) begun = begun.slice(0, -1)
       else {
-        if (begun.trim() !== "") all.push({ line, section, place: "block", command: begun.trim() })
+        if (begun.trim() !== "") all.push({ path, line, section, place: "block", command: begun.trim() })
         begun = ""
       }
     } else if (/^#+ /.test(text)) {
@@ -49,9 +46,12 @@ export const shown: ReadonlyArray<Shown> = (() => {
       for (const [, span] of text.matchAll(/(?<!`)`([^`]+)`(?!`)/g)) {
         const command = place === "table" ? span!.replaceAll("\\|", "|") : span!
         if (begins.test(command) && !(place === "prose" && isName.test(command)))
-          all.push({ line, section, place, command })
+          all.push({ path, line, section, place, command })
       }
     }
   }
   return all
-})()
+}
+
+/** In the order of the pages. */
+export const shown: ReadonlyArray<Shown> = pages.flatMap(commandsOf)

@@ -1,4 +1,4 @@
-/** What of the README's commands is typed by the test, in which order. */
+/** Which commands of the documents the test types, and in which order. */
 import { reasonsFor } from "./notRun.ts"
 import { type Shown, shown } from "./shown.ts"
 
@@ -9,11 +9,13 @@ const places: ReadonlyArray<readonly [what: RegExp, before: RegExp]> = [
   // While there is a preview.
   [/NAME:8080/, /\$SBX\/stop$/],
   // The first hour ended with the end of Atoll.
-  [/^npm start$/, /^U=/]
+  [/^npm start$/, /^U=/],
+  // While there is a Sandbox.
+  [/\/mcp -d /, /\$SBX\/transitions$/]
 ]
 
 /**
- * In the README's order; but some have their place elsewhere, and what ends everything comes last. What is shown several times is typed once,
+ * In the documents' order; but some have their place elsewhere, and what ends everything comes last. What is shown several times is typed once,
  * where a block shows it last, else where it is named first.
  */
 export const toType: ReadonlyArray<Shown> = (() => {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import os
 import tarfile
 from typing import Callable, Iterable, Iterator, Optional
@@ -103,7 +104,7 @@ def _entry(info: tarfile.TarInfo, path: str) -> Iterator[bytes]:
 def _header(info: tarfile.TarInfo) -> bytes:
     info.uid = info.gid = 0
     info.uname = info.gname = ""
-    info.mtime = int(info.mtime)
+    info.mtime = math.floor(info.mtime)
     return info.tobuf(tarfile.PAX_FORMAT, "utf-8", "surrogateescape")
 
 

@@ -37,7 +37,7 @@ def append(path: str, content: bytes) -> None:
 def put(path: str, mode: int, destination: str) -> None:
     """A file in its place."""
     append(path, b"")
-    os.chmod(path, mode & 0o777 | stat.S_IRUSR | stat.S_IWUSR)
+    os.chmod(path, mode & 0o777)
     os.replace(path, destination)
 
 
@@ -47,23 +47,25 @@ def unpack(archive: IO[bytes], destination: str) -> Downloaded:
     root = os.path.realpath(destination)
     done = Downloaded()
     directories: List[Tuple[str, tarfile.TarInfo]] = []
-    with tarfile.open(fileobj=archive, mode="r:") as tar:
-        for info in tar:
-            parts = _parts(info.name)
-            if parts == []:
-                continue
-            target = None if parts is None else _below(root, parts)
-            if target is None or not _put(tar, info, root, parts or [], target):
-                done.left_out.append(info.name)
-                continue
-            done.entries += 1
-            done.bytes += info.size if info.isreg() else 0
-            if info.isdir():
-                directories.append((target, info))
-    # A directory's time changes with what is put into it, and its permissions may forbid that.
-    for path, info in reversed(directories):
-        os.chmod(path, info.mode & 0o777 | stat.S_IRWXU)
-        os.utime(path, (info.mtime, info.mtime))
+    try:
+        with tarfile.open(fileobj=archive, mode="r:") as tar:
+            for info in tar:
+                parts = _parts(info.name)
+                if parts == []:
+                    continue
+                target = None if parts is None else _below(root, parts)
+                if target is None or not _put(tar, info, root, parts or [], target):
+                    done.left_out.append(info.name)
+                    continue
+                done.entries += 1
+                done.bytes += info.size if info.isreg() else 0
+                if info.isdir():
+                    directories.append((target, info))
+    finally:
+        # A directory's time changes with what is put into it, and its permissions may forbid that.
+        for path, info in reversed(directories):
+            os.utime(path, (info.mtime, info.mtime))
+            os.chmod(path, info.mode & 0o777)
     return done
 
 
@@ -103,6 +105,9 @@ def _put(tar: tarfile.TarFile, info: tarfile.TarInfo, root: str, parts: List[str
     if info.isdir():
         if found is None:
             os.mkdir(target)
+        elif is_directory and found & stat.S_IRWXU != stat.S_IRWXU:
+            # Its owner may work in it until all is done.
+            os.chmod(target, stat.S_IMODE(found) | stat.S_IRWXU)
         return found is None or is_directory
     if is_directory:
         return False
@@ -125,8 +130,8 @@ def _put_file(tar: tarfile.TarFile, info: tarfile.TarInfo, target: str) -> bool:
             raise tarfile.ReadError(f"{info.name} has no content.")
         with open(new, "xb") as file:
             shutil.copyfileobj(content, file)
-        os.chmod(new, info.mode & 0o777 | stat.S_IRUSR | stat.S_IWUSR)
         os.utime(new, (info.mtime, info.mtime))
+        os.chmod(new, info.mode & 0o777)
 
     return _replace(target, write)
 

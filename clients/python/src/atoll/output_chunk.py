@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from dataclasses import dataclass
+from typing import Mapping
 
 from .schemas import OutputStream
 
@@ -17,6 +18,8 @@ class OutputChunk:
     data: bytes
     truncated: bool
     """Bytes before it are no longer kept by the service: the reader was too slow, or came too late."""
+    missing_bytes: int
+    """How many those are: between the end of the stream's chunk before, or where the reading began, and offset."""
 
     @property
     def next_offset(self) -> int:
@@ -24,11 +27,13 @@ class OutputChunk:
         return self.offset + len(self.data)
 
     @classmethod
-    def from_event(cls, data: str) -> OutputChunk:
+    def from_event(cls, data: str, at: Mapping[OutputStream, int]) -> OutputChunk:
+        """at: where each stream was read up to."""
         told = json.loads(data)
         return cls(
             stream=told["stream"],
             offset=told["offset"],
             data=base64.b64decode(told["data"]),
             truncated=told["truncated"],
+            missing_bytes=max(0, told["offset"] - at[told["stream"]]),
         )

@@ -1,5 +1,6 @@
 /** Server-sent events (HTML Living Standard 9.2) from the bytes of an answer. */
 import { UnreadableAnswer } from "../errors.ts"
+import { readAhead } from "./readAhead.ts"
 
 export interface ServerSentEvent {
   /** The last `id` that was sent, with this event or before it. */
@@ -17,7 +18,6 @@ export async function* eventStream(
   bytes: ReadableStream<Uint8Array>,
   heard: () => void = () => {}
 ): AsyncGenerator<ServerSentEvent, void, undefined> {
-  const reader = bytes.getReader()
   const decoder = new TextDecoder()
   let rest = ""
   let id = ""
@@ -25,39 +25,33 @@ export async function* eventStream(
   let event = ""
   let data: Array<string> = []
   let length = 0
-  try {
-    while (true) {
-      const { done, value } = await reader.read()
-      if (done) return
-      heard()
-      rest += decoder.decode(value, { stream: true })
-      const lines = rest.split(/\r\n|\n|\r(?=.)/s)
-      rest = lines.pop()!
-      if (rest.length > eventMaxLength) throw new UnreadableAnswer("An event of a stream is longer than any.")
-      for (const line of lines) {
-        if (line === "") {
-          if (data.length > 0) yield { id, event: event === "" ? "message" : event, data: data.join("\n") }
-          else if (id !== told) yield { id, event: "", data: "" }
-          told = id
-          event = ""
-          data = []
-          length = 0
-          continue
-        }
-        const colon = line.indexOf(":")
-        if (colon === 0) continue
-        const field = colon === -1 ? line : line.slice(0, colon)
-        const text = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1)
-        if (field === "id" && !text.includes("\0")) id = text
-        else if (field === "event") event = text
-        else if (field === "data") {
-          length += text.length
-          if (length > eventMaxLength) throw new UnreadableAnswer("An event of a stream is longer than any.")
-          data.push(text)
-        }
+  for await (const piece of readAhead(bytes)) {
+    heard()
+    rest += decoder.decode(piece, { stream: true })
+    const lines = rest.split(/\r\n|\n|\r(?=.)/s)
+    rest = lines.pop()!
+    if (rest.length > eventMaxLength) throw new UnreadableAnswer("An event of a stream is longer than any.")
+    for (const line of lines) {
+      if (line === "") {
+        if (data.length > 0) yield { id, event: event === "" ? "message" : event, data: data.join("\n") }
+        else if (id !== told) yield { id, event: "", data: "" }
+        told = id
+        event = ""
+        data = []
+        length = 0
+        continue
+      }
+      const colon = line.indexOf(":")
+      if (colon === 0) continue
+      const field = colon === -1 ? line : line.slice(0, colon)
+      const text = colon === -1 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1)
+      if (field === "id" && !text.includes("\0")) id = text
+      else if (field === "event") event = text
+      else if (field === "data") {
+        length += text.length
+        if (length > eventMaxLength) throw new UnreadableAnswer("An event of a stream is longer than any.")
+        data.push(text)
       }
     }
-  } finally {
-    await reader.cancel().catch(() => {})
   }
 }

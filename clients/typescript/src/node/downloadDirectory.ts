@@ -4,17 +4,21 @@
  * of the directory, no link is made that does, and what is put in place was a temporary file beside it, so nothing is written through a link.
  */
 import { chmod, link, lstat, lutimes, mkdir, open, rename, rm, symlink, utimes } from "node:fs/promises"
-import { dirname, join } from "node:path"
 import { ByteSource } from "../archive/ByteSource.ts"
 import { ArchiveCut, type TarEntry, tarEntries } from "../archive/tarEntries.ts"
 import { broken, paddingOf } from "../archive/tarHeader.ts"
 import type { DirectoryTransfer, DownloadOptions } from "../DirectoryOptions.ts"
+import { readAhead } from "../http/readAhead.ts"
 import type { Transport } from "../http/Transport.ts"
+import { canBeNamed, type LocalPath, ownName, ownPath, within } from "./localPath.ts"
 
 const pieceBytes = 256 * 1024
 const leftOutMax = 1000
 /** Modes and times of so many directories are set when all else is done; those of more at once. */
 const delayedMax = 50_000
+
+/** Node takes a negative number for the present. */
+const timeOf = (seconds: number): number | Date => (seconds < 0 ? new Date(seconds * 1000) : seconds)
 
 /** What this machine's files failed with, which is no failure of the connection. */
 class LocalFailure {
@@ -27,14 +31,14 @@ class LocalFailure {
 export const downloadDirectory = async (
   transport: Transport,
   at: { readonly id: string; readonly path: string },
-  localPath: string,
+  localPath: string | Uint8Array,
   options: DownloadOptions
 ): Promise<DirectoryTransfer> => {
   const { signal } = options
   const done = await transport.read("downloadArchive", { parameters: at, signal }, async ({ body }) => {
     const source = new ByteSource(partsOf(body))
     try {
-      return await new Unpacking(source, localPath, options).run()
+      return await new Unpacking(source, ownPath(localPath), options).run()
     } catch (thrown) {
       // Of the connection: the transport asks again.
       if (thrown instanceof ConnectionFailure) throw thrown.cause
@@ -52,18 +56,11 @@ class ConnectionFailure extends Error {}
 
 /** The body's pieces; its failure told apart from those of files. */
 async function* partsOf(body: ReadableStream<Uint8Array> | null): AsyncGenerator<Uint8Array, void, undefined> {
-  const reader = body?.getReader()
+  if (body === null) return
   try {
-    for (;;) {
-      const part = await reader?.read().catch((cause: unknown) => {
-        throw new ConnectionFailure("The connection was lost.", { cause })
-      })
-      if (part?.value === undefined) return
-      yield part.value
-    }
-  } finally {
-    // What is left of it is not wanted.
-    await reader?.cancel().catch(() => {})
+    yield* readAhead(body)
+  } catch (cause) {
+    throw new ConnectionFailure("The connection was lost.", { cause })
   }
 }
 
@@ -72,7 +69,7 @@ const isThere = (thrown: unknown, code: string): boolean =>
 
 class Unpacking {
   readonly #source: ByteSource
-  readonly #root: string
+  readonly #root: LocalPath
   readonly #options: DownloadOptions
   readonly #leftOut: Array<string> = []
   /** Of directories: what is put into one afterwards changes its time, and its mode may forbid that. */
@@ -83,7 +80,7 @@ class Unpacking {
   #bytes = 0
   #temporary = 0
 
-  constructor(source: ByteSource, root: string, options: DownloadOptions) {
+  constructor(source: ByteSource, root: LocalPath, options: DownloadOptions) {
     this.#source = source
     this.#root = root
     this.#options = options
@@ -127,11 +124,12 @@ class Unpacking {
   /** False: it is left out. */
   async #put(entry: TarEntry, components: ReadonlyArray<string>): Promise<boolean> {
     const path = components.join("/")
+    if (!components.every(canBeNamed)) return false
     switch (entry.kind) {
       case "directory":
         await this.#directory(components)
         // Its owner may work in it until all is done.
-        await chmod(join(this.#root, path), entry.mode | 0o700)
+        await chmod(this.#place(components), entry.mode | 0o700)
         this.#delayed.delete(path)
         this.#delayed.set(path, entry)
         if (this.#delayed.size > delayedMax) await this.#attribute(this.#delayed.keys().next().value!)
@@ -142,8 +140,8 @@ class Unpacking {
       case "symlink": {
         if (!staysInside(entry.target, components.length - 1)) return false
         await this.#replace(components, async (temporary) => {
-          await symlink(entry.target, temporary)
-          await lutimes(temporary, entry.mtime, entry.mtime)
+          await symlink(ownName(entry.target), temporary)
+          await lutimes(temporary, timeOf(entry.mtime), timeOf(entry.mtime))
         })
         return true
       }
@@ -151,7 +149,7 @@ class Unpacking {
         const first = componentsOf(entry.target)
         // The first name was left out, or never came.
         if (first.length === 0 || !(await this.#isFile(first))) return false
-        await this.#replace(components, (temporary) => link(join(this.#root, ...first), temporary))
+        await this.#replace(components, (temporary) => link(this.#place(first), temporary))
         return true
       }
       case "other":
@@ -173,7 +171,7 @@ class Unpacking {
           if (left > 0) this.#tell(components.join("/"))
         }
         await file.chmod(mode)
-        await file.utimes(mtime, mtime)
+        await file.utimes(timeOf(mtime), timeOf(mtime))
       } finally {
         await file.close()
       }
@@ -181,10 +179,11 @@ class Unpacking {
   }
 
   /** Makes something under a temporary name beside the place, and puts it there at once. */
-  async #replace(components: ReadonlyArray<string>, make: (temporary: string) => Promise<void>): Promise<void> {
+  async #replace(components: ReadonlyArray<string>, make: (temporary: LocalPath) => Promise<void>): Promise<void> {
     await this.#directory(components.slice(0, -1))
-    const place = join(this.#root, ...components)
-    const temporary = join(dirname(place), `.atoll-${process.pid}-${Date.now()}-${this.#temporary++}`)
+    const place = this.#place(components)
+    const name = `.atoll-${process.pid}-${Date.now()}-${this.#temporary++}`
+    const temporary = this.#place([...components.slice(0, -1), name])
     try {
       await make(temporary)
       await rename(temporary, place)
@@ -202,7 +201,7 @@ class Unpacking {
     if (path === this.#known) return
     let at = this.#root
     for (const component of components) {
-      at = join(at, component)
+      at = within(at, ownName(component))
       try {
         await mkdir(at)
       } catch (thrown) {
@@ -216,7 +215,7 @@ class Unpacking {
   async #isFile(components: ReadonlyArray<string>): Promise<boolean> {
     let at = this.#root
     for (const [index, component] of components.entries()) {
-      at = join(at, component)
+      at = within(at, ownName(component))
       const found = await lstat(at).catch(() => null)
       if (found === null || (index < components.length - 1 ? !found.isDirectory() : !found.isFile())) return false
     }
@@ -226,9 +225,13 @@ class Unpacking {
   async #attribute(path: string): Promise<void> {
     const { mode, mtime } = this.#delayed.get(path)!
     this.#delayed.delete(path)
-    const at = join(this.#root, path)
-    await utimes(at, mtime, mtime)
+    const at = this.#place(path.split("/"))
+    await utimes(at, timeOf(mtime), timeOf(mtime))
     await chmod(at, mode)
+  }
+
+  #place(components: ReadonlyArray<string>): LocalPath {
+    return components.reduce<LocalPath>((at, component) => within(at, ownName(component)), this.#root)
   }
 
   #tell(path: string): void {
@@ -243,7 +246,7 @@ class Unpacking {
   }
 }
 
-const inTheWay = (path: string) =>
+const inTheWay = (path: LocalPath) =>
   new Error(`${path} is in the way: something of another kind is there, and is not replaced or followed.`)
 
 /** Of a name in an archive; none for the directory itself. */

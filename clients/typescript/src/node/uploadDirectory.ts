@@ -1,11 +1,11 @@
 /// <reference types="node" />
 /** A directory of this machine as a tar archive, made while it is sent. */
 import { type FileHandle, lstat, open, readdir, readlink, stat } from "node:fs/promises"
-import { join } from "node:path"
 import { nameOfBytes } from "../archive/names.ts"
 import { paddingOf, type TarHeader, writeHeader } from "../archive/tarHeader.ts"
 import type { DirectoryOptions, DirectoryTransfer } from "../DirectoryOptions.ts"
 import type { Transport } from "../http/Transport.ts"
+import { type LocalPath, ownPath, within } from "./localPath.ts"
 
 /** Small entries are gathered to pieces of this size. */
 const pieceBytes = 256 * 1024
@@ -18,16 +18,17 @@ const linkedMax = 100_000
 export const uploadDirectory = async (
   transport: Transport,
   at: { readonly id: string; readonly path: string },
-  localPath: string,
+  localPath: string | Uint8Array,
   { onProgress, filter, signal }: DirectoryOptions
 ): Promise<DirectoryTransfer> => {
-  if (!(await stat(localPath)).isDirectory()) throw new TypeError(`${localPath} is not a directory.`)
+  const root = ownPath(localPath)
+  if (!(await stat(root)).isDirectory()) throw new TypeError(`${root} is not a directory.`)
   /** What this machine's files failed with, which is no failure of the connection. */
   let failure: unknown = null
   let leftOut: Array<string> = []
   const body = () => {
     leftOut = []
-    const pieces = packed(localPath, { onProgress, filter, leftOut })
+    const pieces = packed(root, { onProgress, filter, leftOut })
     return new ReadableStream<Uint8Array>(
       {
         async pull(controller) {
@@ -62,9 +63,6 @@ export const uploadDirectory = async (
   }
 }
 
-/** A path of this machine: bytes where it is no UTF-8. */
-type LocalPath = string | Buffer
-
 /** As text a byte that is no UTF-8 is U+FFFD, and nothing is found under that name. */
 const mayBeNoText = (name: string): boolean => name.includes("\ufffd")
 
@@ -74,11 +72,6 @@ const namesIn = async (folder: LocalPath): Promise<ReadonlyArray<LocalPath>> => 
   if (!names.some(mayBeNoText)) return names.toSorted()
   return (await readdir(folder, { encoding: "buffer" })).toSorted(Buffer.compare)
 }
-
-const within = (folder: LocalPath, name: LocalPath): LocalPath =>
-  typeof folder === "string" && typeof name === "string"
-    ? join(folder, name)
-    : Buffer.concat([Buffer.from(folder), Buffer.from("/"), Buffer.from(name)])
 
 const textOf = (name: LocalPath): string => (typeof name === "string" ? name : nameOfBytes(name))
 
@@ -93,7 +86,7 @@ interface Packing extends Pick<DirectoryOptions, "onProgress" | "filter"> {
 
 /** The archive in pieces that are the reader's to keep. */
 export async function* packed(
-  root: string,
+  root: LocalPath,
   { onProgress, filter, leftOut }: Packing
 ): AsyncGenerator<Uint8Array, void, undefined> {
   let gathered = new Uint8Array(pieceBytes)
@@ -132,7 +125,7 @@ export async function* packed(
     const piece = new Uint8Array(pieceBytes)
     for (let done = bytesRead; done < size; done += bytesRead) {
       ;({ bytesRead } = await file.read(piece, 0, Math.min(piece.length, size - done), done))
-      if (bytesRead === 0) throw new Error(`${join(root, path)} was cut while it was being read.`)
+      if (bytesRead === 0) throw new Error(`${root}/${path} was cut while it was being read.`)
       yield* gather(piece.subarray(0, bytesRead))
       bytes += bytesRead
       onProgress?.({ entries, bytes, path })

@@ -1,5 +1,5 @@
 /** Why an archive was unpacked no further. The words are the API's: `details.reason` of ARCHIVE_INCOMPLETE. */
-import { errnoOf, FileRefusal } from "../FileRefusal.ts"
+import { errnoOf, FileRefusal, faultFor, isFault } from "../FileRefusal.ts"
 
 /** @source src/agent/wire.ts */
 export type ArchiveReason =
@@ -42,7 +42,6 @@ const byErrno: Readonly<Record<string, readonly [ArchiveReason, string]>> = {
   ENAMETOOLONG: ["name_too_long", "A name is longer than 255 bytes."],
   EACCES: notPermitted,
   EPERM: notPermitted,
-  EROFS: notPermitted,
   EMLINK: ["too_large", "A file would have more names than the file system allows."],
   EISDIR: ["in_the_way", inTheWay().message],
   ENOTDIR: ["in_the_way", inTheWay().message],
@@ -57,9 +56,11 @@ const byErrno: Readonly<Record<string, readonly [ArchiveReason, string]>> = {
   EILSEQ: ["unsafe_name", "The file system does not take a name."]
 }
 
-/** What the caller can understand or mend, as a fault; anything else is returned as it is. */
+/** What the caller can understand or mend, as a fault of the archive; a fault of the Sandbox's, and anything else, is returned as it is. */
 export const archiveFaultFor = (cause: unknown): unknown => {
-  if (cause instanceof FileRefusal) return new ArchiveFault("unsafe_name", cause.message)
+  if (cause instanceof FileRefusal) return isFault(cause) ? cause : new ArchiveFault("unsafe_name", cause.message)
+  const fault = faultFor(cause)
+  if (fault !== null) return fault
   const known = byErrno[errnoOf(cause) ?? ""]
   return known === undefined ? cause : new ArchiveFault(...known)
 }

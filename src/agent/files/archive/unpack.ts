@@ -37,6 +37,9 @@ const shownNameMaxCharacters = 1024
 /** Behind the archive's end, such as tar's own padding. */
 const afterEndMaxBytes = 1024 * 1024
 
+/** Node takes a negative number for the present. */
+const timeOf = (seconds: number): number | Date => (seconds < 0 ? new Date(seconds * 1000) : seconds)
+
 /** @param archive Not compressed. Whatever it throws that is no ArchiveFault goes on as it is. */
 export const unpack = async (
   workspace: Workspace,
@@ -78,7 +81,7 @@ class Unpacking {
   }
 
   async run(): Promise<Unpacked> {
-    using _ = this.#staging.keep()
+    using _ = this.#keepStaging()
     try {
       for await (const entry of tarEntries(this.#source)) {
         if (this.#entries >= this.#entriesMax) {
@@ -98,8 +101,20 @@ class Unpacking {
     return { entries: this.#entries, bytes: this.#bytes }
   }
 
+  /** It may be the first that a volume does not take. */
+  #keepStaging(): Disposable {
+    try {
+      return this.#staging.keep()
+    } catch (cause) {
+      throw this.#told(archiveFaultFor(cause))
+    }
+  }
+
   /** How far it came, beside what stopped it. */
   #told(cause: unknown): unknown {
+    // What was unpacked before the volume took no more is there.
+    if (cause instanceof FileRefusal && cause.code === "VOLUME_READ_ONLY" && this.#entries > 0)
+      return new FileRefusal("VOLUME_FAILED", cause.message)
     if (!(cause instanceof ArchiveFault)) return cause
     const lastPath =
       this.#lastName === null ? null : [...nameText(this.#lastName)].slice(0, shownNameMaxCharacters).join("")
@@ -124,7 +139,7 @@ class Unpacking {
   }
 
   #takeDirectory(components: ReadonlyArray<string>, { mode, mtime }: Entry): void {
-    this.#destination.directory(components)
+    this.#unsealing(components, () => this.#destination.directory(components))
     const name = components.join("/")
     if (this.#delayed.delete(name)) this.#delayedBytes -= costOf(name)
     this.#delayed.set(name, { mode, mtime })
@@ -139,10 +154,10 @@ class Unpacking {
   async #takeFile(components: ReadonlyArray<string>, { size, mode, mtime }: Entry): Promise<void> {
     using staged = this.#staging.create()
     await this.#pour(staged.descriptor, size)
-    fs.futimesSync(staged.descriptor, mtime, mtime)
+    fs.futimesSync(staged.descriptor, timeOf(mtime), timeOf(mtime))
     fs.fchmodSync(staged.descriptor, mode)
     // Only now: the way there is walked when all is done that takes time.
-    fs.renameSync(staged.path, this.#destination.place(components))
+    this.#rename(staged.path, components)
     this.#bytes += size
   }
 
@@ -171,8 +186,8 @@ class Unpacking {
   #takeSymlink(components: ReadonlyArray<string>, { target, mtime }: Entry): void {
     if (target === "") throw malformed("a symbolic link points to nothing")
     using staged = this.#staging.symlink(target)
-    fs.lutimesSync(staged.path, mtime, mtime)
-    fs.renameSync(staged.path, this.#destination.place(components))
+    fs.lutimesSync(staged.path, timeOf(mtime), timeOf(mtime))
+    this.#rename(staged.path, components)
   }
 
   #takeHardLink(components: ReadonlyArray<string>, { target }: Entry): void {
@@ -180,7 +195,25 @@ class Unpacking {
     if (first.length === 0) throw missingTarget()
     using staged = this.#secondName(first)
     // Two names of one file: rename(2) leaves both, and the staged one is taken away.
-    fs.renameSync(staged.path, this.#destination.place(components))
+    this.#rename(staged.path, components)
+  }
+
+  #rename(staged: Buffer, components: ReadonlyArray<string>): void {
+    this.#unsealing(components, () => fs.renameSync(staged, this.#destination.place(components)))
+  }
+
+  /** An earlier upload of the same tree that ends meanwhile gives a directory its mode, which may forbid its owner to write: then opens it again. */
+  #unsealing(components: ReadonlyArray<string>, act: () => void): void {
+    try {
+      act()
+    } catch (cause) {
+      if (errnoOf(cause) !== "EACCES") throw cause
+      for (let depth = 1; depth < components.length; depth++) {
+        const above = components.slice(0, depth)
+        if (this.#delayed.has(above.join("/"))) this.#destination.directory(above)
+      }
+      act()
+    }
   }
 
   #secondName(components: ReadonlyArray<string>) {
@@ -201,7 +234,7 @@ class Unpacking {
     this.#delayedBytes -= costOf(name)
     try {
       const directory = held(this.#destination.existing(name.split("/")))
-      fs.utimesSync(directory, mtime, mtime)
+      fs.utimesSync(directory, timeOf(mtime), timeOf(mtime))
       fs.chmodSync(directory, mode)
     } catch {
       // A command moved it, or put something else there: that is the command's.

@@ -1,18 +1,17 @@
 /** What a simulator begins with, and what it sends when nobody changes it. The types hold that no event and no field is missing. */
-import type {
-  ConnectionGrantContext,
-  ConnectionGrantEvent,
-  ConnectionGrantInput
-} from "../../../../machines/connectionGrant.ts"
-import type { OperationContext, OperationEvent, OperationInput } from "../../../../machines/operation.ts"
-import type { PreviewContext, PreviewEvent, PreviewInput } from "../../../../machines/preview.ts"
-import type { Reason, SandboxContext, SandboxEvent, SandboxInput } from "../../../../machines/sandbox.ts"
-import type {
-  ServiceAccessContext,
-  ServiceAccessEvent,
-  ServiceAccessInput
-} from "../../../../machines/serviceAccess.ts"
-import type { WalletContext, WalletEvent, WalletInput } from "../../../../machines/wallet.ts"
+import type { ConnectionGrantEvent, ConnectionGrantInput } from "../../../../machines/connectionGrant.ts"
+import type { OperationEvent, OperationInput } from "../../../../machines/operation.ts"
+import type { PreviewEvent, PreviewInput } from "../../../../machines/preview.ts"
+import type { SandboxEvent, SandboxInput } from "../../../../machines/sandbox.ts"
+import type { ServiceAccessEvent, ServiceAccessInput } from "../../../../machines/serviceAccess.ts"
+import type { WalletEvent, WalletInput } from "../../../../machines/wallet.ts"
+import type { ConnectionGrantContext } from "../../../../schemas/contexts/ConnectionGrant.ts"
+import type { OperationContext } from "../../../../schemas/contexts/Operation.ts"
+import type { PreviewContext } from "../../../../schemas/contexts/Preview.ts"
+import type { SandboxContext } from "../../../../schemas/contexts/Sandbox.ts"
+import type { ServiceAccessContext } from "../../../../schemas/contexts/ServiceAccess.ts"
+import type { WalletContext } from "../../../../schemas/contexts/Wallet.ts"
+import type { PublicReason, PublicText } from "../../../../schemas/PublicText.ts"
 
 interface Samples<Input, Context, Event extends { readonly type: string }> {
   readonly input: (at: number) => Input
@@ -22,7 +21,7 @@ interface Samples<Input, Context, Event extends { readonly type: string }> {
 }
 
 const nothing = () => ({})
-const reason: Reason = { code: "EXAMPLE", message: "An example." }
+const reason: PublicReason = { code: "EXAMPLE", message: "An example." as PublicText }
 const because = () => ({ reason })
 const ofGeneration = ({ generation }: { readonly generation: number }) => ({ generation })
 const failedGeneration = ({ generation }: { readonly generation: number }) => ({ generation, reason })

@@ -9,6 +9,7 @@ import { Side } from "../ui/Side.tsx"
 import { useValue } from "../useValue.ts"
 import { Hosts } from "./Hosts.tsx"
 import { known, recognise, signInByLink, signOut } from "./session.ts"
+import { Workers } from "./Workers.tsx"
 
 /** A link is used up by opening it, so nobody's mail program may do that: somebody must press a button. */
 const SignIn = ({ wasIn }: { wasIn: boolean }) => {
@@ -53,6 +54,7 @@ const Shell = () => {
       <Side name="Operator" more="of this service" signOut={signOut} />
       <main id="main" tabIndex={-1}>
         <Hosts />
+        <Workers />
       </main>
     </div>
   )

@@ -8,7 +8,7 @@
 #include "system.h"
 
 enum { PAUSE_MIN_MS = 20, PAUSE_MAX_MS = 160, BYTES = 4096 /* a port gives no more at once */ };
-enum { POLLIN = 1, POLLERR = 8, POLLHUP = 16, FOREVER = -1 };
+enum { POLLIN = 1, POLLERR = 8 /* of a pipe */, POLLHUP = 16 /* of a socket */, FOREVER = -1 };
 
 struct pollfd {
   int fd;

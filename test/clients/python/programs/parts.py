@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import gc
 import io
+import math
 import os
 import socket
 import ssl
+import stat
 import struct
 import tarfile
 import tempfile
 import threading
 import weakref
 from types import SimpleNamespace
-from typing import Any, Callable, Dict, List, Optional, Type, Union
+from typing import Any, Callable, Dict, List, Optional, Tuple, Type, Union
 
 import httpx
 
@@ -23,8 +25,9 @@ from atoll import AsyncAtoll, AsyncFiles, AsyncSandbox
 from atoll._answers import decoded, error_of
 from atoll._event_stream import EventStreamReader
 from atoll._frames import CLOSE, Close, FrameReader, Ping, frame
+from atoll._pack import packed_directory
 from atoll._patience import Patience
-from atoll._unpack import unpack
+from atoll._unpack import put, unpack
 from atoll._wire import AsyncWire
 from support import AsyncBackground
 
@@ -90,6 +93,64 @@ def harmful_archives() -> None:
         # Not what sets the user.
         assert os.stat(os.path.join(into, "good")).st_mode & 0o7777 == 0o755
         assert os.path.samefile(os.path.join(into, "again"), os.path.join(into, "good"))
+
+
+def tree_of(root: str) -> List[Tuple[bytes, int, int, bytes]]:
+    """Name, mode, time in whole seconds, and content or target of everything in it."""
+    found: List[Tuple[bytes, int, int, bytes]] = []
+    for folder, directories, files in os.walk(os.fsencode(root)):
+        for name in directories + files:
+            path = os.path.join(folder, name)
+            status = os.lstat(path)
+            content = b""
+            if os.path.islink(path):
+                content = os.readlink(path)
+            elif os.path.isfile(path):
+                with open(path, "rb") as file:
+                    content = file.read()
+            told_seconds = 0 if os.path.islink(path) else math.floor(status.st_mtime)
+            found.append((os.path.relpath(path, os.fsencode(root)), status.st_mode, told_seconds, content))
+    return sorted(found)
+
+
+def exact_archives() -> None:
+    """What goes into an archive comes out as it was, by anybody: permissions, times before 1970, names that are not UTF-8."""
+    with tempfile.TemporaryDirectory() as here:
+        os.chmod(here, 0o777)
+        was_root = os.geteuid() == 0
+        if was_root:
+            # Whom permissions hold.
+            os.seteuid(65534)
+        try:
+            source, copy = os.path.join(here, "source"), os.path.join(here, "copy")
+            latin = os.fsdecode(b"caf\xe9")
+            for folder in ("sealed", "sealed/deep", latin):
+                os.makedirs(os.path.join(source, folder))
+            contents = {"plain": 0o644, "read-only": 0o444, "sealed/deep/own": 0o400, "all": 0o777, f"{latin}/\udcfc": 0o640}
+            for name, mode in contents.items():
+                path = os.path.join(source, name)
+                with open(path, "wb") as file:
+                    file.write(os.fsencode(name))
+                os.chmod(path, mode)
+            os.symlink(f"{latin}/\udcfc", os.path.join(source, "to latin"))
+            os.link(os.path.join(source, "all"), os.path.join(source, "sealed", "same"))
+            os.utime(os.path.join(source, "read-only"), (-86_400.5, -86_400.5))
+            for folder in ("sealed/deep", "sealed"):
+                os.utime(os.path.join(source, folder), (-1000, -1000))
+                os.chmod(os.path.join(source, folder), 0o555)
+            os.chmod(os.path.join(source, latin), 0o500)
+            archive = b"".join(packed_directory(source))
+            # And once more over what is there.
+            for _ in range(2):
+                done = unpack(io.BytesIO(archive), copy)
+                assert done.entries == 10 and done.left_out == [], done
+                assert tree_of(copy) == tree_of(source), (tree_of(copy), tree_of(source))
+            single = os.path.join(here, "single")
+            put(os.path.join(here, "beside"), 0o444, single)
+            assert stat.S_IMODE(os.stat(single).st_mode) == 0o444
+        finally:
+            if was_root:
+                os.seteuid(0)
 
 
 def server_frame(opcode: int, payload: bytes, *, is_last: bool = True) -> bytes:
@@ -303,6 +364,7 @@ async def refused_with(kind: Type[Exception], work: Callable[[], Any]) -> None:
 
 async def main() -> None:
     harmful_archives()
+    exact_archives()
     await memory()
     await misuse()
     frames()

@@ -94,6 +94,18 @@ async def commands(sandbox: AsyncSandbox) -> None:
             break
     await endless.cancel()
 
+    # Of this one the service keeps only the end.
+    written = 3 * int(os.environ["RETAINED_BYTES"])
+    long = await sandbox.start(["head", "-c", str(written), "/dev/zero"])
+    await long.wait()
+    while (await long.read("stdout", 0)).offset == 0:
+        # It is cut beside what is answered.
+        await asyncio.sleep(0.02)
+    pieces = await gathered(long.output(from_={"stdout": 1000}))
+    assert pieces[0].truncated and pieces[0].missing_bytes == pieces[0].offset - 1000 > 0, pieces[0].offset
+    assert not any(piece.truncated or piece.missing_bytes for piece in pieces[1:])
+    assert 1000 + pieces[0].missing_bytes + sum(len(piece.data) for piece in pieces) == written
+
 
 async def files(sandbox: AsyncSandbox) -> None:
     files = sandbox.files
@@ -367,6 +379,8 @@ async def errors(client: AsyncAtoll) -> None:
         away = await failed(atoll.ConnectionError, lambda: nobodys.workspaces.create("x"))
         assert away.outcome == "notApplied", away
         assert isinstance(away, OSError)
+        unread = await failed(atoll.ConnectionError, lambda: nobodys.me())
+        assert unread.outcome == "notApplied", unread
     try:
         AsyncAtoll(api_key="with\nline")
         raise AssertionError("It took a key with a line end.")

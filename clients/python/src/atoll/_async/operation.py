@@ -69,6 +69,9 @@ class AsyncOperation:
 
         A lost connection is opened anew at the offset where it was. At the end `record` is the operation as it ended.
 
+        The service keeps only the end of each stream (16 MiB by default). A chunk before which bytes are no longer kept is `truncated`, and
+        its `missing_bytes` counts them; such a chunk may itself be empty. To miss nothing, fail on the first one.
+
         from_: absolute byte offsets to begin at, such as `{"stdout": 1000}`.
         """
         told = follow_output(self._api, self.sandbox_id, self.id, from_)

@@ -29,7 +29,7 @@ def follow_output(
     try:
         for event in events:
             if event.event == "output":
-                chunk = OutputChunk.from_event(event.data)
+                chunk = OutputChunk.from_event(event.data, at)
                 at[chunk.stream] = chunk.next_offset
                 yield chunk
             elif event.event == "operation":

@@ -5,6 +5,7 @@ import { basename, dirname, join } from "node:path"
 import { AtollError } from "../../errors.ts"
 import type { FileStatResponse } from "../../generated/schemas.ts"
 import { randomKey } from "../../http/randomKey.ts"
+import { type LocalPath, ownName, within } from "../../node/localPath.ts"
 import type { Sandbox } from "../../Sandbox.ts"
 import { Refused } from "../failure.ts"
 import { write } from "../output.ts"
@@ -18,7 +19,15 @@ const changedTimesMax = 5
 
 const modeOfNewFile = 0o666
 
-const localStat = (path: string): Stats | null => {
+/** Where a copy goes. */
+interface Target {
+  readonly path: LocalPath
+  readonly folder: string
+  /** With names as the service shows them. */
+  readonly shown: string
+}
+
+const localStat = (path: LocalPath): Stats | null => {
   try {
     return statSync(path)
   } catch {
@@ -38,27 +47,27 @@ const toStdout = async (sandbox: Sandbox, from: string, signal: AbortSignal): Pr
 }
 
 /** What this machine's files fail with, in a sentence. */
-const unwritten = (to: string, thrown: unknown): unknown => {
+const unwritten = ({ folder, shown }: Target, thrown: unknown): unknown => {
   const { code, message, syscall } = thrown as NodeJS.ErrnoException
   if (syscall === undefined) return thrown
-  if (code === "ENOENT") return new Refused(`There is no directory ${dirname(to)} here: make it, or name another.`)
+  if (code === "ENOENT") return new Refused(`There is no directory ${folder} here: make it, or name another.`)
   const [, why = message] = /^[A-Z]\w+: ([^,]+)/.exec(message) ?? []
-  return new Refused(`${to} cannot be written: ${why}.`)
+  return new Refused(`${shown} cannot be written: ${why}.`)
 }
 
 /** Whole, under its name, or not at all. */
 const downloadFile = async (
   sandbox: Sandbox,
   from: FileStatResponse,
-  to: string,
+  to: Target,
   signal: AbortSignal
 ): Promise<Copied> => {
   // Of its name nothing: that may be as long as any.
-  const beside = join(dirname(to), `.atoll-${process.pid}-${randomKey()}`)
+  const beside = join(to.folder, `.atoll-${process.pid}-${randomKey()}`)
   // Of a link, both would be its own.
   const isLink = from.type === "symlink"
   const mode = isLink ? modeOfNewFile : Number.parseInt(from.mode, 8) & 0o777
-  const progress = new Progress(basename(to), isLink ? null : from.sizeBytes)
+  const progress = new Progress(basename(to.shown), isLink ? null : from.sizeBytes)
   for (let attempt = 1; ; attempt++) {
     let bytes = 0
     try {
@@ -72,9 +81,9 @@ const downloadFile = async (
       } finally {
         await file.close()
       }
-      await rename(beside, to)
+      await rename(beside, to.path)
       progress.done(bytes)
-      return { from: from.path, to, type: "file", entries: 1, bytes, leftOut: [] }
+      return { from: from.path, to: to.shown, type: "file", entries: 1, bytes, leftOut: [] }
     } catch (thrown) {
       await rm(beside, { force: true })
       if (thrown instanceof AtollError && thrown.is("CURSOR_STALE") && attempt < changedTimesMax) continue
@@ -84,15 +93,15 @@ const downloadFile = async (
   }
 }
 
-const downloadDirectory = async (sandbox: Sandbox, from: string, to: string, signal: AbortSignal): Promise<Copied> => {
-  const progress = new Progress(basename(to), null)
+const downloadDirectory = async (sandbox: Sandbox, from: string, to: Target, signal: AbortSignal): Promise<Copied> => {
+  const progress = new Progress(basename(to.shown), null)
   try {
-    const { entries, bytes, leftOut } = await sandbox.files.downloadDirectory(from, to, {
+    const { entries, bytes, leftOut } = await sandbox.files.downloadDirectory(from, to.path, {
       signal,
       onProgress: ({ bytes, path }) => progress.at(bytes, path)
     })
     progress.done(bytes)
-    return { from, to, type: "directory", entries, bytes, leftOut }
+    return { from, to: to.shown, type: "directory", entries, bytes, leftOut }
   } catch (thrown) {
     progress.stop()
     throw thrown
@@ -118,9 +127,15 @@ export const download = async (
   if (isDirectory && there.type !== "directory" && here?.isDirectory() !== true) {
     throw new Refused(`There is no directory ${to} here.`)
   }
-  const into = here?.isDirectory() === true && !isContentOf(given) ? join(to, basename(from)) : to
+  const name = basename(from)
+  const into: Target =
+    here?.isDirectory() === true && !isContentOf(given)
+      ? { path: within(to, ownName(name)), folder: to, shown: join(to, name) }
+      : { path: to, folder: dirname(to), shown: to }
   if (there.type === "directory") {
-    if (localStat(into)?.isDirectory() === false) throw new Refused(`${into} is no directory, and ${from} is one.`)
+    if (localStat(into.path)?.isDirectory() === false) {
+      throw new Refused(`${into.shown} is no directory, and ${from} is one.`)
+    }
     return downloadDirectory(sandbox, there.path, into, signal)
   }
   if (there.type === "other") throw new Refused(`${from} is neither a file nor a directory.`)

@@ -7,17 +7,14 @@ import { shownBytes } from "../table.ts"
 /** Returns it as it ended. Whoever reads slowly is waited for; that the service forgot something meanwhile is said. */
 export const passOn = async (operation: Operation, options: FollowOptions = {}): Promise<OperationRecord> => {
   const output = operation.output(options)
-  const at = { stdout: options.from?.stdout ?? 0, stderr: options.from?.stderr ?? 0 }
   let missing = 0
   let next = await output.next()
   try {
     for (; next.done !== true; next = await output.next()) {
-      const { stream, offset, bytes } = next.value
-      const lost = offset - at[stream]
-      if (lost > 0 && missing === 0)
+      const { stream, bytes, missingBytes } = next.value
+      if (missingBytes > 0 && missing === 0)
         remark(`Some of ${stream} is missing: the service keeps only the end of what is written.`)
-      missing += lost
-      at[stream] = offset + bytes.length
+      missing += missingBytes
       await write(process[stream], bytes)
     }
   } finally {

@@ -1,0 +1,33 @@
+/** A machine and the handlers of its commands as one definition, typed by the machine: no command without its handler, no handler without its command. */
+import type { Schema } from "effect"
+import type { AnyStateMachine } from "xstate"
+import type { StoredSnapshot } from "../store/JournalRecord.ts"
+import type { ActorDefinition, CommandHandler } from "./ActorDefinition.ts"
+import type { CommandName, ContextOf, EventOf, ParamsOf } from "./machineTypes.ts"
+
+export interface ActorParts<M extends AnyStateMachine> {
+  /** The stored form of the machine's context. */
+  readonly context: Schema.Schema<ContextOf<M>>
+  /** Brings the context of an older version to the present one. Absent: older contexts load as they are. */
+  readonly migrate?: (value: string, context: ContextOf<M>) => ContextOf<M>
+  readonly commands: {
+    readonly [Name in CommandName<M>]: CommandHandler<ContextOf<M>, EventOf<M>, ParamsOf<M, Name>>
+  }
+}
+
+/** The kind is the machine's id. */
+export const defineActor = <M extends AnyStateMachine>(
+  machine: M,
+  { context, migrate, commands }: ActorParts<M>
+): ActorDefinition<M> => ({
+  kind: machine.id,
+  version: Number(machine.version),
+  machine,
+  context: context as Schema.Schema<unknown>,
+  migrate:
+    migrate === undefined
+      ? undefined
+      : ({ value, context }: StoredSnapshot) => ({ value, context: migrate(value, context as ContextOf<M>) }),
+  // The host erases the types that were checked here: it knows a command by name only.
+  commands: commands as unknown as ActorDefinition["commands"]
+})

@@ -1,0 +1,27 @@
+/** How long the next try of a repair waits: it doubles with each try, and starts over once a repair has lasted. */
+export const FIRST_NETWORK_PAUSE_MS = 2_000
+export const LONGEST_NETWORK_PAUSE_MS = 300_000
+
+export class RetryPause {
+  private readonly firstMs: number
+  private readonly longestMs: number
+  private pauseMs: number
+  private triedAt = Number.NEGATIVE_INFINITY
+
+  constructor(firstMs: number, longestMs: number) {
+    this.firstMs = firstMs
+    this.longestMs = longestMs
+    this.pauseMs = 0
+  }
+
+  /** @param now Milliseconds of the monotonic clock. */
+  isDue(now: number): boolean {
+    return now - this.triedAt >= this.pauseMs
+  }
+
+  tried(now: number): void {
+    const hasLasted = now - this.triedAt >= 2 * this.longestMs
+    this.pauseMs = hasLasted || this.pauseMs === 0 ? this.firstMs : Math.min(2 * this.pauseMs, this.longestMs)
+    this.triedAt = now
+  }
+}

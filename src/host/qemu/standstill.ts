@@ -1,0 +1,28 @@
+/** Brings a machine back that stands still, because the service that had paused it, or was loading it, was killed. */
+import { rm } from "node:fs/promises"
+import { setTimeout as sleep } from "node:timers/promises"
+import type { Machine } from "./Machine.ts"
+import type { SandboxFolder } from "./SandboxFolder.ts"
+
+const CLOCK_TIMEOUT_MS = 10_000
+/** QEMU writes or reads a memory to its end even when nobody waits for it. */
+const MIGRATION_ENDS_WITHIN_MS = 60_000
+const POLL_MS = 50
+
+const isMoving = (answer: unknown): boolean => {
+  const status = typeof answer === "object" && answer !== null && "status" in answer ? String(answer.status) : ""
+  return ["setup", "cancelling", "active", "device", "pre-switchover", "wait-unplug"].includes(status)
+}
+
+/** The machine goes on with the right time, and nothing is left of a sleep that did not come about. */
+export const bringBack = async (folder: SandboxFolder, { qmp, boot }: Machine): Promise<void> => {
+  const end = performance.now() + MIGRATION_ENDS_WITHIN_MS
+  await qmp.execute("migrate_cancel").catch(() => {})
+  while (isMoving(await qmp.execute("query-migrate")) && performance.now() < end) await sleep(POLL_MS)
+  await qmp.execute("cont")
+  await boot.clock(CLOCK_TIMEOUT_MS)
+  await dropSavedState(folder)
+}
+
+/** A saved memory must never meet a volume that has moved on. */
+export const dropSavedState = (folder: SandboxFolder): Promise<void> => rm(folder.file("suspended"), { force: true })

@@ -1,0 +1,22 @@
+/**
+ * Why a command of a Sandbox failed, as its customer may read it. A cause that is not known may name paths, users and processes of the host: the
+ * customer gets a sentence and a reference, and the operator finds the cause in the log by that reference.
+ */
+import { Effect } from "effect"
+import { type PublicReason, type PublicText, publicText } from "../../schemas/PublicText.ts"
+import { newReference } from "../identifier/newId.ts"
+import type { RuntimeUnavailable } from "../runtime/Runtime.ts"
+
+export const failureReason = (
+  code: string,
+  sandboxId: string,
+  sentence: PublicText,
+  { message, shown }: RuntimeUnavailable
+): Effect.Effect<PublicReason> => {
+  if (shown !== undefined) return Effect.succeed({ code, message: shown })
+  const reference = newReference()
+  return Effect.as(Effect.logWarning(`${code} of ${sandboxId}, reference ${reference}`, message), {
+    code,
+    message: publicText`${sentence} If that does not help, give the operator the reference ${reference}.`
+  })
+}
