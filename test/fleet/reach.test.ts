@@ -4,6 +4,7 @@ import { assert, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { describe } from "vitest"
 import type { ServiceProcess } from "../crash/ServiceProcess.ts"
+import { assertOutageLines } from "../support/assertOutageLines.ts"
 import { heardFrom } from "../support/heardFrom.ts"
 import { TestDatabase } from "../support/TestDatabase.ts"
 import { Fleet } from "./Fleet.ts"
@@ -34,16 +35,7 @@ describe.skipIf(refusal !== null)("a fleet", () => {
             await until(() => services.every((lines) => lines.some((line) => line.includes("serves again"))))
             await until(() => hosts.every((lines) => lines.some((line) => line.includes("has joined"))))
             await fleet.untilReady()
-            for (const lines of services) {
-              const text = lines.join("\n")
-              assert.strictEqual(lines.length, 2, text)
-              assert.match(
-                lines[0]!,
-                /^WARN The database does not serve: .+\. What is to be stored waits for it\.$/,
-                text
-              )
-              assert.match(lines[1]!, /^INFO The database serves again, \d+ s after the first of \d+ statements/, text)
-            }
+            for (const lines of services) assertOutageLines(lines)
             for (const lines of hosts) {
               const text = lines.join("\n")
               assert.strictEqual(lines.length, 2, text)
