@@ -25,11 +25,12 @@ import { DeadlineTimers } from "./DeadlineTimers.ts"
 import { insist } from "./insist.ts"
 import { unawaited } from "./Message.ts"
 import type { ContextOf, EventOf, InputOf } from "./machineTypes.ts"
-import { firstRevision, firstState, type NewActor } from "./NewActor.ts"
+import { firstRevision, type NewActor } from "./NewActor.ts"
 import { OtherOwners } from "./OtherOwners.ts"
 import { OwnActors, type OwnActorsOptions } from "./OwnActors.ts"
 import { ShardTenures } from "./ShardTenures.ts"
 import { allShards } from "./shards.ts"
+import { storedState } from "./storedState.ts"
 
 export interface Delivery {
   readonly cause: string
@@ -254,7 +255,7 @@ const make = Effect.fnUntraced(function* (options: ActorHostOptions) {
     if (outcome === "failed") return yield* Effect.die(new TransitionRefused({ actorId: actor.id }))
     if (outcome === "fenced") return null
     yield* adopt(inserted)
-    return firstState(inserted)
+    return storedState(inserted.row)
   }, Effect.uninterruptible)
 
   const register = Effect.fnUntraced(function* (definition: ActorDefinition) {

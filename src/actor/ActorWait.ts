@@ -5,6 +5,7 @@ import { Journal } from "../store/Journal.ts"
 import type { ActorState } from "./ActorDefinition.ts"
 import { ActorHost } from "./ActorHost.ts"
 import type { ContextOf } from "./machineTypes.ts"
+import { storedState } from "./storedState.ts"
 
 const askEveryMs = 500
 
@@ -20,21 +21,13 @@ export const awaitState = Effect.fnUntraced(
     const journal = yield* Journal
     const changes = yield* Queue.sliding<ActorState<ContextOf<M>>>(1)
     yield* host.onCommit(machine, id, (state) => void Queue.offerUnsafe(changes, state))
-    const ask = journal.load(id).pipe(
-      Effect.map((row): ActorState<ContextOf<M>> | null =>
-        row === null || row.kind !== machine.id
-          ? null
-          : {
-              id: row.id,
-              kind: row.kind,
-              accountId: row.accountId,
-              sandboxId: row.sandboxId,
-              revision: row.revision,
-              value: row.snapshot.value,
-              context: row.snapshot.context as ContextOf<M>
-            }
+    const ask = journal
+      .load(id)
+      .pipe(
+        Effect.map((row): ActorState<ContextOf<M>> | null =>
+          row === null || row.kind !== machine.id ? null : (storedState(row) as ActorState<ContextOf<M>>)
+        )
       )
-    )
     let latest = yield* ask
     if (timeoutMs > 0 && latest !== null && !isReached(latest) && !host.owns(id)) {
       yield* host

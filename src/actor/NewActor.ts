@@ -1,6 +1,6 @@
 /** An actor's first revision. */
 import type { ActorInsert } from "../store/JournalRecord.ts"
-import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
+import type { ActorDefinition } from "./ActorDefinition.ts"
 import { plainText } from "./plainText.ts"
 import { begin, earliest, store } from "./Transition.ts"
 
@@ -54,14 +54,3 @@ export const firstRevision = (definition: ActorDefinition, actor: NewActor): Act
     idempotency: actor.idempotency
   }
 }
-
-/** The state of an actor that was just stored. */
-export const firstState = ({ row }: ActorInsert): ActorState => ({
-  id: row.id,
-  kind: row.kind,
-  accountId: row.accountId,
-  sandboxId: row.sandboxId,
-  revision: row.revision,
-  value: row.snapshot.value,
-  context: row.snapshot.context
-})
