@@ -28,10 +28,10 @@ import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { templateRejected } from "./clockMetrics.ts"
 import type { GuestImage } from "./GuestImage.ts"
-import { type Interval, middleOf, rateOf, rateVerdict, readClock, tighter } from "./guestClock.ts"
+import { type Interval, measureRate, middleOf, rateVerdict } from "./guestClock.ts"
 import type { HostTicks } from "./HostTicks.ts"
 import { launch } from "./launch.ts"
-import { agentAnswers, connectMachine, disconnect, killProcess, type Machine, saveState } from "./Machine.ts"
+import { agentAnswers, connectMachine, disconnect, killProcess, saveState } from "./Machine.ts"
 import { fileMaxBytes, type MachineShape, machineArguments } from "./machineArguments.ts"
 import type { QemuBuild } from "./QemuBuild.ts"
 import { removeUnused } from "./removeUnused.ts"
@@ -50,8 +50,7 @@ const SETTLE_MS = 500
 /** A clock runs wrong in one of ten templates at worst; three in a row mean that something else is wrong with this host. */
 const BUILDS_MAX = 3
 /** How long a template's clock is watched. With round trips of 10 ms the whole window bounds the rate to 0.1 %, and most need a few seconds. */
-const CLOCK_WINDOW_MAX_MS = 20_000
-const CLOCK_READ_EVERY_MS = 250
+const CLOCK_WINDOW = { windowMs: 20_000, everyMs: 250 }
 /** A template that was made when the counter had another frequency, on another host for instance, has a clock that runs wrong here. */
 const FREQUENCY_ERROR_MAX = 0.0005
 
@@ -99,6 +98,8 @@ const templateAt = (folder: string, key: string): Template => ({
   rootDisk: `${folder}/root.qcow2`
 })
 
+const templatesOf = (host: TemplateHost): string => `${host.vmFolder}/templates`
+
 const SealedFile = Schema.fromJsonString(Schema.Struct({ tscKhz: Schema.NullOr(Schema.Number) }))
 const decodeSealed = Schema.decodeUnknownOption(SealedFile)
 
@@ -113,7 +114,7 @@ const hasOtherFrequency = async (host: TemplateHost, folder: string): Promise<bo
 
 /** The complete template of that key, or null. One that this host's counter does not fit is removed. */
 export const findTemplate = async (host: TemplateHost, key: string): Promise<Template | null> => {
-  const folder = `${host.vmFolder}/templates/${key}`
+  const folder = `${templatesOf(host)}/${key}`
   if (await hasOtherFrequency(host, folder)) {
     await rm(folder, { recursive: true, force: true })
     return null
@@ -168,7 +169,7 @@ interface SealedClock {
 
 /** From now on nobody writes what clones share. */
 const seal = async (host: TemplateHost, folder: SandboxFolder, key: string, clock: SealedClock): Promise<void> => {
-  const finalFolder = `${host.vmFolder}/templates/${key}`
+  const finalFolder = `${templatesOf(host)}/${key}`
   for (const name of ["memory", "state", "root.qcow2"]) {
     if (host.uid !== null) await chown(`${folder.path}/${name}`, 0, 0)
     await chmod(`${folder.path}/${name}`, 0o444)
@@ -193,10 +194,10 @@ export const buildTemplate = (
   bootTimeoutMs = BOOT_TIMEOUT_MS
 ): Effect.Effect<Template, RuntimeUnavailable> =>
   Effect.gen(function* () {
+    const key = templateKey(host, shape)
     for (let build = 1; build <= BUILDS_MAX; build++) {
-      const rate = yield* buildOnce(host, shape, bootTimeoutMs)
-      if (rateVerdict(rate) !== "wrong")
-        return templateAt(`${templatesOf(host)}/${templateKey(host, shape)}`, templateKey(host, shape))
+      const rate = yield* buildOnce(host, shape, key, bootTimeoutMs)
+      if (rateVerdict(rate) !== "wrong") return templateAt(`${templatesOf(host)}/${key}`, key)
       yield* templateRejected
       yield* Effect.logWarning(
         `A template's clock ran at ${middleOf(rate).toFixed(4)} of the host's and was thrown away (build ${build} of ${BUILDS_MAX}).`
@@ -205,16 +206,14 @@ export const buildTemplate = (
     return yield* unavailable("The clock of every template that was built ran wrong.")
   })
 
-const templatesOf = (host: TemplateHost): string => `${host.vmFolder}/templates`
-
 /** Seals the template unless its clock runs wrong. Succeeds with the rate of the clock. */
 const buildOnce = (
   host: TemplateHost,
   shape: MachineShape,
+  key: string,
   bootTimeoutMs: number
 ): Effect.Effect<Interval, RuntimeUnavailable> =>
   Effect.gen(function* () {
-    const key = templateKey(host, shape)
     const folder = new SandboxFolder(templatesOf(host), `partial-${randomUUID()}`)
     yield* attempt("preparing a template", async () => {
       await mkdir(templatesOf(host), { recursive: true })
@@ -228,24 +227,6 @@ const buildOnce = (
       yield* attempt("removing old templates", () => removeUnused(host.vmFolder))
       return rate
     }).pipe(Effect.ensuring(Effect.promise(() => folder.remove().catch(() => {}))))
-  })
-
-/** Reads the clock again and again until its rate is known to be right or wrong, or for as long as that is worth waiting for. */
-const measureRate = (machine: Machine): Effect.Effect<Interval, RuntimeUnavailable> =>
-  Effect.gen(function* () {
-    const read = readClock(machine.session).pipe(
-      Effect.mapError(({ message }) => unavailable(message)),
-      Effect.filterOrFail(
-        (reading) => reading !== null,
-        () => unavailable("The guest's agent does not tell its clock.")
-      )
-    )
-    const first = tighter(yield* read, yield* read)
-    while (true) {
-      yield* Effect.sleep(CLOCK_READ_EVERY_MS)
-      const rate = rateOf(first, yield* read)
-      if (rateVerdict(rate) !== "undecided" || performance.now() - first.heardAt > CLOCK_WINDOW_MAX_MS) return rate
-    }
   })
 
 /** Runs commands that do nothing, as a customer's first ones will. */
@@ -298,7 +279,13 @@ const freeze = (
       const machine = yield* connectMachine(folder, started.process, host.answerTimeoutMs)
       yield* agentAnswers(machine, bootTimeoutMs)
       yield* warm(machine.guest)
-      const rate = yield* measureRate(machine)
+      const rate = yield* measureRate(machine.session, CLOCK_WINDOW).pipe(
+        Effect.mapError(({ message }) => unavailable(message)),
+        Effect.filterOrFail(
+          (measured) => measured !== null,
+          () => unavailable("The guest's agent does not tell its clock.")
+        )
+      )
       machine.session.close()
       yield* Effect.sleep(SETTLE_MS)
       yield* attempt("stopping a template", () => machine.qmp.execute("stop"))

@@ -77,6 +77,30 @@ export const offsetVerdict = (offset: Interval): Verdict => verdictOf(offset, 0,
 
 export const middleOf = ({ low, high }: Interval): number => (low + high) / 2
 
-/** The reading of the shortest round trip among several. */
+/** The reading with the shorter round trip. */
 export const tighter = (one: ClockReading, other: ClockReading): ClockReading =>
   other.heardAt - other.sentAt < one.heardAt - one.sentAt ? other : one
+
+/**
+ * Reads the clock until its rate is known to be right or wrong, or the window is over. Null: the agent does not tell, or the rate is not wanted any more.
+ *
+ * @param everyMs Between two readings.
+ */
+export const measureRate = (
+  session: AgentSession,
+  { everyMs, windowMs, isWanted = () => true }: { everyMs: number; windowMs: number; isWanted?: () => boolean }
+): Effect.Effect<Interval | null, GuestUnavailable> =>
+  Effect.gen(function* () {
+    const read = Effect.suspend(() => (isWanted() ? readClock(session) : Effect.succeed(null)))
+    const one = yield* read
+    const other = yield* read
+    if (one === null || other === null) return null
+    const first = tighter(one, other)
+    while (true) {
+      yield* Effect.sleep(everyMs)
+      const reading = yield* read
+      if (reading === null) return null
+      const rate = rateOf(first, reading)
+      if (rateVerdict(rate) !== "undecided" || reading.heardAt - first.heardAt > windowMs) return rate
+    }
+  })

@@ -8,11 +8,10 @@ import { Effect } from "effect"
 import { clockMended, noteOffset, noteRate, rateWrong } from "./clockMetrics.ts"
 import {
   type ClockReading,
-  type Interval,
+  measureRate,
   middleOf,
   offsetOf,
   offsetVerdict,
-  rateOf,
   rateVerdict,
   readClock
 } from "./guestClock.ts"
@@ -32,8 +31,13 @@ export const watchClock = (live: Clocked): Effect.Effect<void> =>
     if (reading === null) return
     yield* checkOffset(live, reading)
     // A machine that its host pauses meanwhile looks slow: it counts as wrong only when two windows say so.
-    const first = yield* measured(live)
-    const rate = first !== null && rateVerdict(first) === "wrong" ? yield* measured(live) : first
+    const measured = measureRate(live.machine.session, {
+      everyMs: READ_EVERY_MS,
+      windowMs: WINDOW_MAX_MS,
+      isWanted: () => !live.expected
+    })
+    const first = yield* measured
+    const rate = first !== null && rateVerdict(first) === "wrong" ? yield* measured : first
     if (rate === null) return
     yield* noteRate(middleOf(rate))
     if (rateVerdict(rate) !== "wrong") return
@@ -52,22 +56,4 @@ const checkOffset = ({ machine, record }: Clocked, reading: ClockReading) =>
     yield* clockMended
     const seconds = (middleOf(offset) / 1000).toFixed(1)
     yield* Effect.logWarning(`The clock of Sandbox ${record.sandboxId} was off by ${seconds} s and was set.`)
-  })
-
-/** Null: it is being ended. */
-const measured = (live: Clocked) =>
-  Effect.gen(function* () {
-    let first: ClockReading | null = null
-    while (!live.expected) {
-      const reading: ClockReading | null = yield* readClock(live.machine.session)
-      if (reading === null) return null
-      if (first === null) first = reading
-      else {
-        const rate: Interval = rateOf(first, reading)
-        const isOver = reading.heardAt - first.sentAt > WINDOW_MAX_MS
-        if (rateVerdict(rate) !== "undecided" || isOver) return rate
-      }
-      yield* Effect.sleep(READ_EVERY_MS)
-    }
-    return null
   })
