@@ -1,15 +1,8 @@
 /** A service that boots one Sandbox, stops it and destroys it, over and over, until it is killed: a program of its own for restart.test.ts. */
-import { Effect } from "effect"
-import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { openHost } from "./openHost.ts"
 
-const host = await NamespaceHost.open({
-  dataDir: process.argv[2]!,
-  processesMax: 256,
-  parallelStarts: 2,
-  diskReserveBytes: 0,
-  run: Effect.runPromise
-})
+const host = await openHost(process.argv[2]!)
 console.log("up")
 for (let generation = 1; ; generation += 2) {
   await host.provision(sandboxSpec("victim", { generation }))

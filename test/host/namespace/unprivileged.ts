@@ -3,19 +3,13 @@ import { existsSync, readdirSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { goneWithin, isAlive, signal } from "../../../src/host/linux/ProcessIdentity.ts"
-import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
 import { networkObstacle } from "../../../src/host/namespace/probe.ts"
 import { commandSpec, output, run } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { openHost } from "./openHost.ts"
 import { thicket } from "./thicket.ts"
 
-const host = await NamespaceHost.open({
-  dataDir: process.argv[2]!,
-  processesMax: 256,
-  parallelStarts: 2,
-  diskReserveBytes: 0,
-  run: Effect.runPromise
-})
+const host = await openHost(process.argv[2]!)
 const networkEnabled = networkObstacle() === null
 await host.provision(sandboxSpec("plain", { networkEnabled }))
 const guest = host.guest("plain", 1)!
