@@ -86,7 +86,7 @@ export class LogsGroup extends HttpApiGroup.make("logs")
           identifier: "readLogs",
           summary: "Read the log of a Sandbox",
           description:
-            "Readable whatever the Sandbox's status, also after its deletion, for the retention time. With `operationId`, only what that operation wrote. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text, as JSON."
+            "Readable in every status of the Sandbox, also after its deletion, for the retention time. With `operationId`, only what that operation wrote. With more matches than `limit`, the newest are answered; an answer holds at most 16 MiB of text, as JSON."
         })
       ),
     HttpApiEndpoint.get("streamLogs", "/sandboxes/:id/logs/stream", {

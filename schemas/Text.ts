@@ -38,7 +38,7 @@ const shown = new RegExp(`^(?:[^\\p{C}\\p{Zl}\\p{Zp}]|(?<=${joinedBefore})[\\u20
 
 /**
  * A name that is shown beside others: no character that is not seen, or that changes how its neighbours are seen (controls, U+202E, U+2028, U+200B), and
- * no space at its ends. So none imitates another one by what nobody sees.
+ * no space at its ends. So no name imitates another by characters that are invisible.
  */
 export const isShownName = Schema.makeFilter<string>((text) => shown.test(text) && text === text.trim(), {
   expected: "text without invisible characters, and without a space at its ends",

@@ -1,6 +1,6 @@
 /**
  * The lock files must serve every machine: they name no registry, and have an entry for each package's builds for other
- * platforms, or `npm ci` refuses them. npm leaves those out that the registry of whoever wrote them did not have.
+ * platforms, or `npm ci` refuses them. npm leaves out those that were not in the registry of the developer who wrote the file.
  *
  * Checks them; with `--complete` adds such entries (platform from the name, no integrity: they are never installed here).
  */

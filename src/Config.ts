@@ -231,9 +231,9 @@ export const settings = {
   ),
   tlsCertFile: file(
     "ATOLL_TLS_CERT_FILE",
-    "Certificate in PEM, the ones that vouch for it behind it: Atoll then serves HTTPS, and nothing else, on ATOLL_PORT. Read anew when it changes."
+    "Certificate in PEM, the ones that vouch for it behind it: Atoll then serves HTTPS, and nothing else, on ATOLL_PORT. Read again when it changes."
   ),
-  tlsKeyFile: file("ATOLL_TLS_KEY_FILE", "Its private key in PEM, without a passphrase. Read anew when it changes."),
+  tlsKeyFile: file("ATOLL_TLS_KEY_FILE", "Its private key in PEM, without a passphrase. Read again when it changes."),
   trustedProxies: addressRanges(
     "ATOLL_TRUSTED_PROXIES",
     "Addresses and CIDR ranges of the proxies before Atoll, with commas between. What they say by X-Forwarded-For or Forwarded names the caller in the audit log, the rate limits and the logs; nobody else is believed."
@@ -468,17 +468,17 @@ export const settings = {
   ),
   fleetSecretFile: file(
     "ATOLL_FLEET_SECRET_FILE",
-    "File with a secret of at least 32 characters, the same for all services and hosts of a fleet; read anew when it changes. Several lines: all are accepted, the first is used."
+    "File with a secret of at least 32 characters, the same for all services and hosts of a fleet; read again when it changes. Several lines: all are accepted, the first is used."
   ),
   fleetCertFile: file(
     "ATOLL_FLEET_CERT_FILE",
-    "In the place of a secret: this process's certificate in PEM, for the name atoll-service or atoll-host. Read anew when it changes, as the next two."
+    "In the place of a secret: this process's certificate in PEM, for the name atoll-service or atoll-host. Read again when it changes, as the next two."
   ),
   fleetKeyFile: file("ATOLL_FLEET_KEY_FILE", "Its private key in PEM."),
   fleetCaFile: file("ATOLL_FLEET_CA_FILE", "The certificates in PEM of those that sign the fleet's."),
   fleetRevokedFile: file(
     "ATOLL_FLEET_REVOKED_FILE",
-    "Certificates of the fleet that are valid no more: their SHA-256 fingerprints, one a line. Read anew when it changes; what is open with one of them is closed."
+    "Certificates of the fleet that are valid no more: their SHA-256 fingerprints, one a line. Read again when it changes; what is open with one of them is closed."
   ),
   hostVcpus: integer(
     "ATOLL_HOST_VCPUS",

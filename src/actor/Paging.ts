@@ -2,8 +2,8 @@
  * Cursors of the API's own lists: the last id (or revision) of the page before and a mark of the list, in base64url.
  *
  * The mark covers the position and the list: its account, its path and its filters. A cursor that was cut, changed or taken from another list
- * does not fit its mark and is refused; it would otherwise name some other place of this list. The mark is no secret, and needs none: whatever
- * position a cursor names, a list tells only what its caller may read.
+ * does not fit its mark and is refused; it would otherwise name some other place of this list. The mark is not secret and need not be: a
+ * list holds only what its caller may read, at every position.
  */
 import { hash } from "node:crypto"
 import { Effect } from "effect"

@@ -40,7 +40,7 @@ export const listen = async (server: Http2Server, address: string): Promise<void
   })
 }
 
-/** Without its device an agent serves nobody and never will: it ends, and PID 1 starts another. */
+/** Without its device an agent cannot be reached any more: it ends, and PID 1 starts another. */
 const serveDevice = (device: Duplex, server: Http2Server): void => {
   device.on("error", (cause) => console.error(cause)).on("close", () => process.exit(1))
   serveSerial(device, (session) => server.emit("connection", session))

@@ -129,7 +129,7 @@ export const eventPeers = Effect.fnUntraced(function* (
         if (notice !== null) return hear(notice)
         say(`who ${own}`)
         for (const { announce } of all) announce()
-        // Whatever was said while nobody heard.
+        // What was said while there was no connection.
         for (const { wakeAll } of all) wakeAll()
       })
       yield* Effect.raceFirst(Effect.forever(hears), Effect.forever(announce))

@@ -22,7 +22,7 @@ export interface LargeAnswerBounds {
 
 const bounds: LargeAnswerBounds = { perAccount: 4, perProcess: 8, patienceMs: 3_000, stalledMs: 60_000 }
 
-/** The kernel takes as much at once, so nobody need wait for its end. */
+/** The kernel takes this much immediately, so its end need not be waited for. */
 const smallMaxBytes = 64 * 1024
 const askAgainSeconds = 2
 

@@ -7,7 +7,7 @@
  *   the last a kind of fault and no message.
  * - `GET /readyz`: `{"status": "ready" | "unready", "reason"}`, as cheap: whether a balancer should send requests here rather than elsewhere. `unready` (503, or the
  *   404 of `?unready=404`, which HAProxy takes for "nothing new, and what is open stays") while `/healthz` is `unavailable`, a worker waits longer than its bound, or none of the
- *   fleet's hosts is reached; `reason` is a sentence. Where nobody is ready any of them answers better than no one.
+ *   fleet's hosts is reached; `reason` is a sentence. Where no process is ready, any of them answers better than none.
  * - `GET /metrics`: Prometheus text format. It names routes, never accounts or ids. What is read from the database or the host for it is
  *   bounded in time, and kept for a while.
  */

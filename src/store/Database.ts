@@ -281,7 +281,7 @@ const pools = Layer.effectContext(
       connectionsMax: 1,
       startupParameters: brief,
       sockets,
-      // It is silent for days where nothing happens: only the network can tell that nobody is there any more.
+      // It is silent for days where nothing happens: only the network can tell that the other end is gone.
       open: (name) => sockets.open(silenceMaxSeconds.client)(name).setKeepAlive(true, keepAliveMs)
     })
     yield* measuredGauge(servesNowGauge, () => (watch.serves() ? 1 : 0))

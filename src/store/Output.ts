@@ -98,7 +98,7 @@ export class Output extends Context.Service<
     readonly durable: (ownerId: string) => Effect.Effect<StoredOffsets>
     /** How much of each stream is stored. */
     readonly offsets: (ownerId: string) => Effect.Effect<StoredOffsets>
-    /** The same, however long the database takes: for what nobody waits for. */
+    /** The same, however long the database takes: for what no caller waits for. */
     readonly offsetsAtLast: (ownerId: string) => Effect.Effect<StoredOffsets>
     /** The same for many owners at once. */
     readonly offsetsOf: (ownerIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, StoredOffsets>>

@@ -66,7 +66,7 @@ describe.skipIf(skipped(unusable))("a service that is killed", () => {
             ...(body === undefined ? {} : { body: isBytes ? body : JSON.stringify(body) })
           })
           const answer = await response.text()
-          // Its last byte has come: it counts as answered. Without a database nobody knows whose key it is.
+          // Its last byte has come: it counts as answered. Without a database the service cannot tell whose key it is.
           if (response.status !== 503) answered.set(requestId, { action, status: response.status })
           if (action === "execute" && response.status === 200) executes++
           return { status: response.status, json: answer === "" ? null : JSON.parse(answer) }

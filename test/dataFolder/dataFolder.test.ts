@@ -40,7 +40,7 @@ describe("a data folder", () => {
       const another = own === 0 ? 12_345 : own + 1
       const refusal = (user: number) => Effect.flip(Effect.tryPromise(() => refuseForeignSandboxes(folder, user)))
       const allowed = (user: number) => Effect.promise(() => refuseForeignSandboxes(folder, user))
-      // What is the service's own is written anew by each.
+      // Each service writes its own records again.
       yield* Effect.promise(() => mkdir(join(folder, "runtime", "namespace", ".run"), { recursive: true }))
       yield* allowed(another)
       yield* Effect.promise(() => mkdir(join(folder, "runtime", "namespace", "sbx_one"), { recursive: true }))

@@ -8,7 +8,7 @@ import { sandboxSpec } from "../runtime/contract/sandboxSpec.ts"
 
 /**
  * @param pathOf What is removed: the image, or the whole folder, of a Sandbox.
- * @param driver Over one data folder, each time anew.
+ * @param driver Over one data folder; each use opens it again.
  */
 export const missingVolumeIsRefused = <E>(
   driver: () => Layer.Layer<Runtime, E>,

@@ -112,7 +112,7 @@ const ask = ({ port, key }: ServedAtoll["Service"], asked: Asked): Promise<Told>
 const isAnswered = ({ status, text }: Told, what: string): void => {
   if (status >= 200 && status < 300) return
   const told = `${what}: ${status} ${text.slice(0, 500)}`
-  // 426: it wants a WebSocket. 501: what this service does not offer, whatever is asked.
+  // 426: it wants a WebSocket. 501: what this service does not offer.
   assert.isTrue((status >= 400 && status < 500) || status === 501, told)
   assert.isTrue(isErrorBody(JSON.parse(text)), told)
 }

@@ -32,7 +32,7 @@ interface Exported {
 
 /** Starts src/main.ts on the simulated runtime and this test's database; killed at the end if it still runs. */
 interface Options {
-  /** Without the controlling terminal of whoever runs the tests. */
+  /** Without the controlling terminal of the person who runs the tests. */
   readonly detached?: boolean
   /** What starts it in the place of Node. */
   readonly through?: ReadonlyArray<string>

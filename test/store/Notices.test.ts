@@ -1,4 +1,4 @@
-/** What other processes say reaches everybody who listens, whatever becomes of the connection that it comes by. */
+/** Notifications of other processes reach every subscriber, also when their connection breaks. */
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { PgClient } from "@effect/sql-pg"

@@ -21,7 +21,7 @@ export type RefusalCode =
   | "ARCHIVE_INCOMPLETE"
 
 /**
- * Why the Sandbox cannot do it, whatever it is asked for: its volume takes no writes, or fails; its host's disk is full; the Sandbox or its host has no memory, no
+ * Why the Sandbox can do no such call: its volume takes no writes, or fails; its host's disk is full; the Sandbox or its host has no memory, no
  * descriptors left. The caller is not to blame, and is told 503.
  */
 export const faultCodes = ["VOLUME_READ_ONLY", "VOLUME_FAILED", "HOST_FULL", "NO_RESOURCES"] as const

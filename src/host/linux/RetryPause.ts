@@ -1,7 +1,4 @@
 /** How long the next try of a repair waits: it doubles with each try, and starts over once a repair has lasted. */
-export const FIRST_NETWORK_PAUSE_MS = 2_000
-export const LONGEST_NETWORK_PAUSE_MS = 300_000
-
 export class RetryPause {
   private readonly firstMs: number
   private readonly longestMs: number
@@ -25,3 +22,6 @@ export class RetryPause {
     this.triedAt = now
   }
 }
+
+/** For a network whose helper keeps ending. */
+export const networkRetryPause = (): RetryPause => new RetryPause(2_000, 300_000)

@@ -32,12 +32,17 @@ export class VolumeRegister {
    * @throws VolumeMissing
    */
   async ensure(sandboxId: string, isThere: () => boolean, make: () => Promise<void>): Promise<void> {
-    if (!isThere() && this.wasMade(sandboxId)) throw new VolumeMissing(`the volume of ${sandboxId} is missing`)
+    if (this.isMissing(sandboxId, isThere)) throw new VolumeMissing(`the volume of ${sandboxId} is missing`)
     await make()
     await this.note(sandboxId)
   }
 
-  wasMade(sandboxId: string): boolean {
+  /** It was made here, and is not there any more. */
+  isMissing(sandboxId: string, isThere: () => boolean): boolean {
+    return !isThere() && this.wasMade(sandboxId)
+  }
+
+  private wasMade(sandboxId: string): boolean {
     return existsSync(join(this.folder, sandboxId))
   }
 

@@ -1,6 +1,6 @@
 /**
- * For how long a process was ready to run and did not get a processor. What is waited for from a machine counts only the rest of the time: a host
- * that is overloaded must not take a machine that makes progress for a dead one, and start another.
+ * How long a process was ready to run and had no processor. A time-out for a machine does not count that time: an overloaded host must not
+ * take a machine that makes progress for a dead one, and start another.
  *
  * @source Linux Documentation/scheduler/sched-stats.rst, /proc/<pid>/schedstat
  */
@@ -48,7 +48,7 @@ const waitedMs = (before: Thread | undefined, now: Thread, sinceMs: number): num
   return hasMoved ? (now.waitedNs - before.waitedNs) / 1e6 : now.isReady ? sinceMs : 0
 }
 
-/** Looked at no more often, and no less. */
+/** Bounds of the time between two looks. */
 const LOOK_MIN_MS = 50
 const LOOK_MAX_MS = 1_000
 
@@ -83,7 +83,7 @@ export class Patience {
   }
 }
 
-/** Ends when a process has had the processors that it wanted for so long. */
+/** Ends once the process has had, for `timeoutMs`, the processors that it wanted. */
 export const patienceEnds = (process: { readonly pid: number }, timeoutMs: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const patience = new Patience(process, timeoutMs)

@@ -30,7 +30,7 @@ import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { type ConnectedNetwork, closeHostAddresses } from "../linux/networkNamespace.ts"
 import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
-import { FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS, RetryPause } from "../linux/RetryPause.ts"
+import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
 import { Turns } from "../linux/Turns.ts"
@@ -401,7 +401,7 @@ export class NamespaceHost {
     const pid = (isRoot ? record.init : record.monitor)?.pid
     const network =
       record.networkEnabled && pid !== undefined ? { pid, throughUserNamespace: !isRoot, closedTo: null } : null
-    const networkPause = new RetryPause(FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS)
+    const networkPause = networkRetryPause()
     const live = { record, session, guest: makeAgentGuest(session), console, network, networkPause }
     this.live.set(sandboxId, live)
     return live

@@ -8,7 +8,7 @@ import { attempt } from "../linux/attempt.ts"
 import { openLifePipe } from "../linux/lifePipe.ts"
 import { type ConnectedNetwork, closeHostAddresses, connectNetwork } from "../linux/networkNamespace.ts"
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
-import { FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS, RetryPause } from "../linux/RetryPause.ts"
+import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { adoptionOf, seenIn } from "./adoption.ts"
 import { type Launched, withRoomToConnect } from "./launch.ts"
 import { agentAnswers, connectMachine, disconnect, endRelays, killProcess, type Machine } from "./Machine.ts"
@@ -97,7 +97,7 @@ export class LiveMachines {
   private attach(record: MachineRecord, machine: Machine, stall: null | undefined): void {
     const { pid } = machine.process
     const network = record.network === null ? null : { pid, throughUserNamespace: false, closedTo: null }
-    const networkPause = new RetryPause(FIRST_NETWORK_PAUSE_MS, LONGEST_NETWORK_PAUSE_MS)
+    const networkPause = networkRetryPause()
     const live: LiveMachine = {
       machine,
       record,
@@ -185,7 +185,7 @@ export class LiveMachines {
   }
 
   /**
-   * Finishes a waking that a killed service had begun. Whoever calls holds the machine's turn. False: its memory is lost, and nothing of it runs.
+   * Finishes a waking that a killed service had begun. The caller holds the machine's turn. False: its memory is lost, and nothing of it runs.
    */
   woken(folder: SandboxFolder, record: MachineRecord): Effect.Effect<boolean, RuntimeUnavailable> {
     return Effect.gen({ self: this }, function* () {
@@ -255,7 +255,7 @@ export class LiveMachines {
     return holding !== null && holding !== live.holding && !live.expected
   }
 
-  /** Pauses a machine while its volume is read. Whoever calls holds the machine's turn. */
+  /** Pauses a machine while its volume is read. The caller holds the machine's turn. */
   holdStill(folder: SandboxFolder, live: LiveMachine): Effect.Effect<void> {
     const { machine, record } = live
     const isOurs = () => !this.isReleased && !live.expected && this.live.get(record.sandboxId) === live

@@ -175,7 +175,7 @@ export class Machines {
           )
         )
       }
-      if (this.host.volumes.wasMade(spec.sandboxId) && !existsSync(folder.file("volume"))) {
+      if (this.host.volumes.isMissing(spec.sandboxId, () => existsSync(folder.file("volume")))) {
         yield* Effect.logError(`Sandbox ${spec.sandboxId} does not start: its volume is missing`)
         return yield* volumeMissing()
       }
@@ -188,7 +188,7 @@ export class Machines {
     return this.locked(spec.sandboxId, bring)
   }
 
-  /** It goes on, or is refused: its memory is never replaced by a boot that nobody asked for. */
+  /** It goes on, or is refused: its memory is never replaced by a boot that no client asked for. */
   private wokenOrLost(
     folder: SandboxFolder,
     record: MachineRecord

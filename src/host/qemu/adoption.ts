@@ -43,7 +43,7 @@ export type Adoption =
   | "finishWake"
   /** Its memory is saved whole: what is left of its QEMU is ended. */
   | "sleep"
-  /** Nobody was told that it is up: its boot is done again. */
+  /** No client was told that it is up: it is booted again. */
   | "bootAgain"
   /** It is ended, and its Sandbox is told why. */
   | "tellEnd"

@@ -5,7 +5,7 @@ import type { Machine } from "./Machine.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
 const CLOCK_TIMEOUT_MS = 10_000
-/** QEMU writes or reads a memory to its end even when nobody waits for it. */
+/** QEMU writes or reads a memory to its end even when no caller waits for it. */
 const MIGRATION_ENDS_WITHIN_MS = 60_000
 const POLL_MS = 50
 

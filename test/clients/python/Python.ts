@@ -55,7 +55,7 @@ export interface RunOptions {
   readonly packages?: ReadonlyArray<string>
 }
 
-/** A warning is a failure: a connection that nobody closed is told by one, at the end. */
+/** A warning is a failure: a connection that was not closed causes one at the end. */
 export const runPython = (
   path: string,
   environment: Readonly<Record<string, string>>,

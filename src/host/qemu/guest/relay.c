@@ -15,7 +15,7 @@ struct pollfd {
   short events, revents;
 };
 
-/* Waits for the time, or for input when it is asked for. False when nobody reads the output. */
+/* Waits for the time, or for input when it is asked for. False when the output has no reader. */
 static int wait(int input, int ms) {
   struct pollfd watched[2] = {{1, 0, 0}, {0, POLLIN, 0}};
   call3(poll, watched, input ? 2 : 1, ms);
