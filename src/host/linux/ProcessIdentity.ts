@@ -39,6 +39,9 @@ export const identify = (pid: number): ProcessIdentity | null => {
 /** False: the host was restarted since. */
 export const isOfThisBoot = (it: ProcessIdentity): boolean => it.bootId === bootId()
 
+export const isSame = (one: ProcessIdentity, other: ProcessIdentity): boolean =>
+  one.pid === other.pid && one.startTime === other.startTime && one.bootId === other.bootId
+
 export const isAlive = (it: ProcessIdentity): boolean =>
   isOfThisBoot(it) && identify(it.pid)?.startTime === it.startTime
 

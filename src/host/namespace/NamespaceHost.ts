@@ -1,7 +1,7 @@
 /**
  * The Sandboxes of this host: makes, finds, watches and removes what `SandboxState` remembers.
  *
- * Calls for one Sandbox run one after the other; every step may be repeated after a crash at any point, because each looks at what is there first.
+ * Calls for one Sandbox run one after the other, those of other processes on the same folder included; every step may be repeated after a crash at any point, because each looks at what is there first.
  */
 
 import { rm } from "node:fs/promises"
@@ -26,14 +26,14 @@ import {
 } from "../linux/cgroups.ts"
 import { endsItsContainer } from "../linux/containerEnd.ts"
 import { diskObstacle } from "../linux/diskRoom.ts"
+import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { networkBytes } from "../linux/networkBytes.ts"
 import { type ConnectedNetwork, closeHostAddresses } from "../linux/networkNamespace.ts"
-import { isOfThisBoot, signal } from "../linux/ProcessIdentity.ts"
+import { isOfThisBoot, isSame, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
-import { Turns } from "../linux/Turns.ts"
 import { Turnstile } from "../linux/Turnstile.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
@@ -53,6 +53,8 @@ export interface NamespaceOptions {
   readonly parallelStarts: number
   /** Stays free on the disk when every volume is full. */
   readonly diskReserveBytes: number
+  /** How long a call waits for another process of the folder that is changing the same Sandbox; 60 s unless given. */
+  readonly othersTimeoutMs?: number
   /** Runs what the agent's client returns in the service's own Effect runtime. */
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
 }
@@ -73,6 +75,8 @@ interface Live {
 
 /** A host that boots many at once may take its time. */
 const HEALTH_TIMEOUT_MS = 40_000
+/** Longer than a boot of another process may take: only a frozen process is passed over. */
+const OTHERS_TIMEOUT_MS = 60_000
 const THOROUGH_EVERY_LOOKS = 10
 
 /** What is known of one that was found dead at start. */
@@ -90,7 +94,7 @@ export class NamespaceHost {
   private readonly users: HostUsers
   private readonly live = new Map<string, Live>()
   private readonly dead = new Map<string, RuntimeDown>()
-  private readonly turns = new Turns()
+  private readonly turns: HostMutex
   private readonly watchers = new Set<() => void>()
   private looks = 0
   private readonly starts: Turnstile
@@ -105,6 +109,11 @@ export class NamespaceHost {
     this.users = new HostUsers(layout.stateFolder, layout.isRoot ? SANDBOX_USERS : null)
     this.trash = new Trash(join(layout.stateFolder, ".trash"))
     this.starts = new Turnstile(options.parallelStarts)
+    this.turns = new HostMutex({
+      instance: layout.instance,
+      patienceMs: options.othersTimeoutMs ?? OTHERS_TIMEOUT_MS,
+      onImpatient: (sandboxId) => void options.run(Effect.logWarning(heldTooLong(sandboxId)))
+    })
   }
 
   /** Finds what a previous service left running. */
@@ -141,29 +150,33 @@ export class NamespaceHost {
    */
   provision(spec: SandboxSpec, turn?: () => void, wanted?: AbortSignal): Promise<void> {
     const { sandboxId, generation } = spec
-    return this.turns.pass(sandboxId, async () => {
-      const state = this.layout.state(sandboxId)
-      const record = state.runtime()
-      if (record !== null && isUp(record)) {
-        if (record.generation > generation) return
-        if (record.generation === generation) {
-          const live = this.live.get(sandboxId) ?? this.adopt(sandboxId, record)
-          await this.agentAnswers(live.session, generation)
-          return
+    return this.turns.pass(
+      sandboxId,
+      async () => {
+        const state = this.layout.state(sandboxId)
+        const record = state.runtime()
+        if (record !== null && isUp(record)) {
+          if (record.generation > generation) return
+          if (record.generation === generation) {
+            const live = this.live.get(sandboxId) ?? this.adopt(sandboxId, record)
+            await this.agentAnswers(live.session, generation)
+            return
+          }
         }
-      }
-      await this.end(state)
-      const known = state.spec()
-      const uid = known?.uid ?? (await this.users.take(sandboxId))
-      await this.admissions.pass(async () => {
-        if (known === null) await this.admit(spec, uid)
-        await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
-      })
-      await this.starts.pass(() => {
-        turn?.()
-        return this.start(state, spec, uid)
-      }, wanted)
-    })
+        await this.end(state)
+        const known = state.spec()
+        const uid = known?.uid ?? (await this.users.take(sandboxId))
+        await this.admissions.pass(async () => {
+          if (known === null) await this.admit(spec, uid)
+          await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
+        })
+        await this.starts.pass(() => {
+          turn?.()
+          return this.start(state, spec, uid)
+        }, wanted)
+      },
+      wanted
+    )
   }
 
   stop(sandboxId: string, generation: number): Promise<void> {
@@ -342,6 +355,7 @@ export class NamespaceHost {
   private async start(state: SandboxState, spec: SandboxSpec, uid: number | null): Promise<void> {
     const { sandboxId, generation } = spec
     const session = this.connectTo(state)
+    let begun: ProcessIdentity | null = null
     try {
       const { record, monitor } = await boot({
         layout: this.layout,
@@ -350,6 +364,9 @@ export class NamespaceHost {
         spec,
         uid,
         processesMax: this.options.processesMax,
+        began: (it) => {
+          begun = it
+        },
         agentAnswers: () => this.agentAnswers(session, generation)
       })
       this.keep(sandboxId, record, session)
@@ -358,7 +375,9 @@ export class NamespaceHost {
       })
     } catch (cause) {
       session.close()
-      await this.end(state)
+      // A process that took this one for frozen may have booted it meanwhile.
+      const recorded = state.runtime()?.monitor ?? null
+      if (begun === null || recorded === null || isSame(begun, recorded)) await this.end(state)
       throw cause
     }
   }
@@ -379,7 +398,7 @@ export class NamespaceHost {
 
   /** A runtime that another process of this service started, in the place of an older one that we know of. */
   private lookUp(sandboxId: string, generation: number): Live | null {
-    if (this.turns.isHeld(sandboxId)) return null
+    if (this.turns.isHeldHere(sandboxId)) return null
     const record = this.upOnFile(sandboxId)
     if (record?.generation !== generation) return null
     this.forget(sandboxId)

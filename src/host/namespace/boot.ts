@@ -25,6 +25,8 @@ export interface BootOptions {
   /** The Sandbox's own user, when the service is root. */
   readonly uid: number | null
   readonly processesMax: number
+  /** The boot has begun: this process waits for the Sandbox. */
+  readonly began: (monitor: ProcessIdentity) => void
   /** Resolves with the agent's pid inside the Sandbox once it answers. */
   readonly agentAnswers: () => Promise<number>
 }
@@ -50,6 +52,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   try {
     const monitor = identify(launched.monitor.pid)
     if (monitor === null) throw new Error("bubblewrap ended at once")
+    options.began(monitor)
     const { generation, networkEnabled } = spec
     const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null }
     await state.writeRuntime(begun)

@@ -2,7 +2,7 @@
  * Every machine of this host, as the `Runtime` asks for them: what is wanted is compared with what is written down, and the rest is left to those
  * who start (`Starts`), watch (`LiveMachines`) and end (`Endings`) machines.
  *
- * Calls for one Sandbox run one after the other, and each to its end, even when its caller gives up: half a boot helps nobody.
+ * Calls for one Sandbox run one after the other, those of other processes on the same folder included, and each to its end, even when its caller gives up: half a boot helps nobody.
  */
 import { existsSync } from "node:fs"
 import type { Duplex } from "node:stream"
@@ -18,12 +18,13 @@ import {
 } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { allCgroupNames, releaseCgroups } from "../linux/cgroups.ts"
+import { HostMutex, heldTooLong } from "../linux/HostMutex.ts"
 import { HostUsers, sharedUsers } from "../linux/HostUsers.ts"
 import { letGo } from "../linux/holdMark.ts"
-import { Turns } from "../linux/Turns.ts"
 import { volumeMissing } from "../linux/VolumeRegister.ts"
 import { Endings } from "./Endings.ts"
 import { HostRoom } from "./HostRoom.ts"
+import { instanceOf } from "./instanceOf.ts"
 import { hasLostNetwork, type LiveMachine, LiveMachines, type News } from "./LiveMachines.ts"
 import { connectRelay, killProcess, type Machine } from "./Machine.ts"
 import type { MachineShape } from "./machineArguments.ts"
@@ -43,9 +44,12 @@ const MACHINE_USERS = 10_000
 /** Each of those that do not answer takes as long as one may. */
 const ADOPTIONS_AT_ONCE = 32
 
+/** Longer than a boot or a wake of another process takes, under emulation too: only a frozen process is passed over. */
+const OTHERS_TIMEOUT_MS = 120_000
+
 export class Machines {
   private readonly host: QemuHost
-  private readonly turns = new Turns()
+  private readonly turns: HostMutex
   private readonly users: HostUsers
   private readonly live: LiveMachines
   private readonly endings: Endings
@@ -58,6 +62,11 @@ export class Machines {
   constructor(host: QemuHost, settings: SettingsShape, news: News, fork: SpareMachinesOptions["fork"]) {
     this.host = host
     this.fork = fork
+    this.turns = new HostMutex({
+      instance: instanceOf(host.root),
+      patienceMs: OTHERS_TIMEOUT_MS,
+      onImpatient: (sandboxId) => fork(Effect.logWarning(heldTooLong(sandboxId)))
+    })
     const range = host.firstUid === null ? null : { first: host.firstUid, count: MACHINE_USERS }
     this.users = new HostUsers(host.root, range)
     const room = new HostRoom(host, settings, this.users)
@@ -141,7 +150,7 @@ export class Machines {
   readonly holdStill: Effect.Effect<void> = Effect.sync(() => {
     for (const live of this.live.all()) {
       const folder = this.folderOf(live.record.sandboxId)
-      if (!this.turns.isHeld(folder.sandboxId) && this.live.isToBeHeld(folder, live)) {
+      if (!this.turns.isHeldHere(folder.sandboxId) && this.live.isToBeHeld(folder, live)) {
         this.fork(this.locked(folder.sandboxId, this.live.holdStill(folder, live)))
       }
     }

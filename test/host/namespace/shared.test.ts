@@ -1,18 +1,29 @@
 /** What several Atolls of one host, and its other users, have to do with each other's Sandboxes. */
-import { execFileSync, spawnSync } from "node:child_process"
-import { chmodSync, existsSync, statSync } from "node:fs"
+import { execFileSync, spawn, spawnSync } from "node:child_process"
+import { chmodSync, existsSync, readFileSync, statSync } from "node:fs"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
+import { text } from "node:stream/consumers"
+import { setTimeout as sleep } from "node:timers/promises"
+import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect } from "effect"
-import { NamespaceHost } from "../../../src/host/namespace/NamespaceHost.ts"
+import { Effect, Logger } from "effect"
+import { NamespaceHost, type NamespaceOptions } from "../../../src/host/namespace/NamespaceHost.ts"
 import { output } from "../../runtime/contract/commands.ts"
 import { sandboxSpec } from "../../runtime/contract/sandboxSpec.ts"
+import { until } from "../../support/until.ts"
 import { dataFolder, isRoot, skipped, unusable } from "./TestHost.ts"
 import { instanceOf, lastingTracesOf } from "./traces.ts"
 
-const open = (dataDir: string) =>
-  NamespaceHost.open({ dataDir, processesMax: 200, parallelStarts: 4, diskReserveBytes: 0, run: Effect.runPromise })
+const open = (dataDir: string, options: Partial<NamespaceOptions> = {}) =>
+  NamespaceHost.open({
+    dataDir,
+    processesMax: 200,
+    parallelStarts: 4,
+    diskReserveBytes: 0,
+    run: Effect.runPromise,
+    ...options
+  })
 
 /** Lends data folders; nothing of them is left on the host afterwards. */
 const onFolders = async (count: number, body: (folders: ReadonlyArray<string>) => Promise<void>) => {
@@ -41,6 +52,54 @@ describe.skipIf(skipped(unusable))("one host, several of us", () => {
       await stays.destroy("later")
       await stays.close()
       if (isRoot) expect(existsSync(join("/run", instanceOf(folder!)))).toBe(false)
+    }))
+
+  it("two processes that boot the same generation at the same time boot it once", () =>
+    onFolders(1, async ([folder]) => {
+      const hosts = [await open(folder!), await open(folder!)]
+      const init = () => hosts[0]!.layout.state("contended").runtime()?.init?.pid
+      for (let generation = 1; generation <= 4; generation++) {
+        const boots = hosts.map(async (host, at) => {
+          await sleep(at * 40 * (generation - 1))
+          await host.provision(sandboxSpec("contended", { generation }))
+          return init()
+        })
+        const [first, second] = await Promise.all(boots)
+        expect(second).toBe(first)
+        for (const host of hosts) {
+          expect(await Effect.runPromise(output(host.guest("contended", generation)!, "echo well"))).toBe("well")
+          expect(host.look()).toEqual([])
+        }
+      }
+      await Promise.all(hosts.map((host) => host.destroy("contended")))
+      for (const host of hosts) await host.close()
+    }))
+
+  it("a process that was frozen in a boot takes nothing from the one that booted it instead", () =>
+    onFolders(1, async ([folder]) => {
+      const warned: Array<unknown> = []
+      const logger = Logger.layer([Logger.make(({ message }) => void warned.push(message))])
+      const run = <A, E>(effect: Effect.Effect<A, E>) => Effect.runPromise(Effect.provide(effect, logger))
+      const host = await open(folder!, { run, othersTimeoutMs: 100 })
+      const program = fileURLToPath(new URL("fixtures/frozenBoot.ts", import.meta.url))
+      const frozen = spawn(process.execPath, ["--no-warnings", program, folder!], {
+        stdio: ["ignore", "pipe", "inherit"]
+      })
+      try {
+        const said = text(frozen.stdout)
+        const stat = Effect.sync(() => readFileSync(`/proc/${frozen.pid}/stat`, "utf8"))
+        await Effect.runPromise(until(stat, (it) => it.includes(") T ")))
+        await host.provision(sandboxSpec("contended"))
+        expect(String(warned)).toContain("contended")
+        frozen.kill("SIGCONT")
+        expect(await said).toBe("failed\n")
+        expect(await Effect.runPromise(output(host.guest("contended", 1)!, "echo well"))).toBe("well")
+        expect(host.look()).toEqual([])
+      } finally {
+        frozen.kill("SIGKILL")
+      }
+      await host.destroy("contended")
+      await host.close()
     }))
 
   it.skipIf(!isRoot)("what is not its own is not removed by the last process either, a mounted volume above all", () =>

@@ -1,0 +1,93 @@
+/**
+ * A keyed mutex between all processes of this host that use one data folder: calls with the same key run one after the other, whichever process makes
+ * them.
+ *
+ * A held key is an abstract Unix socket name. The kernel gives a name to one process at a time and frees it when that process dies, `kill -9`
+ * included; nothing is left on the disk, and taking it costs 0.1 ms, against 2 ms for a `flock` child.
+ *
+ * @source unix(7), "abstract"
+ */
+import { createServer, type Server } from "node:net"
+import { setTimeout as sleep } from "node:timers/promises"
+import { Turns } from "./Turns.ts"
+
+export interface HostMutexOptions {
+  /** Names the data folder. */
+  readonly instance: string
+  /** A holder that is frozen keeps its keys for ever. After this time the caller goes on without the mutex. */
+  readonly patienceMs: number
+  readonly onImpatient: (key: string) => void
+}
+
+export const heldTooLong = (sandboxId: string): string =>
+  `Another process of this data folder has been changing ${sandboxId} for too long, and seems frozen. This process goes on without it.`
+
+const POLL_MS = 10
+
+export class HostMutex {
+  readonly #options: HostMutexOptions
+  /** Within this process, in order. */
+  readonly #turns = new Turns()
+
+  constructor(options: HostMutexOptions) {
+    this.#options = options
+  }
+
+  /** Resolves with the release. Aborting `wanted` while another process holds the key rejects with its reason. */
+  async hold(key: string, wanted?: AbortSignal): Promise<() => void> {
+    const endTurn = await this.#turns.hold(key)
+    try {
+      const claim = await this.#claim(key, wanted)
+      return () => {
+        claim?.close()
+        endTurn()
+      }
+    } catch (cause) {
+      endTurn()
+      throw cause
+    }
+  }
+
+  async pass<A>(key: string, act: () => Promise<A>, wanted?: AbortSignal): Promise<A> {
+    const release = await this.hold(key, wanted)
+    try {
+      return await act()
+    } finally {
+      release()
+    }
+  }
+
+  /** By this process. */
+  isHeldHere(key: string): boolean {
+    return this.#turns.isHeld(key)
+  }
+
+  /** Null when the other process kept it for too long. */
+  async #claim(key: string, wanted: AbortSignal | undefined): Promise<Server | null> {
+    const { instance, patienceMs, onImpatient } = this.#options
+    const deadline = performance.now() + patienceMs
+    for (;;) {
+      const claim = await bound(`\0${instance}/${key}`)
+      if (claim !== null) return claim
+      wanted?.throwIfAborted()
+      if (performance.now() > deadline) {
+        onImpatient(key)
+        return null
+      }
+      await sleep(POLL_MS)
+    }
+  }
+}
+
+/** Null when another process has the name. */
+const bound = (path: string): Promise<Server | null> =>
+  new Promise((resolve, reject) => {
+    const server = createServer()
+    // Connections to it are closed unread.
+    server.maxConnections = 0
+    server.unref()
+    server.once("error", (cause: NodeJS.ErrnoException) =>
+      cause.code === "EADDRINUSE" ? resolve(null) : reject(cause)
+    )
+    server.listen({ path, exclusive: true }, () => resolve(server))
+  })
