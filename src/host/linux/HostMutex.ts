@@ -1,9 +1,8 @@
 /**
- * A keyed mutex between all processes of this host that use one data folder: calls with the same key run one after the other, whichever process makes
- * them.
+ * A keyed mutex between all processes of this host that use one data folder: calls with the same key run one after the other, across processes.
  *
- * A held key is an abstract Unix socket name. The kernel gives a name to one process at a time and frees it when that process dies, `kill -9`
- * included; nothing is left on the disk, and taking it costs 0.1 ms, against 2 ms for a `flock` child.
+ * A held key is an abstract Unix socket name. The kernel gives a name to one process at a time and frees it when that process dies, even by `kill
+ * -9`. Nothing is left on the disk. Taking a key costs 0.1 ms, against 2 ms for a `flock` child.
  *
  * @source unix(7), "abstract"
  */
@@ -12,9 +11,9 @@ import { setTimeout as sleep } from "node:timers/promises"
 import { Turns } from "./Turns.ts"
 
 export interface HostMutexOptions {
-  /** Names the data folder. */
+  /** Identifies the data folder. */
   readonly instance: string
-  /** A holder that is frozen keeps its keys for ever. After this time the caller goes on without the mutex. */
+  /** A frozen holder keeps its keys for ever. After this time the caller continues without the mutex. */
   readonly patienceMs: number
   readonly onImpatient: (key: string) => void
 }
@@ -26,14 +25,14 @@ const POLL_MS = 10
 
 export class HostMutex {
   readonly #options: HostMutexOptions
-  /** Within this process, in order. */
+  /** Orders the calls of this process. */
   readonly #turns = new Turns()
 
   constructor(options: HostMutexOptions) {
     this.#options = options
   }
 
-  /** Resolves with the release. Aborting `wanted` while another process holds the key rejects with its reason. */
+  /** Resolves with a function that releases the key. If `wanted` aborts while another process holds the key, rejects with its reason. */
   async hold(key: string, wanted?: AbortSignal): Promise<() => void> {
     const endTurn = await this.#turns.hold(key)
     try {
@@ -57,12 +56,12 @@ export class HostMutex {
     }
   }
 
-  /** By this process. */
+  /** Whether a call of this process holds the key. */
   isHeldHere(key: string): boolean {
     return this.#turns.isHeld(key)
   }
 
-  /** Null when the other process kept it for too long. */
+  /** Null when another process held the key longer than `patienceMs`. */
   async #claim(key: string, wanted: AbortSignal | undefined): Promise<Server | null> {
     const { instance, patienceMs, onImpatient } = this.#options
     const deadline = performance.now() + patienceMs
@@ -79,11 +78,11 @@ export class HostMutex {
   }
 }
 
-/** Null when another process has the name. */
+/** Null when another process has bound the name. */
 const bound = (path: string): Promise<Server | null> =>
   new Promise((resolve, reject) => {
     const server = createServer()
-    // Connections to it are closed unread.
+    // Incoming connections are closed unread.
     server.maxConnections = 0
     server.unref()
     server.once("error", (cause: NodeJS.ErrnoException) =>

@@ -1,8 +1,8 @@
 /**
- * One user of the host for each Sandbox, so that Sandboxes, and whatever carries them, are strangers to each other and to everybody else: to those of
- * another Atoll on this host too, whatever its runtime. So there is one register of them for the whole host.
+ * Gives each Sandbox a host user id of its own. Sandboxes, and the processes that run them, therefore have no access to each other, to the rest of
+ * the host, or to Sandboxes of another Atoll on it. One register serves the whole host, for every runtime.
  *
- * A user is taken by making `<folder>/<uid>` as a link to the Sandbox's folder, which only one can do, between processes too.
+ * To claim a uid, a process creates the symbolic link `<folder>/<uid>` to the Sandbox's folder. Only one process can succeed.
  */
 import { accessSync, constants, existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync } from "node:fs"
 import { rename, rm, symlink, unlink } from "node:fs/promises"
@@ -16,10 +16,13 @@ export interface UserRange {
 
 export class UsersExhausted extends Error {}
 
-/** Where the register is: the first of these that can be made. Volumes keep their user over a reboot, so it should too. */
+/**
+ * Candidate folders for the register: the first that can be created is used. Volumes keep their owner over a reboot, so the register should survive
+ * one too.
+ */
 const REGISTERS = ["/var/lib/atoll-users", "/run/atoll-users"]
 
-/** One that is being taken has no folder yet. */
+/** A claim younger than this may belong to a Sandbox whose folder is not created yet. */
 const SETTLED_MS = 60_000
 
 const register = (): string => {
@@ -37,26 +40,29 @@ const register = (): string => {
 }
 
 export const sharedUsers = (sandboxIds: ReadonlyArray<string>): string =>
-  `Sandboxes of another Atoll on this host have the users of ${sandboxIds.join(", ")}, too: this one was restored beside its original, or an earlier version gave them. Make these Sandboxes anew to part them.`
+  `Sandboxes of another Atoll on this host have the users of ${sandboxIds.join(", ")}, too: this one was restored beside its original, or an earlier version assigned them. Delete and create these Sandboxes again to separate them.`
 
 export class HostUsers {
   private readonly folder: string
-  /** Where this driver's Sandboxes have their folders. */
+  /** The folder that holds this driver's Sandbox folders. */
   private readonly root: string
-  /** Null when we are not root: everything runs as our own user. */
+  /** Null when this process is not root: everything runs as the service's user. */
   private readonly range: UserRange | null
 
-  /** Those that this process knows its Sandboxes to have. */
+  /** The user ids that this process claimed for its Sandboxes, by Sandbox id. */
   private readonly known = new Map<string, number>()
 
-  /** `folder`: another register than the host's, for tests. */
+  /** `folder` replaces the host's register in tests. */
   constructor(root: string, range: UserRange | null, folder?: string) {
     this.root = resolve(root)
     this.range = range
     this.folder = range === null ? "" : (folder ?? register())
   }
 
-  /** The Sandbox's own: the one that it has, or another. Null: our own user. Rejects with `UsersExhausted` when all are taken. */
+  /**
+   * The Sandbox's user id: the one that it already has, or a newly claimed one. Null means the service's user. Rejects with `UsersExhausted` when all
+   * are taken.
+   */
   async take(sandboxId: string): Promise<number | null> {
     if (this.range === null) return null
     const { first, count } = this.range
@@ -66,7 +72,8 @@ export class HostUsers {
     for (let uid = first; uid < first + count; uid++) {
       if (!taken.has(String(uid)) && (await this.claim(uid, sandboxId))) return uid
     }
-    // An Atoll whose data is gone gave nothing back. Only now: what is not there may be a disk that is not mounted.
+    // Reclaims user ids of an Atoll whose data folder is gone; it never released them. This is the last resort, because a missing folder may be on a
+    // disk that is not mounted.
     for (let uid = first; uid < first + count; uid++) {
       const target = this.targetOf(String(uid))
       if (target === null || existsSync(dirname(target))) continue
@@ -76,7 +83,7 @@ export class HostUsers {
     throw new UsersExhausted(`all of the user ids ${first} to ${first + count - 1} are taken`)
   }
 
-  /** From now on it is another's. */
+  /** Transfers the user id to this Sandbox. */
   async pass(uid: number | null, sandboxId: string): Promise<void> {
     if (uid === null) return
     const partial = `${this.pathOf(uid)}.partial`
@@ -87,7 +94,7 @@ export class HostUsers {
     this.known.set(sandboxId, uid)
   }
 
-  /** `recorded`: null where its own record is gone; then what the register says of it. */
+  /** Frees the Sandbox's user id. `recorded` is null where the Sandbox's record is gone; the register then names the user id. */
   async release(recorded: number | null, sandboxId: string): Promise<void> {
     const uid = recorded ?? this.known.get(sandboxId) ?? null
     this.known.delete(sandboxId)
@@ -95,22 +102,23 @@ export class HostUsers {
   }
 
   /**
-   * At start: writes down what this driver's Sandboxes have by their own records, and frees what was taken for one that is gone.
-   * Returns those whose user is another's: Sandboxes of a version that had no register.
+   * Runs at start. Registers the user ids in the records of this driver's Sandboxes, and frees those of Sandboxes that are gone. Returns the
+   * Sandboxes whose user id is registered for another Sandbox: a version without a register started them.
    */
   async settle(
     records: ReadonlyArray<{ readonly sandboxId: string; readonly uid: number | null }>,
     now = Date.now()
   ): Promise<ReadonlyArray<string>> {
     if (this.range === null) return []
-    // Where versions before this one had theirs.
+    // Earlier versions kept their register there.
     await rm(join(this.root, ".uids"), { recursive: true, force: true })
     for (const name of readdirSync(this.folder).filter((it) => /^\d+$/.test(it))) {
       const target = this.targetOf(name)
       if (target === null || dirname(target) !== this.root) continue
       if (!existsSync(target) && now - this.takenAt(name) > SETTLED_MS)
         await rm(join(this.folder, name), { force: true })
-      // Also where there is no folder yet: whoever took it may have been killed just then, and its Sandbox is ours to go on with or to remove.
+      // Includes claims without a folder: the process that made the claim may have been killed before it created the folder. This driver will then
+      // create or delete that Sandbox.
       else this.known.set(basename(target), Number(name))
     }
     const shared: Array<string> = []
@@ -121,7 +129,7 @@ export class HostUsers {
     return shared
   }
 
-  /** False when it is taken. */
+  /** False when the user id is already taken. */
   private async claim(uid: number, sandboxId: string): Promise<boolean> {
     try {
       await symlink(sandboxFolder(this.root, sandboxId), this.pathOf(uid))

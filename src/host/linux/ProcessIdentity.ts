@@ -1,5 +1,5 @@
 /**
- * Which process a pid meant when it was written down: pids are reused, a pid with its start time since boot is not.
+ * Identifies a recorded process. The kernel reuses pids, but never a pid together with its start time since boot.
  *
  * @source proc_pid_stat(5) field 22, /proc/sys/kernel/random/boot_id
  */
@@ -19,7 +19,10 @@ const bootId = (): string => {
   return thisBoot
 }
 
-/** The fields of /proc/PID/stat from the third on, or null. The name before them may hold anything. Read as UTF-8: a third of latin1's time. */
+/**
+ * The fields of /proc/PID/stat from the third on, or null. The name before them may contain any character. Reading as UTF-8 takes a third of the time
+ * of latin1.
+ */
 const statFields = (pid: number): ReadonlyArray<string> | null => {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, "utf8")
@@ -29,14 +32,14 @@ const statFields = (pid: number): ReadonlyArray<string> | null => {
   }
 }
 
-/** Null when there is no such process, or only its zombie. */
+/** Null when the process does not exist or is a zombie. */
 export const identify = (pid: number): ProcessIdentity | null => {
   const fields = statFields(pid)
   if (fields === null || fields[0] === "Z" || fields[0] === "X") return null
   return { pid, startTime: Number(fields[19]), bootId: bootId() }
 }
 
-/** False: the host was restarted since. */
+/** False when the host has rebooted since. */
 export const isOfThisBoot = (it: ProcessIdentity): boolean => it.bootId === bootId()
 
 export const isSame = (one: ProcessIdentity, other: ProcessIdentity): boolean =>
@@ -45,7 +48,7 @@ export const isSame = (one: ProcessIdentity, other: ProcessIdentity): boolean =>
 export const isAlive = (it: ProcessIdentity): boolean =>
   isOfThisBoot(it) && identify(it.pid)?.startTime === it.startTime
 
-/** Some process has its pid: one system call, which a zombie or a reused pid deceives. */
+/** Whether any process has this pid: one system call. A zombie or a reused pid counts too. */
 export const mayBeAlive = ({ pid }: ProcessIdentity): boolean => {
   try {
     return process.kill(pid, 0)
@@ -54,7 +57,7 @@ export const mayBeAlive = ({ pid }: ProcessIdentity): boolean => {
   }
 }
 
-/** Sends a signal to exactly that process; does nothing when it is gone. */
+/** Sends a signal to exactly that process. Does nothing when it is gone. */
 export const signal = (it: ProcessIdentity, name: NodeJS.Signals): void => {
   try {
     if (isAlive(it)) process.kill(it.pid, name)
@@ -63,7 +66,7 @@ export const signal = (it: ProcessIdentity, name: NodeJS.Signals): void => {
   }
 }
 
-/** Resolves true when `lives` has become false, false when it is still true after the time. */
+/** Resolves true once `lives` is false, or false when `lives` is still true after the time-out. */
 export const goneWithin = async (lives: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> => {
   const deadline = performance.now() + timeoutMs
   for (let pauseMs = 1; await lives(); pauseMs = Math.min(pauseMs * 2, 25)) {
@@ -79,25 +82,25 @@ export const cpuSecondsOf = (it: ProcessIdentity): number | null => {
   return fields === null ? null : (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** The pids of everything that runs now. */
+/** The pids of all running processes. */
 export const allPids = (): ReadonlyArray<number> =>
   readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
     .map(Number)
 
 /**
- * Whether `status` (a `/proc/PID/status`) is that of a process that runs where no Sandbox's can be: in our own process namespace, as a user of whom
- * `isUser` holds. What a process there says of itself, on its command line or in its environment, is evidence; a Sandbox's can say anything.
+ * Whether `status` (a `/proc/PID/status`) belongs to a process outside every Sandbox: it runs in our own process namespace, and `isUser` accepts its
+ * user. The command line and environment of such a process are evidence; a Sandbox's process can forge its own.
  *
  * @source proc_pid_status(5) Uid, NSpid
  */
 export const runsHere = (status: string, isUser: (uid: number) => boolean): boolean =>
   isUser(Number(/^Uid:\s+(\d+)/m.exec(status)?.[1])) &&
-  // In a namespace below ours it has more than one pid; a zombie is no process.
+  // A process in a child namespace has more than one pid. A zombie is no running process.
   /^NSpid:\s+\d+$/m.test(status) &&
   !/^State:\s+[ZX]/m.test(status)
 
-/** The process of such a user that has this argument on its command line: finds one whose pid was never written down. */
+/** Finds a process whose pid was never recorded: one of such a user with this argument on its command line. */
 export const findByArgument = (argument: string, isUser: (uid: number) => boolean): ProcessIdentity | null => {
   for (const pid of allPids()) {
     try {
@@ -111,7 +114,7 @@ export const findByArgument = (argument: string, isUser: (uid: number) => boolea
   return null
 }
 
-/** The child of `init` that its own process namespace calls `innerPid`. */
+/** The child of `init` whose pid inside its own process namespace is `innerPid`. */
 export const identifyInside = (init: number, innerPid: number): ProcessIdentity | null => {
   for (const child of childrenOf(init)) {
     try {
@@ -124,7 +127,7 @@ export const identifyInside = (init: number, innerPid: number): ProcessIdentity 
   return null
 }
 
-/** Empty when it is gone. */
+/** Empty when the process is gone. */
 export const childrenOf = (pid: number): ReadonlyArray<number> => {
   try {
     return readFileSync(`/proc/${pid}/task/${pid}/children`, "latin1").split(" ").filter(Boolean).map(Number)

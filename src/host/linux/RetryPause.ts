@@ -1,4 +1,4 @@
-/** How long the next try of a repair waits: it doubles with each try, and starts over once a repair has lasted. */
+/** The pause before a repair is tried again. It doubles with each try, and starts over once a repair has lasted. */
 export class RetryPause {
   private readonly firstMs: number
   private readonly longestMs: number
@@ -23,5 +23,5 @@ export class RetryPause {
   }
 }
 
-/** For a network whose helper keeps ending. */
+/** For a network whose helper process keeps ending. */
 export const networkRetryPause = (): RetryPause => new RetryPause(2_000, 300_000)

@@ -1,4 +1,4 @@
-/** Folders of Sandboxes below a driver's root, and the files in them that say what runs: they outlive the service. */
+/** The Sandbox folders below a driver's root, and the record files in them that say what runs. They outlive the service. */
 import { randomUUID } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
 import { open, rename } from "node:fs/promises"
@@ -10,13 +10,13 @@ const SANDBOX_ID = /^[A-Za-z0-9_-]{1,64}$/
 
 export const isSandboxId = (text: string | undefined): text is string => text !== undefined && SANDBOX_ID.test(text)
 
-/** Throws on an id that is no plain file name. */
+/** Throws when the id is not a plain file name. */
 export const sandboxFolder = (root: string, sandboxId: string): string => {
   if (!isSandboxId(sandboxId)) throw new Error("a sandboxId is 1 to 64 letters, digits, - or _")
   return join(root, sandboxId)
 }
 
-/** Every Sandbox of which there is a folder. */
+/** The ids of all Sandboxes that have a folder. */
 export const sandboxIdsIn = (root: string): ReadonlyArray<string> => {
   try {
     return readdirSync(root, { withFileTypes: true })
@@ -30,7 +30,7 @@ export const sandboxIdsIn = (root: string): ReadonlyArray<string> => {
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** A process as it is written down; the drivers once had a way each, and what they started may still run. */
+/** A process as recorded. The drivers once used different formats, and processes recorded in an old one may still run. */
 export const WrittenProcess: Schema.Decoder<ProcessIdentity> = Schema.Union([
   Schema.Struct({ pid: Count, startTime: Count, bootId: Schema.String }),
   Schema.Struct({ pid: Count, startTime: Schema.NumberFromString.check(Schema.isInt()), bootId: Schema.String }),
@@ -39,7 +39,7 @@ export const WrittenProcess: Schema.Decoder<ProcessIdentity> = Schema.Union([
   )
 ])
 
-/** Null when there is none, or none that can be read: then nothing that it named is known to exist. */
+/** Null when the record is missing or unreadable: then nothing that it named is known to exist. */
 export const readRecord = (path: string): unknown => {
   try {
     return JSON.parse(readFileSync(path, "utf8"))
@@ -48,7 +48,10 @@ export const readRecord = (path: string): unknown => {
   }
 }
 
-/** A reader sees the old content or the new, after a crash of the service too, and of the host when `durable`. */
+/**
+ * Replaces a record atomically: a reader sees the old content or the new one, even after a crash of the service. With `durable`, also after a crash
+ * of the host.
+ */
 export const writeRecord = async (path: string, value: unknown, options: { readonly durable: boolean }) => {
   const partial = `${path}.${randomUUID()}`
   const file = await open(partial, "w", 0o600)

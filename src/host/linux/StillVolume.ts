@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises"
 
-/** A volume to which nobody writes, for whoever reads its image. */
+/** A volume without writers, held for a process that reads its image. */
 export interface StillVolume {
-  /** Nobody has written to it since it was held. */
+  /** True when no write reached the volume since it was held. */
   readonly isStill: () => Promise<boolean>
-  /** Whoever waits with a write goes on. */
+  /** Releases the volume: writers that wait continue. */
   readonly letGo: () => Promise<void>
 }
 
-/** When it was written to last: the modification time of its image, in nanoseconds since the epoch. */
+/** The time of the last write: the modification time of the image, in nanoseconds since the epoch. */
 export const writtenAt = async (image: string): Promise<bigint> => (await stat(image, { bigint: true })).mtimeNs

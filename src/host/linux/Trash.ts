@@ -1,4 +1,7 @@
-/** Where trees that a guest made are put aside at once and removed by and by, one after the other, over restarts of the service too. */
+/**
+ * A trash folder: trees that a guest made are moved into it immediately and removed one after the other in the background, also after a restart of
+ * the service.
+ */
 import { randomUUID } from "node:crypto"
 import { readdirSync } from "node:fs"
 import { mkdir, rename } from "node:fs/promises"
@@ -10,12 +13,12 @@ export class Trash {
   private current: TreeRemoval | null = null
   private closed = false
 
-  /** On the file system of what is put there. */
+  /** `folder` must be on the file system of the trees that are discarded. */
   constructor(folder: string) {
     this.folder = folder
   }
 
-  /** From now on there is nothing at that path. Nothing happens when there was nothing. */
+  /** Moves the tree at `path` away. A missing tree is no error. */
   async discard(path: string): Promise<void> {
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
     try {
@@ -26,19 +29,19 @@ export class Trash {
     this.empty()
   }
 
-  /** Goes on removing what is there. */
+  /** Starts to remove the content, unless a removal already runs. */
   empty(): void {
     if (this.closed || this.current !== null || this.names().length === 0) return
     void this.emptyAll(this.names())
   }
 
-  /** What is left stays for the next service. */
+  /** Stops the removal. The next service process removes the rest. */
   async close(): Promise<void> {
     this.closed = true
     await this.current?.cancel()
   }
 
-  /** Each once: one that cannot be removed is tried again by the next service. */
+  /** Tries each tree once. The next service process retries a tree that could not be removed. */
   private async emptyAll(names: ReadonlyArray<string>): Promise<void> {
     const tried = new Set<string>()
     for (let fresh = names; fresh.length > 0 && !this.closed; fresh = this.names().filter((it) => !tried.has(it))) {

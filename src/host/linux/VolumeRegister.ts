@@ -1,6 +1,6 @@
 /**
- * Which Sandboxes' volumes were made in this data folder: an empty file each, beside the Sandboxes' folders, so that it outlives one that was
- * removed by mistake. A volume is made once: a later boot that does not find it is refused, rather than given an empty one.
+ * Records which Sandboxes have had a volume in this data folder: one empty file each, outside the Sandbox folders, so that it survives the removal of
+ * a folder by mistake. A volume is created once. A later boot that does not find it is refused, instead of getting an empty one.
  */
 import { existsSync } from "node:fs"
 import { mkdir, open, rm } from "node:fs/promises"
@@ -8,7 +8,7 @@ import { join } from "node:path"
 import { publicText } from "../../../schemas/PublicText.ts"
 import { RuntimeRefused } from "../../runtime/Runtime.ts"
 
-/** A volume was made and is not there any more. */
+/** The volume was created earlier and is missing now. */
 export class VolumeMissing extends Error {}
 
 export const volumeMissing = (): RuntimeRefused =>
@@ -26,9 +26,9 @@ export class VolumeRegister {
   }
 
   /**
-   * Makes a volume that was never made here.
+   * Creates a volume, unless it was created here before.
    *
-   * @param isThere Whether it exists.
+   * @param isThere Whether the volume exists.
    * @throws VolumeMissing
    */
   async ensure(sandboxId: string, isThere: () => boolean, make: () => Promise<void>): Promise<void> {
@@ -37,7 +37,7 @@ export class VolumeRegister {
     await this.note(sandboxId)
   }
 
-  /** It was made here, and is not there any more. */
+  /** Whether the volume was created here and is missing now. */
   isMissing(sandboxId: string, isThere: () => boolean): boolean {
     return !isThere() && this.wasMade(sandboxId)
   }
@@ -46,7 +46,7 @@ export class VolumeRegister {
     return existsSync(join(this.folder, sandboxId))
   }
 
-  /** After it was made: a crash in between leaves a volume that is there, which is noted at its next boot. */
+  /** Records that the volume exists. Called after its creation: a crash in between leaves a volume without a record, and the next boot records it. */
   async note(sandboxId: string): Promise<void> {
     if (this.wasMade(sandboxId)) return
     await mkdir(this.folder, { recursive: true, mode: 0o700 })
@@ -54,7 +54,7 @@ export class VolumeRegister {
     await file.close()
   }
 
-  /** With the Sandbox. */
+  /** Called when the Sandbox is deleted. */
   async forget(sandboxId: string): Promise<void> {
     await rm(join(this.folder, sandboxId), { force: true })
   }

@@ -1,4 +1,4 @@
-/** What a driver cannot do now, from what a Node call rejected with. */
+/** Turns a rejection of a Node call into `RuntimeUnavailable`. */
 import { Effect } from "effect"
 import { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 
@@ -7,7 +7,7 @@ const MESSAGE_MAX_CHARACTERS = 500
 export const unavailable = (message: string): RuntimeUnavailable =>
   new RuntimeUnavailable({ message: message.slice(0, MESSAGE_MAX_CHARACTERS) })
 
-/** `doing` completes "The machine's host failed while …". */
+/** `doing` completes "The host failed while …". */
 export const attempt = <A>(doing: string, call: () => Promise<A> | A): Effect.Effect<A, RuntimeUnavailable> =>
   Effect.tryPromise({
     try: async () => call(),

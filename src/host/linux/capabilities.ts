@@ -1,13 +1,13 @@
-/** What root may do here: on a host everything, in a container little of it. */
+/** Root's capabilities: all of them on a host, few in a container. */
 import { readFileSync } from "node:fs"
 
-/** Numbers of linux/capability.h. */
+/** Numbers from linux/capability.h. */
 const NUMBERS = { NET_ADMIN: 12, SYS_PTRACE: 19, SYS_ADMIN: 21 } as const
 
 export type Capability = keyof typeof NUMBERS
 
 /**
- * Those of `wanted` that this process has not.
+ * Those of `wanted` that this process lacks.
  *
  * @param status `/proc/PID/status`
  * @source capabilities(7)

@@ -1,6 +1,6 @@
 /**
- * Limits and measurements of a Sandbox by cgroups, whichever version carries the controller on this host, and the cgroup v2 directory that
- * is delegated to the Sandbox's agent to tell process trees apart (which works without any controller).
+ * Limits and measures a Sandbox with cgroups, by whichever cgroup version has the controller on this host. Also makes the cgroup v2 directory that is
+ * delegated to the Sandbox's agent, which uses it to separate process trees; that works without any controller.
  *
  * @source Linux Documentation/admin-guide/cgroup-v1, cgroup-v2.rst
  */
@@ -17,28 +17,28 @@ export interface CgroupLimits {
   readonly processes: number
 }
 
-/** Where each thing lives on this host; null: not there or not writable. */
+/** The cgroup directories of this host. Null where a hierarchy is missing or not writable. */
 export interface CgroupHost {
   /** Mount points of cgroup v1 controllers. */
   readonly v1: Readonly<Partial<Record<Controller, string>>>
-  /** An empty cgroup of v1's cpuset, only to be shown: the JVM believes no limits where it finds none. Null where cpuset is not of v1. */
+  /** An empty cgroup in v1's cpuset that the Sandbox only sees: the JVM ignores all limits where cpuset is missing. Null where v1 has no cpuset. */
   readonly cpuset: string | null
   /** Mount point of the v2 hierarchy. */
   readonly v2: string | null
-  /** Controllers that v2 hands to our directory. */
+  /** Controllers that v2 enables in our directory. */
   readonly v2Controllers: ReadonlySet<string>
   readonly enforced: { readonly memory: boolean; readonly pids: boolean; readonly cpu: boolean }
 }
 
 const CFS_PERIOD_US = 100_000
 /**
- * Version 1 charges socket buffers to a counter beside the memory's, and only where that has a limit. A system whose whole memory were the Sandbox's
- * would let its sockets have about a tenth of it (net.ipv4.tcp_mem). Version 2 charges them as memory.
+ * Version 1 charges socket buffers to a separate counter, and only if that counter has a limit. This share is close to that of a machine with the
+ * Sandbox's memory: about a tenth (net.ipv4.tcp_mem). Version 2 charges socket buffers as memory.
  *
  * @source Linux Documentation/admin-guide/cgroup-v1/memory.rst 2.7.1, cgroup-v2.rst "memory.stat", `sock`
  */
 const SOCKET_BUFFERS_DIVISOR = 8
-/** What a Sandbox may make below its own directory: enough for a directory a command, and few enough to be removed in one go. */
+/** Bounds what a Sandbox may create below its own directory: enough for one directory per command, and few enough to remove in one pass. */
 const V2_DESCENDANTS_MAX = 2_048
 const V2_DEPTH_MAX = 8
 
@@ -59,15 +59,16 @@ export const NO_CGROUPS: CgroupHost = {
   enforced: { memory: false, pids: false, cpu: false }
 }
 
-/** Sandboxes read it in their mount tables: it does not follow from what a tenant may guess, as the instance follows from the data folder. */
+/**
+ * The directory name, which Sandboxes see in their mount tables. It is a keyed digest, because a tenant may guess the data folder, and the instance
+ * follows from that.
+ */
 const shownName = (instance: string): string => {
   const machine = existsSync("/etc/machine-id") ? readFileSync("/etc/machine-id", "latin1") : ""
   return `atoll-${createHmac("sha256", machine).update(instance).digest("hex").slice(0, 12)}`
 }
 
-/**
- * Finds the hierarchies, and when they are to be used makes our directory in each; `instance` keeps two services on one host apart.
- */
+/** Finds the cgroup hierarchies. With `use`, makes our directory in each. `instance` separates two services on one host. */
 export const detectCgroups = (instance: string, use: boolean): CgroupHost => {
   const v1: Partial<Record<Controller, string>> = {}
   let cpuset: string | null = null
@@ -94,7 +95,7 @@ export const detectCgroups = (instance: string, use: boolean): CgroupHost => {
         for (const controller of use ? enableControllers(path, own) : available(path)) v2Controllers.add(controller)
       }
     } catch {
-      // Mounted, but not ours to use.
+      // Mounted, but this process may not use it.
     }
   }
   const has = (controller: Controller) => v1[controller] !== undefined || v2Controllers.has(controller)
@@ -113,15 +114,15 @@ const enableControllers = (root: string, own: string): ReadonlyArray<string> =>
       writeFileSync(join(own, "cgroup.subtree_control"), `+${controller}`)
       return true
     } catch {
-      // In use above us.
+      // An ancestor cgroup has processes.
       return false
     }
   })
 
 export interface SandboxCgroups {
-  /** `cgroup.procs` (v1: `tasks` is not used) files that the launcher writes itself into before it drops its privileges. */
+  /** The `cgroup.procs` files that the launcher writes itself into before it drops its privileges (`tasks` of v1 is not used). */
   readonly joins: ReadonlyArray<string>
-  /** The same for what is not the Sandbox's own, and is paid for by it: outside of what is delegated. */
+  /** The same for helper processes that run outside the Sandbox but count toward its limits: directories outside the delegated one. */
   readonly serves: ReadonlyArray<string>
   /** The directory to delegate, or null. */
   readonly delegated: string | null
@@ -132,17 +133,17 @@ const folders = (host: CgroupHost, name: string): ReadonlyArray<string> => [
   ...(host.v2 === null ? [] : [join(host.v2, name)])
 ]
 
-/** Where those enter that serve this Sandbox and are paid for by it. */
+/** The `cgroup.procs` files for helper processes that count toward this Sandbox's limits. */
 export const servingCgroups = (host: CgroupHost, name: string): ReadonlyArray<string> =>
   folders(host, name).map((path) => join(path, "cgroup.procs"))
 
-/** Moves a process that runs. It may have ended, and a hierarchy may be no longer there: nobody is worse off for it. */
+/** Moves a running process. Failures are ignored: the process may have ended, or a hierarchy may be gone. */
 export const enterCgroups = async (files: ReadonlyArray<string>, pid: number): Promise<void> => {
-  // Each waits for the kernel, not for the others.
+  // The kernel delays each write, so they run concurrently.
   await Promise.all(files.map((file) => writeFile(file, String(pid)).catch(() => {})))
 }
 
-/** Makes the Sandbox's cgroups with their limits; `owner` may use the delegated one, null: nothing is delegated. */
+/** Creates the Sandbox's cgroups with their limits. `owner` may use the delegated directory; with null, none is delegated. */
 export const makeCgroups = async (
   host: CgroupHost,
   name: string,
@@ -151,7 +152,7 @@ export const makeCgroups = async (
 ): Promise<SandboxCgroups> => {
   const v1Limits: ReadonlyArray<readonly [Controller, string, number]> = [
     ["memory", "memory.limit_in_bytes", limits.memoryBytes],
-    // Without swap accounting this file is missing, and there is nothing to limit.
+    // This file is missing without swap accounting; then there is no swap to limit.
     ["memory", "memory.memsw.limit_in_bytes", limits.memoryBytes],
     ["memory", "memory.kmem.tcp.limit_in_bytes", Math.floor(limits.memoryBytes / SOCKET_BUFFERS_DIVISOR)],
     ["pids", "pids.max", limits.processes],
@@ -197,10 +198,10 @@ export const makeCgroups = async (
   }
 }
 
-/** Kills whatever is in them and removes them. True when none is left; false when something in them has yet to die. */
+/** Kills all processes in the Sandbox's cgroups and removes the cgroups. True when none is left; false while a process in them is still dying. */
 export const removeCgroups = async (host: CgroupHost, name: string): Promise<boolean> => {
   if (host.v2 !== null) {
-    // Not there, or a kernel before 5.14, where each is killed by its pid.
+    // Absent on kernels before 5.14; there `killAll` kills each pid.
     await writeFile(join(host.v2, name, "cgroup.kill"), "1").catch(() => {})
   }
   let removed = true
@@ -208,17 +209,17 @@ export const removeCgroups = async (host: CgroupHost, name: string): Promise<boo
   return removed
 }
 
-/** Removes this instance's own directories where nothing is in them. */
+/** Removes this instance's empty directories. */
 export const releaseCgroups = async (host: CgroupHost): Promise<void> => {
   const own = host.cpuset === null ? folders(host, ".") : [...folders(host, "."), host.cpuset]
   for (const path of own) await rmdir(path).catch(() => {})
 }
 
-/** Those of some Sandboxes of which there are cgroups with processes in them. Nothing in a Sandbox can make one there. */
+/** The wanted names whose cgroups have processes in them. A Sandbox cannot create such a cgroup. */
 export const cgroupNames = (host: CgroupHost, isWanted: (name: string) => boolean): ReadonlyArray<string> =>
   allCgroupNames(host).filter((name) => isWanted(name) && folders(host, name).some(isPopulated))
 
-/** The same, with those that are empty. */
+/** All names, including those of empty cgroups. */
 export const allCgroupNames = (host: CgroupHost): ReadonlyArray<string> => [
   ...new Set(folders(host, ".").filter(existsSync).flatMap(subfolders))
 ]
@@ -230,7 +231,7 @@ const subfolders = (path: string): ReadonlyArray<string> =>
 
 const isPopulated = (path: string): boolean => {
   try {
-    // Version 2 tells it of everything below; version 1 has nothing below.
+    // Version 2 reports on the whole subtree; in version 1 nothing is below.
     const events = join(path, "cgroup.events")
     return existsSync(events)
       ? /^populated 1$/m.test(readFileSync(events, "latin1"))
@@ -241,8 +242,8 @@ const isPopulated = (path: string): boolean => {
 }
 
 /**
- * Ends what is in a directory and removes it, with all that a Sandbox made below. Names are long and nesting is the Sandbox's: so each directory is
- * reached from the one above it, which is held open, and no path grows with the depth.
+ * Kills the processes in a cgroup directory and removes it with all directories below. The Sandbox chooses names and depth below, so each directory
+ * is opened relative to its parent's descriptor: no path grows with the depth.
  */
 const removeGroup = async (path: string): Promise<boolean> => {
   try {
@@ -264,7 +265,7 @@ const removeGroup = async (path: string): Promise<boolean> => {
 }
 
 const killAll = async (procs: string): Promise<void> => {
-  // A threaded directory does not tell its processes: they are killed by way of the one above.
+  // A threaded cgroup does not list its processes; they are killed through its parent.
   const pids = await readFile(procs, "latin1").catch(() => "")
   for (const pid of pids.split("\n").filter(Boolean)) {
     try {
@@ -300,7 +301,7 @@ export const cgroupCpuSeconds = (host: CgroupHost, name: string): number | null 
   return v2 === null ? null : v2 / 1e6
 }
 
-/** What cannot be reclaimed at once: use without inactive file pages. */
+/** Memory that the kernel cannot reclaim immediately: usage without inactive file pages. */
 export const cgroupMemoryBytes = (host: CgroupHost, name: string): number | null => {
   const [folder, use, inactive] =
     host.v1.memory !== undefined
@@ -310,7 +311,7 @@ export const cgroupMemoryBytes = (host: CgroupHost, name: string): number | null
   return total === null ? null : Math.max(0, total - (field(join(folder, "memory.stat"), inactive) ?? 0))
 }
 
-/** How many processes of the Sandbox the kernel killed for want of memory. */
+/** How many of the Sandbox's processes the kernel killed because memory ran out. */
 export const cgroupOomKills = (host: CgroupHost, name: string): number =>
   (host.v1.memory === undefined
     ? field(join(host.v2 ?? "", name, "memory.events"), "oom_kill")

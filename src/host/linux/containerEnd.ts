@@ -1,22 +1,22 @@
-/** Whether a container, with all processes in it, ends with this process. */
+/** Whether this process is the main process of a container, so that the container ends with it. */
 import { readFileSync, readlinkSync } from "node:fs"
 
 export interface PlaceInContainer {
-  /** As /proc/self/ns/pid names it. */
+  /** The link target of /proc/self/ns/pid. */
   readonly namespace: string
   readonly pid: number
   readonly parentPid: number
-  /** Name of the namespace's first process. */
+  /** Name of the namespace's process 1. */
   readonly init: string
 }
 
-/** Linux include/uapi/linux/nsfs.h: the process namespace that is no container's. */
+/** The host's own process namespace. @source Linux include/uapi/linux/nsfs.h */
 const HOSTS = "pid:[4026531836]"
 
-/** Inits that end when what they were told to start does. */
+/** Init programs that end when their child ends. */
 const RELAYS = new Set(["docker-init", "tini", "catatonit", "dumb-init"])
 
-/** Null where there are no such namespaces: not on Linux. */
+/** Null on systems other than Linux: they have no process namespaces. */
 const ownPlace = (): PlaceInContainer | null =>
   process.platform === "linux"
     ? {

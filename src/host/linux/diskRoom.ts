@@ -1,27 +1,27 @@
 /**
- * Whether a disk has room for what may be written on it: everything that was promised counts as written, whether it is or not, so that nobody who
- * was let in is held up by another's growth. The disk is often the database's too, hence a reserve.
+ * Checks whether a disk has room for a new file. Every reserved byte counts as used, written or not, so that no admitted Sandbox can be blocked by
+ * another's growth. The database is often on the same disk, hence a reserve.
  */
 import { statfs } from "node:fs/promises"
 
-/** One file that may grow. */
+/** A file that may grow to a reserved size. */
 export interface PromisedFile {
-  /** All that it may ever take. */
+  /** The reserved size. */
   readonly bytes: number
-  /** What of it is on the disk by now. */
+  /** Bytes on the disk now. */
   readonly allocatedBytes: number
 }
 
 export interface DiskQuestion {
-  /** A folder on the disk. */
+  /** Any folder on the disk. */
   readonly folder: string
-  /** Files of those who were let in, and of the one that asks. */
+  /** Files of the Sandboxes already admitted. */
   readonly held: ReadonlyArray<PromisedFile>
   readonly wanted: ReadonlyArray<PromisedFile>
   readonly reserveBytes: number
 }
 
-/** What is still to come of these files. */
+/** Bytes that these files may still grow by. */
 export const owedBytes = (files: ReadonlyArray<PromisedFile>): number =>
   files.reduce((sum, { bytes, allocatedBytes }) => sum + Math.max(0, bytes - allocatedBytes), 0)
 
@@ -32,7 +32,7 @@ export const freeDiskBytes = async (folder: string): Promise<number> => {
 
 const mebibytes = (bytes: number): string => `${Math.round(bytes / 1024 ** 2)} MiB`
 
-/** Null when there is room; else one sentence for the operator. */
+/** Null when there is room; otherwise one sentence for the operator. */
 export const diskObstacle = async ({ folder, held, wanted, reserveBytes }: DiskQuestion): Promise<string | null> => {
   const free = await freeDiskBytes(folder)
   const owed = owedBytes(held)

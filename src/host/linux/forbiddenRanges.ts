@@ -1,17 +1,18 @@
 /**
- * What no Sandbox may reach, whatever its runtime: every block that IANA holds for a special purpose and not for the whole Internet (this
+ * Addresses that no Sandbox may reach, under any runtime: every block that IANA reserves for a special purpose and not for the whole Internet (this
  * network, private, shared, loopback, link-local with the cloud's metadata address, protocol assignments, documentation, benchmarks, reserved),
- * multicast, the public numbers at which clouds serve only their own machines, and every address of the host itself. The one list of them;
+ * multicast, the public addresses at which clouds serve only their own machines, and every address of the host itself. This is the only list;
  * `deploy/kubernetes/network.yaml` repeats it, and a test compares the two.
  *
- * A name that leads to one of these is refused by its address. IPv4 only, for no other packet leaves a Sandbox (`packetFilter.ts`): IPv6 needs no list.
+ * A host name that resolves to such an address is blocked by the address. The list is IPv4 only, because no other packet leaves a Sandbox
+ * (`packetFilter.ts`).
  *
  * @source RFC 6890 and RFC 8190, IANA IPv4 Special-Purpose Address Registry: what is not globally reachable; RFC 5771 (multicast); lab.md "Network on"
  */
 import { networkInterfaces } from "node:os"
 
 /**
- * Public numbers that a cloud gives its machines' metadata and internal services: trusted by the machine that asks, and no part of the Internet.
+ * Public addresses of a cloud's metadata and internal services. The cloud trusts the machine that asks, and the Internet does not reach them.
  *
  * @source Azure "What is IP address 168.63.129.16?"; Equinix Metal metadata.platformequinix.com; IBM Cloud "Service endpoints", 161.26.0.0/16 and 166.8.0.0/14
  */
@@ -35,7 +36,7 @@ export const FORBIDDEN_RANGES = [
   ...CLOUD_RANGES
 ] as const
 
-/** The host's own IPv4 addresses, public ones too. */
+/** The host's own IPv4 addresses, including public ones. */
 export const hostAddresses = (): ReadonlyArray<string> =>
   Object.values(networkInterfaces())
     .flatMap((addresses) => addresses ?? [])

@@ -1,6 +1,6 @@
 /**
- * The mark of a volume that another process than the service reads: `<image>.held` names that process. Whoever would begin to write to the
- * volume, or take it away, waits until that one has let go or is dead.
+ * Marks a volume that a process other than the service reads: `<image>.held` names that process. Before the service writes to the volume or removes
+ * it, it waits until that process releases the mark or dies.
  */
 import { existsSync, statSync } from "node:fs"
 import { rm } from "node:fs/promises"
@@ -15,7 +15,7 @@ const decode = Schema.decodeUnknownOption(WrittenProcess)
 
 const markOf = (image: string): string => `${image}.held`
 
-/** By this process, from now on. */
+/** Marks the volume as held by this process. */
 export const hold = (image: string): Promise<void> =>
   writeRecord(markOf(image), identify(process.pid), { durable: false })
 
@@ -28,17 +28,17 @@ export const isHeld = (image: string): boolean => {
   return holder !== null && isAlive(holder)
 }
 
-/** Whoever held it was killed before it let go. */
+/** The holder was killed before it released the mark. */
 export const isAbandoned = (image: string): boolean => existsSync(markOf(image)) && !isHeld(image)
 
-/** Tells one holding from another, by the same process too; null when nobody holds it. */
+/** Identifies one hold, so that a later hold by the same process differs. Null when the volume is not held. */
 export const holdingOf = (image: string): string | null => {
   if (!isHeld(image)) return null
   const found = statSync(markOf(image), { bigint: true, throwIfNoEntry: false })
   return found === undefined ? null : `${found.ino}-${found.mtimeNs}`
 }
 
-/** Resolves when nobody holds it. */
+/** Resolves once the volume is not held. */
 export const letGo = async (image: string): Promise<void> => {
   while (isHeld(image)) await sleep(POLL_MS)
 }

@@ -6,14 +6,14 @@ const OUTPUT_MAX_CHARS = 16 * 1024
 const SHOWN_MAX_CHARS = 1_000
 const TIMEOUT_MS = 60_000
 
-/** The environment of everything that the driver starts: nothing of the service's own, which holds secrets. */
+/** The environment of every program that a driver starts. It has nothing of the service's own environment, which holds secrets. */
 export const HOST_ENVIRONMENT = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   LANG: "C.UTF-8"
 } as const
 
 export interface HostOutcome {
-  /** Null when a signal ended it. 127 when the program is missing. */
+  /** Null when a signal ended it; 127 when the program is missing. */
   readonly code: number | null
   readonly stdout: string
   readonly stderr: string
@@ -44,7 +44,7 @@ export const hostCommand = (
     child.on("close", (code) => finish(code))
   })
 
-/** Runs it and throws what it said when it did not succeed. */
+/** Runs the command. Throws with its output when it fails. */
 export const mustRun = async (
   argv: readonly [string, ...ReadonlyArray<string>],
   input: string | null = null

@@ -1,7 +1,7 @@
 import { publicText } from "../../../schemas/PublicText.ts"
 import { RuntimeRefused } from "../../runtime/Runtime.ts"
 
-/** What a tenant is told; what the host has and what its settings are is for the operator's log. */
+/** The error for the tenant. The operator's log has the host's figures and settings. */
 export const hostFull = (): RuntimeRefused =>
   new RuntimeRefused({
     code: "HOST_FULL",

@@ -1,6 +1,6 @@
 /**
- * Descriptors that the service was itself started with and that would pass on to everything that it starts. Node opens its own with
- * close-on-exec. A child cannot be told to close one, only to put another in its place.
+ * Descriptors that the service inherited and would pass on to every child. Node opens its own with close-on-exec. Node cannot close an inherited one
+ * in a child, only replace it.
  */
 import { readdirSync, readFileSync } from "node:fs"
 
@@ -15,7 +15,7 @@ const closesOnExec = (fd: number): boolean => {
   }
 }
 
-/** As they were when this was first asked for. */
+/** Listed once, when this module is loaded. */
 export const inheritedDescriptors: ReadonlyArray<number> = readdirSync("/proc/self/fdinfo")
   .map(Number)
   .filter((fd) => fd > 2 && !closesOnExec(fd))

@@ -1,8 +1,9 @@
 /**
- * A pipe whose write end one process keeps for as long as it lives, so that another, with the read end, ends with it.
+ * A pipe that ties the life of one process to another's: one process keeps the write end for as long as it lives, and the process with the read end
+ * ends on end of file.
  *
- * It has a name in a folder that no Sandbox sees. A later reader opens that name, never the descriptor of the process that holds the write end:
- * a hostile process can put anything in its place, such as a terminal.
+ * The pipe has a name in a folder that no Sandbox sees. A later reader opens that name, never a descriptor of the process that holds the write end: a
+ * hostile process can replace its descriptor, for example with a terminal.
  */
 import { closeSync, constants, fstatSync, openSync } from "node:fs"
 import { rm } from "node:fs/promises"
@@ -14,10 +15,10 @@ export interface LifePipe {
 }
 
 const { O_RDONLY, O_WRONLY, O_NONBLOCK, O_NOCTTY, O_NOFOLLOW } = constants
-/** Names a file without opening it: no driver runs, no terminal is taken, no writer is waited for. */
+/** Refers to a file without opening it: no driver code runs, no terminal is acquired, and the call does not wait for a writer. */
 const O_PATH = 0o10000000
 
-/** Node makes no pipe whose ends can go to different processes, so it is a FIFO. The caller closes both ends. */
+/** A FIFO, because Node has no pipe whose ends go to different processes. The caller closes both ends. */
 export const makeLifePipe = async (path: string): Promise<LifePipe> => {
   await rm(path, { force: true })
   await mustRun(["mkfifo", "-m", "600", path])
@@ -31,9 +32,9 @@ export const makeLifePipe = async (path: string): Promise<LifePipe> => {
 }
 
 /**
- * Another read end of a pipe that `makeLifePipe` made; the caller closes it. It reads end of file once the writer ends.
+ * Opens another read end of a pipe that `makeLifePipe` made. It reads end of file once the writer ends. The caller closes it.
  *
- * @throws When there is none, or what is there is not a FIFO of the service's own user.
+ * @throws When the pipe is missing, or is not a FIFO of the service's user.
  */
 export const openLifePipe = (path: string): number => {
   const named = openSync(path, O_PATH | O_NOFOLLOW)

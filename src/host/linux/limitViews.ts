@@ -1,6 +1,6 @@
 /**
- * What shows programs inside a Sandbox the limits that it has, instead of the whole host: its cgroups' own files where runtimes look for them
- * (V8, the JVM, Go, .NET size their heaps and pools by these), and, where lxcfs runs on this host, /proc as `free` and `top` read it.
+ * Read-only mounts that show programs inside a Sandbox its own limits instead of the host's: its cgroup files where runtimes look for them (V8, the
+ * JVM, Go and .NET size their heaps and pools by these), and, where lxcfs runs on this host, the /proc files that `free` and `top` read.
  *
  * @source cgroups(7); lxcfs(1); libuv's uv_get_constrained_memory, which reads /sys/fs/cgroup/<controller>/<path in /proc/self/cgroup>
  */
@@ -8,7 +8,7 @@ import { readFileSync, statSync } from "node:fs"
 import { basename, dirname, join } from "node:path"
 import type { CgroupHost } from "./cgroups.ts"
 
-/** One read-only bind. */
+/** One read-only bind mount. */
 export interface View {
   readonly from: string
   readonly to: string
@@ -19,12 +19,12 @@ const isThere = (path: string): boolean => {
     statSync(path)
     return true
   } catch {
-    // Of lxcfs too: one that died answers ENOTCONN.
+    // A dead lxcfs answers ENOTCONN.
     return false
   }
 }
 
-/** The cgroups of one Sandbox at the places where the whole system's would be. */
+/** Shows one Sandbox's cgroups at the paths where the whole system's cgroups would be. */
 export const cgroupViews = (host: CgroupHost, name: string): ReadonlyArray<View> => {
   const place = (own: string) => `/sys/fs/cgroup/${basename(dirname(own))}`
   const v1 = [...new Set(Object.values(host.v1))].map((own) => ({ from: join(own, name), to: place(own) }))
@@ -34,7 +34,7 @@ export const cgroupViews = (host: CgroupHost, name: string): ReadonlyArray<View>
 
 const LXCFS_FILES = ["cpuinfo", "loadavg", "meminfo", "stat", "swaps", "uptime"]
 
-/** lxcfs answers each reader by its cgroups. Nothing where it does not run. */
+/** lxcfs answers each reader by the reader's cgroups. Empty where lxcfs does not run. */
 export const lxcfsViews = (mount = "/var/lib/lxcfs"): ReadonlyArray<View> => {
   if (!readFileSync("/proc/self/mounts", "latin1").includes(` ${mount} fuse.lxcfs `)) return []
   const views = [

@@ -1,7 +1,8 @@
 /**
- * A socket on which what a driver starts will listen: made by the driver in a folder that only the service can use, and inherited.
+ * A listening socket that a driver creates, in a folder that only the service can use, for a child process that inherits it.
  *
- * So nobody can put another socket, or a link to one of the host's, in its place; and it lives exactly as long as who inherited it.
+ * No other process can therefore replace it by another socket or by a link to one of the host's sockets. The socket lives exactly as long as the
+ * process that inherited it.
  */
 import { randomBytes } from "node:crypto"
 import { closeSync, openSync, renameSync, rmSync } from "node:fs"
@@ -11,7 +12,7 @@ import { basename, dirname, join } from "node:path"
 /** sun_path holds 107 bytes and a NUL. */
 const PATH_MAX_BYTES = 107
 
-/** Calls with a path of the same file that is short enough for the kernel. */
+/** Calls `use` with a path of the same file that fits into sun_path. */
 const withShortPath = async <A>(path: string, use: (short: string) => Promise<A>): Promise<A> => {
   if (Buffer.byteLength(path) <= PATH_MAX_BYTES) return use(path)
   const folder = openSync(dirname(path), "r")
@@ -24,12 +25,12 @@ const withShortPath = async <A>(path: string, use: (short: string) => Promise<A>
 
 export interface ListeningSocket {
   readonly fd: number
-  /** Publishes it under its path and gives up this process's copy. */
+  /** Renames the socket to its final path and closes this process's copy. */
   readonly release: () => void
 }
 
 export const listeningSocket = async (path: string): Promise<ListeningSocket> => {
-  // Its own name each time: what closing unlinks is found by way of a descriptor's number, which may be another folder's by then.
+  // A new name each time. Closing the server unlinks this name by a descriptor's number, which may refer to another folder by then.
   const unpublished = `${path}.${randomBytes(4).toString("hex")}`
   rmSync(path, { force: true })
   const server: Server = createServer()
@@ -45,7 +46,7 @@ export const listeningSocket = async (path: string): Promise<ListeningSocket> =>
   return {
     fd,
     release: () => {
-      // Closing unlinks the name it was bound to; by then the socket has another.
+      // Closing unlinks the name that was bound; the socket has its final name by then.
       renameSync(unpublished, path)
       server.close()
     }

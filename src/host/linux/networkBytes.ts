@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs"
 
-/** What all interfaces of a process's network namespace but loopback have carried; null when that process is gone. */
+/** Bytes that all interfaces but loopback of a process's network namespace have carried. Null when the process is gone. */
 export const networkBytes = (pid: number): { readonly received: number; readonly sent: number } | null => {
   try {
     const lines = readFileSync(`/proc/${pid}/net/dev`, "utf8").split("\n").slice(2)

@@ -1,8 +1,8 @@
 /**
- * A network namespace whose only way out is slirp4netns, and whose routes and packet filter say what can be reached: nobody in it may change them.
+ * A network namespace whose only way out is slirp4netns. Routes and a packet filter decide what it can reach, and no process in it may change them.
  *
- * Packets cannot pass before the routes are there: slirp4netns makes its device, and address and routes are set by us, in one step. Names are
- * resolved by slirp4netns' forwarder, the only address below 10.0.2.0 that is let through. Without IPv6: there is no route for it at all.
+ * No packet passes before the routes exist: slirp4netns creates its device, then this module sets address and routes in one step. slirp4netns'
+ * forwarder resolves names; it is the only address of 10.0.2.0/24 that is reachable. There is no route for IPv6.
  *
  * @source slirp4netns(1); lab.md: slirp4netns alone reaches the host and link-local addresses
  */
@@ -17,7 +17,7 @@ import { HOST_ENVIRONMENT, mustRun } from "./hostCommand.ts"
 import { identify, type ProcessIdentity, signal } from "./ProcessIdentity.ts"
 import { filterCommands } from "./packetFilter.ts"
 
-/** slirp4netns' own forwarder, as the namespace sees it. */
+/** The address of slirp4netns' DNS forwarder inside the namespace. */
 export const NAMESERVER = "10.0.2.3"
 const GATEWAY = "10.0.2.2"
 const ADDRESS = "10.0.2.100"
@@ -26,16 +26,16 @@ const MTU_BYTES = 65_520
 const READY_TIMEOUT_MS = 10_000
 const ENTER_TIMEOUT_MS = 10_000
 const ENTER_POLL_MS = 2
-/** Each connection and each source port of a Sandbox takes one. */
+/** Each connection and each source port of a Sandbox takes one descriptor. */
 const OPEN_FILES_MAX = 8192
 
-/** Lines for `ip -batch`. `own`: addresses of the host. The routes that prohibit outlive a slirp4netns that died. */
+/** Lines for `ip -batch`. `own`: addresses of the host. The prohibit routes remain when slirp4netns dies. */
 export const routeCommands = (own: ReadonlyArray<string>): string =>
   [
     "link set lo up",
     ...FORBIDDEN_RANGES.map((range) => `route replace prohibit ${range}`),
     ...new Set(own.map((address) => `route replace prohibit ${address}/32`)),
-    // No connected route: it would let the gateway's address through.
+    // /32, so that there is no connected route: it would make the gateway's address reachable.
     `address add ${ADDRESS}/32 dev ${DEVICE}`,
     `link set ${DEVICE} mtu ${MTU_BYTES} up`,
     `route replace ${NAMESERVER}/32 dev ${DEVICE}`,
@@ -44,35 +44,35 @@ export const routeCommands = (own: ReadonlyArray<string>): string =>
   ].join("\n")
 
 export interface NetworkOptions {
-  /** A process in the network namespace, or on its way there. */
+  /** A process that is in the network namespace or will enter it. */
   readonly pid: number
-  /** Without root: the user namespace that owns the network namespace is that process's own, and is entered first. */
+  /** Without root: the process's own user namespace owns the network namespace and is entered first. */
   readonly throughUserNamespace: boolean
-  /** Read end of a pipe: when its last writer is gone, slirp4netns ends. The caller closes it. */
+  /** Read end of a pipe: slirp4netns ends when the last writer is gone. The caller closes it. */
   readonly lifeFd: number
-  /** Files of cgroups that slirp4netns enters: what a guest makes it do is the guest's to pay. */
+  /** The cgroup files that slirp4netns enters, so that the work a guest causes counts toward that guest's limits. */
   readonly cgroups?: ReadonlyArray<string>
-  /** More of slirp4netns' environment. */
+  /** Extra variables for slirp4netns. */
   readonly environment?: Readonly<Record<string, string>>
   /** How long the process may take to enter its network namespace. */
   readonly enterTimeoutMs?: number
 }
 
 /**
- * Connects a network namespace, for the first time or after its slirp4netns died. Resolves with slirp4netns when packets flow and every route is in
- * place. Rejects, and changes nothing, when the process stays in our namespace.
+ * Connects a network namespace, for the first time or after its slirp4netns died. Resolves with slirp4netns once packets flow and every route is set.
+ * Rejects, and changes nothing, when the process stays in the service's namespace.
  */
 export const connectNetwork = async (options: NetworkOptions): Promise<ProcessIdentity> => {
   const namespace = await ownNamespace(options.pid, options.enterTimeoutMs ?? ENTER_TIMEOUT_MS)
   try {
     const path = `/proc/${process.pid}/fd/${namespace}`
     const [slirpWay, way] = options.throughUserNamespace
-      ? // Inside that user namespace this process cannot be looked into.
+      ? // Inside that user namespace, /proc of this process is not readable, so the target's pid is used.
         [[String(options.pid)], [`--target=${options.pid}`, "--user", "--net", "--preserve-credentials"]]
       : [["--netns-type=path", path], [`--net=${path}`]]
     const slirp = await startSlirp(slirpWay, options)
     try {
-      // First: with the routes the device comes up.
+      // The filter comes first, because the route commands bring the device up.
       await mustRun(["nsenter", ...way, "tc", "-batch", "-"], filterCommands(DEVICE, NAMESERVER))
       await mustRun(["nsenter", ...way, "ip", "-batch", "-"], routeCommands(hostAddresses()))
     } catch (cause) {
@@ -86,17 +86,17 @@ export const connectNetwork = async (options: NetworkOptions): Promise<ProcessId
 }
 
 export interface ConnectedNetwork extends Pick<NetworkOptions, "pid" | "throughUserNamespace"> {
-  /** Which addresses of the host it is kept from; null when that is not known. */
+  /** The host addresses that this network may not reach; null when unknown. */
   closedTo: string | null
 }
 
-/** Keeps a network that is connected from addresses that the host has got since. Rejects when that cannot be done now. */
+/** Blocks host addresses that were added since the network was connected. Rejects when that is not possible now. */
 export const closeHostAddresses = async (network: ConnectedNetwork): Promise<void> => {
   const addresses = hostAddresses()
   const now = addresses.toSorted().join()
   if (network.closedTo === now) return
   const lines = addresses.map((address) => `route replace prohibit ${address}/32\n`).join("")
-  // As for a new one, nothing is ever done in a namespace that is ours.
+  // As in `connectNetwork`: never change the service's own namespace.
   const namespace = await ownNamespace(network.pid, 0)
   try {
     const way = network.throughUserNamespace
@@ -109,7 +109,10 @@ export const closeHostAddresses = async (network: ConnectedNetwork): Promise<voi
   network.closedTo = now
 }
 
-/** Held open: until the process has left it, its name still leads to ours, and what is meant for a guest would be done to this host. */
+/**
+ * Opens the process's network namespace once it differs from the service's. Until then /proc/PID/ns/net refers to the service's namespace, and the
+ * commands meant for a guest would change this host. The open descriptor cannot change its meaning.
+ */
 const ownNamespace = async (pid: number, timeoutMs: number): Promise<number> => {
   const ours = statSync("/proc/self/ns/net").ino
   const deadline = performance.now() + timeoutMs
@@ -123,8 +126,8 @@ const ownNamespace = async (pid: number, timeoutMs: number): Promise<number> => 
 }
 
 /**
- * In its sandbox it lets go of everything that is mounted, and where a mount is shared, as `ip netns` and container engines make that of named network
- * namespaces, the whole host would lose it.
+ * slirp4netns with --enable-sandbox unmounts everything. Where a mount is shared (`ip netns` and container engines share those of named network
+ * namespaces), the whole host would lose it. So slirp4netns gets its own mount namespace.
  */
 const mountsOfItsOwn = (): ReadonlyArray<string> =>
   missingCapabilities(["SYS_ADMIN"]).length === 0 ? ["unshare", "--mount", "--propagation=slave", "--"] : []
@@ -145,7 +148,7 @@ const startSlirp = async (way: ReadonlyArray<string>, options: NetworkOptions): 
     }
   )
   slirp.unref()
-  // The kernel takes its time for each; nobody's start waits for it.
+  // The kernel delays each move, and no start should wait for it.
   if (slirp.pid !== undefined) void enterCgroups(options.cgroups ?? [], slirp.pid)
   const ready = slirp.stdio[4] as Readable
   try {
@@ -167,6 +170,6 @@ const startSlirp = async (way: ReadonlyArray<string>, options: NetworkOptions): 
     ready.destroy()
   }
   const it = slirp.pid === undefined ? null : identify(slirp.pid)
-  if (it === null) throw new Error("slirp4netns ended at once")
+  if (it === null) throw new Error("slirp4netns ended immediately")
   return it
 }

@@ -1,8 +1,9 @@
 /**
- * What may leave a network namespace, whatever a socket says about its way. Routes alone do not bound it: a program that names the device itself
- * (SO_BINDTODEVICE, IP_MULTICAST_IF, IP_PKTINFO) is asked no route, and slirp4netns sends its multicast on, to the host and its network.
+ * Bounds what may leave a network namespace, also for sockets that bypass the routes. A program that names the device itself (SO_BINDTODEVICE,
+ * IP_MULTICAST_IF, IP_PKTINFO) skips the route lookup, and slirp4netns forwards its multicast to the host and the host's network.
  *
- * A classic BPF program on the device's way out, for `tc -batch`: no frame but ARP and IPv4, and none to a forbidden range but the name server.
+ * A classic BPF program on the device's egress, for `tc -batch`: it passes only ARP and IPv4, and drops packets to a forbidden range except to the
+ * name server.
  *
  * @source tc-bpf(8); Linux net/ipv4/route.c, ip_route_output_key_hash_rcu
  */

@@ -1,4 +1,4 @@
-/** Which programs this host has, and the Debian packages of those that it has not. */
+/** Finds which programs this host lacks, and their Debian packages. */
 import { accessSync, constants } from "node:fs"
 import { delimiter, join } from "node:path"
 import { HOST_ENVIRONMENT } from "./hostCommand.ts"
@@ -13,7 +13,7 @@ const isInstalled = (program: string): boolean =>
     }
   })
 
-/** `programs`: each with its package. The packages of those that are missing, each once. */
+/** `programs` maps each program to its package. Returns the packages of the missing programs, without duplicates. */
 export const missingPackages = (programs: Readonly<Record<string, string>>): ReadonlyArray<string> => [
   ...new Set(Object.entries(programs).flatMap(([program, name]) => (isInstalled(program) ? [] : [name])))
 ]

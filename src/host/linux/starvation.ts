@@ -1,13 +1,13 @@
 /**
- * How long a process was ready to run and had no processor. A time-out for a machine does not count that time: an overloaded host must not
- * take a machine that makes progress for a dead one, and start another.
+ * Measures how long a process was ready to run but had no processor. A machine's time-out does not count that time: otherwise an overloaded host
+ * would declare a machine dead that makes progress, and start another.
  *
  * @source Linux Documentation/scheduler/sched-stats.rst, /proc/<pid>/schedstat
  */
 import { readdirSync, readFileSync } from "node:fs"
 import { Effect } from "effect"
 
-/** The longest wait, in time-outs, for a process that hardly ever gets a processor. */
+/** The longest wait, as a multiple of the time-out, for a process that hardly ever gets a processor. */
 const STRETCH_MAX = 10
 
 interface Thread {
@@ -26,7 +26,7 @@ const threadOf = (folder: string): Thread | null => {
   }
 }
 
-/** Empty when the process is gone, or where the kernel does not count. */
+/** Empty when the process is gone, or where the kernel does not count waits. */
 const threadsOf = (pid: number): ReadonlyMap<string, Thread> => {
   try {
     const names = readdirSync(`/proc/${pid}/task`)
@@ -41,25 +41,25 @@ const threadsOf = (pid: number): ReadonlyMap<string, Thread> => {
   }
 }
 
-/** The kernel counts a wait only once it is over. Until then it shows as a thread that is ready and has not run since the last look. */
+/** The kernel counts a wait only once it is over. Until then it shows as a thread that is ready and has not run since the last sample. */
 const waitedMs = (before: Thread | undefined, now: Thread, sinceMs: number): number => {
   if (before === undefined) return 0
   const hasMoved = now.ranNs > before.ranNs || now.waitedNs > before.waitedNs
   return hasMoved ? (now.waitedNs - before.waitedNs) / 1e6 : now.isReady ? sinceMs : 0
 }
 
-/** Bounds of the time between two looks. */
+/** Bounds of the time between two samples. */
 const LOOK_MIN_MS = 50
 const LOOK_MAX_MS = 1_000
 
-/** Counts down while the process has the processors that it wants. */
+/** A time-out that counts only the time in which the process had the processors that it wanted. */
 export class Patience {
   readonly #pid: number
   readonly #timeoutMs: number
   readonly #beganAt = performance.now()
   #lookedAt = this.#beganAt
   #threads: ReadonlyMap<string, Thread>
-  /** Of the thread that waited longest, in each time between two looks. */
+  /** Sums, for each time between two samples, the wait of the thread that waited longest. */
   #starvedMs = 0
 
   constructor({ pid }: { readonly pid: number }, timeoutMs: number) {
@@ -68,7 +68,7 @@ export class Patience {
     this.#threads = threadsOf(pid)
   }
 
-  /** 0: it is over. Else when to look again: it is not over before. */
+  /** 0 when the time-out has expired. Otherwise the time until the next sample; it cannot expire earlier. */
   leftMs(): number {
     const now = performance.now()
     const sinceMs = now - this.#lookedAt
@@ -83,7 +83,7 @@ export class Patience {
   }
 }
 
-/** Ends once the process has had, for `timeoutMs`, the processors that it wanted. */
+/** Completes once the process has had the processors that it wanted for `timeoutMs`. */
 export const patienceEnds = (process: { readonly pid: number }, timeoutMs: number): Effect.Effect<void> =>
   Effect.suspend(() => {
     const patience = new Patience(process, timeoutMs)

@@ -1,6 +1,6 @@
 /**
- * Removes trees that a guest made, in a process of its own: neither their size nor their shape (millions of names, any depth, folders that are
- * closed to their owner) is this process's trouble, which never walks them.
+ * Removes trees that a guest made, in a child process. The service never walks them, so their size and shape (millions of names, any depth, folders
+ * closed to their owner) do not affect it.
  *
  * @source prctl(2) PR_SET_PDEATHSIG; capabilities(7)
  */
@@ -10,22 +10,25 @@ import { HOST_ENVIRONMENT } from "./hostCommand.ts"
 
 /** `rm` holds one record for each level of depth. */
 const ADDRESS_SPACE_MAX_BYTES = 512 * 1024 ** 2
-/** As root: what it takes to remove anybody's files, and nothing else. */
+/** As root: only the capabilities that are needed to remove files of any user. */
 const CAPABILITIES = "--bounding-set=-all,+dac_override,+dac_read_search,+fowner"
 
-/** Without root: the guest has our user, and may have closed its folders to that user. */
+/** Without root the guest has the service's user, and may have closed its folders to that user. */
 const OPEN_AND_REMOVE = 'chmod -Rf u+rwX -- "$1"; exec rm -rf --one-file-system -- "$1"'
 
 export interface TreeRemoval {
-  /** Resolves when it has ended, whether or not everything is gone: what is left is found by the next one. */
+  /** Resolves when the removal has ended, also if it failed: the next removal finds the rest. */
   readonly done: Promise<void>
-  /** Ends it; resolves when it is gone. */
+  /** Kills the removal. Resolves when its process is gone. */
   readonly cancel: () => Promise<void>
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
-/** `cgroups`: `cgroup.procs` files to enter first, so that whoever made the tree pays for its removal. It ends with this process. */
+/**
+ * `cgroups`: `cgroup.procs` files to enter first, so that the removal counts toward the limits of the Sandbox that made the tree. The removal ends
+ * with this process.
+ */
 export const removeTree = (path: string, cgroups: ReadonlyArray<string> = []): TreeRemoval => {
   const isRoot = process.getuid?.() === 0
   const limits = ["setpriv", "--pdeathsig=KILL", ...(isRoot ? [CAPABILITIES] : []), "--"]
@@ -44,7 +47,7 @@ export const removeTree = (path: string, cgroups: ReadonlyArray<string> = []): T
     // It has ended.
   }
   const cancel = () => {
-    // Whoever waits for its end must not end before.
+    // `ref`, so that this process does not exit while a caller waits for `done`.
     child.ref()
     child.kill("SIGKILL")
     return done

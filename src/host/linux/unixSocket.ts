@@ -1,4 +1,4 @@
-/** Connections to sockets whose path may be longer than the 107 bytes that an address holds. */
+/** Connects to Unix sockets whose path may exceed the 107 bytes of an address. */
 import { close, constants, lstat, open } from "node:fs"
 import { createConnection, type Socket } from "node:net"
 import { basename, dirname } from "node:path"
@@ -9,7 +9,7 @@ const openFolder = promisify(open)
 const closeFolder = promisify(close)
 const lstatOf = promisify(lstat)
 
-/** Rejects with ENOENT or ECONNREFUSED when nobody listens. A symbolic link there is not followed: QEMU owns the folder. */
+/** Rejects with ENOENT or ECONNREFUSED when no process listens. Does not follow a symbolic link: QEMU owns the folder. */
 export const connectUnix = async (path: string): Promise<Socket> => {
   const folder = await openFolder(dirname(path), constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW)
   try {
@@ -28,7 +28,7 @@ export const connectUnix = async (path: string): Promise<Socket> => {
   }
 }
 
-/** Tries until somebody listens, `stillWorth` says no, or the time is over. */
+/** Retries until a process listens, `stillWorth` returns false, or the time is over. */
 export const connectUnixSoon = async (
   path: string,
   options: { readonly timeoutMs: number; readonly stillWorth: () => boolean }

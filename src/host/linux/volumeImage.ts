@@ -1,6 +1,6 @@
 /**
- * The file that is a Sandbox's volume: a sparse image with an ext4 in it, made without mounting anything. Its size is the bound; the host's disk
- * is used as the Sandbox writes.
+ * A Sandbox's volume as a file: a sparse image with an ext4 file system, created without mounting anything. The image's size bounds the volume; it
+ * takes space on the host's disk as the Sandbox writes.
  */
 import { chmod, chown, open, rename, rm, stat } from "node:fs/promises"
 import { mustRun } from "./hostCommand.ts"
@@ -10,9 +10,9 @@ export interface VolumeImage {
   readonly bytes: number
   /** The file's owner on the host; null: this process's own user. */
   readonly owner: number | null
-  /** More of mke2fs's extended options. @source mke2fs(8) */
+  /** Additional extended options of mke2fs. @source mke2fs(8) */
   readonly extended: ReadonlyArray<string>
-  /** The file system begins without `lost+found`; e2fsck makes it again when it has something to put there. */
+  /** The file system starts without `lost+found`. e2fsck creates it again when it needs it. */
   readonly isEmpty: boolean
 }
 
@@ -26,7 +26,7 @@ export const allocatedBytes = (path: string): Promise<number | null> =>
     }
   )
 
-/** Does nothing when it is there. A crash in between leaves no half-made image under its name. */
+/** Creates the image if it is missing. A crash in between leaves no incomplete image under its name. */
 export const ensureVolumeImage = async (image: VolumeImage): Promise<void> => {
   if ((await allocatedBytes(image.path)) !== null) return
   const partial = `${image.path}.partial`
@@ -34,7 +34,7 @@ export const ensureVolumeImage = async (image: VolumeImage): Promise<void> => {
   const file = await open(partial, "wx", 0o600)
   await file.truncate(image.bytes)
   await file.close()
-  // Tables and journal are written when they are needed: the file starts with less than a megabyte.
+  // Tables and journal are written on first use: the file starts with less than a megabyte.
   const extended = ["lazy_itable_init=1", "lazy_journal_init=1", "nodiscard", ...image.extended].join(",")
   await mustRun(["mke2fs", "-q", "-F", "-t", "ext4", "-m", "0", "-E", extended, partial])
   if (image.isEmpty) await mustRun(["debugfs", "-w", "-R", "rmdir lost+found", partial])

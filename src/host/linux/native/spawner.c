@@ -1,37 +1,37 @@
 /*
- * Starts the agent's commands, reads what they write and tells how they end.
+ * Starts the agent's commands, reads their output and reports their exit.
  *
- * Node tells a death by a real-time signal as an exit with 0. And Node forks: it copies its page tables for each child and takes a fault for every
- * page that it touches afterwards. This lends its few pages to the child until that executes its program (vfork). Under TCG both the forking and
- * what Node does for every pipe cost more than the command itself.
+ * Why not Node: it reports a death by a real-time signal as exit 0. It also forks: it copies its page tables for each child, and takes a fault for
+ * every page that it touches afterwards. This program lends its few pages to the child until the child executes its program (vfork). Under TCG, the
+ * fork and Node's work for each pipe both cost more than the command itself.
  *
- * `spawner.x64` beside this file is what the build of the VMs' image makes of it (`npm run vm:image`; then it is `programs/spawner` in the
- * image). A test holds the two equal.
+ * The build of the VM image makes `spawner.x64` beside this file from it (`npm run vm:image`; in the image it is `programs/spawner`). A test checks
+ * that the two are equal.
  *
- * The first line of standard input is the file `cgroup.threads` of its own cgroup, empty if there is none. Then come requests: a size (of what
- * follows it), a kind, an id, all 32-bit numbers, as is what follows:
- *   1 start     uid, gid (-1: the agent's own), credit of each stream, 1 if nobody waits for `started`, number of arguments, number of environment
+ * The first line of standard input is the path of this program's own `cgroup.threads`, empty if there is none. Requests follow. Each is a size (of
+ * the rest), a kind and an id, then its fields; all are 32-bit numbers:
+ *   1 start     uid, gid (-1: the agent's own), credit of each stream, 1 if the agent does not wait for `started`, number of arguments, number of environment
  *               entries; then strings that each end with a zero byte, filled up to a multiple of four: the command's `cgroup.threads` (empty: none),
  *               a file to read its input from (empty: none), working directory, arguments, environment
- *   2 credit    stream (0: output, 1: errors), bytes: may be told that much more of the stream
- *   3 forget    the pipes are closed, nothing more is told
+ *   2 credit    stream (0: output, 1: errors), bytes: this program may send that many more bytes of the stream
+ *   3 forget    closes the pipes; no more events follow
  * Standard output is events of four 32-bit numbers each:
- *   1 started   id, pid, 0              it runs its program
- *   2 failed    id, error, stage        it could not be started, and is forgotten; stage 1: its working directory is the reason
+ *   1 started   id, pid, 0              the command runs its program
+ *   2 failed    id, error, stage        the command could not start, and is forgotten; stage 1: because of its working directory
  *   3 output    id, stream, length      that many bytes follow
- *   4 exited    id, status, 0           as waitpid(2) says it
- *   5 drained   id, closed, alone       all that itself wrote was told; what else holds its pipes is read and dropped from now on.
- *                                       closed: nothing else does, and it is forgotten. alone: its cgroup has nobody else in it
- * Ends with its standard input.
+ *   4 exited    id, status, 0           the status of waitpid(2)
+ *   5 drained   id, closed, alone       all of the command's own output was sent; output of other processes that hold its pipes is read and dropped.
+ *                                       closed: no process holds the pipes, and the command is forgotten. alone: its cgroup is empty
+ * This program ends when its standard input ends.
  */
 #include "system.h"
 
 enum { REQUEST_MAX = 4 << 20, STRINGS_MAX = 1 << 19, PATH_MAX = 4096, COMMANDS_MAX = 4096, READ_MAX = 65536, EVENTS_MAX = 4096 };
 enum { START = 1, CREDIT = 2, FORGET = 3 };
 enum { STARTED = 1, FAILED = 2, OUTPUT = 3, EXITED = 4, DRAINED = 5 };
-/* No pipe holds more without privileges: what was read after the end of its writer beyond this is somebody else's. */
+/* A pipe holds at most this much without privileges. What is read beyond it after the command's exit was written by another process. */
 enum { PIPE_MAX = 1 << 20, SIGCHLD_MASK = 1 << 16, EVENT_BYTES = 16, CGROUP_MAX = 512 };
-/* Most commands have ended by then: what they wrote is read once, and all of it is told at once. */
+/* Most commands have ended after this time: their output is then read in one go and all events go out in one write. */
 enum { SHORT_MS = 20 };
 /* Stages of a failure. */
 enum { ELSEWHERE = 0, AT_FOLDER = 1 };
@@ -52,7 +52,7 @@ struct stream {
 };
 
 struct command {
-  u32 id; /* 0: this place is free */
+  u32 id; /* 0: this slot is free */
   int pid, exited, drained, is_new;
   struct stream streams[2];
   char events_file[CGROUP_MAX]; /* of its cgroup; empty: unknown */
@@ -69,18 +69,18 @@ static char *strings[STRINGS_MAX + 4];
 static char own_cgroup[PATH_MAX];
 static char candidate[PATH_MAX];
 static struct command commands[COMMANDS_MAX];
-static u32 places; /* none beyond is in use */
+static u32 places; /* slots in use end here */
 static struct pollfd watched[2 + 2 * COMMANDS_MAX];
 static struct { struct command *command; u32 stream; } watched_for[2 + 2 * COMMANDS_MAX];
 static u8 told[EVENTS_MAX + READ_MAX];
 static u32 told_bytes;
 static int urgent;
-/* When those that are new have not been so short after all. */
+/* When commands that are still new stop counting as short. */
 static long short_until;
 
-/* --- what is told ------------------------------------------------------------------------------------------------------------------ */
+/* --- events ------------------------------------------------------------------------------------------------------------------------ */
 
-/* Without the agent there is nothing left to do. */
+/* Without the agent there is nothing to do. */
 static void flush(void) {
   for (u32 done = 0; done < told_bytes;) {
     long put = call3(write, 1, told + done, told_bytes - done);
@@ -140,7 +140,7 @@ static long take_input(const char *path) {
 static long execute(char *path, char **arguments, char **environment) {
   long error = call3(execve, path, arguments, environment);
   if (error != -ENOEXEC) return error;
-  /* A script without its first line: what execvp(3) does. The place before the arguments is free. */
+  /* A script without an interpreter line: do as execvp(3) does. The slot before the arguments is free. */
   char *name = arguments[0];
   arguments[-1] = "/bin/sh";
   arguments[0] = path;
@@ -149,7 +149,7 @@ static long execute(char *path, char **arguments, char **environment) {
   return error;
 }
 
-/* As execvpe(3) with the PATH of the new environment. Returns only an error. */
+/* Like execvpe(3) with the PATH of the new environment. Returns only on an error. */
 static long execute_found(char **arguments, char **environment) {
   char *file = arguments[0];
   if (contains_slash(file)) return execute(file, arguments, environment);
@@ -178,14 +178,14 @@ static long execute_found(char **arguments, char **environment) {
   }
 }
 
-/* In the child, on the parent's memory. Returns only an error. */
+/* Runs in the child, on the parent's memory. Returns only on an error. */
 static long become(struct start *how, int output, int errors, char *input, char *folder, char **arguments, char **environment, volatile int *stage) {
   long error;
   call4(rt_sigprocmask, 2 /* SIG_SETMASK */, "\0\0\0\0\0\0\0", NULL, 8);
   call1(setsid, 0);
   if ((error = take_input(input)) < 0) return error;
   if ((error = call2(dup2, output, 1)) < 0 || (error = call2(dup2, errors, 2)) < 0) return error;
-  /* In thousandths of all memory: the kernel's choice before the agent when memory runs out. */
+  /* In thousandths of all memory: when memory runs out, the kernel kills the command before the agent. */
   write_to("/proc/self/oom_score_adj", "500");
   if (how->gid >= 0 && ((error = call2(setgroups, 0, NULL)) < 0 || (error = call1(setgid, how->gid)) < 0)) return error;
   if (how->uid >= 0 && (error = call1(setuid, how->uid)) < 0) return error;
@@ -219,7 +219,7 @@ static struct command *free_place(void) {
   return places < COMMANDS_MAX ? &commands[places++] : NULL;
 }
 
-/* Returns the end for the command to write to, or an error. */
+/* Returns the pipe's end for the command, or an error. */
 static long open_stream(struct stream *stream, struct start *how) {
   int ends[2];
   stream->fd = -1;
@@ -230,7 +230,7 @@ static long open_stream(struct stream *stream, struct start *how) {
   if (error < 0) return error;
   stream->fd = ends[0];
   call3(fcntl, ends[0], 4 /* F_SETFL */, O_NONBLOCK);
-  /* So that the command can open /dev/stdout. */
+  /* The command must be able to open /dev/stdout. */
   if (how->uid >= 0) call3(fchown, ends[1], how->uid, how->gid);
   return ends[1];
 }
@@ -242,9 +242,9 @@ static long spawn(struct command *command, struct start *how, char *cgroup, char
   long output = open_stream(&command->streams[0], how);
   long errors = open_stream(&command->streams[1], how);
   if (output < 0 || errors < 0) error = output < 0 ? output : errors;
-  /* A child is born in its parent's cgroup: it is never seen outside of its own. */
+  /* A child starts in its parent's cgroup: it is never visible outside its own. */
   else if (!*cgroup || (error = write_to(cgroup, "0")) >= 0) {
-    /* In this function, whose frame the child does not leave: what it writes here, the parent finds. */
+    /* vfork is inlined here because the child must not leave this function's frame: the parent sees what the child writes to it. */
     __asm__ volatile("syscall" : "=a"(pid) : "a"((long)SYS_vfork) : "rcx", "r11", "memory");
     if (pid == 0) {
       error = become(how, output, errors, input, folder, arguments, environment, stage);
@@ -265,7 +265,7 @@ static long now_ms(void) {
   return time[0] * 1000 + time[1] / 1000000;
 }
 
-/* `cgroup.events` lies beside `cgroup.threads`. */
+/* `cgroup.events` is beside `cgroup.threads`. */
 static void name_events_file(struct command *command, const char *cgroup) {
   u32 folder = length(cgroup);
   while (folder && cgroup[folder - 1] != '/') folder--;
@@ -275,7 +275,7 @@ static void name_events_file(struct command *command, const char *cgroup) {
   *append(command->events_file + folder, "cgroup.events") = 0;
 }
 
-/* The kernel's own count says that nobody is in its cgroup. */
+/* Whether the kernel counts no process in the command's cgroup. */
 static int is_alone(struct command *command) {
   static const char nobody[] = "populated 0\n";
   char text[128];
@@ -311,7 +311,7 @@ static void start(u32 id, struct start *how, char *cgroup, char *input, char *fo
   if (!how->unwaited) urgent = 1;
 }
 
-/* One read. Returns what read(2) does; 0 also for a stream that is closed or must wait. */
+/* Reads once. Returns the result of read(2), or 0 for a stream that is closed or must wait. */
 static long read_stream(struct command *command, u32 number) {
   struct stream *stream = &command->streams[number];
   if (stream->fd < 0) return 0;
@@ -330,13 +330,13 @@ static long read_stream(struct command *command, u32 number) {
     told_bytes += got;
     stream->credit -= got;
     if (command->exited && (stream->after_exit += got) >= PIPE_MAX) stream->drained = 1;
-    /* Events are whole numbers at addresses of whole numbers; what follows output need not be, and its processor does not mind. */
+    /* After output of odd length the next event is unaligned; x86-64 permits that. */
   } else if (got == 0) close_stream(stream);
   else if (command->exited && got == -EAGAIN) stream->drained = 1;
   return got;
 }
 
-/* What an ended command left in its pipes, as far as there is credit. */
+/* Reads what an ended command left in its pipes, as far as credit allows. */
 static void drain(struct command *command) {
   if (command->drained) return;
   for (u32 s = 0; s < 2; s++)
@@ -364,13 +364,13 @@ static void reap(void) {
 
 /* --- requests ---------------------------------------------------------------------------------------------------------------------- */
 
-/* Cuts the strings apart. */
+/* Splits the request's strings. */
 static void serve_start(u32 id, struct start *how, char *end) {
   char *text = (char *)(how + 1);
   u32 count = 3 + how->arguments + how->entries;
   if (how->arguments < 1 || how->arguments > STRINGS_MAX || how->entries > STRINGS_MAX || count > STRINGS_MAX)
     return tell(FAILED, id, E2BIG, 0);
-  /* cgroup, input, folder, a free place, arguments, NULL, entries, NULL */
+  /* cgroup, input, folder, a free slot, arguments, NULL, entries, NULL */
   u32 at = 0;
   for (u32 n = 0; n < count; n++) {
     if (n == 3) at++;
@@ -410,7 +410,7 @@ static int serve(struct head *head) {
   }
 }
 
-/* Serves the whole requests among what was read. False: this is none of the agent's. */
+/* Serves the complete requests in the buffer. False: the input is not from the agent. */
 static int serve_all(void) {
   u32 at = 0;
   while (held - at >= sizeof(struct head)) {
@@ -441,7 +441,7 @@ static u32 watch(long ended) {
   if (short_until && now_ms() >= short_until) {
     for (u32 n = 0; n < places; n++) commands[n].is_new = 0;
     short_until = 0;
-    /* That they run is news by now. */
+    /* The agent should learn now that these commands run. */
     if (told_bytes) flush();
   }
   watched[0].fd = 0;
@@ -470,7 +470,7 @@ static int run(void) {
     u32 count = watch(ended);
     long left = short_until ? short_until - now_ms() : -1;
     if (call3(poll, watched, count, short_until && left < 0 ? 0 : left) < 0) continue;
-    /* Output first: what a command wrote before it ended is told before its end. */
+    /* Output comes first: what a command wrote before its exit is sent before the exit. */
     for (u32 n = 2; n < count; n++)
       if (watched[n].revents) {
         struct command *command = watched_for[n].command;

@@ -1,8 +1,8 @@
 /*
- * What the small programs inside Sandboxes have instead of a C library: x86-64 Linux system calls, and an entry point.
+ * A minimal replacement for the C library in the small programs inside Sandboxes: x86-64 Linux system calls and an entry point.
  *
- * Static and tiny, because in a guest that was just restored under TCG a dynamically linked program costs a hundred times as much to start,
- * and one that is forked often pays for every page it has.
+ * The programs are static and tiny. In a guest that was just restored under TCG, a dynamically linked program takes a hundred times as long to start,
+ * and each fork pays for every page of the parent.
  */
 typedef unsigned char u8;
 typedef unsigned int u32;

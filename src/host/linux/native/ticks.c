@@ -1,7 +1,7 @@
 /*
- * Writes one reading of the processor's time stamp counter against the kernel's clock to standard output: two 64-bit counter values and, between
- * them, a `struct timespec` of CLOCK_MONOTONIC. Two readings give the counter's frequency; the distance of the two counter values bounds the error.
- * The tightest of many tries is written, because an interrupt or a hypervisor may come between.
+ * Writes to standard output one reading of the processor's time stamp counter and the kernel's clock: two 64-bit counter values and, between them, a
+ * `struct timespec` of CLOCK_MONOTONIC. Two readings give the counter's frequency; the distance of the two counter values bounds the error. It writes
+ * the tightest of many tries, because an interrupt or a hypervisor may come between.
  */
 #include "system.h"
 
