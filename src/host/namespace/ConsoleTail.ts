@@ -1,20 +1,20 @@
 /**
- * Follows the console file of one generation of a Sandbox: its agent's and its init's stdout and stderr.
+ * Follows the console file of one generation of a Sandbox: stdout and stderr of its agent and its init.
  *
- * Most consoles say nothing most of the time, so one that has been read to its end is left to the kernel (inotify) until it is written to. Only
- * the first write is listened for: a console that floods costs its reader no more than one that does not.
+ * Most consoles are silent most of the time. A console that was read to its end is watched by the kernel (inotify) until the next write. Only that
+ * first write is watched: a console that floods costs its reader no more than one that does not.
  */
 import { closeSync, type FSWatcher, openSync, readSync, statSync, truncateSync, watch } from "node:fs"
 
 const READ_MAX_BYTES = 64 * 1024
-/** A file that was read this far is emptied, so that it does not grow for ever. */
+/** A file that was read this far is truncated, so that it does not grow for ever. */
 const FILE_MAX_BYTES = 1024 * 1024
 
 export class ConsoleTail {
-  /** Bytes that were cut off the file's beginning so far. */
+  /** Bytes truncated so far. */
   private cut = 0
   private offset = 0
-  /** Nothing has been written since the last look. */
+  /** No write since the last read. */
   private isQuiet = false
   private watcher: FSWatcher | null = null
   private readonly path: string
@@ -29,7 +29,7 @@ export class ConsoleTail {
     try {
       const at = this.offset - this.cut
       if (statSync(this.path).size <= at) this.listen()
-      // Once more: it may have been written to before it was listened to.
+      // Checks again: a write may have come before the watch was set.
       const { size } = statSync(this.path)
       if (size <= at) return null
       this.wake()
@@ -44,7 +44,7 @@ export class ConsoleTail {
       const chunk = { offset: this.offset, bytes: bytes.subarray(0, filled) }
       this.offset += filled
       if (at + filled >= FILE_MAX_BYTES) {
-        // What was written in between is lost: a console that floods is cut, not followed.
+        // Bytes written in between are lost: a console that floods is cut, not followed.
         truncateSync(this.path, 0)
         this.cut = this.offset
       }
@@ -54,13 +54,13 @@ export class ConsoleTail {
     }
   }
 
-  /** Nothing is listened for any more. */
+  /** Removes the watch. */
   close(): void {
     this.watcher?.close()
     this.watcher = null
   }
 
-  /** Throws where the host has no watch left: then every look asks for the file's size. */
+  /** Throws where the host has no inotify watch left; then each read asks for the file's size. */
   private listen(): void {
     this.watcher = watch(this.path, { persistent: false }, () => this.wake())
     this.watcher.on("error", () => this.wake())

@@ -1,5 +1,5 @@
 /**
- * Where the driver keeps what on this host.
+ * The driver's files and folders on this host.
  *
  *     <data>/runtime/namespace/<sandboxId>/   see SandboxState.ts
  *     <data>/runtime/namespace/.trash/        see Trash.ts
@@ -33,12 +33,12 @@ import { canMountImages } from "./volumeTrial.ts"
 /** @see src/host/linux/native/spawner.c */
 const SPAWNER = fileURLToPath(new URL("../linux/native/spawner.x64", import.meta.url))
 const SHARED_FOLDER = "/var/cache/atoll"
-/** Removing what is shared takes milliseconds. */
+/** Removing the shared files takes milliseconds. */
 const LOCK_WAIT_SECONDS = 30
 
 export class HostLayout {
   readonly isRoot = process.getuid?.() === 0
-  /** Tells this driver's processes, mounts and cgroups from those of another service on this host. */
+  /** Distinguishes this driver's processes, mounts and cgroups from those of another service on this host. */
   readonly instance: string
   readonly stateFolder: string
   readonly runFolder: string
@@ -47,13 +47,13 @@ export class HostLayout {
   /** The agent's program and the Node that runs it, where the users of Sandboxes can read them. */
   agent = ""
   node = ""
-  /** What starts commands there; null where there is none for this processor. */
+  /** The program that starts commands in Sandboxes; null where none exists for this processor. */
   spawner: string | null = null
-  /** That the /etc of Sandboxes is written; null before, and after a failure. */
+  /** The write of the Sandboxes' /etc; null before it, and after a failure. */
   private writing: Promise<void> | null = null
-  /** Held shared by every process that uses these folders. */
+  /** A lock that every process that uses these folders holds in shared mode. */
   private users: FileLock | null = null
-  /** Volumes are images of their own size; else plain folders. */
+  /** True when volumes are images, whose size is enforced; false when they are plain folders. */
   volumesEnforced = false
 
   private constructor(dataDir: string) {
@@ -66,31 +66,31 @@ export class HostLayout {
     this.shared = join(this.runFolder, "shared")
   }
 
-  /** Only says where things are. */
+  /** Computes the paths, and creates nothing. */
   static at(dataDir: string): HostLayout {
     return new HostLayout(dataDir)
   }
 
-  /** Makes what all Sandboxes share. */
+  /** Creates the files that all Sandboxes share. */
   static async prepare(dataDir: string): Promise<HostLayout> {
     const layout = new HostLayout(dataDir)
     layout.users = await FileLock.open(join(layout.stateFolder, ".users"))
     if (!(await layout.users.shared(LOCK_WAIT_SECONDS)))
       throw new Error(`${layout.runFolder} is being removed by another Atoll`)
     mkdirSync(layout.runFolder, { recursive: true })
-    // Sandboxes' users pass through, and only through. Not by mkdir, whose mode the umask cuts.
+    // The users of Sandboxes may only pass through these folders. By chmod, because the umask reduces the mode of mkdir.
     for (const folder of [layout.stateFolder, layout.runFolder]) chmodSync(folder, layout.isRoot ? 0o711 : 0o700)
     layout.volumesEnforced = layout.isRoot && (await canMountImages(layout.runFolder))
     await layout.prepareShared()
     layout.agent = await agentBundle(layout.shared)
     layout.node = await layout.sealedNode()
     layout.spawner = await layout.sealedSpawner()
-    // Told to whoever waits for it.
+    // A failure is reported to the callers of `systemFiles()`.
     layout.systemFiles().catch(() => {})
     return layout
   }
 
-  /** Once it resolves, the /etc of Sandboxes is there. Reading the host's own takes a while, which a start need not wait for. */
+  /** Resolves once the /etc of Sandboxes is written. Reading the host's /etc takes a while, so the service does not wait for it at start. */
   systemFiles(): Promise<void> {
     this.writing ??= this.writeSystemFiles().catch((fault: unknown) => {
       this.writing = null
@@ -116,7 +116,7 @@ export class HostLayout {
     })
   }
 
-  /** One process at a time: they share the folders. */
+  /** Runs `write` in one process at a time, because the processes share these folders. */
   private async inTurn(write: () => Promise<void>): Promise<void> {
     const turn = await FileLock.open(join(this.stateFolder, ".etc"))
     try {
@@ -129,12 +129,13 @@ export class HostLayout {
   }
 
   /**
-   * Ends this process's use of what all Sandboxes share. The last one that uses it removes it, and does `also`, if `isOver` then says that there is no
-   * Sandbox either: nobody can begin meanwhile.
-   * Only what was put there goes: a folder with anything else in it, a volume above all, stays. `runs`: a Sandbox runs, whose /etc stays up to date.
+   * Ends this process's use of the shared files. The last process removes them. It also runs `also` if `isOver` then finds no Sandbox; the lock keeps
+   * another process from starting meanwhile.
+   * Removes only the driver's own files: a folder with other content, a volume above all, stays. `runs`: a Sandbox still runs, and its /etc must stay
+   * up to date.
    */
   async release(isOver: () => boolean, runs: boolean, also: () => Promise<void> = async () => {}): Promise<void> {
-    // Nothing is written any more by the time that another may remove it.
+    // No write may be under way when another process removes the files.
     await this.writing?.catch(() => {})
     try {
       if (runs || !(await this.users?.exclusive(0))) return
@@ -149,9 +150,9 @@ export class HostLayout {
   }
 
   private async remove(): Promise<void> {
-    // Where it could not be mounted.
+    // For a host that could not mount it.
     await rm(this.shared, { recursive: true, force: true })
-    // Of a version that had them here.
+    // From an earlier version.
     for (const name of ["etc-online", "etc-offline"])
       await rm(join(this.runFolder, name), { recursive: true, force: true })
     for (const entry of await readdir(this.runFolder, { withFileTypes: true })) {
@@ -169,7 +170,7 @@ export class HostLayout {
     return new SandboxState(this.stateFolder, sandboxId)
   }
 
-  /** A Sandbox keeps the kind of volume that it began with. */
+  /** A Sandbox keeps the kind of volume that it started with. */
   volume(state: SandboxState): VolumePlace {
     const image = join(state.folder, "volume.img")
     const folder = join(state.folder, "volume")
@@ -178,17 +179,17 @@ export class HostLayout {
       : { image: null, folder }
   }
 
-  /** On the volume, beside the workspace: what a Sandbox writes there counts against its own disk. */
+  /** On the volume, beside the workspace: the console counts toward the Sandbox's own disk. */
   console(state: SandboxState, generation: number): string {
     return join(this.volume(state).folder, `console-${generation}`)
   }
 
-  /** Is there once `systemFiles()` has resolved. */
+  /** Exists once `systemFiles()` has resolved. */
   etc(networkEnabled: boolean): string {
     return join(this.shared, networkEnabled ? "etc-online" : "etc-offline")
   }
 
-  /** What a Sandbox sees in place of parts of /proc. */
+  /** The mounts that hide parts of /proc from a Sandbox. */
   masks(): ReadonlyArray<View> {
     return maskViews(join(this.shared, "proc"))
   }
@@ -199,8 +200,8 @@ export class HostLayout {
   }
 
   /**
-   * A copy of this Node that can be executed and not read. The kernel keeps such a program's memory to itself: commands are of the agent's own user, and
-   * would else write it through `/proc/PID/mem`. As root it is the host's, made once for each version of Node.
+   * A copy of this Node that users may execute but not read. The kernel protects the memory of such a program: commands run as the agent's user, and
+   * could otherwise write the agent's memory through `/proc/PID/mem`. As root there is one copy per host and version of Node.
    *
    * @source Linux fs/exec.c would_dump
    */
@@ -209,7 +210,7 @@ export class HostLayout {
     return sealedCopy(realpathSync(process.execPath), join(folder, `.node-${process.version}`))
   }
 
-  /** Kept by the hash of its content, so that running Sandboxes keep the one they began with. */
+  /** Named by the hash of its content, so that running Sandboxes keep the copy they started with. */
   private async sealedSpawner(): Promise<string | null> {
     if (process.arch !== "x64") return null
     const digest = createHash("sha256").update(readFileSync(SPAWNER)).digest("hex").slice(0, 16)
@@ -227,7 +228,7 @@ const sealedCopy = async (program: string, copy: string): Promise<string> => {
   return copy
 }
 
-/** Where the users of Sandboxes can reach what all Atolls of this host share; `otherwise`, where there is no such place. */
+/** A folder that all Atolls of this host share and that the users of Sandboxes can reach. Returns `otherwise` where it cannot be created. */
 const sharedFolder = (otherwise: string): string => {
   try {
     mkdirSync(SHARED_FOLDER, { recursive: true, mode: 0o755 })

@@ -1,7 +1,8 @@
 /**
- * The Sandboxes of this host: makes, finds, watches and removes what `SandboxState` remembers.
+ * Creates, finds, watches and removes the Sandboxes of this host, which `SandboxState` records.
  *
- * Calls for one Sandbox run one after the other, those of other processes on the same folder included; every step may be repeated after a crash at any point, because each looks at what is there first.
+ * Calls for one Sandbox run one after the other, across processes that use the same folder. Every step can be repeated after a crash at any point,
+ * because each first checks what exists.
  */
 
 import { rm } from "node:fs/promises"
@@ -51,15 +52,15 @@ export interface NamespaceOptions {
   readonly dataDir: string
   readonly processesMax: number
   readonly parallelStarts: number
-  /** Stays free on the disk when every volume is full. */
+  /** This much of the disk stays free when every volume is full. */
   readonly diskReserveBytes: number
-  /** How long a call waits for another process of the folder that is changing the same Sandbox; 60 s unless given. */
+  /** How long a call waits for another process that is changing the same Sandbox; default 60 s. */
   readonly othersTimeoutMs?: number
-  /** Runs what the agent's client returns in the service's own Effect runtime. */
+  /** Runs the agent client's effects in the service's own Effect runtime. */
   readonly run: <A, E>(effect: Effect.Effect<A, E>) => Promise<A>
 }
 
-/** The disk has no room for another volume: one sentence for the operator. */
+/** The disk has no room for another volume. The message is one sentence for the operator. */
 export class DiskPromised extends Error {}
 
 interface Live {
@@ -69,17 +70,17 @@ interface Live {
   readonly console: ConsoleTail
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
-  /** A network that keeps ending is mended, and told, at ever longer intervals. */
+  /** Spaces the restarts, and their log lines, of a network that keeps ending. */
   readonly networkPause: RetryPause
 }
 
-/** A host that boots many at once may take its time. */
+/** A host that boots many Sandboxes concurrently is slow. */
 const HEALTH_TIMEOUT_MS = 40_000
-/** Longer than a boot of another process may take: only a frozen process is passed over. */
+/** Longer than another process's boot may take, so only a frozen process is overruled. */
 const OTHERS_TIMEOUT_MS = 60_000
 const THOROUGH_EVERY_LOOKS = 10
 
-/** What is known of one that was found dead at start. */
+/** The reason for a Sandbox that was found dead at start. */
 const absentlyEnded = ({ monitor }: RuntimeRecord): PublicText =>
   isOfThisBoot(monitor)
     ? endsItsContainer()
@@ -98,7 +99,7 @@ export class NamespaceHost {
   private readonly watchers = new Set<() => void>()
   private looks = 0
   private readonly starts: Turnstile
-  /** One at a time: two must not both take the last room. */
+  /** One at a time: two concurrent admissions could both take the last room. */
   private readonly admissions = new Turnstile(1)
   private readonly trash: Trash
 
@@ -116,7 +117,7 @@ export class NamespaceHost {
     })
   }
 
-  /** Finds what a previous service left running. */
+  /** Finds the Sandboxes that a previous service left running. */
   static async open(options: NamespaceOptions): Promise<NamespaceHost> {
     const layout = await HostLayout.prepare(options.dataDir)
     const host = new NamespaceHost(options, layout)
@@ -135,7 +136,7 @@ export class NamespaceHost {
     return host
   }
 
-  /** Ends the sessions; the Sandboxes run on. Where there are none, nothing is left outside of the data folder. */
+  /** Ends the sessions; the Sandboxes keep running. Without any Sandbox, removes everything outside of the data folder. */
   async close(): Promise<void> {
     const runs = this.live.size > 0
     for (const sandboxId of [...this.live.keys()]) this.forget(sandboxId)
@@ -145,8 +146,8 @@ export class NamespaceHost {
   }
 
   /**
-   * Resolves when this generation, or a newer one, runs and its agent answers. `turn`: it is its turn to boot. Until then it can be given up by
-   * `wanted`, and rejects; a boot that has begun goes on to its end.
+   * Resolves when this generation, or a newer one, runs and its agent answers. Calls `turn` when its boot starts. Until then, aborting `wanted` gives
+   * it up and rejects; a boot that has started always completes.
    */
   provision(spec: SandboxSpec, turn?: () => void, wanted?: AbortSignal): Promise<void> {
     const { sandboxId, generation } = spec
@@ -207,14 +208,14 @@ export class NamespaceHost {
     const marks = new Map(marked.map(({ sandboxId, generation }) => [sandboxId, generation]))
     for (const sandboxId of this.layout.sandboxIds()) {
       const known = this.live.get(sandboxId)?.record ?? null
-      // What another process of this service has started since, only the file knows.
+      // Another process of this service may have started a runtime since; only the record has it.
       const record = known !== null && isUp(known) ? known : this.layout.state(sandboxId).runtime()
-      // A boot goes on without the process that began it.
+      // A boot continues without the process that started it.
       const booting = record === null || hasNotAnswered(record) ? (marks.get(sandboxId) ?? null) : null
       const generation = record !== null && isUp(record) ? record.generation : booting
       entries.set(sandboxId, { sandboxId, state: generation === null ? "volume" : "running", generation })
     }
-    // Processes whose folder is gone still run.
+    // Processes of a Sandbox whose folder is gone may still run.
     const strays = [
       ...marked,
       ...cgroupNames(this.cgroups, (name) => isSandboxId(name) && !entries.has(name)).map((sandboxId) => ({
@@ -233,12 +234,12 @@ export class NamespaceHost {
     return this.running(sandboxId, generation)?.guest ?? null
   }
 
-  /** Another connection to the agent of that generation. */
+  /** Opens another connection to the agent of that generation. */
   async connect(sandboxId: string, generation: number): Promise<Socket> {
     const live = this.running(sandboxId, generation)
     if (live !== null) {
       const connection = await connectUnix(this.layout.state(sandboxId).socket)
-      // The folder is the next generation's by now, perhaps.
+      // The folder may belong to the next generation by now.
       if (this.live.get(sandboxId) === live) return connection
       connection.destroy()
     }
@@ -259,9 +260,9 @@ export class NamespaceHost {
     }
   }
 
-  /** Looks at every Sandbox that should run; returns all that are known to have ended by themselves. */
+  /** Checks every Sandbox that should run. Returns all that are known to have ended by themselves. */
   look(): ReadonlyArray<RuntimeDown> {
-    // A pid is soon asked for; whether it is still the same process takes reading, and is looked at now and then.
+    // Checking that a pid exists is cheap. Checking that it is still the same process needs reads from /proc, so that is done only every few passes.
     const isThorough = this.looks++ % THOROUGH_EVERY_LOOKS === 0
     for (const [sandboxId, { record }] of this.live) {
       if ((!isThorough && mayBeUp(record)) || isUp(record)) continue
@@ -271,12 +272,12 @@ export class NamespaceHost {
   }
 
   /**
-   * Keeps every network from addresses that this host has got since, and gives every Sandbox whose slirp4netns has died another one. Returns what
-   * became of each of these, one sentence each.
+   * Blocks host addresses that were added since in every network, and restarts slirp4netns for every Sandbox where it has died. Returns one sentence
+   * for each restart.
    */
   async mendNetworks(): Promise<ReadonlyArray<string>> {
     for (const { network, record } of this.live.values()) {
-      // What cannot be done now is tried at the next look.
+      // A failure is retried at the next pass.
       if (network !== null && isUp(record)) await closeHostAddresses(network).catch(() => {})
     }
     const lost = [...this.live].filter(
@@ -286,7 +287,7 @@ export class NamespaceHost {
     return told.flatMap((it) => (it === null ? [] : [it]))
   }
 
-  /** Thaws volumes that a backup left frozen. Returns whose they were. */
+  /** Thaws volumes that a backup left frozen. Returns their Sandboxes. */
   async thawAbandoned(): Promise<ReadonlyArray<string>> {
     const thawed: Array<string> = []
     for (const sandboxId of this.live.keys()) {
@@ -309,7 +310,7 @@ export class NamespaceHost {
         const network = await reconnectSandbox({ init, monitor, isRoot: this.layout.isRoot, cgroups, mark }, state)
         live.record = { ...record, network }
         await state.writeRuntime(live.record)
-        return `The network of Sandbox ${sandboxId} had died and was started anew.`
+        return `The network of Sandbox ${sandboxId} had died and was restarted.`
       } catch (cause) {
         return `The network of Sandbox ${sandboxId} has died: ${cause instanceof Error ? cause.message : String(cause)}`
       }
@@ -324,13 +325,13 @@ export class NamespaceHost {
     })
   }
 
-  /** Calls back when something may have ended, sooner than the next look would find it. */
+  /** Calls back when a Sandbox may have ended, before the next pass would find it. */
   watch(wake: () => void): () => void {
     this.watchers.add(wake)
     return () => this.watchers.delete(wake)
   }
 
-  /** Every volume of its own size is promised all of it. */
+  /** Checks that the disk has room for the full size of every volume image. */
   private async admit({ sandboxId, volumeBytes }: SandboxSpec, uid: number | null): Promise<void> {
     if (!this.layout.volumesEnforced) return
     const held = await Promise.all(
@@ -375,14 +376,14 @@ export class NamespaceHost {
       })
     } catch (cause) {
       session.close()
-      // A process that took this one for frozen may have booted it meanwhile.
+      // Another process may have judged this one frozen and booted the Sandbox meanwhile.
       const recorded = state.runtime()?.monitor ?? null
       if (begun === null || recorded === null || isSame(begun, recorded)) await this.end(state)
       throw cause
     }
   }
 
-  /** Ends whatever runs of this Sandbox, recorded or not, and forgets that it ran. */
+  /** Ends all processes of this Sandbox, recorded or not, and removes the record of its run. */
   private async end(state: SandboxState): Promise<void> {
     this.forget(state.sandboxId)
     this.dead.delete(state.sandboxId)
@@ -396,7 +397,7 @@ export class NamespaceHost {
     return live?.record.generation === generation ? live : null
   }
 
-  /** A runtime that another process of this service started, in the place of an older one that we know of. */
+  /** Finds a runtime that another process of this service started in place of the one known here. */
   private lookUp(sandboxId: string, generation: number): Live | null {
     if (this.turns.isHeldHere(sandboxId)) return null
     const record = this.upOnFile(sandboxId)
@@ -434,14 +435,14 @@ export class NamespaceHost {
     this.live.delete(sandboxId)
   }
 
-  /** It ended by itself. */
+  /** Records that the Sandbox ended by itself. */
   private found(
     sandboxId: string,
     record: RuntimeRecord,
     ended = publicText`The Sandbox ended without being asked to`
   ): void {
     this.forget(sandboxId)
-    // bwrap inside outlives the agent as long as anything else does; without the agent nobody can reach it.
+    // The bwrap inside outlives the agent while any process of the Sandbox lives, but without the agent the Sandbox cannot be reached.
     for (const it of [record.init, record.monitor]) if (it !== null) signal(it, "SIGKILL")
     const { exitCode } = this.layout.state(sandboxId).readStatus()
     const reason: RuntimeDown["reason"] =

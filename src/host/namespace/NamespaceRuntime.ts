@@ -19,26 +19,26 @@ import { DiskPromised, NamespaceHost } from "./NamespaceHost.ts"
 import { networkObstacle, probe, statementsOf } from "./probe.ts"
 import { LoopDevicesExhausted } from "./volume.ts"
 
-/** This host cannot run Sandboxes in namespaces; the message says what is missing and how to mend it. */
+/** This host cannot run Sandboxes in namespaces. The message says what is missing and how to fix it. */
 export class NamespacesUnusable extends Schema.TaggedError<NamespacesUnusable>()("NamespacesUnusable", {
   message: Schema.String
 }) {}
 
 const LOOK_INTERVAL_MS = 500
 const CONSOLE_INTERVAL_MS = 1_000
-/** How often it is looked whether every Sandbox still has its way to the network. */
+/** How often the networks of all Sandboxes are checked. */
 const NETWORK_INTERVAL_MS = 2_000
-/** How often it is looked for volumes that were left frozen. */
+/** How often the driver looks for volumes that were left frozen. */
 const HOLD_INTERVAL_MS = 2_000
 
 const unavailable = (cause: unknown): RuntimeUnavailable =>
   new RuntimeUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
 
-/** Every call runs to its end even if its caller is interrupted: half a boot helps nobody. */
+/** Every call completes even if its caller is interrupted: half a boot is of no use. */
 const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, RuntimeUnavailable> =>
   Effect.uninterruptible(Effect.tryPromise({ try: act, catch: unavailable }))
 
-/** The same of a boot, once it is its turn. Who is interrupted before does not wait for the boots before it. */
+/** The same for a boot that has started. An interrupted call whose boot has not started does not wait for the boots before it. */
 const provision = (host: NamespaceHost, spec: SandboxSpec, turn: (() => void) | undefined) =>
   Effect.callback<void, unknown>((resume) => {
     const wanted = new AbortController()
@@ -58,7 +58,7 @@ const isFull = (cause: unknown): cause is Error =>
   cause instanceof DiskPromised ||
   (cause instanceof Error && /ENOSPC|No space left on device/.test(cause.message))
 
-/** What the host has not is the operator's to know. */
+/** Details of the host's shortage go to the operator's log only. */
 const refused = (cause: unknown): Effect.Effect<never, RuntimeRefused | RuntimeUnavailable> =>
   cause instanceof VolumeMissing
     ? Effect.andThen(Effect.logError(`A Sandbox does not start: ${cause.message}`), Effect.fail(volumeMissing()))
@@ -66,10 +66,10 @@ const refused = (cause: unknown): Effect.Effect<never, RuntimeRefused | RuntimeU
       ? Effect.andThen(Effect.logWarning(`A Sandbox was refused: ${cause.message}`), Effect.fail(hostFull()))
       : Effect.fail(unavailable(cause))
 
-/** Looks at the ends of whole intervals fall together, and wake the process once. */
+/** Checks are aligned to whole intervals, so that they coincide and wake the process once. */
 const untilEnd = (intervalMs: number): number => 1 + Math.ceil(intervalMs - (performance.now() % intervalMs))
 
-/** Resolves after the interval at the latest, or sooner when something may have ended. */
+/** Resolves after the interval, or sooner when a Sandbox may have ended. */
 const pause = (host: NamespaceHost, intervalMs: number): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const done = () => {
@@ -85,7 +85,7 @@ const pause = (host: NamespaceHost, intervalMs: number): Effect.Effect<void> =>
     })
   })
 
-/** Every ended runtime once for each consumer of the stream. */
+/** Emits every ended runtime once to each consumer of the stream. */
 const downs = (host: NamespaceHost): Stream.Stream<RuntimeDown> =>
   Stream.suspend(() => {
     let told = new Set<RuntimeDown>()

@@ -1,5 +1,5 @@
 /**
- * What the driver remembers of one Sandbox across restarts of the service, in `<state>/<sandboxId>/`:
+ * The driver's records of one Sandbox, which survive restarts of the service, in `<state>/<sandboxId>/`:
  *
  *     spec.json      {uid, volumeBytes}: written once, before anything is made
  *     runtime.json   the generation that was booted last and its processes; absent when stopped
@@ -16,7 +16,7 @@ import { isAlive, mayBeAlive } from "../linux/ProcessIdentity.ts"
 import { readRecord, sandboxFolder, WrittenProcess, writeRecord } from "../linux/SandboxRecords.ts"
 
 const Spec = Schema.Struct({
-  /** The Sandbox's own user on this host; null when the service is not root and has only its own. */
+  /** The Sandbox's user id on this host; null when the service is not root, and the Sandbox has the service's user. */
   uid: Schema.NullOr(Schema.Int),
   volumeBytes: Schema.Int
 })
@@ -25,13 +25,13 @@ export type SandboxRecord = typeof Spec.Type
 const Runtime = Schema.Struct({
   generation: Schema.Int,
   networkEnabled: Schema.Boolean,
-  /** bwrap outside, which waits for the Sandbox. */
+  /** The outer bwrap, which waits for the Sandbox. */
   monitor: WrittenProcess,
-  /** bwrap as PID 1 inside; null until the agent has answered once. */
+  /** The inner bwrap, PID 1 of the Sandbox; null until the agent has answered once. */
   init: Schema.NullOr(WrittenProcess),
-  /** The agent: it ends when init does, and without it nobody can reach what is left. */
+  /** The agent. It ends with init. Without it, the remaining processes cannot be reached. */
   agent: Schema.NullOr(WrittenProcess),
-  /** slirp4netns, when there is a network. An earlier version did not write it down. */
+  /** slirp4netns of a Sandbox with network. An earlier version did not record it. */
   network: Schema.optionalKey(Schema.NullOr(WrittenProcess))
 })
 export type RuntimeRecord = typeof Runtime.Type
@@ -43,7 +43,7 @@ export class SandboxState {
   readonly folder: string
   readonly sandboxId: string
 
-  /** Throws on an id that is no plain file name. */
+  /** Throws when the id is not a plain file name. */
   constructor(root: string, sandboxId: string) {
     this.sandboxId = sandboxId
     this.folder = sandboxFolder(root, sandboxId)
@@ -53,12 +53,12 @@ export class SandboxState {
     return join(this.folder, "agent.sock")
   }
 
-  /** Where bwrap writes its child's pid, and in the end its exit code. */
+  /** The file to which bwrap writes its child's pid and, at the end, its exit code. */
   get status(): string {
     return join(this.folder, "status.json")
   }
 
-  /** The life pipe of its boot: slirp4netns ends with the Sandbox by it. No Sandbox sees this folder. */
+  /** The life pipe of the boot, by which slirp4netns ends with the Sandbox. No Sandbox sees this folder. */
   get life(): string {
     return join(this.folder, "life")
   }
@@ -81,7 +81,7 @@ export class SandboxState {
   }
 
   async writeRuntime(runtime: RuntimeRecord): Promise<void> {
-    // Nothing of it holds after the host went down, so it need not survive that.
+    // The record describes nothing after a crash of the host, so it need not survive that.
     await writeRecord(join(this.folder, "runtime.json"), runtime, { durable: false })
   }
 
@@ -90,7 +90,7 @@ export class SandboxState {
       await rm(join(this.folder, path), { force: true })
   }
 
-  /** What bwrap said so far. */
+  /** Reads what bwrap has reported so far. */
   readStatus(): { readonly childPid: number | null; readonly exitCode: number | null } {
     const text = existsSync(this.status) ? readFileSync(this.status, "utf8") : ""
     const number = (name: string) => {
@@ -101,15 +101,15 @@ export class SandboxState {
   }
 }
 
-/** The generation is up: it has answered, and the agent is still the one that did. One look at /proc. */
+/** Whether the generation is up: its agent has answered once and is still alive. Reads /proc once. */
 export const isUp = ({ agent }: RuntimeRecord): boolean => agent !== null && isAlive(agent)
 
-/** The same by one system call, which a zombie or a reused pid deceives. */
+/** The same by one system call, for which a zombie or a reused pid counts as alive. */
 export const mayBeUp = ({ agent }: RuntimeRecord): boolean => agent !== null && mayBeAlive(agent)
 
-/** It was begun, and whether it came up is not written down. */
+/** The boot has begun, and no record says that it completed. */
 export const hasNotAnswered = ({ init }: RuntimeRecord): boolean => init === null
 
-/** Its way out of its network namespace has ended: it reaches nothing until it has another. */
+/** Its slirp4netns has ended: the Sandbox has no network until another is started. */
 export const hasLostNetwork = ({ network }: RuntimeRecord): boolean =>
   network !== undefined && network !== null && !isAlive(network)

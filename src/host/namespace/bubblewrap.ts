@@ -1,6 +1,6 @@
 /**
- * What bubblewrap is told: one Sandbox's namespaces, mounts and limits. Arguments go through a pipe-like file (`--args FD`), so that a
- * Sandbox, which can read the command line of its PID 1, learns no path of the host.
+ * Arguments for bubblewrap: one Sandbox's namespaces, mounts and limits. They are passed in a file descriptor (`--args FD`), because a Sandbox can
+ * read the command line of its PID 1 and must learn no path of the host.
  *
  * @source bwrap(1) 0.8; lab.md "bubblewrap"
  */
@@ -15,26 +15,26 @@ export interface BubblewrapOptions {
   readonly generation: number
   readonly node: string
   readonly agent: string
-  /** Null where there is none for this processor. */
+  /** Null where no spawner exists for this processor. */
   readonly spawner: string | null
   readonly etc: string
   readonly workspace: string
-  /** The workspace is on a volume of its own size. */
+  /** The workspace is on a volume image. */
   readonly hasOwnVolume: boolean
   /** The delegated cgroup v2 directory. */
   readonly cgroup: string | null
-  /** On the volume: in memory it would be small, and what fills it could not be reclaimed. */
+  /** On the volume: a tmpfs would be small, and its content could not be reclaimed. */
   readonly tmp: string
-  /** What shows programs their limits. */
+  /** Mounts that show programs their limits. */
   readonly views: ReadonlyArray<View>
   readonly vcpus: number
   /** The Sandbox's memory, of which /dev/shm and /run may take a third together. */
   readonly memoryBytes: number
   readonly seccomp: boolean
   readonly networkEnabled: boolean
-  /** bwrap is started in the Sandbox's network namespace already. */
+  /** bwrap is started inside the Sandbox's network namespace. */
   readonly inNetwork: boolean
-  /** bwrap is started where /dev/pts is the Sandbox's. */
+  /** bwrap is started where /dev/pts is already the Sandbox's. */
   readonly hasTerminals: boolean
 }
 
@@ -66,7 +66,7 @@ const tmpfs = (path: string, bytes: number, mode: string): ReadonlyArray<string>
   path
 ]
 
-/** The command comes last and the arguments are NUL-separated. */
+/** The arguments are NUL-separated; the command comes last. */
 export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
   const list = [
     "--unshare-user",
@@ -79,12 +79,12 @@ export const bubblewrapArguments = (options: BubblewrapOptions): Buffer => {
     "--new-session",
     "--clearenv",
     ...Object.entries(environment(options)).flatMap(([name, value]) => ["--setenv", name, value]),
-    // Without a mode of their own the folders that binds need are closed to all but their owner.
+    // Folders that bwrap creates for binds are closed to other users by default, so the mode is given.
     ...["/opt", OWN, "/sys", "/sys/fs", "/sys/fs/cgroup", "/var"].flatMap((path) => ["--perms", "0755", "--dir", path]),
     ...systemArguments(options.etc),
     ...["--symlink", "../run", "/var/run", "--symlink", "../tmp", "/var/tmp"],
     ...["--proc", "/proc", "--dev", "/dev"],
-    // bubblewrap makes its PID 1 dumpable, so a program of the same user could write its memory and replace its descriptors.
+    // bubblewrap makes its PID 1 dumpable: a program of the same user could write its memory and replace its descriptors. So /proc/1 is hidden.
     ...tmpfs("/proc/1", 4096, "0555"),
     ...["--remount-ro", "/proc/1"],
     ...(options.hasTerminals ? ["--dev-bind", "/dev/pts", "/dev/pts"] : []),

@@ -1,4 +1,4 @@
-/** Ends whatever runs of one Sandbox: what was recorded, what we started for it, what is in its cgroups. */
+/** Ends all processes of one Sandbox: recorded ones, helper processes of the driver, and all in its cgroups. */
 import { type CgroupHost, removeCgroups } from "../linux/cgroups.ts"
 import { childrenOf, goneWithin, identify, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { markedProcesses } from "./markedProcesses.ts"
@@ -6,14 +6,14 @@ import type { SandboxState } from "./SandboxState.ts"
 
 const TIMEOUT_MS = 10_000
 
-/** Resolves when all of them are dead and the cgroups removed; throws when that does not come about in time. */
+/** Resolves when all are dead and the cgroups are removed. Throws when that takes too long. */
 export const endProcesses = async (instance: string, cgroups: CgroupHost, state: SandboxState): Promise<void> => {
   const { sandboxId } = state
   const record = state.runtime()
   const victims = new Map<number, ProcessIdentity>()
   for (const it of [record?.init, record?.monitor, record?.network]) if (it) victims.set(it.pid, it)
   for (const { pid } of markedProcesses(instance).filter((it) => it.sandboxId === sandboxId)) {
-    // Its child may be a Sandbox's init that was never written down.
+    // Its child may be an init that was never recorded.
     for (const one of [pid, ...childrenOf(pid)]) {
       const it = identify(one)
       if (it !== null) victims.set(one, it)
@@ -23,7 +23,7 @@ export const endProcesses = async (instance: string, cgroups: CgroupHost, state:
   if (!(await goneWithin(() => [...victims.values()].some(isAlive), TIMEOUT_MS))) {
     throw new Error(`processes of ${sandboxId} do not die`)
   }
-  // The rest died with the init of its process namespace, or is killed here.
+  // The remaining processes died with the init of their process namespace, or are killed here.
   if (!(await goneWithin(async () => !(await removeCgroups(cgroups, sandboxId)), TIMEOUT_MS))) {
     throw new Error(`the cgroups of ${sandboxId} cannot be removed`)
   }

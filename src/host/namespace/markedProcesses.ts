@@ -1,8 +1,8 @@
 /**
- * The processes that the driver itself started outside of Sandboxes (bubblewrap's monitor, slirp4netns), by a mark in their environment.
+ * Finds the processes that the driver started outside of Sandboxes (bubblewrap's monitor, slirp4netns) by a mark in their environment.
  *
- * What a Sandbox can write is no evidence: a process in one may carry any mark that it likes. So a mark counts only where no Sandbox's process
- * can be: in our own process namespace, under our user or one that we gave away.
+ * A process in a Sandbox can carry any mark. So a mark counts only for a process that cannot be a Sandbox's: it is in our own process namespace, and
+ * runs as our user or as a Sandbox's user id.
  */
 import { readFileSync } from "node:fs"
 import { allPids, runsHere } from "../linux/ProcessIdentity.ts"
@@ -10,7 +10,7 @@ import { isSandboxId } from "../linux/SandboxRecords.ts"
 
 export const MARKER = "ATOLL_SANDBOX"
 
-/** Users of Sandboxes. */
+/** The user ids of Sandboxes. */
 export const SANDBOX_USERS = { first: 2_000_000, count: 65_536 }
 
 export interface MarkedProcess {
@@ -23,7 +23,7 @@ export interface MarkedProcess {
 export const markOf = (instance: string, sandboxId: string, generation: number): string =>
   `${instance}/${sandboxId}/${generation}`
 
-/** Every process that carries this driver instance's mark: what really runs, whatever the records say. */
+/** All processes with this driver instance's mark: what really runs, independently of the records. */
 export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> =>
   allPids().flatMap((pid) => {
     try {
@@ -31,7 +31,7 @@ export const markedProcesses = (instance: string): ReadonlyArray<MarkedProcess> 
       const mark = markIn(readFileSync(`/proc/${pid}/environ`, "latin1"))
       return mark?.instance === instance ? [{ pid, ...mark }] : []
     } catch {
-      // It ended, or belongs to somebody else.
+      // It ended, or belongs to another user.
       return []
     }
   })

@@ -1,6 +1,7 @@
 /**
- * What /proc says of the whole host, and not of the Sandbox: its disks and what they do, its boot line, its devices, locks of others by inode. A Sandbox
- * sees empty files and folders in their place. What programs read to find their way stays: cpuinfo, meminfo, stat, loadavg, uptime, version, filesystems, sys.
+ * Hides what /proc tells about the host and not about the Sandbox: disks and their activity, the boot command line, devices, other processes' locks
+ * by inode. A Sandbox sees empty files and folders instead. Files that programs need stay: cpuinfo, meminfo, stat, loadavg, uptime, version,
+ * filesystems, sys.
  *
  * @source proc(5); Docker's and Podman's default masked paths, which are these and fewer
  */
@@ -9,7 +10,7 @@ import { chmod, mkdir, writeFile } from "node:fs/promises"
 import { join } from "node:path"
 import type { View } from "../linux/limitViews.ts"
 
-/** With the head that readers of a table expect. */
+/** With the header line that readers of a table expect. */
 const FILES: Readonly<Record<string, string>> = {
   cmdline: "\n",
   config: "",
@@ -37,10 +38,10 @@ const FOLDERS = ["acpi", "asound", "bus", "driver", "fs", "irq", "scsi"]
 
 const EMPTY = "empty"
 
-/** Writes what is shown instead. */
+/** Writes the empty files and folders. */
 export const writeMasks = async (folder: string): Promise<void> => {
   await mkdir(join(folder, EMPTY), { recursive: true })
-  // Not by mkdir, whose mode the umask cuts.
+  // By chmod, because the umask reduces the mode of mkdir.
   await chmod(folder, 0o755)
   await chmod(join(folder, EMPTY), 0o555)
   for (const [name, text] of Object.entries(FILES)) {
@@ -51,7 +52,7 @@ export const writeMasks = async (folder: string): Promise<void> => {
   }
 }
 
-/** Of what this kernel has. */
+/** Only for files that this kernel has. */
 export const maskViews = (folder: string): ReadonlyArray<View> =>
   [
     ...Object.keys(FILES).map((name) => ({ from: join(folder, name), to: `/proc/${name}` })),

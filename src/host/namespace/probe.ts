@@ -1,7 +1,7 @@
 /**
- * What this host can do, found out by doing it: bubblewrap is run once exactly as it will be for a Sandbox.
+ * Tests what this host can do: runs bubblewrap once exactly as for a Sandbox.
  *
- * `packages` are the Debian packages that a host needs; slirp4netns, iproute2 and util-linux-extra only for Sandboxes with network.
+ * `packages` are the Debian packages that a host needs. slirp4netns, iproute2 and util-linux-extra are needed only for Sandboxes with network.
  */
 import { spawn } from "node:child_process"
 import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs"
@@ -20,7 +20,7 @@ export type Probe =
   | { readonly ok: true; readonly statements: ReadonlyArray<string> }
   | { readonly ok: false; readonly reason: string }
 
-/** Sandboxes' users are made of this range; the probe uses one that no Sandbox gets. */
+/** The probe's user id: below the range of Sandboxes, so that no Sandbox gets it. */
 const PROBE_UID = 1_999_999
 const PROBE_TIMEOUT_MS = 10_000
 
@@ -36,7 +36,7 @@ const AS_ROOT = { setpriv: "util-linux", "mkfs.ext4": "e2fsprogs", mount: "mount
 
 const isRoot = (): boolean => process.getuid?.() === 0
 
-/** Null when Sandboxes can have a network; else one sentence. */
+/** Null when Sandboxes can have a network; otherwise one sentence. */
 export const networkObstacle = (): string | null => {
   const absent = missingPackages(WITH_NETWORK)
   if (absent.length > 0) return `missing on this host: apt-get install ${absent.join(" ")}`
@@ -56,7 +56,7 @@ const isUsable = (device: string): boolean => {
   }
 }
 
-/** Can this host run Sandboxes in namespaces? Takes a few milliseconds and leaves nothing behind. */
+/** Whether this host can run Sandboxes in namespaces. Takes a few milliseconds and leaves nothing behind. */
 export const probe: Effect.Effect<Probe> = Effect.promise(async (): Promise<Probe> => {
   if (process.platform !== "linux") {
     return {
@@ -68,7 +68,7 @@ export const probe: Effect.Effect<Probe> = Effect.promise(async (): Promise<Prob
   if (absent.length > 0) {
     return { ok: false, reason: `Programs are missing on this host: apt-get install ${absent.join(" ")}.` }
   }
-  // Into another user's namespaces, and what is mounted there.
+  // Needed to enter another user's namespaces and to mount there.
   const lacked = isRoot() ? missingCapabilities(["SYS_ADMIN", "SYS_PTRACE"]) : []
   if (lacked.length > 0) {
     return {
@@ -82,7 +82,7 @@ export const probe: Effect.Effect<Probe> = Effect.promise(async (): Promise<Prob
   return { ok: true, statements: statementsOf(cgroups, isRoot()) }
 })
 
-/** Null when it worked; else what it said. */
+/** Null when it worked; otherwise bwrap's output. */
 const tryBubblewrap = (): Promise<string | null> => {
   const folder = mkdtempSync(join(tmpdir(), "atoll-probe-"))
   const filter = seccompProgram(process.arch)
@@ -137,7 +137,7 @@ const explain = (stderr: string): string => {
     return `The kernel allows no more user namespaces: sysctl -w user.max_user_namespaces=65536 (bwrap said: ${said}).`
   }
   if (/Can't mount proc/.test(stderr)) {
-    return `This container hides parts of /proc, so that no Sandbox can have one of its own: run it with --privileged or --security-opt systempaths=unconfined (bwrap said: ${said}).`
+    return `This container hides parts of /proc, so that no Sandbox can mount its own: run it with --privileged or --security-opt systempaths=unconfined (bwrap said: ${said}).`
   }
   if (/No permissions to creat|Operation not permitted|setting up uid map|Permission denied/i.test(stderr)) {
     return `Unprivileged user namespaces are switched off: sysctl -w kernel.unprivileged_userns_clone=1 (Debian) or kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu); in a container, allow unshare and mount (bwrap said: ${said}).`
@@ -145,7 +145,7 @@ const explain = (stderr: string): string => {
   return `bubblewrap does not work on this host: ${said}.`
 }
 
-/** One sentence each about what holds here and what does not. */
+/** One sentence for each property that holds or does not hold on this host. */
 export const statementsOf = (cgroups: CgroupHost, volumesEnforced: boolean): ReadonlyArray<string> => {
   const { memory, pids, cpu } = cgroups.enforced
   const limits = { memory, processes: pids, CPU: cpu }
@@ -159,13 +159,13 @@ export const statementsOf = (cgroups: CgroupHost, volumesEnforced: boolean): Rea
   const obstacle = networkObstacle()
   return [
     root
-      ? "Every Sandbox runs as a user of its own in its own user, process, network, mount, IPC and host-name namespaces, without capabilities."
+      ? "Every Sandbox runs as its own user, in its own user, process, network, mount, IPC and host-name namespaces, without capabilities."
       : "Sandboxes run in their own namespaces without capabilities, but all as the service's own user: run the service as root to give each its own.",
     seccompProgram(process.arch) === null
       ? `System calls are not filtered on ${process.arch}.`
       : "System calls are filtered: no new namespaces, mounts, tracing, keyrings, io_uring, bpf or unusual sockets.",
     volumesEnforced
-      ? "A volume's size is enforced: it is an ext4 image of its own."
+      ? "A volume's size is enforced: it is an ext4 image."
       : root
         ? "A volume's size is not enforced: this host mounts no images (no loop device?), so it is a plain folder."
         : "A volume's size is not enforced: without root it is a plain folder.",
@@ -176,11 +176,11 @@ export const statementsOf = (cgroups: CgroupHost, volumesEnforced: boolean): Rea
         ]
       : []),
     cgroups.v2 === null
-      ? "Process trees are told apart by a mark that a process could shed on purpose: there is no writable cgroup v2."
-      : "Process trees are told apart by cgroups: a command is ended with everything that it started.",
+      ? "Process trees are separated by a mark that a process could remove on purpose: there is no writable cgroup v2."
+      : "Process trees are separated by cgroups: a command is ended with everything that it started.",
     obstacle === null
       ? "Sandboxes with network reach the internet but not this host, private ranges, link-local or metadata addresses; IPv6 is off."
       : `Sandboxes cannot have network: ${obstacle}.`,
-    "The kernel is shared with the host: use the qemu runtime where a virtual machine's wall is wanted."
+    "The kernel is shared with the host: use the qemu runtime where you want the isolation of a virtual machine."
   ]
 }

@@ -1,9 +1,9 @@
 /**
- * What of the host's /etc is public: its programs in /usr need their configuration, and a Sandbox must not see how this host is set up.
+ * The public part of the host's /etc. Programs in /usr need their configuration, but a Sandbox must not see how this host is configured.
  *
- * Two rules, and no list of programs: a file that is byte for byte what its Debian package brought (anyone can read it in the archive), and
- * a symbolic link to a program or library, or to such a file (Debian's alternatives, fontconfig's conf.d). A file that the host's operator has changed,
- * one that was generated here, and one that others may not read stay out.
+ * Two rules instead of a list of programs. A file is public when it is byte for byte as its Debian package ships it (anyone can read it in the
+ * archive). A symbolic link is public when it leads to a program, a library, or a public file (Debian's alternatives, fontconfig's conf.d). Not
+ * public are files that the operator changed, files generated on this host, and files that other users may not read.
  *
  * @source deb-conffiles(5); dpkg's status file keeps the MD5 of every configuration file as it was shipped
  */
@@ -15,13 +15,13 @@ import { dirname, join, resolve } from "node:path"
 export interface PublicConfiguration {
   /** Content by absolute path. */
   readonly files: ReadonlyMap<string, Buffer>
-  /** Target, as it is written in the link, by absolute path. */
+  /** The link's target as written, by absolute path. */
   readonly links: ReadonlyMap<string, string>
 }
 
-/** Configuration files are text; what is larger than this is none. */
+/** Configuration files are text; a larger file is not one. */
 const FILE_MAX_BYTES = 1_048_576
-/** /etc has a few thousand names; a host where it has many more is shown the first. */
+/** /etc has a few thousand names. On a host with many more, only the first are considered. */
 const NAMES_MAX = 50_000
 
 /** What starts on this host, and when: no program in /usr reads it, and it is the operator's choice. */
@@ -37,7 +37,7 @@ const shipped = async (root: string): Promise<ReadonlyMap<string, string>> => {
   )
 }
 
-/** Some links go by the names that lead into /usr: Debian's alternatives of `nc` do. @see systemFiles.ts */
+/** Some links, such as Debian's alternatives of `nc`, use the top-level names that lead into /usr. @see systemFiles.ts */
 const inPrograms = /^\/(usr|bin|sbin|lib|lib32|lib64|libx32)\//
 
 const asShipped = async (path: string, digest: string): Promise<Buffer | null> => {

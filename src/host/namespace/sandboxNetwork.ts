@@ -1,4 +1,4 @@
-/** A running Sandbox's way to the internet: which of its processes is in the network namespace, and which keep slirp4netns alive. */
+/** A running Sandbox's network: which of its processes is in the network namespace, and which keep slirp4netns alive. */
 import { closeSync } from "node:fs"
 import { openLifePipe } from "../linux/lifePipe.ts"
 import { connectNetwork } from "../linux/networkNamespace.ts"
@@ -7,17 +7,17 @@ import { MARKER } from "./markedProcesses.ts"
 import type { SandboxState } from "./SandboxState.ts"
 
 export interface SandboxNetwork {
-  /** bwrap outside and inside. Without root the network namespace is made around bwrap, which has not begun then. */
+  /** The outer and the inner bwrap. Without root the network namespace is made around bwrap, before bwrap starts. */
   readonly monitor: ProcessIdentity
   readonly init: ProcessIdentity | null
   readonly isRoot: boolean
-  /** Files of the Sandbox's cgroups, outside of what is delegated to it: it pays for what it makes slirp4netns do. */
+  /** The Sandbox's cgroup files outside of the delegated directory: slirp4netns' work counts toward the Sandbox's limits. */
   readonly cgroups: ReadonlyArray<string>
   /** See `MARKER`. */
   readonly mark: string
 }
 
-/** `lifeFd` reads end of file when the Sandbox is gone; the caller closes it. Resolves with slirp4netns. */
+/** `lifeFd` reads end of file when the Sandbox is gone. The caller closes it. Resolves with slirp4netns. */
 export const connectSandbox = (it: SandboxNetwork, lifeFd: number): Promise<ProcessIdentity> =>
   connectNetwork({
     pid: (it.isRoot ? (it.init ?? it.monitor) : it.monitor).pid,
@@ -27,7 +27,7 @@ export const connectSandbox = (it: SandboxNetwork, lifeFd: number): Promise<Proc
     environment: { [MARKER]: it.mark }
   })
 
-/** Once more, after slirp4netns has died. */
+/** Restarts slirp4netns after it has died. */
 export const reconnectSandbox = async (it: SandboxNetwork, state: SandboxState): Promise<ProcessIdentity> => {
   const lifeFd = openLifePipe(state.life)
   try {

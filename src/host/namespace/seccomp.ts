@@ -1,10 +1,10 @@
 /**
  * The system calls that no program in a Sandbox may make, as a classic BPF program for `bwrap --seccomp`.
  *
- * A deny list: what a container runtime denies to an unprivileged process, without the calls that need a capability which a Sandbox never has
- * and cannot get, plus what only attacks use: namespaces (so that no new user namespace gives capabilities over fresh kernel surface),
- * io_uring, keyrings, bpf, perf, userfaultfd, tracing, mounts, modules, kexec, clocks, and all socket families but unix, IPv4, IPv6 and route netlink.
- * A denied call fails with EPERM; `clone3` with ENOSYS, because its flags lie in memory that a filter cannot read and libc then uses `clone`.
+ * A deny list. It has what container runtimes deny to an unprivileged process, without the calls that need a capability which a Sandbox never has and
+ * cannot get. It adds what only attacks use: namespaces (so that no new user namespace gives capabilities over fresh kernel surface), io_uring,
+ * keyrings, bpf, perf, userfaultfd, tracing, mounts, modules, kexec, clocks, and all socket families but unix, IPv4, IPv6 and route netlink. A denied
+ * call fails with EPERM. `clone3` fails with ENOSYS: its flags are in memory, which a filter cannot read, and libc then uses `clone`.
  *
  * @source Linux Documentation/userspace-api/seccomp_filter.rst; include/uapi/linux/{seccomp,filter,audit}.h; Docker's default profile
  */
@@ -18,7 +18,7 @@ const ALLOW = 0x7fff0000
 const KILL_PROCESS = 0x80000000
 const errno = (code: number): number => 0x00050000 | code
 
-/** Offsets in struct seccomp_data; the low half of an argument on a little-endian machine. */
+/** Offsets in struct seccomp_data. An argument's offset is that of its low half on a little-endian machine. */
 const NUMBER = 0
 const ARCHITECTURE = 4
 const argument = (index: number): number => 16 + 8 * index
@@ -32,14 +32,14 @@ const AF_NETLINK = 16
 const NETLINK_ROUTE = 0
 const TIOCSTI = 0x5412
 const TIOCLINUX = 0x541c
-/** Of a user or group in chown(2). */
+/** The "unchanged" user or group of chown(2). */
 const UNCHANGED = 0xffffffff
-/** Linux, Linux with 32-bit uname, and "tell me". */
+/** Linux, Linux with 32-bit uname, and the query value. */
 const PERSONALITIES = [0, 8, 0xffffffff]
 
 interface Architecture {
   readonly audit: number
-  /** Calls from here on belong to another ABI of the same architecture. */
+  /** Call numbers from here on belong to another ABI of the same architecture. */
   readonly foreignFrom: number | null
   readonly clone: number
   readonly unshare: number
@@ -47,12 +47,12 @@ interface Architecture {
   readonly socketpair: number
   readonly ioctl: number
   readonly personality: number
-  /** Calls that give a file away, with the index of their first argument about it: the user, and then the group. */
+  /** Calls that change a file's owner, with the index of the user argument; the group argument follows it. */
   readonly chown: ReadonlyArray<readonly [call: number, user: number]>
   readonly denied: Readonly<Record<string, number>>
 }
 
-/** Calls younger than 2019 have one number on all architectures. */
+/** Calls added since 2019 have the same number on all architectures. */
 const COMMON = {
   io_uring_setup: 425,
   io_uring_enter: 426,
@@ -220,7 +220,7 @@ const jumpIfEqual = (k: number, yes: number, no: number): Instruction => [0x15, 
 const jumpIfAtLeast = (k: number, yes: number, no: number): Instruction => [0x35, yes, no, k]
 const jumpIfAnySet = (k: number, yes: number, no: number): Instruction => [0x45, yes, no, k]
 
-/** For one system call: decides by its arguments. The call's number is loaded before and after. */
+/** Decides one system call by its arguments. The call's number is loaded before and after. */
 const inspect = (call: number, body: ReadonlyArray<Instruction>): ReadonlyArray<Instruction> => [
   jumpIfEqual(call, 0, body.length),
   ...body
@@ -241,7 +241,10 @@ const denyFlags = (index: number, flags: number): ReadonlyArray<Instruction> => 
   give(ALLOW)
 ]
 
-/** A file's new owner: itself, or as it is. The kernel would say EINVAL of a user that is not mapped, where programs expect EPERM. */
+/**
+ * Allows as a file's new owner only the Sandbox's user, or "unchanged". For a user that is not mapped the kernel would return EINVAL, where programs
+ * expect EPERM.
+ */
 const onlyOwnUser = (user: number): ReadonlyArray<Instruction> => [
   load(argument(user)),
   jumpIfEqual(SANDBOX_UID, 2, 0),

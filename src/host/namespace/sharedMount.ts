@@ -1,6 +1,6 @@
 /**
- * The file system of what all Sandboxes of a host share, mounted on a folder of its own: a mount table names what is bound by its path in its file
- * system, so a Sandbox reads `/etc-online` there, and no path of the host.
+ * A separate file system for the files that all Sandboxes of a host share. A mount table names a bind by its path inside its file system, so a
+ * Sandbox reads `/etc-online` there and no path of the host.
  *
  * @source proc_pid_mountinfo(5), field 4
  */
@@ -9,16 +9,16 @@ import { rmdir } from "node:fs/promises"
 import { hostCommand } from "../linux/hostCommand.ts"
 import { isMounted } from "./volume.ts"
 
-/** Some versions of an agent of 100 KiB, and two folders like /etc. */
+/** Enough for several versions of an agent of 100 KiB, and two folders like /etc. */
 const SIZE_BYTES = 64 * 1024 ** 2
 
-/** Safe to repeat. Where it cannot be mounted, the folder itself serves. */
+/** Safe to repeat. Where the mount fails, the plain folder is used. */
 export const mountShared = async (folder: string): Promise<void> => {
   if (isMounted(folder)) return
   await hostCommand(["mount", "-t", "tmpfs", "-o", `nosuid,nodev,mode=711,size=${SIZE_BYTES}`, "tmpfs", folder])
 }
 
-/** What Sandboxes that run have of it stays with them. */
+/** Lazy, so running Sandboxes keep their binds. */
 export const unmountShared = async (folder: string): Promise<void> => {
   if (!existsSync(folder)) return
   if (isMounted(folder)) await hostCommand(["umount", "-l", folder])

@@ -1,6 +1,6 @@
 /**
- * The `/etc` of a Sandbox: synthetic, with the public configuration of the host's programs, so that nothing of how this host is set up shows.
- * One for all Sandboxes with network, one for those without.
+ * The `/etc` of a Sandbox: generated, with the public configuration of the host's programs, so that it does not show how this host is configured.
+ * There is one for Sandboxes with network and one for those without.
  */
 import { existsSync, lstatSync, readFileSync, readlinkSync, statSync } from "node:fs"
 import { mkdir, readlink, rename, rm, symlink, writeFile } from "node:fs/promises"
@@ -12,7 +12,7 @@ export const SANDBOX_USER = "sandbox"
 export const SANDBOX_UID = 1_000
 export const SANDBOX_HOSTNAME = "sandbox"
 
-/** Public parts of the host's /etc that no package brings as they are: certificates, the linker's cache. They are shown as they change. */
+/** Public parts of the host's /etc that no package ships in this form: certificates, the linker's cache. Binds show them live. */
 const SHARED = [
   "/etc/ca-certificates",
   "/etc/ld.so.cache",
@@ -29,10 +29,10 @@ const SHARED = [
   "/etc/terminfo"
 ]
 
-/** Top-level folders that hold programs and libraries; symbolic links on a merged /usr. */
+/** Top-level folders of programs and libraries; symbolic links on a merged /usr. */
 const SYSTEM = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"]
 
-/** In place where it can be: running Sandboxes have this folder as their /etc. */
+/** Writes in place where possible, because running Sandboxes have this folder as their /etc. */
 const putFile = async (path: string, bytes: Buffer): Promise<void> => {
   if (lstatSync(path, { throwIfNoEntry: false })?.isFile() && readFileSync(path).equals(bytes)) return
   await writeFile(`${path}.new`, bytes, { mode: 0o644 })
@@ -48,7 +48,7 @@ const putLink = async (path: string, target: string): Promise<void> => {
 
 const within = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`)
 
-/** Writes the /etc of Sandboxes to a folder, or brings the one that is there up to date. */
+/** Writes the /etc of Sandboxes to a folder, or updates an existing one. */
 export const writeSystemFiles = async (
   folder: string,
   networkEnabled: boolean,
@@ -80,7 +80,7 @@ export const writeSystemFiles = async (
     if ((bytes === own.get(path) || !own.has(path)) && !mounted(path))
       await putFile(await inFolder(placed(path)), bytes)
   }
-  // What is bound into a read-only folder needs its place there.
+  // A bind into a read-only folder needs an existing mount point.
   for (const path of SHARED.filter(existsSync)) {
     const place = await inFolder(placed(path))
     if (statSync(path).isDirectory()) await mkdir(place, { recursive: true, mode: 0o755 })
@@ -88,7 +88,7 @@ export const writeSystemFiles = async (
   }
 }
 
-/** The binds and links that make the Sandbox's read-only system. */
+/** The binds and links of the Sandbox's read-only system. */
 export const systemArguments = (etc: string): ReadonlyArray<string> => [
   ...["--ro-bind", "/usr", "/usr"],
   ...SYSTEM.filter(existsSync).flatMap((path) =>

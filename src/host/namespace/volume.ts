@@ -1,8 +1,8 @@
 /**
  * A Sandbox's volume, of which `/workspace` is a folder.
  *
- * As root it is a sparse ext4 image on a loop device: its size is enforced, and it holds the Sandbox's console file too, so that a Sandbox that
- * floods its console fills its own disk. Without root it is a plain folder.
+ * As root it is a sparse ext4 image on a loop device, so its size is enforced. It also holds the Sandbox's console file, so a Sandbox that floods its
+ * console fills its own disk. Without root it is a plain folder.
  */
 
 import { randomUUID } from "node:crypto"
@@ -28,9 +28,9 @@ export interface VolumePlace {
 export class LoopDevicesExhausted extends Error {}
 
 const MOUNT_OPTIONS = "loop,nosuid,nodev,noatime,discard"
-/** Prefix of what versions before this one put aside. */
+/** Prefix that earlier versions gave to a /tmp that waits for removal. */
 const EARLIER_STALE = "stale-"
-/** The file is made of holes; so the kernel need not write zeros in the background once it is mounted. */
+/** The image is all holes, so the kernel need not write zeros in the background after the mount. */
 const PREZEROED = ["assume_storage_prezeroed=1"]
 const UNMOUNT_TRIES = 50
 const UNMOUNT_WAIT_MS = 20
@@ -39,14 +39,14 @@ export const workspaceOf = (place: VolumePlace): string => join(place.folder, "w
 
 export const temporaryOf = (place: VolumePlace): string => join(place.folder, "tmp")
 
-/** Removals under way, by the volume's folder: it cannot be unmounted while one is. */
+/** Running removals, by the volume's folder: a volume cannot be unmounted during one. */
 const removals = new Map<string, TreeRemoval>()
 
 const staleOf = (place: VolumePlace): string => join(place.folder, "stale")
 
 /**
- * A new, empty /tmp for a boot. What the last one left is put aside and removed meanwhile, by a process in the cgroups that `serves` names; the next
- * boot goes on with what that has not done.
+ * Makes an empty /tmp for a boot. Moves the previous content aside and removes it concurrently, in a process in the `serves` cgroups. The next boot
+ * continues an unfinished removal.
  */
 export const freshTemporary = async (
   place: VolumePlace,
@@ -70,14 +70,14 @@ export const freshTemporary = async (
   if (owner !== null) await chown(path, owner, owner)
 }
 
-/** Removes a folder if there is nothing in it. */
+/** Removes an empty folder. False when it is not empty. */
 const isEmptied = (path: string): Promise<boolean> =>
   rmdir(path).then(
     () => true,
     () => false
   )
 
-/** Makes it if there is none and mounts it if it is not mounted. Safe to repeat after a crash at any point. */
+/** Creates the volume if it is missing, and mounts it if it is not mounted. Safe to repeat after a crash at any point. */
 export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: number | null): Promise<void> => {
   await mkdir(place.folder, { recursive: true, mode: 0o700 })
   if (place.image !== null) {
@@ -85,34 +85,34 @@ export const openVolume = async (place: VolumePlace, sizeBytes: number, owner: n
     if (!isMounted(place.folder)) await letGo(place.image)
     if (!isMounted(place.folder)) await mountImage(place.image, place.folder)
   }
-  // The mounted image's own root by now.
+  // The folder is now the root of the mounted image.
   await openTo(place.folder, owner)
   const workspace = workspaceOf(place)
   await mkdir(workspace, { recursive: true, mode: 0o755 })
   if (owner !== null && (await stat(workspace)).uid !== owner) await chown(workspace, owner, owner)
 }
 
-/** Unmounts it; the bytes stay. */
+/** Unmounts the volume; its content stays. */
 export const closeVolume = async (place: VolumePlace): Promise<void> => {
   await removals.get(place.folder)?.cancel()
   removals.delete(place.folder)
   if (place.image === null) return
   for (let tries = 0; isMounted(place.folder); tries++) {
-    // Were it unmounted lazily while it is held, another mount of the same image could come beside it.
+    // Waits for the holder first: after a lazy unmount of a held volume, the same image could be mounted a second time.
     await letGo(place.image)
     await thawAbandoned(place.image, place.folder)
-    // The last processes of the Sandbox may still be dying; a lazy unmount frees the loop device when they are dead.
+    // The Sandbox's last processes may still be dying. A lazy unmount frees the loop device when they are dead.
     const lazy = tries >= UNMOUNT_TRIES
     const { code, stderr } = await hostCommand(lazy ? ["umount", "-l", place.folder] : ["umount", place.folder])
     if (code === 0) continue
     if (lazy) throw new Error(`umount: ${stderr.trim()}`)
     await new Promise((resolve) => setTimeout(resolve, UNMOUNT_WAIT_MS))
   }
-  // Never recursively: were it mounted after all, that would be the volume.
+  // Never recursive: if the unmount had failed, that would delete the volume.
   if (existsSync(place.folder)) await rmdir(place.folder)
 }
 
-/** Removes it for good, an image at once. */
+/** Deletes the volume. An image is deleted immediately, a folder through the trash. */
 export const removeVolume = async (place: VolumePlace, trash: Trash): Promise<void> => {
   await closeVolume(place)
   if (place.image === null) await trash.discard(place.folder)
@@ -120,8 +120,8 @@ export const removeVolume = async (place: VolumePlace, trash: Trash): Promise<vo
 }
 
 /**
- * Bytes in use, as `df` counts them; null without an image of its own. The kernel knows the answers without a disk: asked at once, they cost
- * a fortieth of what they do by way of libuv's threads.
+ * Bytes in use, as `df` counts them; null without an image. The kernel answers without disk access, so the synchronous call costs a fortieth of one
+ * through libuv's threads.
  */
 export const volumeUsedBytes = (place: VolumePlace): number | null => {
   try {
@@ -134,7 +134,7 @@ export const volumeUsedBytes = (place: VolumePlace): number | null => {
   }
 }
 
-/** Another file system than around it: cheaper than reading the list of mounts, and enough where the mount is ours. */
+/** Whether the folder is on another file system than its parent. Cheaper than reading the mount table, and enough where the mount is ours. */
 const isMountPoint = (folder: string): boolean => statSync(folder).dev !== statSync(dirname(folder)).dev
 
 const mountImage = async (image: string, folder: string): Promise<void> => {
@@ -146,7 +146,7 @@ const mountImage = async (image: string, folder: string): Promise<void> => {
 
 export const isMounted = (folder: string): boolean => {
   const path = existsSync(folder) ? realpathSync(folder) : folder
-  // Spaces and the like are written in octal there.
+  // mountinfo writes spaces and similar characters in octal.
   const written = path.replace(/[\s\\]/g, (it) => `\\${it.charCodeAt(0).toString(8).padStart(3, "0")}`)
   return readFileSync("/proc/self/mountinfo", "utf8")
     .split("\n")

@@ -1,8 +1,8 @@
 /**
- * Holding a volume still while its image is read, from another process than the one that serves.
+ * Holds a volume unchanged while a process other than the service reads its image.
  *
- * A mounted volume is frozen: what is written to it waits, and its image is what the file system is. One that is not is not mounted before it is
- * let go (`holdMark.ts`).
+ * A mounted volume is frozen: writes to it wait, and the image is consistent. A volume that is not mounted cannot be mounted until it is released
+ * (`holdMark.ts`).
  *
  * @source ioctl_fsfreeze(2), fsfreeze(8)
  */
@@ -12,12 +12,12 @@ import { hold, isAbandoned, release } from "../linux/holdMark.ts"
 import { HOST_ENVIRONMENT, hostCommand } from "../linux/hostCommand.ts"
 import { type StillVolume, writtenAt } from "../linux/StillVolume.ts"
 
-/** Between a look at whether it is frozen and one at whether it is mounted it may be mounted. */
+/** The volume may be mounted or unmounted between the freeze attempt and the check of the mount, so both are repeated. */
 const TRIES = 5
 
 /**
- * It stands in the volume, so nobody can unmount that; and it thaws when we let go of its input, which our death does too.
- * Ends with 3 when nothing is mounted there. What can be written to the disk before is: it would be written while all wait.
+ * Freezes the volume. The process keeps its working directory in the volume, which blocks an unmount. It thaws when its input closes, so also when
+ * this process dies. Exits with 3 when nothing is mounted. It flushes first, because a flush during the freeze would keep all writers waiting longer.
  */
 const FREEZER = `trap "" INT QUIT TERM HUP
 cd "$1" 2>/dev/null && mountpoint -q . || exit 3
@@ -27,13 +27,13 @@ echo held
 cat >/dev/null
 fsfreeze -u .`
 
-/** Null when nothing is mounted there; else what thaws it. */
+/** Null when nothing is mounted; otherwise a function that thaws the volume. */
 const frozen = async (folder: string) => {
   const child = spawn("/bin/sh", ["-c", FREEZER, "sh", folder], {
     cwd: "/",
     env: HOST_ENVIRONMENT,
     stdio: ["pipe", "pipe", "pipe"],
-    // Nor does it die with our process group.
+    // A signal to this process's group must not kill it.
     detached: true
   })
   let said = ""
@@ -54,18 +54,18 @@ const frozen = async (folder: string) => {
   }
 }
 
-/** Thaws what was left frozen: whoever held it was killed, and its freezer was, too. True where there was something to do. */
+/** Thaws a volume whose holder was killed together with its freezer. True if the volume was frozen. */
 export const thawAbandoned = async (image: string, folder: string): Promise<boolean> => {
   if (!isAbandoned(image)) return false
-  // Refused where nothing is frozen, as when the freezer has thawed it.
+  // Fails when the volume is not frozen, for example because the freezer thawed it.
   const { code } = await hostCommand(["fsfreeze", "-u", folder])
   if (isAbandoned(image)) await release(image)
   return code === 0
 }
 
 /**
- * @param folder Where it is mounted, if it is.
- * @param isMounted Whether it is now.
+ * @param folder The mount point.
+ * @param isMounted Whether the volume is mounted now.
  */
 export const holdVolume = async (image: string, folder: string, isMounted: () => boolean): Promise<StillVolume> => {
   await thawAbandoned(image, folder)
@@ -86,7 +86,7 @@ export const holdVolume = async (image: string, folder: string, isMounted: () =>
       const before = await writtenAt(image)
       if (isMounted()) continue
       return {
-        // Whoever was about to mount it when the mark was made has done so by the time that this is asked.
+        // A mount that was under way when the mark was made has completed by the time of this check.
         isStill: async () => !isMounted() && (await writtenAt(image)) === before,
         letGo: () => release(image)
       }

@@ -1,4 +1,4 @@
-/** Whether this host lets us mount an image: found out by mounting a small one. */
+/** Tests whether this process may mount an image, by mounting a small one. */
 import { randomUUID } from "node:crypto"
 import { readdir, rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -6,7 +6,7 @@ import { identify } from "../linux/ProcessIdentity.ts"
 import { closeVolume, LoopDevicesExhausted, openVolume, type VolumePlace } from "./volume.ts"
 
 const TRIAL_BYTES = 1024 * 1024
-/** `trial-PID-START-UUID`; before, without the process. */
+/** `trial-PID-START-UUID`; earlier versions left out the process. */
 const TRIAL = /^(trial-(?:(\d+)-(\d+)-)?[\da-f]{8}-[\da-f-]+)(?:\.img)?$/
 
 const placeOf = (folder: string, name: string): VolumePlace & { readonly image: string } => {
@@ -19,7 +19,7 @@ const remove = async (place: ReturnType<typeof placeOf>): Promise<void> => {
   await rm(place.image, { force: true })
 }
 
-/** Of processes that were killed in the middle of it. */
+/** Removes trials of processes that were killed during one. */
 const removeAbandoned = async (folder: string): Promise<void> => {
   const names = new Set<string>()
   for (const entry of await readdir(folder)) {
@@ -30,7 +30,7 @@ const removeAbandoned = async (folder: string): Promise<void> => {
   for (const name of names) await remove(placeOf(folder, name))
 }
 
-/** @param folder Ours. What was left there by such a look that was killed is removed. */
+/** @param folder A folder of this driver. Leftovers of killed trials in it are removed. */
 export const canMountImages = async (folder: string): Promise<boolean> => {
   await removeAbandoned(folder)
   const place = placeOf(folder, `trial-${process.pid}-${identify(process.pid)!.startTime}-${randomUUID()}`)
@@ -38,7 +38,7 @@ export const canMountImages = async (folder: string): Promise<boolean> => {
     await openVolume(place, TRIAL_BYTES, null)
     return true
   } catch (cause) {
-    // It can, only not now.
+    // Mounting works; only no loop device is free now.
     return cause instanceof LoopDevicesExhausted
   } finally {
     await remove(place)

@@ -44,7 +44,7 @@ describe.skipIf(skipped(reason))("namespace driver without root", () => {
       })
       expect(told.inside).toMatch(/^1000\nCapEff:\s+0+\nNoNewPrivs:\s+1\nSeccomp:\s+2$/)
       expect(told.interfaces).toBe(told.networkEnabled ? "lo\ntap0" : "lo")
-      if (told.networkEnabled) expect(told.mended).toContain("had died and was started anew")
+      if (told.networkEnabled) expect(told.mended).toContain("had died and was restarted")
       expect(told.routesAgain).toBe(told.routes)
       if (told.networkEnabled) expect(told.routes).toContain("prohibit 169.254.0.0/16")
       expect(told.sealed).toMatch(/^cat: \/proc\/\d+\/maps: Permission denied$/)
