@@ -1,6 +1,6 @@
 /**
- * KVM or TCG, found out by booting the guest with KVM: a host may have /dev/kvm and still not run an ordinary kernel under it.
- * The answer is kept for as long as host, QEMU and image stay the same.
+ * Chooses KVM or TCG by booting the guest with KVM: a host may have /dev/kvm and still not run an ordinary kernel under it. The answer is cached
+ * while host, QEMU and image stay the same.
  */
 import { randomUUID } from "node:crypto"
 import { constants } from "node:fs"
@@ -30,7 +30,7 @@ const readKept = (vmFolder: string): Promise<typeof Kept.Type | null> =>
     .catch(() => "")
     .then((text) => Option.getOrNull(decode(text)))
 
-/** Why machines were found to need emulation on this host though it has /dev/kvm; null where nobody tried, or they do not. */
+/** Why machines need emulation on this host although it has /dev/kvm; null where that was not tried, or KVM works. */
 export const emulationReason = async (vmFolder: string): Promise<string | null> => {
   const kept = await readKept(vmFolder)
   return kept?.accelerator === "tcg" ? kept.why : null
@@ -41,7 +41,7 @@ const choice = (accelerator: Accelerator, why: string): Choice => ({
   statement:
     accelerator === "kvm"
       ? "Machines run on the processor's virtualization (KVM)."
-      : `Machines run under emulation (TCG), several times slower than KVM and no security boundary that QEMU's makers vouch for: ${why}.`
+      : `Machines run under emulation (TCG), several times slower than KVM and not a security boundary that the QEMU project supports: ${why}.`
 })
 
 export const chooseAccelerator = (
@@ -72,7 +72,7 @@ export const chooseAccelerator = (
       )
     )
     yield* Effect.promise(async () => {
-      // Its own name: another Atoll of this host may be finding out the same.
+      // A unique name, because another Atoll of this host may write the same file.
       const partial = `${path}.${randomUUID()}`
       await writeFile(partial, JSON.stringify({ tried, ...found }))
       await rename(partial, path)

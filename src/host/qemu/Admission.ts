@@ -1,17 +1,16 @@
 /**
- * Whether this host has room for one more machine: asked before anything is started or written.
+ * Checks whether this host has room for one more machine, before anything is started or written.
  *
- * A machine is promised all its memory, all of its volume and all of its root disk, whether it uses them or not, so no machine can be starved by
- * another's growth and nothing swaps.
+ * Each machine reserves all its memory, volume and root disk, used or not. So no machine can be starved by another's growth, and nothing swaps.
  */
 import { readFile } from "node:fs/promises"
 import { totalmem } from "node:os"
 import { diskObstacle, type PromisedFile } from "../linux/diskRoom.ts"
 import type { Accelerator } from "./machineArguments.ts"
 
-/** QEMU's own memory, and under TCG the translated code. Measured: 45 and 110 MiB. */
+/** QEMU's own memory and, under TCG, the translated code. Measured: 45 and 110 MiB. */
 export const OVERHEAD_BYTES: Readonly<Record<Accelerator, number>> = { kvm: 64 * 1024 ** 2, tcg: 160 * 1024 ** 2 }
-/** Kept for the host when `ATOLL_VM_MEMORY_BYTES` does not say. */
+/** The share that is kept for the host when `ATOLL_VM_MEMORY_BYTES` is 0. */
 const HOST_MEMORY_SHARE = 0.15
 
 export interface Need {
@@ -25,7 +24,7 @@ export interface Held extends Need {
 }
 
 export interface Limits {
-  /** 0: all of the host's memory but a share for the host. */
+  /** 0: all of the host's memory except a share for the host. */
   readonly memoryBytes: number
   readonly diskReserveBytes: number
 }
@@ -38,8 +37,8 @@ const availableMemoryBytes = async (): Promise<number> =>
   Number(/^MemAvailable:\s+(\d+) kB/m.exec(await readFile("/proc/meminfo", "utf8"))?.[1]) * 1024
 
 /**
- * Null when there is room, else one sentence for the operator. `held`: every machine and volume of this host but the one that asks, those that
- * are being started included.
+ * Null when there is room; otherwise one sentence for the operator. `held`: every other machine and volume of this host, including those that are
+ * being started.
  */
 export const obstacle = async (
   need: Need,

@@ -1,5 +1,5 @@
 /**
- * The line protocol with `guest/boot.sh`, PID 1's side of a guest: it makes one machine out of a template.
+ * The line protocol with `guest/boot.sh`, which PID 1 of a guest starts. It turns a clone of a template into one particular machine.
  *
  * @source guest/boot.sh
  */
@@ -15,14 +15,14 @@ export interface Identity {
   readonly nameserver: string | null
 }
 
-/** Host names are letters, digits and dashes, at most 63; a Sandbox id has an underscore. */
+/** Host names have letters, digits and dashes, at most 63; a Sandbox id has an underscore. */
 export const hostnameOf = (sandboxId: string): string =>
   sandboxId
     .toLowerCase()
     .replaceAll(/[^a-z0-9-]/g, "-")
     .slice(0, 63)
 
-/** What guest/settime.c reads, as `printf` escapes: seconds and nanoseconds of eight bytes each, little endian. */
+/** The input of guest/settime.c as `printf` escapes: seconds and nanoseconds of eight bytes each, little endian. */
 export const timespecEscapes = (epochMs: number): string => {
   const bytes = Buffer.alloc(16)
   bytes.writeBigInt64LE(BigInt(Math.floor(epochMs / 1000)), 0)
@@ -34,7 +34,7 @@ export class BootPort {
   private readonly socket: Socket
   private readonly process: { readonly pid: number }
 
-  /** @param process QEMU, whose own progress decides how long an answer may take. */
+  /** @param process The QEMU process. A time-out excludes the time in which it waits for a processor. */
   constructor(socket: Socket, process: { readonly pid: number }) {
     this.socket = socket
     this.process = process
@@ -42,7 +42,7 @@ export class BootPort {
     socket.on("error", () => {})
   }
 
-  /** Clock, names, entropy, network, volume. Rejects with the guest's reason. */
+  /** Sets clock, names, entropy, network and volume. Rejects with the guest's reason. */
   identity(identity: Identity, timeoutMs: number): Promise<void> {
     const machineId = randomBytes(16).toString("hex")
     const seed = randomBytes(32).toString("hex")
@@ -54,22 +54,22 @@ export class BootPort {
     )
   }
 
-  /** Clock and host name, for a machine that had its identity before it was anybody's. */
+  /** Sets clock and host name of a machine that got the rest of its identity before it had an owner. */
   name(hostname: string, timeoutMs: number): Promise<void> {
     return this.ask("name", `${timespecEscapes(Date.now())} ${hostname}`, timeoutMs)
   }
 
-  /** After a sleep. */
+  /** Sets the clock after a sleep. */
   clock(timeoutMs: number): Promise<void> {
     return this.ask("clock", timespecEscapes(Date.now()), timeoutMs)
   }
 
-  /** Everything that was written is on the volume. */
+  /** Resolves when all written data is on the volume. */
   flush(timeoutMs: number): Promise<void> {
     return this.ask("flush", "", timeoutMs)
   }
 
-  /** The guest ends its commands, writes everything to the volume and powers off. Nothing is answered. */
+  /** The guest ends its commands, writes all data to the volume and powers off. There is no answer. */
   halt(): void {
     this.socket.write("\nhalt -\n")
   }
@@ -80,7 +80,7 @@ export class BootPort {
 
   private ask(verb: string, rest: string, timeoutMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      // An answer to a service that was killed before it read it carries another token.
+      // A late answer to a service that was killed carries another token.
       const token = randomBytes(8).toString("hex")
       let text = ""
       const stop = () => {
@@ -113,7 +113,7 @@ export class BootPort {
       }
       let timer = setTimeout(look, patience.leftMs())
       this.socket.on("data", onData).on("close", onClose)
-      // The first line break ends what a killed service may have left unfinished.
+      // The first line break terminates a line that a killed service may have left incomplete.
       this.socket.write(`\n${verb} ${token} ${rest}\n`)
       if (this.socket.destroyed) onClose()
     })

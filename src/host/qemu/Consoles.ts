@@ -1,6 +1,6 @@
 /**
- * Reads what machines write to their consoles. QEMU keeps it in a ring that a read empties; how much was read is written down, so that offsets
- * go on where they were after the service was started anew.
+ * Reads the consoles of machines. QEMU keeps the output in a ring buffer that a read empties. The number of bytes read is recorded, so that offsets
+ * continue after a restart of the service.
  *
  * @source QEMU qapi/char.json "ringbuf-read"
  */
@@ -11,7 +11,7 @@ import type { Qmp } from "./Qmp.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
 const CHUNK_MAX_BYTES = 64 * 1024
-/** A QEMU that does not answer keeps nobody else's console waiting; its answer is taken whenever it comes. */
+/** A QEMU that does not answer must not delay the other consoles. Its answer is used when it arrives. */
 const PATIENCE_MS = 250
 
 export interface ConsoleSource {
@@ -24,14 +24,14 @@ export interface ConsoleSource {
 interface Reading {
   readonly qmp: ConsoleSource["qmp"]
   readonly ended: Promise<void>
-  /** Undefined until then. */
+  /** Undefined until the read has ended. */
   chunk: ConsoleChunk | null | undefined
 }
 
 export class Consoles {
   private readonly underWay = new Map<string, Reading>()
 
-  /** What has come since the last look. */
+  /** Returns the output since the last call. */
   async read(sources: ReadonlyArray<ConsoleSource>): Promise<ReadonlyArray<ConsoleChunk>> {
     const asked = new Set(sources.map(({ sandboxId }) => sandboxId))
     for (const sandboxId of this.underWay.keys()) if (!asked.has(sandboxId)) this.underWay.delete(sandboxId)
@@ -70,7 +70,7 @@ const readOne = async ({ sandboxId, generation, qmp, folder }: ConsoleSource): P
   const bytes = Buffer.from(typeof read === "string" ? read : "", "base64")
   if (bytes.length === 0) return null
   const offset = await folder.consoleOffset(generation)
-  // Before anybody has them: what a crash loses now is a gap, and nothing is ever told under another's offset.
+  // Recorded before the bytes are delivered: a crash now leaves a gap, and no byte is ever delivered under another byte's offset.
   await folder.noteConsoleOffset(generation, offset + bytes.length)
   return { sandboxId, generation, offset, bytes }
 }

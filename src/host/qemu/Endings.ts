@@ -1,4 +1,4 @@
-/** How a machine ends: halted with its data written, killed, or put to sleep on the disk; and what is removed with it. */
+/** Ends machines: halts one after it wrote its data, kills it, or suspends it to disk; and removes its files. */
 import { rm } from "node:fs/promises"
 import { Effect } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
@@ -16,7 +16,7 @@ import { processOf } from "./recordedProcess.ts"
 import type { MachineRecord, SandboxFolder } from "./SandboxFolder.ts"
 import { bringBack } from "./standstill.ts"
 
-/** A guest that writes its last data and powers off; then it is killed, and its journal has what was synced. */
+/** How long a guest may take to write its last data and power off. Then it is killed; its journal keeps what was synced. */
 const HALT_TIMEOUT_MS = 15_000
 const STALLED_HALT_TIMEOUT_MS = 3_000
 const FLUSH_TIMEOUT_MS = 20_000
@@ -34,13 +34,13 @@ export class Endings {
     this.uids = uids
   }
 
-  /** Ends what runs, letting it write its data first; what sleeps is dropped. */
+  /** Ends a running machine after it wrote its data. A suspended machine loses its memory. */
   end(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
     return Effect.gen({ self: this }, function* () {
       if (record.state === "running" && (yield* this.live.adopted(folder, record))) {
         const live = this.live.get(record.sandboxId)!
         live.expected = true
-        // One that the host holds up may have room by now; else it has no way to write its last data, whatever it is given.
+        // A machine that the host had paused may have room now. If not, it cannot write its last data, however long it gets.
         if (live.stall) yield* Effect.ignore(attempt("resuming a machine", () => live.machine.qmp.execute("cont")))
         live.machine.boot.halt()
         const timeoutMs = live.stall ? STALLED_HALT_TIMEOUT_MS : HALT_TIMEOUT_MS
@@ -54,20 +54,20 @@ export class Endings {
     })
   }
 
-  /** Ends at once whatever of this record runs. */
+  /** Kills the processes of this record immediately. */
   kill(record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
     return Effect.gen({ self: this }, function* () {
       yield* this.live.detach(record.sandboxId)
       const process = processOf(record)
       if (process !== null) yield* killProcess(process)
-      // It ends by itself when QEMU has; this is for one that does not.
+      // slirp4netns ends by itself with QEMU; this is for one that does not.
       if (record.network !== null) signal(record.network, "SIGKILL")
-      // Waited for: a machine that wakes has the same.
+      // Waits for the removal, because a machine that wakes uses the same cgroups.
       yield* Effect.promise(() => removeMachineCgroups(this.host.cgroups, record.uuid))
     })
   }
 
-  /** Ends whatever runs there, and removes the folder with the volume. */
+  /** Ends the processes of the Sandbox and removes its folder with the volume. */
   remove(folder: SandboxFolder): Effect.Effect<void, RuntimeUnavailable> {
     return Effect.gen({ self: this }, function* () {
       const record = yield* attempt("reading a record", () => folder.read())
@@ -80,7 +80,7 @@ export class Endings {
     })
   }
 
-  /** Writes a running machine's state down and ends it. */
+  /** Saves a running machine's state and ends it. */
   suspend(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
     const note = (it: MachineRecord) => attempt("writing a record", () => folder.write(it))
     return Effect.gen({ self: this }, function* () {
@@ -100,7 +100,7 @@ export class Endings {
             )
           )
         )
-      // A sleeping machine that is then stopped loses its memory, but nothing that was written.
+      // If a sleeping machine is stopped later, it loses its memory but no written data.
       yield* attempt("flushing a volume", () => machine.boot.flush(FLUSH_TIMEOUT_MS))
       machine.session.close()
       yield* attempt("pausing a machine", async () => {
@@ -108,13 +108,13 @@ export class Endings {
         await machine.qmp.execute("stop")
       }).pipe(
         Effect.andThen(saveState(machine, machineFiles.suspended, { memoryIsShared: false })),
-        // It stays awake, and nothing of the sleep is left.
+        // On failure the machine stays awake, and the files of the attempt are removed.
         Effect.tapError(() => Effect.ignore(attempt("resuming a machine", () => bringBack(folder, machine))))
       )
       live.expected = true
       yield* note({ ...record, state: "suspended" })
       yield* this.kill(record)
-      // Its root disk is kept: the memory belongs to it.
+      // Keeps the root disk, because the saved memory refers to it.
       yield* note({ ...record, state: "suspended", process: null, network: null })
     })
   }

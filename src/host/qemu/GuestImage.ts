@@ -1,4 +1,4 @@
-/** A base image together with the agent of this Atoll: what a machine boots. */
+/** A base image with this Atoll's agent: what a machine boots. */
 import { createHash, randomUUID } from "node:crypto"
 import { mkdir, readFile, rename, utimes, writeFile } from "node:fs/promises"
 import { agentBundle } from "../../runtime/agentClient/agentBundle.ts"
@@ -7,7 +7,7 @@ import { makeInitramfs } from "./image/initramfs.ts"
 import { recipe } from "./image/recipe.ts"
 
 export interface GuestImage {
-  /** Names the content of everything below. */
+  /** Identifies the content of all the files below. */
   readonly id: string
   readonly kernel: string
   readonly initramfs: string
@@ -28,7 +28,7 @@ const agentEnvironment = {
   ATOLL_AGENT_WORKSPACE: "/workspace"
 }
 
-/** Makes the initramfs unless the same one is there. */
+/** Makes the initramfs unless an equal one exists. */
 export const prepareGuestImage = async (
   vmFolder: string,
   base: BaseImage,

@@ -1,4 +1,4 @@
-/** What of this host is given to machines: asks `Admission` with what is held by now, and writes down who was let in. */
+/** Admits machines to this host: checks `Admission` against everything that is reserved now, and records each admitted machine. */
 import { Effect, Schema, Semaphore } from "effect"
 import type { SettingsShape } from "../../Config.ts"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
@@ -12,7 +12,7 @@ import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 
-/** `detail` is for the operator: no tenant is told what this host has. */
+/** `detail` is for the operator only: a tenant must not learn the host's size. */
 export class NoRoom extends Schema.TaggedError<NoRoom>()("NoRoom", { detail: Schema.String }) {}
 
 type Wanted = Omit<MachineRecord, "uid">
@@ -29,7 +29,7 @@ export class HostRoom {
     this.uids = uids
   }
 
-  /** Refuses, or writes down that this machine is being started. One at a time: two must not both take the last room. */
+  /** Refuses the machine, or records that it is being started. One at a time: two concurrent admissions could both take the last room. */
   admit(record: Wanted): Effect.Effect<MachineRecord, NoRoom | RuntimeUnavailable> {
     const folder = new SandboxFolder(this.host.root, record.sandboxId)
     return this.admissions.withPermits(1)(
@@ -37,7 +37,7 @@ export class HostRoom {
         const known = yield* attempt("reading a record", () => folder.read())
         yield* this.hasRoom(record)
         return yield* attempt("preparing a machine", async () => {
-          // The volume is its user's.
+          // A known machine keeps its user, because that user owns the volume.
           const uid = known === null ? await this.uids.take(record.sandboxId) : known.uid
           await folder.prepare(uid)
           const admitted = { ...record, uid }
@@ -48,12 +48,12 @@ export class HostRoom {
     )
   }
 
-  /** The same for a machine that sleeps: its record says so until it is awake, so two that wake are told apart by what they hold. */
+  /** The same check for a sleeping machine. Its record stays `suspended` until it is awake, so two concurrent wakes are told apart by the room they hold. */
   readmit(record: MachineRecord): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
     return this.admissions.withPermits(1)(this.hasRoom(record))
   }
 
-  /** Refuses when the disk cannot take the memory of a machine that is to sleep. */
+  /** Refuses when the disk has no room for the memory of a machine that is to sleep. */
   hasRoomToSleep(record: MachineRecord): Effect.Effect<void, NoRoom | RuntimeUnavailable> {
     const { root } = this.host
     return this.held(record.sandboxId).pipe(
@@ -85,7 +85,7 @@ export class HostRoom {
     )
   }
 
-  /** What a machine may write on this host: its volume for as long as there is one, its root disk while it runs. */
+  /** The files that a machine may write on this host: its volume as long as it exists, its root disk while it runs. */
   private async filesOf(record: Wanted, runs: boolean): Promise<ReadonlyArray<PromisedFile>> {
     const folder = new SandboxFolder(this.host.root, record.sandboxId)
     const file = async (name: "volume" | "overlay", bytes: number) => ({
@@ -96,7 +96,7 @@ export class HostRoom {
     return runs ? [volume, await file("overlay", overlayMaxBytes(this.host.image.rootBytes))] : [volume]
   }
 
-  /** Every volume and machine but this Sandbox's own. */
+  /** Every volume and machine except this Sandbox's. */
   private held(but: string): Effect.Effect<ReadonlyArray<Held>, RuntimeUnavailable> {
     return attempt("counting machines", async () => {
       const held: Array<Held> = []

@@ -1,6 +1,6 @@
 /**
- * The frequency of the host's time stamp counter, which is that of a guest under emulation (QEMU passes the host's counter on). A guest that measures
- * it itself, against an emulated timer, can be wrong by a factor when the host takes the processor away in the middle.
+ * Measures the frequency of the host's time stamp counter. A guest under emulation has the same frequency, because QEMU passes the host's counter on.
+ * A guest that measures it itself, against an emulated timer, can be wrong by a factor when the host takes its processor away during the measurement.
  *
  * @source linux/native/ticks.c; Linux Documentation/admin-guide/kernel-parameters.txt, tsc_early_khz
  */
@@ -11,7 +11,7 @@ import { promisify } from "node:util"
 const run = promisify(execFile)
 
 const WINDOW_MIN_NS = 500_000_000
-/** A frequency that is known less well is not used. */
+/** The largest error of a frequency that is used. */
 const ERROR_MAX = 1e-4
 const READING_BYTES = 32
 
@@ -33,7 +33,7 @@ export const decodeReading = (bytes: Buffer): TicksReading => {
   return { before, after, clockNs: seconds * 1_000_000_000n + nanoseconds }
 }
 
-/** In kHz, with the largest error that the readings allow, as a ratio. Null for readings that give none. */
+/** The frequency in kHz and its largest possible error, as a ratio. Null when the readings give none. */
 export const frequencyOf = (
   first: TicksReading,
   second: TicksReading
@@ -50,13 +50,16 @@ export class HostTicks {
   readonly #uid: number | null
   #first: TicksReading | null = null
 
-  /** @param program `ticks` of the base image. @param uid Runs it; null: our own user. */
+  /** @param program `ticks` of the base image. @param uid The user that runs it; null: the service's user. */
   constructor(program: string, uid: number | null) {
     this.#program = program
     this.#uid = uid
   }
 
-  /** Whole kHz; null where it cannot be known well enough, and a guest had better measure it. The longer ago the first call, the better. */
+  /**
+   * The frequency in whole kHz. Null where it is not known precisely enough, so that the guest should measure it. It is more precise the longer ago
+   * the first call was.
+   */
   async khz(): Promise<number | null> {
     try {
       this.#first ??= await this.#read()

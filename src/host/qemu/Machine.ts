@@ -1,4 +1,4 @@
-/** A QEMU process that we are connected to: its control socket, its boot port and its agent. */
+/** A running QEMU process and the service's connections to it: its control socket, its boot port and its agent. */
 import type { Duplex } from "node:stream"
 import { Effect, Schedule, type Scope } from "effect"
 import { connectSerial } from "../../agent/serialLink.ts"
@@ -26,11 +26,11 @@ export interface Machine {
   readonly boot: BootPort
   readonly session: AgentSession
   readonly guest: Guest
-  /** Connections to its agent from afar: they go over `session`, and end with it. */
+  /** Relayed connections to its agent. They run over `session` and end with it. */
   readonly relays: Set<Duplex>
 }
 
-/** Waits for the sockets of a QEMU that has just been started, or finds those of one that runs. */
+/** Connects to a QEMU that was just started, or to one that already runs. */
 export const connectMachine = (
   folder: SandboxFolder,
   process: ProcessIdentity,
@@ -60,7 +60,7 @@ export const connectMachine = (
     return attempt("connecting to QEMU", connect)
   })
 
-/** Another connection to its agent, over the one that its only port takes. */
+/** Opens another connection to its agent, over the session on its only port. */
 export const connectRelay = ({ session, relays }: Machine): Effect.Effect<Duplex, never, Scope.Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => {
@@ -76,7 +76,7 @@ export const endRelays = ({ relays }: Machine): void => {
   for (const relay of relays) relay.destroy()
 }
 
-/** Ends our connections; the machine runs on. */
+/** Closes the service's connections; the machine keeps running. */
 export const disconnect = (machine: Machine): Effect.Effect<void> =>
   Effect.sync(() => {
     endRelays(machine)
@@ -85,7 +85,7 @@ export const disconnect = (machine: Machine): Effect.Effect<void> =>
     machine.qmp.close()
   })
 
-/** Ends the process at once and waits until it is gone. */
+/** Kills the process and waits until it is gone. */
 export const killProcess = (process: ProcessIdentity): Effect.Effect<void, RuntimeUnavailable> =>
   Effect.flatMap(
     attempt("ending QEMU", () => {
@@ -95,7 +95,7 @@ export const killProcess = (process: ProcessIdentity): Effect.Effect<void, Runti
     (gone) => (gone ? Effect.void : Effect.fail(unavailable("QEMU does not end, not even when it is killed.")))
   )
 
-/** Waits until the agent answers. `timeoutMs` does not count while the machine is ready to run and the host has no processor for it. */
+/** Waits until the agent answers. `timeoutMs` excludes the time in which the machine is ready to run but the host has no processor for it. */
 export const agentAnswers = (machine: Machine, timeoutMs: number): Effect.Effect<void, RuntimeUnavailable> =>
   agentHealth(machine.session).pipe(
     Effect.retry({ schedule: Schedule.spaced(20), while: () => isAlive(machine.process) }),
@@ -122,7 +122,7 @@ const migrate = async (qmp: Qmp, command: "migrate" | "migrate-incoming", file: 
     ]
   })
   if (!ignoreShared) {
-    // Pages at fixed places, read and written in long runs instead of one by one. QEMU before 9.0 has no such thing, and writes the old way.
+    // Writes each page at a fixed offset, in long runs instead of page by page. QEMU before 9.0 lacks this and uses the old format.
     await qmp
       .execute("migrate-set-capabilities", { capabilities: [{ capability: "mapped-ram", state: true }] })
       .catch(() => {})
@@ -134,7 +134,7 @@ const migrate = async (qmp: Qmp, command: "migrate" | "migrate-incoming", file: 
   if ((await ended).data["status"] === "failed") throw new Error("QEMU could not move the machine's state")
 }
 
-/** Writes the state of a stopped machine; without its memory when that is shared with a file. */
+/** Saves the state of a stopped machine, without its memory when the memory is shared with a file. */
 export const saveState = (machine: Machine, file: string, options: { readonly memoryIsShared: boolean }) =>
   attempt("saving a machine's state", () => migrate(machine.qmp, "migrate", file, options.memoryIsShared))
 

@@ -1,8 +1,9 @@
 /**
- * Every machine of this host, as the `Runtime` asks for them: what is wanted is compared with what is written down, and the rest is left to those
- * who start (`Starts`), watch (`LiveMachines`) and end (`Endings`) machines.
+ * All machines of this host, as the `Runtime` needs them: compares each request with the record, and delegates to `Starts`, `LiveMachines` and
+ * `Endings`.
  *
- * Calls for one Sandbox run one after the other, those of other processes on the same folder included, and each to its end, even when its caller gives up: half a boot helps nobody.
+ * Calls for one Sandbox run one after the other, across processes that use the same folder. Each call completes even when its caller gives up,
+ * because half a boot is of no use.
  */
 import { existsSync } from "node:fs"
 import type { Duplex } from "node:stream"
@@ -38,13 +39,13 @@ import { Starts } from "./Starts.ts"
 import { Templates } from "./Templates.ts"
 import { watchClock } from "./watchClock.ts"
 
-/** Users for machines, from `firstUid` on. */
+/** Number of user ids for machines, from `firstUid` on. */
 const MACHINE_USERS = 10_000
 
-/** Each of those that do not answer takes as long as one may. */
+/** A machine that does not answer takes the full time-out, so many are adopted concurrently. */
 const ADOPTIONS_AT_ONCE = 32
 
-/** Longer than a boot or a wake of another process takes, under emulation too: only a frozen process is passed over. */
+/** Longer than a boot or wake by another process, also under emulation: only a frozen process is overruled. */
 const OTHERS_TIMEOUT_MS = 120_000
 
 export class Machines {
@@ -58,7 +59,7 @@ export class Machines {
   private readonly starts: Starts
   private readonly fork: SpareMachinesOptions["fork"]
 
-  /** @param fork Runs what nobody waits for. */
+  /** @param fork Runs an effect in the background. */
   constructor(host: QemuHost, settings: SettingsShape, news: News, fork: SpareMachinesOptions["fork"]) {
     this.host = host
     this.fork = fork
@@ -80,7 +81,7 @@ export class Machines {
     this.starts = new Starts({ ...parts, settings, spares: this.spares })
   }
 
-  /** Brings in order what an earlier service left. Succeeds with what may be done beside the start: `adopt`. */
+  /** Cleans up after an earlier service. Succeeds with the work that may run in the background: `adopt`. */
   readonly settle: Effect.Effect<Effect.Effect<void>> = Effect.suspend(() =>
     Effect.gen({ self: this }, function* () {
       const folders = yield* Effect.promise(() => sandboxFolders(this.host.root))
@@ -99,7 +100,7 @@ export class Machines {
     })
   )
 
-  /** Connects to every machine that outlived the service, and reports those that did not. One that fails holds up no other. */
+  /** Connects to every machine that outlived the service, and reports those that did not. A failure delays no other machine. */
   private adopt(folders: ReadonlyArray<SandboxFolder>): Effect.Effect<void> {
     return Effect.forEach(
       folders,
@@ -108,23 +109,23 @@ export class Machines {
           ? Effect.ignore(this.destroy(folder.sandboxId))
           : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)).pipe(
               Effect.catchDefect((defect) =>
-                Effect.logError(`The machine of ${folder.sandboxId} could not be looked at`, defect)
+                Effect.logError(`The machine of ${folder.sandboxId} could not be checked`, defect)
               )
             ),
       { concurrency: ADOPTIONS_AT_ONCE, discard: true }
     )
   }
 
-  /** Our connections end; the machines run on, but for those that are nobody's. */
+  /** Closes the service's connections. The machines keep running, except spares. */
   readonly release: Effect.Effect<void> = Effect.suspend(() =>
     Effect.andThen(
       Effect.andThen(this.spares.close, this.live.release),
-      // What is empty.
+      // Removes only empty cgroups.
       Effect.promise(() => releaseCgroups(this.host.cgroups))
     )
   )
 
-  /** Gives every machine whose way out of its network namespace has died another one. */
+  /** Starts another slirp4netns for every machine whose own has died. */
   readonly mendNetworks: Effect.Effect<void> = Effect.suspend(() =>
     Effect.forEach(
       this.live.all().filter((live) => hasLostNetwork(live) && live.networkPause.isDue(performance.now())),
@@ -136,7 +137,7 @@ export class Machines {
     )
   )
 
-  /** Looks after every machine. Returns at once: none is kept waiting by another that does not answer. */
+  /** Checks every machine. Returns immediately: a machine that does not answer delays no other. */
   readonly look: Effect.Effect<void> = Effect.sync(() => {
     for (const live of this.live.all()) {
       void this.live.look(live)
@@ -146,7 +147,7 @@ export class Machines {
     }
   })
 
-  /** Pauses every machine whose volume somebody wants to read. Returns at once. */
+  /** Pauses every machine whose volume a backup wants to read. Returns immediately. */
   readonly holdStill: Effect.Effect<void> = Effect.sync(() => {
     for (const live of this.live.all()) {
       const folder = this.folderOf(live.record.sandboxId)
@@ -156,7 +157,7 @@ export class Machines {
     }
   })
 
-  /** Has the template of a shape ready, and a machine for the next Sandbox that wants one. */
+  /** Makes the template of a shape and a spare for the next Sandbox of that shape. */
   prepare(wanted: Omit<MachineShape, "accelerator">): Effect.Effect<void, RuntimeUnavailable> {
     const shape = this.starts.shapeFor(wanted)
     return Effect.andThen(this.templates.of(shape), this.spares.refill(shape))
@@ -169,14 +170,14 @@ export class Machines {
       if (record !== null && record.generation > spec.generation) return
       const same = record !== null && record.generation === spec.generation
       if (same && record.state === "running" && (yield* this.live.adopted(folder, record))) return
-      // Whoever reads its volume just now has done so soon.
+      // Waits for a process that reads the volume; that is short.
       yield* Effect.promise(() => letGo(folder.file("volume")))
       if (same && record.state === "waking") return yield* this.wokenOrLost(folder, record)
       if (same && record.state === "suspended") {
         const left = processOf(record)
         if (left !== null) yield* killProcess(left)
         return yield* this.starts.wake(folder, record, turn).pipe(
-          // Nothing is lost before the memory goes on: the waking is tried again.
+          // Before the memory is resumed nothing is lost: the wake can be retried.
           Effect.catchTag("RuntimeUnavailable", (error) =>
             Effect.flatMap(readRecord(folder), (now) =>
               now?.state === "waking" ? this.wokenOrLost(folder, now) : Effect.fail(error)
@@ -197,7 +198,7 @@ export class Machines {
     return this.locked(spec.sandboxId, bring)
   }
 
-  /** It goes on, or is refused: its memory is never replaced by a boot that no client asked for. */
+  /** Continues the machine or refuses: a boot that no client asked for must never replace its memory. */
   private wokenOrLost(
     folder: SandboxFolder,
     record: MachineRecord
@@ -252,7 +253,7 @@ export class Machines {
     return Effect.flatMap(this.answering(sandboxId, generation), connectRelay)
   }
 
-  /** One whose host does not hold it up. */
+  /** A machine of that generation that the host does not hold up. */
   private answering(sandboxId: string, generation: number): Effect.Effect<Machine, GuestUnavailable> {
     const found = this.live.get(sandboxId)
     if (found?.record.generation === generation && !found.expected) {
@@ -266,7 +267,7 @@ export class Machines {
     )
   }
 
-  /** The machine of a generation that runs here, connected to. */
+  /** The running machine of that generation, connected. */
   running(sandboxId: string, generation: number): Effect.Effect<LiveMachine, RuntimeUnavailable> {
     const found = this.live.get(sandboxId)
     if (found?.record.generation === generation && !found.expected) return Effect.succeed(found)
@@ -283,7 +284,7 @@ export class Machines {
     return this.locked(sandboxId, adopt)
   }
 
-  /** Every machine that we are connected to. */
+  /** Every connected machine. */
   readonly all = (): ReadonlyArray<LiveMachine> => this.live.all()
 
   folderOf(sandboxId: string): SandboxFolder {
@@ -308,7 +309,7 @@ const memoryLost = new RuntimeRefused({
 const readRecord = (folder: SandboxFolder): Effect.Effect<MachineRecord | null, RuntimeUnavailable> =>
   attempt("reading a record", () => folder.read())
 
-/** It runs, or was frozen and can go on. */
+/** Whether it runs, or is suspended and can continue. */
 const isUp = (record: MachineRecord): boolean => record.state === "suspended" || processOf(record) !== null
 
 const entryOf = (sandboxId: string, record: MachineRecord | null): InventoryEntry => {

@@ -1,4 +1,4 @@
-/** The QEMU of this host: which one, and what it can do. */
+/** The QEMU of this host: its version and features. */
 import { execFile } from "node:child_process"
 import { promisify } from "node:util"
 
@@ -18,7 +18,7 @@ const BINARY = "qemu-system-x86_64"
 
 export interface QemuBuild {
   readonly binary: string
-  /** As it calls itself: part of a template's key. */
+  /** The version as QEMU prints it: part of a template's key. */
   readonly version: string
   /** Copy-on-write clones of a memory file and migration to files came with 8.2. */
   readonly clones: boolean

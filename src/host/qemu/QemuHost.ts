@@ -1,4 +1,4 @@
-/** What this host runs machines with, found out and prepared once at start. */
+/** The machine facilities of this host, found and prepared once at start. */
 import { chmod, mkdir } from "node:fs/promises"
 import { Effect, Schema } from "effect"
 import type { SettingsShape } from "../../Config.ts"
@@ -14,7 +14,7 @@ import type { MachineShape } from "./machineArguments.ts"
 import { findQemu, type runtimePackages } from "./QemuBuild.ts"
 import type { TemplateHost } from "./Template.ts"
 
-/** This host cannot run virtual machines; the message says what is missing and how to mend it. */
+/** This host cannot run virtual machines. The message says what is missing and how to fix it. */
 export class MachinesUnusable extends Schema.TaggedError<MachinesUnusable>()("MachinesUnusable", {
   message: Schema.String
 }) {}
@@ -24,14 +24,14 @@ export interface QemuHost extends TemplateHost {
   readonly root: string
   readonly volumes: VolumeRegister
   readonly choice: Choice
-  /** Where the machines' cgroups are, as root. */
+  /** The machines' cgroups, as root. */
   readonly cgroups: CgroupHost
-  /** The same, made anew where another process of this data folder has removed what was empty. */
+  /** The same, created again if another process of this data folder removed them while they were empty. */
   readonly makeCgroups: () => CgroupHost
-  /** Null when machines can have a network; else one sentence. */
+  /** Null when machines can have a network; otherwise one sentence. */
   readonly networkObstacle: string | null
   readonly isRoot: boolean
-  /** The first user of a Sandbox's machine; null: our own. */
+  /** The first user id for machines; null: the service's user. */
   readonly firstUid: number | null
 }
 
@@ -56,7 +56,7 @@ export const shapeOf = (settings: SettingsShape, network: boolean): Omit<Machine
   network
 })
 
-/** Looks, prepares, and boots a guest once if nothing of this build has been booted here before. */
+/** Inspects and prepares the host. Boots a guest once if no guest of this build has booted here before. */
 export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, MachinesUnusable> =>
   Effect.gen(function* () {
     const found = yield* Effect.tryPromise({
@@ -99,21 +99,21 @@ export const openQemuHost = (settings: SettingsShape): Effect.Effect<QemuHost, M
     return { ...found, choice }
   })
 
-/** One sentence each about what holds here and what does not. */
+/** One sentence for each property that holds or does not hold on this host. */
 export const statementsOf = (host: QemuHost): ReadonlyArray<string> => [
-  `Every Sandbox is a virtual machine of its own (${host.qemu.version.replace("QEMU emulator version ", "QEMU ")}).`,
+  `Every Sandbox is its own virtual machine (${host.qemu.version.replace("QEMU emulator version ", "QEMU ")}).`,
   host.choice.statement,
   host.qemu.clones
     ? "Machines start as copy-on-write clones of a template, and can sleep on disk."
     : "This QEMU is older than 8.2: every start is a full boot of several seconds, and machines cannot sleep. Install a newer one (bookworm-backports).",
   host.isRoot
-    ? "Each QEMU runs as a user of its own, without capabilities, in an empty network namespace, with its system calls filtered."
+    ? "Each QEMU runs as its own user, without capabilities, in an empty network namespace, with its system calls filtered."
     : "Every QEMU runs as the service's own user, with its system calls filtered: run the service as root to give each its own.",
   host.cgroups.enforced.cpu || host.cgroups.enforced.memory
     ? "QEMU and its network are bounded by cgroups, beside what the machine itself has."
     : "QEMU's own use of processors and memory is not bounded: no writable cgroup controller on this host.",
-  "A volume's size is enforced: it is a disk of its own. Memory and processors are the machine's own.",
+  "A volume's size is enforced: it is a separate disk. Memory and processors are the machine's own.",
   host.networkObstacle === null
     ? "Network is filtered outside the machine: this host, private and link-local addresses are unreachable; there is no IPv6."
-    : `Machines have no network, whatever was asked: ${host.networkObstacle}.`
+    : `Machines have no network, even if a client asks for one: ${host.networkObstacle}.`
 ]

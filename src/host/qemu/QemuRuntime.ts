@@ -1,4 +1,4 @@
-/** The `qemu` driver: every Sandbox a virtual machine. */
+/** The `qemu` driver: each Sandbox is a virtual machine. */
 import { readFile } from "node:fs/promises"
 import { Effect, Layer, Queue, Schedule, Stream } from "effect"
 import { Settings } from "../../Config.ts"
@@ -19,19 +19,19 @@ import { Machines } from "./Machines.ts"
 import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./QemuHost.ts"
 
 const CONSOLE_INTERVAL_MS = 500
-/** How often it is looked whether every machine still answers, runs, and has its way to the network. */
+/** How often each machine is checked: whether it answers, runs, and has its network. */
 const LOOK_INTERVAL_MS = 2_000
-/** How often it is looked whether somebody wants to read a volume. */
+/** How often the driver checks whether a backup wants to read a volume. */
 const HOLD_INTERVAL_MS = 500
 
-/** What of the guest's memory and QEMU's own is in the host's. */
+/** How much of the guest's memory and QEMU's own memory is resident on the host. */
 const residentBytes = async (pid: number): Promise<number | null> => {
   const text = await readFile(`/proc/${pid}/status`, "latin1").catch(() => "")
   const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(text)?.[1]
   return kibibytes === undefined ? null : Number(kibibytes) * 1024
 }
 
-/** Measured on the host: a guest cannot say otherwise. */
+/** Measured on the host, where a guest cannot falsify it. */
 const sample = (machines: Machines) => (sandboxId: string, generation: number) =>
   Effect.flatMap(machines.running(sandboxId, generation), ({ machine, record }) =>
     attempt("measuring a machine", async (): Promise<ResourceSample> => {
@@ -72,12 +72,12 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     const fork = Effect.runForkWith(yield* Effect.context<never>())
     const machines = new Machines(host, settings, { downs, stalls }, fork)
     yield* Effect.addFinalizer(() => machines.release)
-    // Not waited for: whoever needs one of them waits for that one, and a guest that is slow to answer delays nobody's start.
+    // In the background: a call for one machine waits for that machine only, and a guest that answers slowly delays no other start.
     yield* Effect.forkScoped(yield* machines.settle)
     yield* worker("machine networks", machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS))))
     yield* worker("machine looks", machines.look.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS))))
     yield* worker("machine holds", machines.holdStill.pipe(Effect.repeat(Schedule.spaced(HOLD_INTERVAL_MS))))
-    // Templates and spares are made ahead of the first Sandbox, not by it.
+    // Makes templates and spares before the first Sandbox needs them.
     if (host.qemu.clones) {
       yield* Effect.forEach([true, false], (network) => Effect.ignore(machines.prepare(shapeOf(settings, network))), {
         discard: true

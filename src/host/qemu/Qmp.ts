@@ -1,7 +1,8 @@
 /**
  * The control socket of one QEMU process.
  *
- * One JSON object a line each way. QEMU is untrusted once a guest has run in it: a line is bounded, and one that does not parse ends the connection.
+ * Each line is one JSON object, in both directions. QEMU is untrusted once a guest has run in it: lines are bounded, and a line that does not parse
+ * ends the connection.
  *
  * @source QEMU docs/interop/qmp-spec.rst
  */
@@ -28,20 +29,20 @@ interface Waiting {
 }
 
 export class Qmp {
-  /** Resolves when the connection has ended, in whatever way. */
+  /** Resolves when the connection has ended for any reason. */
   readonly closed: Promise<void>
-  /** Why the machine ended, as QEMU said before it closed: `guest-shutdown`, `guest-reset`, `guest-panic`, `host-qmp-quit`, … */
+  /** QEMU's last reported reason for the machine's end: `guest-shutdown`, `guest-reset`, `guest-panic`, `host-qmp-quit`, … */
   shutdownReason: string | null = null
   private readonly socket: Socket
   private readonly waiting: Array<Waiting> = []
   private readonly listeners = new Set<(event: QmpEvent) => void>()
   private text = ""
 
-  /** It let a command wait for too long, and the connection was ended for that. */
+  /** True when a command was not answered in time and the connection was closed for that. */
   isHung = false
   private readonly answerTimeoutMs: number
 
-  /** Negotiates; rejects when the other side is no QMP server or does not answer in time. Every command has `answerTimeoutMs` for its answer. */
+  /** Negotiates. Rejects when the peer is no QMP server or does not answer in time. Every command must be answered within `answerTimeoutMs`. */
   static async open(socket: Socket, answerTimeoutMs: number): Promise<Qmp> {
     const qmp = new Qmp(socket, answerTimeoutMs)
     await qmp.settled("greeting")
@@ -69,12 +70,12 @@ export class Qmp {
     return this.settled(command)
   }
 
-  /** Every event from now on. */
+  /** Calls the listener for every later event. */
   listen(listener: (event: QmpEvent) => void): void {
     this.listeners.add(listener)
   }
 
-  /** The first event from now on that fits. Call it before the command that causes the event. */
+  /** Resolves with the first later event that fits. Call it before the command that causes the event. */
   next(fits: (event: QmpEvent) => boolean, timeoutMs: number): Promise<QmpEvent> {
     return new Promise((resolve, reject) => {
       const stop = () => {
@@ -104,7 +105,7 @@ export class Qmp {
 
   private settled(what: string): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      // In two halves: when this process was itself frozen for the time, the answer is there to be read before the second one is over.
+      // Two half time-outs: if this process itself was frozen for the whole time, it reads the waiting answer before the second half is over.
       const half = this.answerTimeoutMs / 2
       let timer = setTimeout(() => {
         timer = setTimeout(() => {

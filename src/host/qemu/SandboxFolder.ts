@@ -1,8 +1,8 @@
 /**
- * What is written down about one Sandbox's machine on this host: `<data>/runtime/qemu/<sandboxId>/record.json`.
+ * The record of one Sandbox's machine on this host: `<data>/runtime/qemu/<sandboxId>/record.json`.
  *
- * The folder is ours, with the sockets that QEMU listens on; its user owns only the files that it writes, so that a guest which took over its QEMU
- * cannot change what we read here, nor what we connect to.
+ * The service owns the folder and the sockets in it on which QEMU listens. QEMU's user owns only the files that QEMU writes. So a guest that took
+ * over its QEMU can change neither the record nor the sockets to which the service connects.
  */
 import { chmod, chown, mkdir, open, rm } from "node:fs/promises"
 import { Option, Schema } from "effect"
@@ -13,7 +13,7 @@ const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
 const MachineRecord = Schema.Struct({
   sandboxId: Schema.String,
-  /** Null: our own user. */
+  /** Null: the service's user. */
   uid: Schema.NullOr(Count),
   generation: Count,
   vcpus: Count,
@@ -21,15 +21,15 @@ const MachineRecord = Schema.Struct({
   volumeBytes: Count,
   networkEnabled: Schema.Boolean,
   /**
-   * `starting`: QEMU may run and the guest has not answered yet. `running`: it has. `suspended`: its memory is saved. `waking`: that memory is loaded and
-   * may have gone on. `stopped`: only the volume is left.
+   * `starting`: QEMU may run, and the guest has not answered yet. `running`: the guest has answered. `suspended`: its memory is saved. `waking`: that
+   * memory is loaded and the machine may have continued. `stopped`: only the volume is left.
    */
   state: Schema.Literals(["starting", "running", "suspended", "waking", "stopped"]),
   accelerator: Schema.Literals(["kvm", "tcg"]),
-  /** On QEMU's command line: finds a process that was started and never written down. */
+  /** Part of QEMU's command line: finds a process whose pid was never recorded. */
   uuid: Schema.String,
   process: Schema.NullOr(WrittenProcess),
-  /** slirp4netns, when there is a network. */
+  /** slirp4netns of a machine with network. */
   network: Schema.NullOr(WrittenProcess)
 })
 export type MachineRecord = typeof MachineRecord.Type
@@ -51,7 +51,7 @@ export class SandboxFolder {
     return `${this.path}/${machineFiles[name]}`
   }
 
-  /** Null when there is none, or none that can be read: then nothing that it named is known to exist. */
+  /** Null when the record is missing or unreadable: then nothing that it named is known to exist. */
   async read(): Promise<MachineRecord | null> {
     return Option.getOrNull(decode(readRecord(`${this.path}/record.json`)))
   }
@@ -60,7 +60,7 @@ export class SandboxFolder {
     await writeRecord(`${this.path}/record.json`, record, { durable: false })
   }
 
-  /** How many bytes of this generation's console have been read. */
+  /** The number of bytes read from this generation's console. */
   async consoleOffset(generation: number): Promise<number> {
     const noted = Option.getOrNull(decodeConsole(readRecord(`${this.path}/console.json`)))
     return noted?.generation === generation ? noted.offset : 0
@@ -70,7 +70,7 @@ export class SandboxFolder {
     await writeRecord(`${this.path}/console.json`, { generation, offset }, { durable: false })
   }
 
-  /** The folder and what QEMU opens in it, with a fresh `run` folder for its sockets, which are not its own to make. */
+  /** Prepares the folder, with a fresh `run` folder for QEMU's sockets, which QEMU itself may not create. */
   async prepare(uid: number | null): Promise<void> {
     await mkdir(this.path, { recursive: true })
     await chmod(this.path, uid === null ? 0o700 : 0o711)
@@ -78,7 +78,7 @@ export class SandboxFolder {
     await mkdir(`${this.path}/run`, { mode: 0o700 })
   }
 
-  /** An empty file that QEMU's user may write. */
+  /** Creates an empty file that QEMU's user may write. */
   async makeEmpty(name: keyof typeof machineFiles, uid: number | null): Promise<void> {
     await rm(this.file(name), { force: true })
     const file = await open(this.file(name), "wx", 0o600)
@@ -91,6 +91,6 @@ export class SandboxFolder {
   }
 }
 
-/** Every Sandbox of which anything is left below `root`. */
+/** Every Sandbox that has a folder below `root`. */
 export const sandboxFolders = async (root: string): Promise<ReadonlyArray<SandboxFolder>> =>
   sandboxIdsIn(root).map((sandboxId) => new SandboxFolder(root, sandboxId))

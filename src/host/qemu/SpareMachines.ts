@@ -1,4 +1,4 @@
-/** The making of machines that are started ahead (`Spares`), and their handing over to a Sandbox. */
+/** Makes the machines that are started ahead (`Spares`), and hands them over to Sandboxes. */
 
 import { randomUUID } from "node:crypto"
 import { rename } from "node:fs/promises"
@@ -22,21 +22,21 @@ import { copyRootDisk, warm } from "./Template.ts"
 import type { Templates } from "./Templates.ts"
 import { ensureVolume } from "./volume.ts"
 
-/** Commands that a machine runs before it is anybody's: by then most of what a first command needs is translated. */
+/** Commands that a spare runs before it has an owner. Afterwards most of the code for a first command is translated. */
 const SPARE_WARM_RUNS = 4
-/** Until it is somebody's. */
+/** The host name before the machine has an owner. */
 const HOSTNAME = "sandbox"
 
 export interface SpareMachinesOptions {
   readonly host: QemuHost
-  /** For each kind of machine; 0: none. */
+  /** The number for each kind of machine; 0: none. */
   readonly max: number
   readonly room: HostRoom
   readonly templates: Templates
   readonly uids: HostUsers
   readonly live: LiveMachines
   readonly endings: Endings
-  /** Starts at a time. Sandboxes that start go first. */
+  /** Bounds concurrent starts. Sandboxes that start take precedence. */
   readonly permits: Semaphore.Semaphore
   readonly fork: SparesOptions["fork"]
 }
@@ -63,7 +63,7 @@ export class SpareMachines {
     return this.spares.close
   }
 
-  /** A Sandbox's need goes before that of machines that are nobody's. */
+  /** When `start` finds no room, drops the spares and retries: a Sandbox takes precedence over machines without an owner. */
   givingWay<A>(
     start: Effect.Effect<A, NoRoom | RuntimeUnavailable>
   ): Effect.Effect<A, RuntimeRefused | RuntimeUnavailable> {
@@ -77,7 +77,7 @@ export class SpareMachines {
     )
   }
 
-  /** Makes a spare this Sandbox's machine, by giving it the rest of its identity. False when there is none, or it was of no use. */
+  /** Turns a spare into this Sandbox's machine by giving it the rest of its identity. False when there is none, or it failed. */
   take(folder: SandboxFolder, spec: SandboxSpec, shape: MachineShape): Effect.Effect<boolean, RuntimeUnavailable> {
     const { host, uids, live, endings } = this.options
     const { sandboxId, generation, networkEnabled } = spec
@@ -89,7 +89,7 @@ export class SpareMachines {
       const before = new SandboxFolder(host.root, spare.record.sandboxId)
       const moved = yield* attempt("handing a machine over", async () => {
         await uids.pass(record.uid, sandboxId)
-        // Written first: wherever this is cut off, the folder tells what runs in it.
+        // The record comes first: after a crash at any point the folder tells what runs in it.
         await before.write(record)
         await rename(before.path, folder.path)
         await host.volumes.note(sandboxId)
@@ -106,7 +106,7 @@ export class SpareMachines {
         Effect.as(true),
         Effect.catchTag("RuntimeUnavailable", ({ message }) =>
           Effect.gen(function* () {
-            yield* Effect.logWarning(`Sandbox ${sandboxId} got a machine that was of no use: ${message}`)
+            yield* Effect.logWarning(`Sandbox ${sandboxId} got a spare machine that failed: ${message}`)
             yield* disconnect(machine)
             yield* endings.kill(record)
             return false
@@ -150,7 +150,7 @@ export class SpareMachines {
       Effect.flatMap(
         Option.match({
           onNone: () =>
-            new RuntimeRefused({ code: "HOST_FULL", message: publicText`As many Sandboxes are starting as may.` }),
+            new RuntimeRefused({ code: "HOST_FULL", message: publicText`Too many Sandboxes are starting now.` }),
           onSome: Effect.succeed
         })
       )

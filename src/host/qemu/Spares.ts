@@ -1,9 +1,9 @@
 /**
- * Machines that are started ahead and nobody's yet: cloned, given all of their identity but the name, warmed and paused. The Sandbox that gets one
- * waits for neither QEMU nor the translation of the guest's code, which is what a start takes under emulation.
+ * Spares: machines that are started ahead, without an owner. They are cloned, given an identity except the name, warmed and paused. A Sandbox that
+ * gets one waits for neither QEMU nor the translation of the guest's code, which takes most of a start under emulation.
  *
- * A bounded number for each kind of machine. They count in the host's admission like any other, are given up as soon as a Sandbox needs their room,
- * and end with the service; those that a killed service left are found by their name.
+ * Their number is bounded for each kind of machine. They count in the host's admission like any other machine, are dropped as soon as a Sandbox needs
+ * their room, and end with the service. Spares that a killed service left are found by their name.
  */
 import { Effect, Fiber } from "effect"
 import type { RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
@@ -11,12 +11,12 @@ import type { Machine } from "./Machine.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import type { MachineRecord } from "./SandboxFolder.ts"
 
-/** A Sandbox that has just started is busy with its first commands; the next spare waits until then. */
+/** A Sandbox that has just started is busy with its first commands; the next spare waits that long. */
 const REFILL_DELAY_MS = 1_000
 
 const PREFIX = "spare-"
 
-/** The name of a spare's folder and record, in the place of a Sandbox's id. */
+/** The name of a spare's folder and record, in place of a Sandbox id. */
 export const spareName = (unique: string): string => `${PREFIX}${unique}`
 export const isSpare = (sandboxId: string): boolean => sandboxId.startsWith(PREFIX)
 
@@ -28,17 +28,17 @@ export interface Spare {
 interface Kind {
   readonly ready: Array<Spare>
   making: Fiber.Fiber<void> | null
-  /** Somebody waits for the one that is being made. */
+  /** A caller waits for the spare that is being made. */
   awaited: boolean
 }
 
 export interface SparesOptions {
-  /** For each kind of machine; 0: none. */
+  /** The number for each kind of machine; 0: none. */
   readonly max: number
-  /** Waits for nothing that a start which drops spares may hold. */
+  /** Must not wait for anything that a start which drops spares may hold. */
   readonly make: (shape: MachineShape) => Effect.Effect<Spare, RuntimeRefused | RuntimeUnavailable>
   readonly discard: (spare: Spare) => Effect.Effect<void>
-  /** Runs apart from whoever asked for it. */
+  /** Runs an effect in the background, independently of the caller. */
   readonly fork: <A>(effect: Effect.Effect<A>) => Fiber.Fiber<A>
 }
 
@@ -51,7 +51,7 @@ export class Spares {
     this.options = options
   }
 
-  /** One for this caller alone; waits for one that is being made. Null when there is none to be had soon. */
+  /** A spare for this caller alone; waits for one that is being made. Null when none will be ready soon. */
   claim(shape: MachineShape): Effect.Effect<Spare | null> {
     const kind = this.kindOf(shape)
     return Effect.suspend(() => {
@@ -70,19 +70,19 @@ export class Spares {
     })
   }
 
-  /** Makes what is missing, after a while and one at a time. Returns at once. */
+  /** Makes the missing spares, after a delay and one at a time. Returns immediately. */
   refill(shape: MachineShape): Effect.Effect<void> {
     const kind = this.kindOf(shape)
     const missing = () => !this.closed && kind.making === null && kind.ready.length < this.options.max
     const refill: Effect.Effect<void> = Effect.suspend(() => {
       if (!missing()) return Effect.void
-      // Not before `making` is set: what fails at once must find it.
+      // Starts after `making` is set: an immediate failure must find it.
       const made = Effect.andThen(Effect.yieldNow, this.options.make(shape)).pipe(
         Effect.flatMap((spare) =>
           this.closed ? this.options.discard(spare) : Effect.sync(() => this.keep(kind, spare))
         ),
         Effect.as(true),
-        // A full host has no room for machines that nobody needs yet.
+        // A full host has no room for spares.
         Effect.catchTag("RuntimeRefused", () => Effect.succeed(false)),
         Effect.catchTag("RuntimeUnavailable", ({ message }) =>
           Effect.as(Effect.logWarning(`No machine could be started ahead: ${message}`), false)
@@ -103,7 +103,7 @@ export class Spares {
     )
   }
 
-  /** Gives up all, also those that are being made. True when that made room. */
+  /** Drops all spares, including one that is being made. True when that made room. */
   readonly drop: Effect.Effect<boolean> = Effect.gen({ self: this }, function* () {
     for (const { making } of this.kinds.values()) if (making !== null) yield* Fiber.await(making)
     const spares = [...this.kinds.values()].flatMap(({ ready }) => ready.splice(0))
@@ -111,7 +111,7 @@ export class Spares {
     return spares.length > 0
   })
 
-  /** No more of them. */
+  /** Drops all spares and makes no more. */
   readonly close: Effect.Effect<void> = Effect.suspend(() => {
     this.closed = true
     return Effect.asVoid(this.drop)
@@ -126,7 +126,7 @@ export class Spares {
 
   private keep(kind: Kind, spare: Spare): void {
     kind.ready.push(spare)
-    // One that dies while it waits is nobody's loss.
+    // A spare that dies while it waits is removed.
     void spare.machine.qmp.closed.then(() => {
       const at = kind.ready.indexOf(spare)
       if (at < 0) return

@@ -1,7 +1,7 @@
 /**
- * How a machine comes up: from its template, from the kernel, or out of its sleep.
+ * Starts machines: from their template, from the kernel, or from their saved memory.
  *
- * What is written down (`SandboxFolder`) always precedes what is done, so that whatever a crash leaves behind is found.
+ * Every step is recorded (`SandboxFolder`) before it is taken, so that the next service finds everything a crash leaves behind.
  */
 import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
@@ -33,7 +33,7 @@ export interface StartsOptions {
   readonly templates: Templates
   readonly spares: SpareMachines
   readonly live: LiveMachines
-  /** As many at a time as may. */
+  /** Bounds concurrent starts. */
   readonly permits: Semaphore.Semaphore
 }
 
@@ -44,7 +44,7 @@ export class Starts {
     this.options = options
   }
 
-  /** The devices of a machine as this host can make it. */
+  /** The machine's devices, adapted to what this host supports. */
   shapeFor(
     wanted: Omit<MachineShape, "accelerator">,
     accelerator = this.options.host.choice.accelerator
@@ -54,7 +54,7 @@ export class Starts {
     return { accelerator, vcpus, memoryBytes, volumeBytes, network: network && networkObstacle === null }
   }
 
-  /** A first or later boot: a clone of the template where there is one. */
+  /** Boots a machine for the first time or again: as a clone of the template where there is one. */
   boot(
     folder: SandboxFolder,
     spec: SandboxSpec,
@@ -103,7 +103,7 @@ export class Starts {
       yield* this.coldBoot(folder, record, shape)
     }).pipe(
       permits.withPermits(1),
-      // Nothing runs, so nothing may be counted as starting.
+      // Nothing runs, so the record must not count as starting.
       Effect.tapError(() =>
         Effect.flatMap(
           Effect.promise(() => folder.read()),
@@ -116,7 +116,7 @@ export class Starts {
     )
   }
 
-  /** Continues a machine that sleeps, with the memory that it had. */
+  /** Wakes a sleeping machine with its saved memory. */
   wake(
     folder: SandboxFolder,
     record: MachineRecord,
@@ -134,7 +134,7 @@ export class Starts {
       yield* this.launched(folder, record, shape, { type: "wake" }, (machine, started) =>
         Effect.gen(function* () {
           yield* loadState(machine, machineFiles.suspended, { memoryIsShared: false })
-          // Point of no return: from here on the volume moves on, and the saved memory must never meet it again.
+          // Point of no return: from here the volume changes, and the saved memory must never be used with it again.
           yield* note(folder, { ...started, state: "waking" })
           yield* attempt("resuming a machine", () => machine.qmp.execute("cont"))
           yield* Effect.all(
@@ -183,7 +183,7 @@ export class Starts {
     })
   }
 
-  /** Runs QEMU, connects it, lets `prepare` bring the guest up, and only then counts it as running. Leaves nothing behind if that fails. */
+  /** Runs QEMU, connects to it, lets `prepare` bring the guest up, and only then counts it as running. On failure it leaves nothing behind. */
   private launched(
     folder: SandboxFolder,
     record: MachineRecord,

@@ -1,4 +1,4 @@
-/** The templates that this process has made or found, one for each shape. */
+/** The templates that this process has made or found, one per shape. */
 import { dirname } from "node:path"
 import { Effect } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
@@ -15,11 +15,11 @@ export class Templates {
     this.host = host
   }
 
-  /** Makes the template of a shape ready, once however many ask. A failure is told to those who wait, and the next one tries again. */
+  /** Provides the template of a shape, and makes it once for all concurrent callers. A failure goes to these callers; the next caller tries again. */
   of(shape: MachineShape): Effect.Effect<Template, RuntimeUnavailable> {
     const key = templateKey(this.host, shape)
     return Effect.suspend(() => {
-      // Each start reads it, also those of a service that has run for long.
+      // Each start marks the image as used, also in a service that has run for long.
       void noteImageUse(dirname(this.host.image.rootDisk))
       const known = this.known.get(key)
       if (known !== undefined) return known

@@ -1,6 +1,6 @@
 /**
- * What is done with a machine that an earlier service left behind, decided from what is written down and from QEMU's own word. What ran goes on, or its
- * end is told: no machine is shown as running that stands still, and none is booted again without a word.
+ * Decides what happens to a machine that an earlier service left behind, from its record and from QEMU's answer. A running machine continues, or its
+ * end is reported. No machine is shown as running while it stands still, and none is booted again without a report.
  *
  * `docs/architecture/adoption.md` shows the table; a test compares them.
  *
@@ -8,7 +8,7 @@
  */
 import type { MachineRecord } from "./SandboxFolder.ts"
 
-/** Every state that QEMU knows of a machine. */
+/** Every state in QEMU's RunState. */
 export const runStates = [
   "running",
   "paused",
@@ -29,26 +29,26 @@ export const runStates = [
 ] as const
 export type RunState = (typeof runStates)[number]
 
-/** Of the record's process. `unanswered`: it lives, and its QEMU does not say how it is. */
+/** The state of the record's process. `unanswered`: it lives, but its QEMU does not report a state. */
 export type Seen = RunState | "gone" | "unanswered"
 
 export type Adoption =
-  /** Nothing runs, and nothing should. */
+  /** Nothing runs, and nothing should run. */
   | "nothing"
-  /** It runs on. One that waits for the host's disk is told to be stalled. */
+  /** It keeps running. A machine that waits for the host's disk is reported as stalled. */
   | "goOn"
-  /** It was paused by what a killed service had begun: that is given up, and the machine goes on. */
+  /** A killed service had paused it for a suspend or a backup, which is given up; the machine continues. */
   | "resume"
-  /** It was being woken, and its memory is loaded: it goes on. */
+  /** It was being woken and its memory is loaded: it continues. */
   | "finishWake"
-  /** Its memory is saved whole: what is left of its QEMU is ended. */
+  /** Its memory is completely saved: its remaining QEMU is ended. */
   | "sleep"
-  /** No client was told that it is up: it is booted again. */
+  /** No client has seen it running: it is booted again. */
   | "bootAgain"
-  /** It is ended, and its Sandbox is told why. */
+  /** It is ended, and its Sandbox gets the reason. */
   | "tellEnd"
 
-/** They can go on from there. */
+/** A machine in these states can continue. */
 const standing: ReadonlyArray<Seen> = ["paused", "finish-migrate", "postmigrate", "save-vm", "watchdog", "debug"]
 const going: ReadonlyArray<Seen> = ["running", "io-error", "suspended"]
 /** Before its first instruction. */
@@ -69,7 +69,7 @@ export const adoptionOf = (state: MachineRecord["state"], seen: Seen): Adoption 
   }
 }
 
-/** @param answer To `query-status`. A state that a later QEMU has is taken for one of which nothing is known. */
+/** @param answer The answer to `query-status`. An unknown state of a later QEMU counts as `unanswered`. */
 export const seenIn = (answer: unknown): Seen => {
   const status = typeof answer === "object" && answer !== null && "status" in answer ? answer.status : null
   return runStates.find((known) => known === status) ?? "unanswered"

@@ -1,9 +1,9 @@
-/** What was found of guests' clocks. */
+/** Metrics of guests' clocks. */
 import { type Effect, Metric } from "effect"
 
 const offsets = Metric.histogram("atoll_guest_clock_offset_seconds", {
   description:
-    "By how much a guest's clock was off when it was looked at, after a start, a wake or a restart of the service.",
+    "By how much a guest's clock was off when it was checked, after a start, a wake or a restart of the service.",
   boundaries: [0.001, 0.01, 0.1, 1, 10, 100, 1_000, 10_000]
 })
 const rates = Metric.histogram("atoll_guest_clock_rate_error_ratio", {

@@ -1,8 +1,8 @@
 /**
- * A guest's clocks, measured from outside. The round trip of a question bounds the error: the guest read its clocks somewhere between the question and
- * the answer. So every result is an interval, and a clock counts as wrong only when the whole interval is.
+ * Measures a guest's clocks from outside. The round trip of a request bounds the error: the guest read its clocks at some time between request and
+ * answer. So every result is an interval, and a clock counts as wrong only when the whole interval is wrong.
  *
- * A guest says what it likes. What it says is used for its own machine only, and for a template before any customer's code has run in it.
+ * A guest can forge its answers. They are used for its own machine only, and for a template before any customer's code has run in it.
  */
 import { Effect } from "effect"
 import { routes } from "../../agent/wire.ts"
@@ -15,10 +15,10 @@ const RATE_ERROR_MAX = 0.001
 const OFFSET_MAX_MS = 1_000
 
 export interface ClockReading {
-  /** Our own clock in milliseconds, when the question was sent and when the answer had come. */
+  /** The service's clock in milliseconds, when the request was sent and when the answer had arrived. */
   readonly sentAt: number
   readonly heardAt: number
-  /** What our own clock must be given to be epoch milliseconds. */
+  /** Added to the service's clock, this gives epoch milliseconds. */
   readonly epochAtZero: number
   readonly guestMonotonicMs: number
   readonly guestEpochMs: number
@@ -33,7 +33,7 @@ export type Verdict = "right" | "wrong" | "undecided"
 
 const decodeClock = heldTo(routes.clock.answer.shape)
 
-/** Null: the agent is of an earlier version and does not tell. */
+/** Null when the agent is an earlier version that does not report its clock. */
 export const readClock = (session: AgentSession): Effect.Effect<ClockReading | null, GuestUnavailable> =>
   Effect.suspend(() => {
     const sentAt = performance.now()
@@ -52,7 +52,7 @@ export const readClock = (session: AgentSession): Effect.Effect<ClockReading | n
     )
   })
 
-/** Seconds of the guest in one of ours. */
+/** Seconds of the guest per second of the host. */
 export const rateOf = (first: ClockReading, second: ClockReading): Interval => {
   const guestMs = second.guestMonotonicMs - first.guestMonotonicMs
   const shortest = second.sentAt - first.heardAt
@@ -60,10 +60,10 @@ export const rateOf = (first: ClockReading, second: ClockReading): Interval => {
   return { low: guestMs / longest, high: shortest > 0 ? guestMs / shortest : Number.POSITIVE_INFINITY }
 }
 
-/** By how much the guest's clock is ahead of ours, in milliseconds. */
+/** The milliseconds by which the guest's clock is ahead of the host's. */
 export const offsetOf = ({ sentAt, heardAt, epochAtZero, guestEpochMs }: ClockReading): Interval => ({
   low: guestEpochMs - (epochAtZero + heardAt),
-  // It tells whole milliseconds.
+  // The guest reports whole milliseconds.
   high: guestEpochMs + 1 - (epochAtZero + sentAt)
 })
 
@@ -82,9 +82,10 @@ export const tighter = (one: ClockReading, other: ClockReading): ClockReading =>
   other.heardAt - other.sentAt < one.heardAt - one.sentAt ? other : one
 
 /**
- * Reads the clock until its rate is known to be right or wrong, or the window is over. Null: the agent does not tell, or the rate is not wanted any more.
+ * Reads the clock until its rate is known to be right or wrong, or the window is over. Null when the agent does not report its clock, or `isWanted`
+ * returns false.
  *
- * @param everyMs Between two readings.
+ * @param everyMs Time between two readings.
  */
 export const measureRate = (
   session: AgentSession,

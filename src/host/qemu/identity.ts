@@ -1,4 +1,4 @@
-/** What no clone of a template may share with another: clock, names, entropy, network, volume, generation. */
+/** The properties that no two clones of a template may share: clock, names, entropy, network, volume, generation. */
 import { Effect, Schedule } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
@@ -14,7 +14,7 @@ export const IDENTITY_TIMEOUT_MS = 20_000
 
 const go = (machine: Machine) => attempt("starting a machine's processors", () => machine.qmp.execute("cont"))
 
-/** A paused machine becomes this record's. */
+/** Resumes a paused machine and gives it this record's identity. */
 export const giveIdentity = (
   machine: Machine,
   record: MachineRecord,
@@ -28,14 +28,14 @@ export const giveIdentity = (
     })
   )
 
-/** A paused machine gets all but its owner's name. */
+/** Resumes a paused machine and gives it an identity without an owner's name. */
 export const giveNobodysIdentity = (
   machine: Machine,
   hostname: string,
   shape: MachineShape
 ): Effect.Effect<void, RuntimeUnavailable> => Effect.andThen(go(machine), givePlace(machine, hostname, shape))
 
-/** A paused machine that has the rest of its identity gets its owner's name. */
+/** Resumes such a machine and gives it its owner's name and generation. */
 export const giveName = (machine: Machine, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> =>
   Effect.andThen(
     go(machine),
@@ -55,7 +55,7 @@ const givePlace = (machine: Machine, hostname: string, shape: MachineShape) =>
 
 const giveGeneration = (machine: Machine, generation: number): Effect.Effect<void, RuntimeUnavailable> =>
   machine.session.call("POST", "/v1/identity", { generation }).pipe(
-    // To say it twice is no harm. One attempt to connect is shorter than a machine may take that the host has no processor for.
+    // The request may be repeated. A retry covers a machine that waits for a processor longer than one attempt to connect may take.
     Effect.retry({
       schedule: Schedule.spaced(20),
       while: ({ fault }) => fault !== "protocol" && isAlive(machine.process)

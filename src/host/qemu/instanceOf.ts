@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto"
 
-/** Tells the cgroups of the driver whose folder that is from those of another service on this host. */
+/** The name of this driver's cgroups, by its folder: it separates them from those of another service on this host. */
 export const instanceOf = (root: string): string =>
   `atoll-vm-${createHash("sha256").update(root).digest("hex").slice(0, 12)}`

@@ -1,5 +1,5 @@
 /**
- * QEMU's command line. The devices of a template and of its clones must be the same, so both are made here.
+ * Builds QEMU's command line. A template and its clones must have the same devices, so both are made here.
  *
  * @source lab.md "QEMU"; QEMU docs/system/invocation.rst
  */
@@ -9,12 +9,12 @@ export interface MachineShape {
   readonly accelerator: Accelerator
   readonly vcpus: number
   readonly memoryBytes: number
-  /** A volume is a fixed device of the machine: the guest knows its size from the template. */
+  /** The volume is a fixed device of the machine: the guest knows its size from the template. */
   readonly volumeBytes: number
   readonly network: boolean
 }
 
-/** Names of the files in a machine's own folder, which is QEMU's working folder. */
+/** File names in a machine's own folder, which is QEMU's working directory. */
 export const machineFiles = {
   overlay: "root.qcow2",
   volume: "volume.raw",
@@ -26,64 +26,64 @@ export const machineFiles = {
 } as const
 
 /**
- * Descriptors that QEMU gets: the sockets that it listens on, and the write end of its life pipe. It makes no socket under a name: root connects to
- * those names, and a QEMU that was taken over would put another in its place.
+ * Descriptors passed to QEMU: the sockets on which it listens, and the write end of its life pipe. QEMU creates no named socket: root connects to
+ * those names, and a QEMU that a guest took over could replace them.
  */
 export const Descriptor = { life: 3, qmpSocket: 4, agentSocket: 5, bootSocket: 6 } as const
 
-/** What a qcow2 file has beside its clusters: tables of less than a thousandth, and what a discard leaves behind. */
+/** A qcow2 file's extra size beside its clusters: tables of less than a thousandth, and the rest of discards. */
 const OVERLAY_MARGIN = 1.01
-/** The state of devices, beside the memory. */
+/** Size of the device state, beside the memory. */
 const STATE_BYTES = 64 * 1024 ** 2
 
-/** The most that a root disk of this size takes. */
+/** The largest size of a root disk's overlay. */
 export const overlayMaxBytes = (rootBytes: number): number => Math.ceil(rootBytes * OVERLAY_MARGIN)
 
-/** The largest file that a machine writes: its volume, its root disk or, when it sleeps, its memory. */
+/** The largest file that a machine writes: its volume, its root disk, or its memory when it is suspended. */
 export const fileMaxBytes = ({ volumeBytes, memoryBytes }: MachineShape, rootBytes: number): number =>
   Math.max(volumeBytes, overlayMaxBytes(rootBytes), memoryBytes + STATE_BYTES)
 
 export type Start =
-  /** From the kernel. `memoryFile`: the template's memory, shared with that file; null: private memory. */
+  /** Boots the kernel. `memoryFile`: the template's memory, shared with that file; null: private memory. */
   | {
       readonly type: "boot"
       readonly kernel: string
       readonly initramfs: string
       readonly memoryFile: string | null
-      /** Frequency of the time stamp counter; null: the guest measures it, which can fail by a factor on a busy host. */
+      /** Frequency of the time stamp counter. Null: the guest measures it, which can be wrong by a factor on a busy host. */
       readonly tscKhz: number | null
     }
-  /** Paused, waiting for `migrate-incoming`; memory is a private copy-on-write view of the template's. */
+  /** Paused, waiting for `migrate-incoming`. Its memory is a private copy-on-write view of the template's. */
   | { readonly type: "clone"; readonly memoryFile: string }
   /** Paused, waiting for `migrate-incoming` of its whole memory. */
   | { readonly type: "wake" }
 
 /**
- * `max` without what is slower under TCG than what a kernel does in its absence: five-level paging makes every address translation one step
- * longer, and string instructions that are said to be fast are used byte by byte.
+ * `max` without features that are slower under TCG than the kernel's fallback. Five-level paging makes every address translation one step longer.
+ * String instructions that the processor reports as fast are used byte by byte.
  */
 const cpuModel = (accelerator: Accelerator): string =>
   accelerator === "kvm" ? "host" : "max,la57=off,erms=off,fsrm=off"
 
 /**
- * What a guest under emulation does without. One customer's guest has nothing to defend from another within it, and mitigations cost a quarter of
- * TCG's speed; clearing memory twice, checking copies and counting stalls another tenth. Hardware keeps them all.
+ * Kernel features that a guest under emulation runs without. One customer's guest has no second party inside to defend against, and mitigations cost
+ * a quarter of TCG's speed; clearing memory twice, checking copies and counting stalls cost another tenth. A guest on hardware keeps them all.
  */
 const EMULATED = [
   "mitigations=off init_on_alloc=0 hardened_usercopy=off psi=0 audit=0",
-  // The only other clock is read through an emulated port, and a command reads it some hundred times: it took twice as long.
+  // The only other clock is read through an emulated port. A command reads the clock some hundred times, and took twice as long with that.
   "tsc=reliable",
-  // For guest/agent.sh.
+  // Read by guest/agent.sh.
   "atoll.emulated"
 ].join(" ")
 
 const kernelCommandLine = (accelerator: Accelerator, tscKhz: number | null): string =>
   [
     "console=ttyS0 quiet loglevel=3 panic=-1 oops=panic",
-    // Each command gets a cgroup, and each move into one waits for a grace period.
+    // Each command gets a cgroup, and each move into one waits for an RCU grace period.
     "cgroup_no_v1=all rcupdate.rcu_expedited=1 random.trust_cpu=on",
     accelerator === "tcg" ? EMULATED : "",
-    // The guest measures it only to within one percent of that. @source linux/arch/x86/kernel/tsc.c tsc_refine_calibration_work
+    // The guest refines the frequency only to within one percent of this value. @source linux/arch/x86/kernel/tsc.c tsc_refine_calibration_work
     accelerator === "tcg" && tscKhz !== null ? `tsc_early_khz=${tscKhz}` : ""
   ].join(" ")
 
@@ -98,17 +98,17 @@ const memoryObject = (start: Start, bytes: number): string => {
   return `memory-backend-ram,${size}`
 }
 
-/** How much translated code QEMU keeps under TCG; its default of 1 GiB would be the guest's size twice over. */
+/** How much translated code QEMU keeps under TCG. Its default of 1 GiB would be twice the guest's size. */
 const TRANSLATIONS_MIB = 64
 
 /** QEMU's name for a machine's console. */
 export const CONSOLE = "console"
-/** A power of two. What is not read in time is overwritten. */
+/** A power of two. Output that is not read in time is overwritten. */
 const CONSOLE_BYTES = 64 * 1024
 
-/** What a guest deletes or overwrites with zeros takes no room on the host any more. */
+/** Space that a guest frees or overwrites with zeros is returned to the host. */
 const GIVEN_BACK = "discard=unmap,detect-zeroes=unmap"
-/** A write that the host cannot do now waits, with the whole machine, instead of being lost. */
+/** A write that the host cannot complete pauses the whole machine instead of being lost. */
 const ON_ERROR = "werror=stop,rerror=report"
 
 export const machineArguments = (
@@ -136,12 +136,12 @@ export const machineArguments = (
     ...["-object", memoryObject(start, shape.memoryBytes)],
     ...["-rtc", "base=utc,clock=host"],
     ...["-device", "vmgenid,guid=auto", "-device", "pvpanic-pci"],
-    // A ring in QEMU's memory: a guest fills no disk by it, whether or not anybody reads.
+    // A ring buffer in QEMU's memory: a guest cannot fill a disk with it, even if the service does not read it.
     ...["-chardev", `ringbuf,id=${CONSOLE},size=${CONSOLE_BYTES}`, "-serial", `chardev:${CONSOLE}`],
     ...["-device", "virtio-serial-pci,id=serial,max_ports=4,ioeventfd=off"],
     ...serialPort("agent", Descriptor.agentSocket, 1),
     ...serialPort("boot", Descriptor.bootSocket, 2),
-    // What a guest writes outside its volume lasts no longer than its boot, so nothing waits for the disk.
+    // The root disk does not outlive the boot, so no write waits for the disk.
     ...[
       "-blockdev",
       `qcow2,node-name=root,${GIVEN_BACK},cache.no-flush=on,file.driver=file,file.filename=${machineFiles.overlay},file.discard=unmap`

@@ -1,28 +1,25 @@
-/**
- * The cgroups of a machine, named by its uuid: QEMU and the slirp4netns that serves it share one bound, so what a guest makes them do takes nothing
- * from others.
- */
+/** A machine's cgroups, named by its uuid. QEMU and its slirp4netns share one limit, so the work that a guest causes takes nothing from others. */
 import { setTimeout as sleep } from "node:timers/promises"
 import { type CgroupHost, enterCgroups, makeCgroups, removeCgroups, servingCgroups } from "../linux/cgroups.ts"
 import { OVERHEAD_BYTES } from "./Admission.ts"
 import type { MachineRecord } from "./SandboxFolder.ts"
 
-/** For QEMU's own threads, beside the guest's processors. */
+/** The share of QEMU's own threads, beside the guest's processors. */
 const MORE_VCPUS = 0.5
-/** Threads; it may start no processes. */
+/** Bounds threads; QEMU may start no processes. */
 const PROCESSES_MAX = 512
-/** Over what it was measured to need. */
+/** A factor over the measured need. */
 const OVERHEAD_FACTOR = 2
 const REMOVE_TRIES = 200
 const REMOVE_PAUSE_MS = 5
 
 type Limited = Pick<MachineRecord, "uuid" | "vcpus" | "memoryBytes" | "accelerator">
 
-/** Files that whoever serves this machine enters. */
+/** The cgroup files that a helper process of this machine enters. */
 export const cgroupsOf = (host: CgroupHost, { uuid }: Pick<MachineRecord, "uuid">): ReadonlyArray<string> =>
   servingCgroups(host, uuid)
 
-/** Makes them and moves QEMU there. It is starting meanwhile, and nobody's yet. */
+/** Creates the cgroups and moves QEMU into them. QEMU is still starting, and its machine has no owner's code yet. */
 export const limitMachine = async (host: CgroupHost, machine: Limited, pid: number): Promise<void> => {
   const { uuid, vcpus, memoryBytes, accelerator } = machine
   const limits = {
@@ -34,7 +31,7 @@ export const limitMachine = async (host: CgroupHost, machine: Limited, pid: numb
   await enterCgroups(joins, pid)
 }
 
-/** Removes them, with what is in them, as soon as that has died. */
+/** Kills the processes in the cgroups and removes them once these have died. */
 export const removeMachineCgroups = async (host: CgroupHost, uuid: string): Promise<void> => {
   for (let tries = 0; tries < REMOVE_TRIES; tries++) {
     if (await removeCgroups(host, uuid).catch(() => false)) return

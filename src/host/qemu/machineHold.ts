@@ -1,9 +1,9 @@
 /**
- * Holding a machine's volume still while its image is read, by another process than the one that serves.
+ * Holds a machine's volume unchanged while a process other than the service reads its image.
  *
- * One that does not run does not start before it is let go (`holdMark.ts`). One that runs is paused by the service, which alone speaks with its
- * QEMU: it sees the mark, has the guest write everything to the volume, pauses the machine and says so in `volume.raw.still`, which it writes
- * before it pauses, so that a service that comes after a killed one finds what it has to resume.
+ * A stopped machine does not start until the volume is released (`holdMark.ts`). Only the service can pause a running machine, because it alone is
+ * connected to QEMU. It sees the mark, has the guest write all data to the volume, pauses the machine and records that in `volume.raw.still`. It
+ * writes the record before it pauses the machine, so that the service after a killed one knows which machine to resume.
  */
 import { randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"
@@ -18,13 +18,13 @@ import type { Machine } from "./Machine.ts"
 import { processOf } from "./recordedProcess.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
-/** Less than it takes until anybody believes that the guest's agent is gone. */
+/** Shorter than the time after which clients would consider the guest's agent gone. */
 const PAUSE_MAX_MS = 15_000
 const POLL_MS = 20
-/** A guest that is its user's own may do what it likes when it is asked: the machine is then as after a power cut. */
+/** The guest is under its user's control and may ignore the request; the volume is then as after a power cut. */
 const FLUSH_TIMEOUT_MS = 20_000
 const CLOCK_TIMEOUT_MS = 10_000
-/** The service looks twice a second, and the guest has its time to write. */
+/** The service checks twice a second, and the guest needs time to write. */
 const PAUSED_WITHIN_MS = FLUSH_TIMEOUT_MS + 20_000
 
 const Still = Schema.Struct({ isPaused: Schema.Boolean, token: Schema.String, process: WrittenProcess })
@@ -32,31 +32,31 @@ const decode = Schema.decodeUnknownOption(Still)
 
 const stillOf = (folder: SandboxFolder): string => `${folder.file("volume")}.still`
 
-/** Null when its machine is not meant any more. */
+/** Null when the record is of a machine that has ended. */
 const readStill = (folder: SandboxFolder): typeof Still.Type | null => {
   const still = Option.getOrNull(decode(readRecord(stillOf(folder))))
   return still !== null && isAlive(still.process) ? still : null
 }
 
-/** Names the holding for which the machine is to be paused; null when nobody wants that. */
+/** The hold for which the machine must be paused; null when there is none. */
 export const wantedHolding = (folder: SandboxFolder): string | null => holdingOf(folder.file("volume"))
 
-/** The guest writes everything to its volume. */
+/** Has the guest write all data to its volume. */
 export const writeOut = ({ boot }: Machine): Promise<void> => boot.flush(FLUSH_TIMEOUT_MS).catch(() => {})
 
-/** The machine goes on, if a service has paused it for a holding: this one, or one that was killed meanwhile. */
+/** Resumes a machine that a service, this one or a killed one, has paused for a hold. */
 export const resumeHeld = async (folder: SandboxFolder, { qmp, boot }: Machine): Promise<void> => {
   if (!existsSync(stillOf(folder))) return
   await qmp.execute("cont")
   await rm(stillOf(folder), { force: true })
-  // Its time had stood still. Whoever ends its connection need not wait for that.
+  // The guest's clock stood still, so it is set. In the background: closing the connection must not wait for that.
   void boot.clock(CLOCK_TIMEOUT_MS).catch(() => {})
 }
 
 /**
- * Pauses a machine for as long as its volume is held, and not for longer than it may be. Whoever calls holds the machine's turn.
+ * Pauses a machine while its volume is held, up to a bound. The caller holds the machine's lock.
  *
- * @param isWanted As before; false also when nobody speaks with the machine any more, or soon will not.
+ * @param isWanted Whether the hold is still the same; false also when the service disconnects from the machine.
  */
 export const pauseHeld = async (folder: SandboxFolder, machine: Machine, isWanted: () => boolean): Promise<void> => {
   const note = { token: randomUUID(), process: machine.process }
@@ -95,10 +95,10 @@ export const holdMachineVolume = async (
       }
       if (!(await isServed())) {
         throw new Error(
-          `The virtual machine of ${sandboxId} runs, and only Atoll, which does not, can pause it: start Atoll, or stop all machines with atoll down.`
+          `The virtual machine of ${sandboxId} runs, and only a running Atoll can pause it: start Atoll, or stop all machines with atoll down.`
         )
       }
-      // As long as a boot may take.
+      // Extends the wait by the time that a boot may take.
       if (record.state === "starting") deadline = performance.now() + PAUSED_WITHIN_MS
       if (performance.now() > deadline) {
         throw new Error(

@@ -1,4 +1,4 @@
-/** Can this host run Sandboxes as virtual machines? */
+/** Whether this host can run Sandboxes as virtual machines. */
 import { Effect } from "effect"
 import { Settings } from "../../Config.ts"
 import { buildPackages } from "./image/build.ts"
@@ -10,12 +10,12 @@ export type Probe =
   | { readonly ok: true; readonly statements: ReadonlyArray<string> }
   | { readonly ok: false; readonly reason: string }
 
-/** Debian packages of the VM runtime, those that build its image included. */
+/** Debian packages of the VM runtime, including those that build its image. */
 export const packages = [...new Set([...runtimePackages, ...buildPackages])]
 
 /**
- * Yes only if an image was built already and a guest of it has booted here; the first time it is booted now, which takes some ten seconds
- * under emulation, and leaves the template that Sandboxes start from.
+ * True only if an image was built and a guest of it has booted here. The first call boots one, which takes some ten seconds under emulation and
+ * leaves the template that Sandboxes start from.
  */
 export const probe: Effect.Effect<Probe, never, Settings> = Effect.gen(function* () {
   const settings = yield* Settings
@@ -26,7 +26,7 @@ export const probe: Effect.Effect<Probe, never, Settings> = Effect.gen(function*
   return { ok: true as const, statements: statementsOf(host) }
 }).pipe(Effect.catch(({ message }) => Effect.succeed({ ok: false as const, reason: message })))
 
-/** Whether machines would have the hardware's help here: false under emulation, and where none can run at all. Boots no guest of ours. */
+/** Whether machines would run on hardware virtualization here: false under emulation, and where no machine can run. */
 export const hasHardwareHelp: Effect.Effect<boolean, never, Settings> = Effect.gen(function* () {
   const { choice } = yield* openQemuHost(yield* Settings)
   return choice.accelerator === "kvm"

@@ -1,10 +1,10 @@
 /**
- * Keeps the cache of images, templates and initramfs bounded: every change of the agent, of QEMU or of a size makes new templates of some 130 MiB,
- * every change of the recipe a new image of several hundred.
+ * Bounds the cache of images, templates and initramfs files. Every change of the agent, of QEMU or of a size makes new templates of some 130 MiB;
+ * every change of the recipe makes a new image of several hundred.
  *
- * A running machine keeps what it has opened, and a sleeping one needs nothing of its template, so only starts that are under way could
- * miss a template that is removed; hence its age. What sleeps needs its image, whichever Atoll of this host it belongs to; after the images' longer
- * age it does not wake, and is stopped with the reason.
+ * A running machine keeps the files that it has opened, and a sleeping one does not need its template. Only a start that is under way could miss a
+ * removed template; hence the minimum age. A sleeping machine of any Atoll on this host needs its image. After the longer age of images it cannot
+ * wake, and is stopped with the reason.
  */
 import { readdir, rm, stat, utimes } from "node:fs/promises"
 
@@ -28,14 +28,14 @@ const removeOldest = async (folder: string, rule: Rule, stampOf: (name: string) 
   }
 }
 
-/** The image counts as used now. */
+/** Marks the image as used now. */
 export const noteImageUse = async (folder: string): Promise<void> => {
   const now = new Date()
-  // Another user's image may be read and not be touched.
+  // An image of another user may be readable but not touchable.
   await utimes(`${folder}/manifest.json`, now, now).catch(() => {})
 }
 
-/** What was cut off by a crash is removed likewise. */
+/** Also removes what a crash left incomplete. */
 export const removeUnused = async (vmFolder: string): Promise<void> => {
   const { templates, initramfs, images } = {
     templates: `${vmFolder}/templates`,

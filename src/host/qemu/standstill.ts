@@ -1,11 +1,11 @@
-/** Brings a machine back that stands still, because the service that had paused it, or was loading it, was killed. */
+/** Resumes a machine that stands still because the service that had paused it, or was loading it, was killed. */
 import { rm } from "node:fs/promises"
 import { setTimeout as sleep } from "node:timers/promises"
 import type { Machine } from "./Machine.ts"
 import type { SandboxFolder } from "./SandboxFolder.ts"
 
 const CLOCK_TIMEOUT_MS = 10_000
-/** QEMU writes or reads a memory to its end even when no caller waits for it. */
+/** QEMU completes a save or load of memory even without a waiting caller. */
 const MIGRATION_ENDS_WITHIN_MS = 60_000
 const POLL_MS = 50
 
@@ -14,7 +14,7 @@ const isMoving = (answer: unknown): boolean => {
   return ["setup", "cancelling", "active", "device", "pre-switchover", "wait-unplug"].includes(status)
 }
 
-/** The machine goes on with the right time, and nothing is left of a sleep that did not come about. */
+/** Resumes the machine with the right time, and removes the files of the suspend that failed. */
 export const bringBack = async (folder: SandboxFolder, { qmp, boot }: Machine): Promise<void> => {
   const end = performance.now() + MIGRATION_ENDS_WITHIN_MS
   await qmp.execute("migrate_cancel").catch(() => {})
@@ -24,5 +24,5 @@ export const bringBack = async (folder: SandboxFolder, { qmp, boot }: Machine): 
   await dropSavedState(folder)
 }
 
-/** A saved memory must never meet a volume that has moved on. */
+/** Removes the saved memory, which must never be used with a volume that has changed since. */
 export const dropSavedState = (folder: SandboxFolder): Promise<void> => rm(folder.file("suspended"), { force: true })

@@ -1,10 +1,10 @@
 #!/run/atoll/busybox sh
-# Makes one machine out of a template: the host writes a line, this acts on it and answers with a line.
+# Turns a clone of a template into one particular machine. The host writes a line; this script acts on it and answers with a line.
 #
 #   identity TOKEN TIME HOSTNAME MACHINE_ID SEED NAMESERVER|-   clock, names, entropy, volume, network
-#   name TOKEN TIME HOSTNAME                                    clock and host name, of one that had its identity before it had an owner
+#   name TOKEN TIME HOSTNAME                                    clock and host name, for a machine that got its identity before its owner
 #   clock TOKEN TIME                                            after a sleep
-#   flush TOKEN                                                 writes everything to the volume
+#   flush TOKEN                                                 writes all data to the volume
 #   halt TOKEN                                                  the same, and powers off
 #
 # The answer is `TOKEN ready` or `TOKEN failed WHY`; to halt there is none. TIME is a struct timespec as printf escapes.

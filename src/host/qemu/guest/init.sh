@@ -1,5 +1,5 @@
 #!/bin/busybox sh
-# The initramfs: finds the root disk, brings Atoll's own files into the guest's /run, hands over to PID 1.
+# The initramfs: mounts the root disk, copies Atoll's files into the guest's /run, and starts PID 1.
 bb=/bin/busybox
 $bb mount -t devtmpfs dev /dev
 $bb mount -t proc proc /proc

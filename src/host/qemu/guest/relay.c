@@ -1,13 +1,13 @@
 /*
- * Copies standard input to standard output, the guest's end of a virtio-serial port. Such a port reads as ended for as long as the host
- * has hung up; then it is asked again after 20 ms, and after twice as long each time up to 160 ms. (Two shells that did so by starting programs
- * took a quarter of a processor in every guest whose host was away, and a woken guest had them to do first.)
+ * Copies standard input, the guest's end of a virtio-serial port, to standard output. Such a port reads as ended while the host is disconnected. Then
+ * this program retries after 20 ms, and doubles the pause up to 160 ms. (Two shell loops that started programs for this took a quarter of a processor
+ * in every guest without a connected host, and delayed a woken guest.)
  *
- * Ends as soon as the reader of its output has ended, also while nothing comes from the host: PID 1 starts the pair again only when both are gone.
+ * Ends as soon as the reader of its output has ended, even while no input comes from the host: PID 1 restarts the pair only when both have ended.
  */
 #include "system.h"
 
-enum { PAUSE_MIN_MS = 20, PAUSE_MAX_MS = 160, BYTES = 4096 /* a port gives no more at once */ };
+enum { PAUSE_MIN_MS = 20, PAUSE_MAX_MS = 160, BYTES = 4096 /* a port delivers no more in one read */ };
 enum { POLLIN = 1, POLLERR = 8 /* of a pipe */, POLLHUP = 16 /* of a socket */, FOREVER = -1 };
 
 struct pollfd {
@@ -15,7 +15,7 @@ struct pollfd {
   short events, revents;
 };
 
-/* Waits for the time, or for input when it is asked for. False when the output has no reader. */
+/* Waits for the time and, with `input`, for input. False when the output has no reader. */
 static int wait(int input, int ms) {
   struct pollfd watched[2] = {{1, 0, 0}, {0, POLLIN, 0}};
   call3(poll, watched, input ? 2 : 1, ms);

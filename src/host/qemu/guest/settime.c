@@ -1,6 +1,6 @@
 /*
- * Sets the guest's clock from the `struct timespec` on its standard input. Nothing small in the image sets a fraction of a second (busybox'
- * `date` takes whole ones), and the dynamically linked `date` costs 300 ms in a guest that was just restored under TCG.
+ * Sets the guest's clock from the `struct timespec` on its standard input. No small program in the image sets fractions of a second (busybox' `date`
+ * takes whole seconds), and the dynamically linked `date` takes 300 ms in a guest that was just restored under TCG.
  */
 #include "system.h"
 

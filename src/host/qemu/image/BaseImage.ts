@@ -1,6 +1,6 @@
 /**
- * A base image: kernel, root disk and initramfs parts, made from Debian packages and the C programs of `../guest` and `../../linux/native` by `build.ts`. It carries
- * no agent, so a new one needs no new image; `initramfs.ts` adds it at start.
+ * A base image: kernel, root disk and initramfs parts. `build.ts` makes it from Debian packages and the C programs of `../guest` and
+ * `../../linux/native`. It has no agent, so a new agent needs no new image; `initramfs.ts` adds the agent at start.
  */
 import { createHash } from "node:crypto"
 import { readdir, readFile } from "node:fs/promises"
@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { recipe } from "./recipe.ts"
 
 export interface BaseImage {
-  /** `<recipe digest>-<digest of the package versions>`: names the content. */
+  /** `<recipe digest>-<digest of the package versions>`: identifies the content. */
   readonly id: string
   readonly folder: string
   readonly builtAt: string
@@ -19,7 +19,7 @@ export const imagesFolder = (vmFolder: string): string => `${vmFolder}/images`
 
 export const prepareScript = fileURLToPath(new URL("./prepare.sh", import.meta.url))
 
-/** The guest's own programs, each one C file, and what they share. */
+/** The guest's own programs, one C file each, and the header that they share. */
 export const programSources: ReadonlyArray<string> = [
   "../guest/relay.c",
   "../guest/settime.c",
@@ -34,7 +34,7 @@ const digest = (parts: ReadonlyArray<string | Buffer>): string => {
   return hash.digest("hex").slice(0, 12)
 }
 
-/** Names everything that decides what is built, package versions aside. */
+/** A digest of everything that determines the build, except package versions. */
 export const recipeDigest = async (nodeVersion: string): Promise<string> =>
   digest([
     JSON.stringify(recipe),
@@ -44,7 +44,7 @@ export const recipeDigest = async (nodeVersion: string): Promise<string> =>
 
 export const packagesDigest = (packages: Buffer): string => digest([packages])
 
-/** The newest complete image of the recipe as it is now, or null. */
+/** The newest complete image of the current recipe, or null. */
 export const findBaseImage = async (vmFolder: string, nodeVersion: string): Promise<BaseImage | null> => {
   const prefix = `${await recipeDigest(nodeVersion)}-`
   const names = await readdir(imagesFolder(vmFolder)).catch(() => [])

@@ -1,8 +1,8 @@
 /**
  * Builds the base image of the VM runtime from Debian packages: `npm run vm:image [-- --refresh]`.
  *
- * As root, or without it where user namespaces work (with Debian's `uidmap`). About half a minute; a second call finds the image and returns at
- * once. `--refresh` builds again with today's packages; equal packages give the same files.
+ * Runs as root, or without it where user namespaces work (with Debian's `uidmap`). Takes about half a minute; a second call finds the image and
+ * returns immediately. `--refresh` builds again with today's packages; equal packages give the same files.
  */
 import { spawn } from "node:child_process"
 import { createWriteStream } from "node:fs"
@@ -23,10 +23,10 @@ import {
 import { recipe } from "./recipe.ts"
 import { vmlinuxToElf } from "./vmlinux.ts"
 
-/** Debian packages of the build, beside those that a running VM needs. */
+/** Debian packages that the build needs in addition to those of a running VM. */
 export const buildPackages = ["mmdebstrap", "e2fsprogs", "debian-archive-keyring"] as const
 
-/** Node's own package manager, as it is pinned for us: Debian's would bring four hundred packages. Not there where only the service was installed. */
+/** The pinned npm: Debian's would bring four hundred packages. Absent where only the service was installed. */
 const npmFolder = (): string => dirname(createRequire(import.meta.url).resolve("npm/package.json"))
 
 const isRoot = process.getuid?.() === 0
@@ -65,7 +65,7 @@ const run = (
     )
   })
 
-/** Seconds of the archive's own date, so that equal lists give equal time stamps in the image. */
+/** The archive's own date in seconds, so that equal package lists give equal time stamps in the image. */
 const archiveEpoch = async (): Promise<number> => {
   const [, url, suite] = recipe.archives[0].split(" ")
   const answer = await fetch(`${url}/dists/${suite}/InRelease`)
@@ -75,7 +75,7 @@ const archiveEpoch = async (): Promise<number> => {
   return Date.parse(date) / 1000
 }
 
-/** Runs a shell line with the file ownership of the new root: plainly as root, else inside mmdebstrap's user namespace. */
+/** Runs a shell line with the file ownership of the new root: directly as root, otherwise inside mmdebstrap's user namespace. */
 const asGuestRoot = (line: string, env: Record<string, string>): Promise<void> =>
   isRoot ? run("sh", ["-euc", line], { env }) : run("mmdebstrap", ["--unshare-helper", "sh", "-euc", line], { env })
 
@@ -119,7 +119,7 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
       }
     }
   )
-  // A user namespace may not make devices, and a guest's /dev is the kernel's own.
+  // A user namespace may not create devices, and the kernel provides a guest's /dev.
   await asGuestRoot(
     `mkdir "$WORK/root"
      tar --extract --numeric-owner --exclude="./dev/*" --directory="$WORK/root" --file="$WORK/root.tar"
@@ -145,7 +145,7 @@ const buildInto = async (folder: string, work: string, nodeVersion: string): Pro
   )
 }
 
-/** Builds the image, or finds it. Two builders at once both succeed; the first one's result stays. */
+/** Builds the image, or finds it. Two concurrent builders both succeed; the result of the first is kept. */
 export const buildBaseImage = async (vmFolder: string, options: { readonly refresh: boolean }): Promise<BaseImage> => {
   const nodeVersion = process.version
   if (process.arch !== "x64") throw new Error("The VM runtime's image is made for x86-64 only.")
@@ -155,7 +155,7 @@ export const buildBaseImage = async (vmFolder: string, options: { readonly refre
   const folder = await mkdtemp(`${imagesFolder(vmFolder)}/build-`)
   const work = await mkdtemp(`${tmpdir()}/atoll-image-`)
   try {
-    // Inside a user namespace the builder is another user; it can neither read nor write a private folder.
+    // Inside a user namespace the builder is another user, who cannot access a private folder.
     await chmod(work, isRoot ? 0o700 : 0o777)
     await buildInto(folder, work, nodeVersion)
     const packages = packagesDigest(await readFile(`${folder}/packages.txt`))

@@ -23,7 +23,7 @@ const record = (inode: number, entry: CpioEntry): Buffer => {
   return Buffer.concat([padded(Buffer.concat([Buffer.from(header), name])), padded(entry.content)])
 }
 
-/** Directories must come before what they hold. Equal entries give equal bytes. */
+/** Directories must precede their content. Equal entries give equal bytes. */
 export const cpioArchive = (entries: ReadonlyArray<CpioEntry>): Buffer =>
   Buffer.concat([
     ...entries.map((entry, index) => record(index + 1, entry)),

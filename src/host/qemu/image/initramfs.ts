@@ -1,6 +1,6 @@
 /**
- * The initramfs of a guest: the base image's busybox, kernel modules and programs, and everything of Atoll that runs in the guest
- * (the scripts of `../guest`, the agent). Made at start, because the agent changes more often than Debian does.
+ * Builds the initramfs of a guest: the base image's busybox, kernel modules and programs, and everything of Atoll that runs in the guest (the scripts
+ * of `../guest`, the agent). It is made at start, because the agent changes more often than Debian does.
  */
 import { readdir, readFile } from "node:fs/promises"
 import { extname } from "node:path"
@@ -11,7 +11,7 @@ import { type CpioEntry, cpioArchive, directory, executable, plainFile } from ".
 const guestFile = (name: string): Promise<Buffer> =>
   readFile(fileURLToPath(new URL(`../guest/${name}`, import.meta.url)))
 
-/** Exported shell variables, one a line. Values are ours, never a customer's. */
+/** Exported shell variables, one per line. The values come from Atoll, never from a customer. */
 const environmentFile = (environment: Readonly<Record<string, string>>): Buffer =>
   Buffer.from(
     Object.entries(environment)

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs outside the new root ($1) at the end of mmdebstrap: collects what boots the guest into $1/atoll, which the
-# build copies out, compiles the guest's own small programs ($1/tmp/programs) there, and leaves the root as a guest sees it.
-# KERNEL_PACKAGE, MODULES, GUEST_USER, GUEST_UID from the environment.
+# Runs outside the new root ($1) at the end of mmdebstrap. Collects the files that boot the guest in $1/atoll, which the build copies out; compiles
+# the guest's small programs ($1/tmp/programs) there; and leaves the root as a guest sees it. Reads KERNEL_PACKAGE, MODULES, GUEST_USER, GUEST_UID
+# from the environment.
 set -eu
 root=$1
 export KERNEL_PACKAGE MODULES GUEST_USER GUEST_UID
@@ -33,7 +33,7 @@ done
 rm -rf kernel "$image"_*.deb tcc tcc_*.deb programs
 useradd --uid "$GUEST_UID" --user-group --home-dir /workspace --no-create-home --shell /bin/bash "$GUEST_USER"
 mkdir -p /workspace
-# A machine is the wall; who is root in it is still in it. `sudo` is there to install things.
+# The machine is the isolation boundary, and root in the guest stays inside it. `sudo` lets users install packages.
 printf '%s ALL=(ALL:ALL) NOPASSWD: ALL\n' "$GUEST_USER" > "/etc/sudoers.d/$GUEST_USER"
 chmod 440 "/etc/sudoers.d/$GUEST_USER"
 rm -f /etc/machine-id

@@ -1,11 +1,11 @@
 /**
- * What a guest's base image is made of. Any change here makes a new image.
+ * The recipe of a guest's base image. Any change here makes a new image.
  *
- * Debian stable, because its cloud kernel has ext4, virtio-pci, virtio-serial and vmgenid built in and carries a PVH entry:
- * QEMU starts it without firmware or a bootloader.
+ * Debian stable, because its cloud kernel has ext4, virtio-pci, virtio-serial and vmgenid built in and a PVH entry: QEMU starts it without firmware
+ * or a bootloader.
  */
 export const recipe = {
-  /** Raised when the build itself changes in a way that the other fields do not show. */
+  /** Incremented when the build changes in a way that the other fields do not show. */
   revision: 3,
   suite: "trixie",
   archives: [
@@ -13,7 +13,7 @@ export const recipe = {
     "deb http://deb.debian.org/debian trixie-updates main",
     "deb http://deb.debian.org/debian-security trixie-security main"
   ],
-  /** Beside Debian's `minbase`. */
+  /** In addition to Debian's `minbase`. */
   packages: [
     "bash",
     "busybox-static",
@@ -35,7 +35,7 @@ export const recipe = {
     "nano",
     "netcat-openbsd",
     "openssh-client",
-    // What `sftp`, `scp` and `rsync` start at the far end of a cooperative connection.
+    // `sftp`, `scp` and `rsync` start these at the remote end of a cooperative connection.
     "openssh-sftp-server",
     "patch",
     "procps",

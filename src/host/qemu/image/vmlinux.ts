@@ -1,5 +1,5 @@
 /**
- * Takes the ELF kernel out of a bzImage, so that QEMU enters it by PVH and no decompressor runs in the guest.
+ * Extracts the ELF kernel from a bzImage, so that QEMU enters it by PVH and the guest runs no decompressor.
  *
  * @source Linux Documentation/arch/x86/boot.rst: setup_sects 0x1f1, "HdrS" 0x202, payload_offset 0x248, payload_length 0x24c
  */
