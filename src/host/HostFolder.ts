@@ -1,4 +1,4 @@
-/** A host's data folder: made where there is none, and of one process at a time. */
+/** A host's data folder: creates it if it is missing, and locks it for one process. */
 import { existsSync } from "node:fs"
 import { mkdir } from "node:fs/promises"
 import { join } from "node:path"
@@ -10,17 +10,17 @@ import { refuseForeignSandboxes } from "../dataFolder/foreignSandboxes.ts"
 import { FileLock } from "../fileLock/FileLock.ts"
 import { sandboxIdsIn } from "./linux/SandboxRecords.ts"
 
-/** A predecessor may still be ending. */
+/** The previous process may still be ending. */
 const waitSeconds = 10
 
-/** It cannot be used. `message` is one sentence. */
+/** The folder cannot be used. `message` is one sentence. */
 export class HostFolderUnusable extends Schema.TaggedError<HostFolderUnusable>()("HostFolderUnusable", {
   message: Schema.String
 }) {}
 
 const unusable = (message: string) => new HostFolderUnusable({ message })
 
-/** The driver whose Sandboxes are there; null: none are. */
+/** The driver whose Sandboxes are in the folder; null when there are none. */
 export const presentDriver = (dataDir: string): string | null =>
   ["qemu", "namespace"].find((driver) => sandboxIdsIn(join(dataDir, "runtime", driver)).length > 0) ?? null
 
@@ -50,7 +50,7 @@ export const HostFolder = {
       }
       if (!(yield* inFolder(() => lock.exclusive(waitSeconds)))) {
         return yield* unusable(
-          `Another host process uses the data folder ${dataDir}. Stop it, or set ATOLL_DATA_DIR to a folder of this one's own.`
+          `Another host process uses the data folder ${dataDir}. Stop it, or set ATOLL_DATA_DIR to another folder.`
         )
       }
     })

@@ -1,4 +1,4 @@
-/** The one driver of this process, by ATOLL_RUNTIME; `auto` takes the best that works here and says why. */
+/** Selects the driver of this process by ATOLL_RUNTIME. `auto` takes the best driver that works here and logs why. */
 import { Effect, Layer, Schema } from "effect"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
@@ -9,7 +9,7 @@ import type { MachinesUnusable } from "./qemu/QemuHost.ts"
 import { layer as qemuLayer } from "./qemu/QemuRuntime.ts"
 import { layer as simulatedLayer } from "./simulated/SimulatedRuntime.ts"
 
-/** No driver works here. `message` is one sentence: what is missing and how to mend it. */
+/** No driver works here. `message` is one sentence: what is missing and how to fix it. */
 export class RuntimeUnusable extends Schema.TaggedError<RuntimeUnusable>()("RuntimeUnusable", {
   message: Schema.String
 }) {}
@@ -28,13 +28,13 @@ const simulated = Layer.unwrap(
   )
 )
 
-/** The driver that the present Sandboxes have, else the first that works: machines with the hardware's help, namespaces, emulated machines. */
+/** The driver of the existing Sandboxes; otherwise the first that works: machines with hardware virtualization, namespaces, emulated machines. */
 const automatic = (present: string | null) =>
   Layer.unwrap(
     Effect.gen(function* (): Effect.fn.Return<Driver, RuntimeUnusable, Settings> {
       if (present === "namespace") return namespaceLayer
       if (present === "qemu") return qemuLayer
-      // Emulated machines take seconds to start and ten times as long for a command: only where nothing else works.
+      // Emulated machines take seconds to start and ten times as long for a command, so they come last.
       const machinesFirst = yield* hasHardwareHelp
       const namespaces = machinesFirst ? null : yield* probeNamespaces
       if (namespaces?.ok) {
@@ -67,7 +67,7 @@ const chosen = (present: string | null) =>
     })
   )
 
-/** Where Sandboxes run, as one line at start says it. */
+/** One log line at start: where Sandboxes run. */
 const places = {
   namespace: "Sandboxes run in namespaces of this host's kernel.",
   qemu: "Sandboxes run in virtual machines.",

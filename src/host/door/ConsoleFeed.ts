@@ -1,14 +1,14 @@
 /**
- * The consoles of this host's Sandboxes, for one service at a time: who asked last.
+ * Delivers the consoles of this host's Sandboxes to one service at a time: the last one that asked.
  *
- * A driver gives each byte once. So what was given lately is kept and comes again to whoever asks next: a service whose connection broke, or that
- * died, may not have stored it. Where nobody asks, nothing is read, and the drivers keep what they keep.
+ * A driver delivers each byte once. The last bytes are therefore kept, and the next service to ask gets them again: a service whose connection broke,
+ * or that died, may not have stored them. While no service asks, nothing is read, and the output stays in the drivers.
  */
 import { Effect, Latch, type Scope, Stream } from "effect"
 import type { ConsoleChunk } from "../../runtime/Runtime.ts"
 import { worker } from "../../worker/Worker.ts"
 
-/** Of what was given lately, and of what waits to be. */
+/** Bounds the bytes kept for repetition and the bytes that wait for delivery. */
 const KEPT_MAX_BYTES = 1024 ** 2
 
 const bytesOf = (chunks: ReadonlyArray<ConsoleChunk>): number =>
@@ -20,7 +20,7 @@ export const consoleFeed = (
   Effect.gen(function* () {
     let waiting: Array<ConsoleChunk> = []
     let given: Array<ConsoleChunk> = []
-    /** Of whoever asked last; null: nobody listens. */
+    /** The last service that asked; null when none listens. */
     let listener: object | null = null
     const wake = Latch.makeUnsafe()
     const room = Latch.makeUnsafe()

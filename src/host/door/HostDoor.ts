@@ -1,4 +1,4 @@
-/** The port of a host, at which the services of its fleet use its Sandboxes. */
+/** The port of a host at which the services of its fleet reach its Sandboxes. */
 import { Effect, Layer } from "effect"
 import { Settings } from "../../Config.ts"
 import { PeerSockets } from "../../peer/PeerSockets.ts"
@@ -7,7 +7,7 @@ import { hostDoors } from "./hostDoors.ts"
 import { OwnHost } from "./OwnHost.ts"
 
 export const HostDoor = {
-  /** Needs OwnHost, which is told the port, PeerSockets, the Runtime and Settings. */
+  /** Needs OwnHost, which receives the port, PeerSockets, the Runtime and Settings. */
   layer: Layer.effectDiscard(
     Effect.gen(function* () {
       const { fleetHost, fleetPort } = yield* Settings

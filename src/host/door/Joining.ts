@@ -1,6 +1,6 @@
 /**
- * How a host makes itself known to its fleet, and stays known: it joins one of the services of ATOLL_FLEET_JOIN, says at intervals that it is there,
- * and joins another one, or that one again, when it is not heard any more. Which service it is with has no meaning but this.
+ * Registers a host with its fleet: the host joins one of the services of ATOLL_FLEET_JOIN and sends heartbeats to it. When that service does not
+ * answer, the host joins another one, or the same one again. The chosen service has no other meaning.
  */
 import { Context, Deferred, Effect, Exit, Layer, Schema } from "effect"
 import { Settings, SettingsUnusable } from "../../Config.ts"
@@ -12,26 +12,26 @@ import { worker } from "../../worker/Worker.ts"
 import { OwnHost } from "./OwnHost.ts"
 
 const answerWithin = "10 seconds"
-/** A service that stops waits for nobody. */
+/** A process that stops waits only this long. */
 const leaveWithin = "1 second"
 const pauseFirstMs = 250
-/** Short of any lease: one that is refused because its last process was heard of just now is not silent for long. */
+/** Shorter than any lease. A host that is refused because its previous process was heard of just now is not silent for long. */
 const pauseMaxMs = 2000
 const beatEvery = { minimumMs: 50, maximumMs: 60_000 }
 
-/** What it can never join. `message` is one sentence. */
+/** This host can never join. `message` is one sentence. */
 export class NeverJoins extends Schema.TaggedError<NeverJoins>()("NeverJoins", { message: Schema.String }) {}
 
 export interface Standing {
-  /** Where it joined; null: nowhere now. */
+  /** The service that it joined; null when there is none now. */
   readonly service: string | null
-  /** Why it is with none, or left the last one; null: nothing was amiss. */
+  /** Why it has no service, or left the last one; null when there was no fault. */
   readonly fault: string | null
 }
 
 const shown = ({ host, port }: PeerAddress): string => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`)
 
-/** What an RPC client says of a broken connection is not for an operator. */
+/** An RPC client's text about a broken connection is not meant for an operator. */
 const sentenceOf = (fault: { readonly _tag: string; readonly message: string }, to: PeerAddress): string => {
   switch (fault._tag) {
     case "HostUnknown":
@@ -43,10 +43,10 @@ const sentenceOf = (fault: { readonly _tag: string; readonly message: string }, 
   }
 }
 
-/** Between half and all of it: hosts that lost the same service do not come back in one moment. */
+/** Between half and all of the pause, so that hosts that lost the same service do not return at the same moment. */
 const jittered = (pauseMs: number): number => pauseMs * (0.5 + Math.random() / 2)
 
-/** A time without a service is two lines of the log, however often it tries to join, and one for each refusal. */
+/** Logs a time without a service as two lines, however often the host tries to join, and one line for each refusal. */
 class Alone {
   readonly #services: number
   #sinceMs = performance.now()
@@ -60,7 +60,7 @@ class Alone {
     this.#services = services
   }
 
-  /** What to say of an attempt that failed, or of the service that was lost; null: nothing. */
+  /** The sentence to log for a failed attempt or a lost service; null when nothing is to be logged. */
   failed(
     reason: string,
     { wasJoined, isRefusal }: { readonly wasJoined: boolean; readonly isRefusal: boolean }
@@ -77,11 +77,11 @@ class Alone {
       return reason
     }
     this.#reasons.add(reason)
-    // As it starts: once each service was asked.
+    // At start: after each service was asked once.
     return this.#isStart && this.#attempts === this.#services ? [...this.#reasons].join(" ") : null
   }
 
-  /** To be added to what is said of the service that took it. */
+  /** An addition to the log line about the service that it joined. */
   ended(): string {
     const seconds = Math.round((performance.now() - this.#sinceMs) / 1000)
     const after = this.#hasBeen ? `, ${seconds} s after it was with none: ${this.#attempts} attempts failed` : ""
@@ -98,11 +98,11 @@ export class Joining extends Context.Service<
   Joining,
   {
     readonly standing: () => Standing
-    /** Fails once it is sure that this host can join nowhere. */
+    /** Fails once it is certain that this host can join no service. */
     readonly forbidden: Effect.Effect<never, NeverJoins>
   }
 >()("atoll/host/door/Joining") {
-  /** Needs OwnHost, whose door listens, PeerSockets and Settings. */
+  /** Needs OwnHost, whose port is open, PeerSockets and Settings. */
   static readonly layer = Layer.effect(
     Joining,
     Effect.gen(function* () {
@@ -118,13 +118,13 @@ export class Joining extends Context.Service<
       let standing: Standing = { service: null, fault: null }
       const alone = new Alone(fleetJoin.length)
 
-      /** Until the connection is lost, or the service does not want it any more. */
+      /** Stays joined until the connection is lost or the service rejects the host. */
       const stay = Effect.fnUntraced(function* (to: PeerAddress) {
         const name = shown(to)
         const unreachable = (what: string) => new PeerUnreachable({ message: `The service ${name} ${what}.` })
         const lost = yield* Deferred.make<never, PeerUnreachable>()
         const up = yield* Deferred.make<void>()
-        /** This connection: there is no second one. */
+        /** Uses this one connection; a failure to connect ends the stay. */
         const connect: PeerSockets["Service"]["connect"] = (address, protocol) =>
           sockets.connect(address, protocol).pipe(
             Effect.tapError((fault) => Deferred.fail(lost, fault)),
@@ -142,7 +142,7 @@ export class Joining extends Context.Service<
         }).pipe(Effect.provideService(PeerSockets, PeerSockets.of({ ...sockets, connect })))
         const answered = <A, E>(call: Effect.Effect<A, E>, within: number | typeof answerWithin) =>
           call.pipe(
-            Effect.catchDefect(() => Effect.fail(unreachable("answered with a fault of its own"))),
+            Effect.catchDefect(() => Effect.fail(unreachable("answered with an internal error"))),
             Effect.timeoutOrElse({
               duration: within,
               orElse: () => Effect.fail(unreachable("does not answer in time"))
@@ -203,7 +203,7 @@ export class Joining extends Context.Service<
           const news = alone.failed(message, { wasJoined, isRefusal: fault._tag === "JoinRefused" })
           if (news !== null) yield* Effect.logWarning(`This host is with no service now. ${news}`)
           next = (next + 1) % fleetJoin.length
-          // Each is asked once before any is asked again.
+          // Asks each service once before it asks any again.
           const rounds = Math.floor(failures / fleetJoin.length)
           if (failures % fleetJoin.length === 0) {
             yield* Effect.sleep(jittered(Math.min(pauseFirstMs * 2 ** Math.min(rounds, 10), pauseMaxMs)))

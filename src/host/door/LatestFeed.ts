@@ -1,6 +1,6 @@
 /**
- * What is known of each Sandbox, by its last news: whoever listens is told all of it first, and then what changes. So a service that was cut off, or is new,
- * misses nothing; a slow one is told the last news of each, and holds up nobody.
+ * Keeps the latest news of each Sandbox. A new listener gets all of it first, and then the changes. So a service that was cut off, or is new, misses
+ * nothing. A slow service gets only the latest news of each Sandbox, and delays no other.
  */
 import { Effect, Latch, Stream } from "effect"
 
@@ -10,7 +10,7 @@ interface News {
 }
 
 interface Listener {
-  /** Sandboxes whose last news it has not been told. */
+  /** Sandboxes whose latest news this listener has not received. */
   readonly untold: Set<string>
   readonly wake: Latch.Latch
 }
@@ -27,7 +27,7 @@ export class LatestFeed<A extends News> {
     }
   }
 
-  /** What was said of this generation, or of an older one, is over. */
+  /** Drops the news of this generation and of older ones. */
   forget(sandboxId: string, generation: number): void {
     const known = this.#latest.get(sandboxId)
     if (known !== undefined && known.generation <= generation) this.#latest.delete(sandboxId)

@@ -1,4 +1,4 @@
-/** This host, as it says of itself to the services that use it. */
+/** The description that this host gives of itself to the services that use it. */
 import { randomBytes } from "node:crypto"
 import { readFileSync } from "node:fs"
 import { hostname } from "node:os"
@@ -9,9 +9,9 @@ import type { HostCapacity, HostDescription } from "../../runtime/distant/HostDe
 import { Runtime, RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { hostCapacity } from "./hostCapacity.ts"
 
-/** What the disk has is looked at no more often. */
+/** How long a measurement of the disk is reused. */
 const capacityFreshForMs = 10_000
-/** A disk that is gone (NFS, FUSE) does not answer. */
+/** A lost disk (NFS, FUSE) does not answer. */
 const diskPatience = "5 seconds"
 
 const { version } = JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8")) as {
@@ -27,17 +27,17 @@ export class OwnHost extends Context.Service<
   OwnHost,
   {
     readonly hostId: string
-    /** By which its fleet knows it again; for nobody else. */
+    /** The secret by which its fleet recognizes it. It must not leave the fleet. */
     readonly key: string
-    /** The port that its door was given. */
+    /** Called with the port on which this host listens. */
     readonly listensOn: (port: number) => void
-    /** As it is now. */
+    /** The current description. */
     readonly describe: Effect.Effect<HostDescription, RuntimeUnavailable>
-    /** Whose Sandboxes it carries from now on: that database's, if it was nobody's. */
+    /** Binds this host to a database's Sandboxes, unless it is bound already. Succeeds with the database to which it is bound. */
     readonly bind: (installation: string) => Effect.Effect<string, RuntimeUnavailable>
   }
 >()("atoll/host/door/OwnHost") {
-  /** Needs Settings, and the Runtime that it serves. The data folder is there. */
+  /** Needs Settings and the Runtime. The data folder must exist. */
   static readonly layer = Layer.effect(
     OwnHost,
     Effect.gen(function* () {

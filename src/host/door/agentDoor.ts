@@ -1,4 +1,4 @@
-/** Where services reach the agents of this host's Sandboxes: a connection names one (agentNaming.ts), and is its from then on. */
+/** Connects services to the agents of this host's Sandboxes. A connection names one agent (agentNaming.ts) and then belongs to it. */
 import type { TLSSocket } from "node:tls"
 import { Effect, FiberSet, Result, type Scope } from "effect"
 import { readName, refusalFrame, taken } from "../../runtime/distant/agentNaming.ts"
@@ -6,11 +6,11 @@ import type { Runtime } from "../../runtime/Runtime.ts"
 import { splice } from "./splice.ts"
 
 /**
- * Each takes two descriptors, and up to a quarter of a megabyte while its slower end holds it back: so many services, with a session to each of the Sandboxes that
- * a host can carry, and the spare ones of each service, are far below.
+ * Each connection takes two descriptors, and up to a quarter of a megabyte while its slower end holds it back. Many services, each with a session to
+ * every Sandbox that a host can carry and with its spare connections, stay far below this.
  */
 const OPEN_MAX = 8192
-/** A service keeps some connections open, so that the first command of a Sandbox does not wait for a handshake. */
+/** A service keeps some connections open in advance, so that the first command of a Sandbox does not wait for a handshake. */
 const SILENT_MS = 5 * 60_000
 const WHOLE_MS = 5_000
 
@@ -47,7 +47,7 @@ export const agentDoor = (
     }
   })
 
-/** Until it has gone out, or the connection is broken. */
+/** Completes when the sentence was sent or the connection broke. */
 const refuse = (socket: TLSSocket, sentence: string) =>
   Effect.callback<void>((resume) => {
     socket.once("close", () => resume(Effect.void))

@@ -1,4 +1,4 @@
-/** What all Sandboxes of this host together may have: what the settings say, or a share of what the machine has. */
+/** The capacity for all Sandboxes of this host together: from the settings, or a share of the machine. */
 import { readdir } from "node:fs/promises"
 import { availableParallelism, totalmem } from "node:os"
 import { join } from "node:path"
@@ -8,18 +8,18 @@ import { freeDiskBytes } from "../linux/diskRoom.ts"
 import { sandboxIdsIn } from "../linux/SandboxRecords.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 
-/** Sandboxes wait more than they compute. */
+/** Sandboxes wait more than they compute, so vCPUs are overcommitted. */
 const VCPUS_PER_PROCESSOR = 8
-/** As the VM runtime's own, where ATOLL_VM_MEMORY_BYTES does not say. */
+/** The same share as in the VM runtime where ATOLL_VM_MEMORY_BYTES is 0. */
 const MEMORY_SHARE = 0.85
 
-/** A container may have less than its machine. */
+/** A container may have a smaller limit than its machine. */
 const memoryBytes = (): number => {
   const bound = process.constrainedMemory()
   return bound > 0 ? Math.min(bound, totalmem()) : totalmem()
 }
 
-/** Of the disk, what volumes and what is beside them take by now. */
+/** Disk space that volumes and the files beside them take now. */
 const takenBytes = async (dataDir: string): Promise<number> => {
   const runtime = join(dataDir, "runtime")
   const drivers = await readdir(runtime).catch(() => [])
@@ -33,7 +33,7 @@ const takenBytes = async (dataDir: string): Promise<number> => {
   return taken
 }
 
-/** A volume counts with all of its size (`linux/diskRoom.ts`): what they may grow to together is what they have, and what is free. */
+/** A volume counts with its full size (`linux/diskRoom.ts`). The capacity is therefore what the volumes take now plus the free space. */
 export const hostCapacity = async ({
   dataDir,
   hostVcpus,

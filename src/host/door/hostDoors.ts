@@ -1,4 +1,4 @@
-/** What a host serves to the services of its fleet, over any runtime: its calls (`HostRpcs`) and the bytes of its agents. */
+/** Serves a host's runtime to the services of its fleet: its calls (`HostRpcs`) and the byte streams of its agents. */
 
 import type { TLSSocket } from "node:tls"
 import { Effect, Queue, type Scope, Stream } from "effect"
@@ -15,7 +15,7 @@ import { LatestFeed } from "./LatestFeed.ts"
 export interface HostDoorsOptions {
   readonly runtime: Runtime["Service"]
   readonly hostId: string
-  /** As it is now. */
+  /** The current description. */
   readonly describe: Effect.Effect<HostDescription, RuntimeUnavailable>
 }
 
@@ -24,7 +24,7 @@ interface HostDoors {
   readonly "atoll-agent/1": (socket: TLSSocket) => void
 }
 
-/** For `PeerSockets.listen`. It consumes the runtime's streams. */
+/** For `PeerSockets.listen`. Consumes the runtime's streams. */
 export const hostDoors = ({
   runtime,
   hostId,
@@ -39,12 +39,13 @@ export const hostDoors = ({
     }
   })
 
-/** So many are remembered. */
+/** How many destroyed Sandboxes are remembered. */
 const destroyedMax = 10_000
 
 /**
- * What was destroyed here is not booted again, however late a service asks for it that was frozen meanwhile, or cut off: a Sandbox that never came up here may have
- * come up on another host since. It lasts as long as this process, and so as any connection on which that could still come.
+ * Refuses to boot a Sandbox that was destroyed here, also for a late request from a service that was frozen or cut off: a Sandbox that never came up
+ * here may run on another host since. The memory lasts as long as this process, and so as long as every connection on which such a request could
+ * arrive.
  */
 const refusalsOf = () => {
   const destroyed = new Set<string>()
@@ -84,7 +85,7 @@ const feedsOf = (runtime: Runtime["Service"]) =>
       downs: downs.stream,
       stalls: stalls.stream,
       console: yield* consoleFeed(runtime.console),
-      /** This generation is no more, or an older one. */
+      /** Called when this generation, and every older one, has ended. */
       forget: (sandboxId: string, generation: number) => {
         downs.forget(sandboxId, generation)
         stalls.forget(sandboxId, generation)
@@ -98,7 +99,7 @@ const handlersOf = (
   hostId: string,
   describe: HostDoorsOptions["describe"]
 ) => {
-  /** An address may be another host's by now. */
+  /** The address may belong to another host by now. */
   const refusal = (meant: string) =>
     meant === hostId ? null : new RuntimeUnavailable({ message: "Another host is there by now." })
   const ended = refusalsOf()

@@ -1,11 +1,11 @@
-/** Two connections made one: bytes both ways at the pace of who reads them, an end or a break of either at once to the other. */
+/** Joins two connections: passes bytes both ways with backpressure, and an end or a break of either side immediately to the other. */
 import type { Duplex } from "node:stream"
 import { Effect } from "effect"
 
-/** How long what one has said before it closed may take to reach the other. */
+/** How long the last bytes of a closed side may take to reach the other side. */
 const FLUSH_MS = 10_000
 
-/** Returns when both have closed; closes both when it is interrupted. Nothing is held but Node's own buffers. */
+/** Completes when both have closed; closes both when it is interrupted. Holds no bytes beyond Node's own buffers. */
 export const splice = (one: Duplex, other: Duplex): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const timers: Array<NodeJS.Timeout> = []

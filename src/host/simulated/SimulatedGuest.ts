@@ -1,4 +1,4 @@
-/** The inside of a simulated machine: processes follow `program`, files do not exist, and ports are what the test listens on. */
+/** The inside of a simulated machine: processes follow `program`, there are no files, and the test listens on ports. */
 import { duplexPair } from "node:stream"
 import { Clock, Effect, Stream } from "effect"
 import {
@@ -37,7 +37,7 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
       Effect.andThen(check)
     )
 
-  /** A command has ended, or is no longer wanted: who waits longest is next. */
+  /** Called when a command has ended or is no longer wanted: starts the one that waits longest. */
   const nextTurns = () => {
     for (const look of machine.waiting) look()
   }
@@ -143,7 +143,7 @@ export const simulatedGuest = (world: SimulatedWorld, machine: SimulatedMachine)
     pack: () => noFiles
   }
 
-  /** `cat`, and whatever is on a terminal, answers with what it is sent; everything else takes no input. */
+  /** `cat`, and every program on a terminal, echoes its input. All other programs take no input. */
   const open: GuestProcesses["open"] = Effect.fnUntraced(function* ({ argv, cwd, env, terminal, purpose }) {
     const key = `${purpose}-${machine.starts.size}`
     const isEcho = argv[0] === "cat" || terminal !== null

@@ -1,4 +1,4 @@
-/** In memory, deterministic, with faults on demand: for tests and benches only, refused in production. */
+/** An in-memory, deterministic runtime with faults on demand: for tests and benches only, refused in production. */
 import { Effect, Layer, Stream } from "effect"
 import { GuestUnavailable } from "../../runtime/Guest.ts"
 import { type ResourceSample, Runtime, RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"

@@ -1,8 +1,8 @@
 /**
- * The machines of the simulated runtime: they outlive the service, as real ones do, so a test keeps one world over many
- * restarts. Nothing happens by itself: a process ends when its program says so or when the test ends it.
+ * The machines of the simulated runtime. They outlive the service, as real ones do, so a test keeps one world over many restarts. Nothing happens by
+ * itself: a process ends when its program says so or when the test ends it.
  *
- * `intercept` runs before each call of the driver; it may wait (reordering), fail (a fault) or refuse (a limit).
+ * `intercept` runs before each call of the driver. It may wait (reordering), fail (a fault) or refuse (a limit).
  */
 
 import type { Duplex } from "node:stream"
@@ -35,7 +35,7 @@ export type Intercept = (
   sandboxId: string
 ) => Effect.Effect<void, RuntimeUnavailable | RuntimeRefused>
 
-/** What a simulated program does next. */
+/** The next actions of a simulated program. */
 export interface SimulatedProgram {
   readonly output: ReadonlyArray<{ readonly stream: OutputStream; readonly bytes: Uint8Array }>
   /** Null: it runs until it is killed or the test ends it. */
@@ -134,30 +134,30 @@ export interface SimulatedMachine {
   readonly spec: SandboxSpec
   state: "running" | "suspended"
   readonly processes: Map<string, SimulatedProcess>
-  /** Starts that reached the guest, by key: a second one for the same key is a broken promise of at-most-once. */
+  /** Starts that reached the guest, by key. A second start for the same key violates at-most-once. */
   readonly starts: Map<string, number>
   /** Keys that were killed or forgotten: they never start again. */
   readonly ended: Set<string>
-  /** Starts that came for such a key, and did nothing. */
+  /** Starts that arrived for such a key and did nothing. */
   readonly lateStarts: Array<string>
-  /** Starts that wait for their turn, in order of arrival: each is called when its turn may have come. */
+  /** Starts that wait, in order of arrival. Each is called when it may be able to start. */
   readonly waiting: Set<() => void>
-  /** Programs that listen inside, by port: each is given its side of a connection. */
+  /** Programs that listen inside, by port. Each receives its side of a connection. */
   readonly listeners: Map<number, (stream: Duplex) => void>
-  /** The near sides of the connections that are open. */
+  /** The service's sides of the open connections. */
   readonly tunnels: Set<Duplex>
 }
 
 export class SimulatedWorld {
   readonly machines = new Map<string, SimulatedMachine>()
   readonly volumes = new Set<string>()
-  /** Everything that ever booted, as `sandboxId#generation`. */
+  /** Every boot so far, as `sandboxId#generation`. */
   readonly boots: Array<string> = []
   readonly downs: PubSub.PubSub<RuntimeDown>
   readonly stalls: PubSub.PubSub<RuntimeStall>
   readonly console: PubSub.PubSub<ConsoleChunk>
   intercept: Intercept = () => Effect.void
-  /** Why no Sandbox with network would boot; null: it would. */
+  /** Why no Sandbox with network can boot; null when it can. */
   networkRefused: string | null = null
 
   private constructor(
@@ -178,7 +178,7 @@ export class SimulatedWorld {
     )
   })
 
-  /** A machine is no more, whoever ended it. */
+  /** Removes a machine, for any reason. */
   end(sandboxId: string): SimulatedMachine | null {
     const machine = this.machines.get(sandboxId)
     if (machine === undefined) return null
@@ -189,7 +189,7 @@ export class SimulatedWorld {
     return machine
   }
 
-  /** A machine dies by itself. */
+  /** Lets a machine die by itself. */
   crash(sandboxId: string) {
     const machine = this.end(sandboxId)
     if (machine === null) return
@@ -202,7 +202,7 @@ export class SimulatedWorld {
     PubSub.publishUnsafe(this.downs, down)
   }
 
-  /** Every machine dies, and nobody tells of it; the volumes are kept. */
+  /** Every machine dies without a report; the volumes are kept. */
   cutPower() {
     for (const sandboxId of [...this.machines.keys()]) this.end(sandboxId)
   }
