@@ -1,5 +1,5 @@
 /**
- * Who answers, and what the Sandbox uses.
+ * The agent's health and identity, and the Sandbox's resource usage.
  *
  *     GET  /v1/health     -> 200 {protocol, generation, bootId, pid, processTrees}
  *     POST /v1/identity   {generation}  -> 200 {}     once per boot, for a machine made from a template that ran already
@@ -10,7 +10,7 @@ import { readFileSync, statfsSync } from "node:fs"
 import { kernelRandom } from "./kernelRandom.ts"
 import { answerJson, Refusal, type Routes, readJson } from "./routes.ts"
 
-/** Both sides compare it; a change of routes or frames that an older side would misread raises it. */
+/** Both sides compare it. It is incremented by a change of routes or frames that an older side would misread. */
 export const PROTOCOL = 1
 
 const CLOCK_TICKS_PER_SECOND = 100
@@ -43,7 +43,7 @@ export const healthRoutes = (options: {
       }
       if (generation === null) {
         generation = given
-        // What ran in the template was another boot, of which every machine is a copy.
+        // The template ran in another boot, of which every machine is a copy, so this boot gets a new id.
         bootId = newBootId()
       }
       answerJson(stream, 200, {})
@@ -74,7 +74,7 @@ const measured = (read: () => number): number | null => {
   }
 }
 
-/** Busy time of the whole machine: all columns but idle and iowait. */
+/** Busy time of the whole machine: all columns except idle and iowait. */
 const cpuSeconds = (): number => {
   const [user, nice, system, , , irq, softirq] = readFileSync("/proc/stat", "latin1")
     .split("\n", 1)[0]!
@@ -90,7 +90,7 @@ const memoryBytes = (): number => {
   return field("MemTotal") - field("MemAvailable")
 }
 
-/** Column 0 is received, 8 sent; all interfaces but loopback. */
+/** Column 0 is received, 8 is sent. Sums all interfaces except loopback. */
 const networkBytes = (column: 0 | 8): number =>
   readFileSync("/proc/self/net/dev", "latin1")
     .split("\n")

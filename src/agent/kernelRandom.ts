@@ -1,6 +1,6 @@
 /**
- * Random bytes from the kernel itself. Node keeps random numbers of its own in memory, which machines that were made from one template share; the
- * kernel of such a machine learns that it is another (vmgenid) and begins anew.
+ * Random bytes from the kernel. Node buffers random numbers in memory, which machines made from one template share. The kernel of such a machine
+ * detects that it was copied (vmgenid) and reseeds.
  */
 import { closeSync, openSync, readSync } from "node:fs"
 

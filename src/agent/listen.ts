@@ -1,8 +1,8 @@
 /**
- * Where the agent takes its connections from: `fd:N` (a listening socket that the driver made and passed on), `unix:PATH`,
- * `device:PATH` (one character device that carries one session after the other, see serialLink.ts), or `relay:IN,OUT` (such a device as two
- * descriptors: a pipe into which another process copies what comes, and the device itself for what goes. A virtio-serial port gives 4 KiB a
- * read, which as a trip through Node's thread pool each costs several times what a copying process does).
+ * The agent's listening address: `fd:N` (a listening socket that the driver made and passed on), `unix:PATH`, `device:PATH` (one character device
+ * that carries one session after the other, see serialLink.ts), or `relay:IN,OUT` (such a device as two descriptors: a pipe into which another
+ * process copies the input, and the device itself for output). A relay exists because a virtio-serial port delivers 4 KiB per read, and a read
+ * through Node's thread pool costs several times as much as one in a copying process.
  */
 import { close, constants, open, read, write } from "node:fs"
 import type { Http2Server } from "node:http2"
@@ -11,10 +11,10 @@ import { Duplex } from "node:stream"
 import { serveSerial } from "./serialLink.ts"
 
 const READ_BYTES = 64 * 1024
-/** A port whose other side is closed reads as end of file until somebody opens it. */
+/** A port whose other side is closed reads as end of file until that side opens again. */
 const REOPEN_POLL_MS = 20
 
-/** Resolves when connections are accepted. */
+/** Resolves once connections are accepted. */
 export const listen = async (server: Http2Server, address: string): Promise<void> => {
   const [, scheme, rest] = /^(fd|unix|device|relay):(.+)$/.exec(address) ?? []
   if (scheme === undefined || rest === undefined) {
@@ -40,7 +40,7 @@ export const listen = async (server: Http2Server, address: string): Promise<void
   })
 }
 
-/** Without its device an agent cannot be reached any more: it ends, and PID 1 starts another. */
+/** Without its device the agent cannot be reached any more: it exits, and PID 1 starts another. */
 const serveDevice = (device: Duplex, server: Http2Server): void => {
   device.on("error", (cause) => console.error(cause)).on("close", () => process.exit(1))
   serveSerial(device, (session) => server.emit("connection", session))
@@ -51,12 +51,12 @@ const openDevice = (path: string): Promise<Duplex> =>
     open(path, constants.O_RDWR, (error, fd) => (error ? reject(error) : resolve(new CharacterDevice(fd))))
   })
 
-/** Reads and writes go through the thread pool: a character device is no socket to libuv. One read is always under way. */
+/** Reads and writes go through the thread pool, because libuv has no support for character devices. One read is always pending. */
 class CharacterDevice extends Duplex {
   private readonly fd: number
   private readonly input: Socket | null
 
-  /** `input`: where to read instead. */
+  /** `input` replaces the device for reads. */
   constructor(fd: number, input: Socket | null = null) {
     super()
     this.fd = fd
@@ -88,7 +88,7 @@ class CharacterDevice extends Duplex {
     })
   }
 
-  /** What gathered while the last write was under way goes as one. */
+  /** Writes as one chunk all data that gathered during the previous write. */
   override _writev(chunks: ReadonlyArray<{ readonly chunk: Buffer }>, done: (error?: Error | null) => void): void {
     this._write(Buffer.concat(chunks.map(({ chunk }) => chunk)), "buffer" as BufferEncoding, done)
   }

@@ -1,11 +1,11 @@
 /**
- * The agent: one process inside each Sandbox that does there what the service asks for. Node's own modules only; bundled to one file.
+ * The agent: the process inside each Sandbox that carries out the service's requests. It uses only Node's own modules and is bundled to one file.
  *
- * Environment: `ATOLL_AGENT_LISTEN` (see listen.ts), `ATOLL_AGENT_GENERATION` (absent when told later by POST /v1/identity),
- * `ATOLL_AGENT_RUN_DIR` (writable scratch, default /run/atoll-agent), `ATOLL_AGENT_CGROUP` (a delegated cgroup v2 directory; the agent moves into it),
- * `ATOLL_AGENT_RUN_AS` (`uid:gid` of the commands; absent: the agent's own), `ATOLL_AGENT_USER` (their name), `ATOLL_AGENT_WORKSPACE`,
- * `ATOLL_AGENT_VCPUS` (what commands are told of processors; absent: they see for themselves),
- * `ATOLL_AGENT_SPAWNER` (a program that starts commands, see processes/SpawnerProgram.ts; absent: the agent does).
+ * Environment: `ATOLL_AGENT_LISTEN` (see listen.ts), `ATOLL_AGENT_GENERATION` (absent when it comes later by POST /v1/identity),
+ * `ATOLL_AGENT_RUN_DIR` (writable scratch, default /run/atoll-agent), `ATOLL_AGENT_CGROUP` (a delegated cgroup v2 directory; the agent moves into
+ * it), `ATOLL_AGENT_RUN_AS` (`uid:gid` of the commands; absent: the agent's own), `ATOLL_AGENT_USER` (their name), `ATOLL_AGENT_WORKSPACE`,
+ * `ATOLL_AGENT_VCPUS` (the number of processors that commands should use; absent: they detect it), `ATOLL_AGENT_SPAWNER` (a program that starts
+ * commands, see processes/SpawnerProgram.ts; absent: the agent does).
  */
 import { makeFileRoutes } from "./files/fileRoutes.ts"
 import { healthRoutes } from "./health.ts"
@@ -23,7 +23,7 @@ import { processRoutes } from "./processes/processRoutes.ts"
 import { openSpawnerProgram } from "./processes/SpawnerProgram.ts"
 import { makeServer } from "./server.ts"
 
-/** Output that all commands together may leave unread in the agent. */
+/** Bounds the unread output of all commands together. */
 const RETAINED_MAX_BYTES = 48 * 1024 ** 2
 
 const env = process.env
@@ -39,7 +39,7 @@ const parseOwner = (text: string | undefined): PipeOwner | null => {
   return { uid: uid!, gid: gid! }
 }
 
-/** Where processors are a share of time, programs that count them see the host's; these are the names by which they can be told. */
+/** Where processors are a share of time, programs that count processors see the host's. These variables tell them the Sandbox's number. */
 const processorCount = (vcpus: string | undefined): Readonly<Record<string, string>> =>
   vcpus === undefined ? {} : { OMP_NUM_THREADS: vcpus, GOMAXPROCS: vcpus, PYTHON_CPU_COUNT: vcpus }
 
@@ -63,7 +63,7 @@ const ended = (cause: unknown) => {
   console.error("The program that starts commands has ended.", cause)
   process.exit(1)
 }
-// Where commands are of the agent's own user, it is kept from them as the agent is.
+// Where commands run as the agent's own user, this program is protected from them in the same way as the agent.
 const spawned = spawner === undefined ? null : openSpawnerProgram(spawner, trees, ended, runAs === null).launch
 const launch = spawned ?? launchByNode(pipes)
 
@@ -88,11 +88,11 @@ const host: CommandHost = {
   runOwn
 }
 
-// The console may be full or closed: nothing of ours depends on it.
+// The console may be full or closed; the agent must not depend on it.
 process.stdout.on("error", () => {})
 process.stderr.on("error", () => {})
 process.on("SIGPIPE", () => {})
-// Without a listener it opens the inspector, to whoever may send it.
+// Without a listener, this signal from any process would open Node's inspector.
 process.on("SIGUSR1", () => {})
 
 const table = new ProcessTable(host)

@@ -1,5 +1,5 @@
 /**
- * The agent's router: which handler answers which `METHOD /v1/path`, and how a handler refuses.
+ * The agent's router: it maps `METHOD /v1/path` to a handler, and defines how a handler refuses.
  *
  * Control bodies are JSON both ways. A refusal is a 4xx with `{code, message, details}`; the client maps the code to a typed error.
  *
@@ -62,8 +62,8 @@ export const readJson = async (
 export const isWanted = (stream: ServerHttp2Stream): boolean => !stream.destroyed && !stream.closed
 
 /**
- * The body of what changes something; null: it was given up before it came. A link that was broken for a while delivers a request and the word that nobody wants
- * it any more together, long after others were answered.
+ * Reads the body of a changing request; null when the client gave the request up before it arrived. A link that was broken for a while delivers a
+ * request and its cancellation together, long after other requests were answered.
  */
 export const readWanted = async (stream: ServerHttp2Stream): Promise<Record<string, unknown> | null> => {
   const body = await readJson(stream)
@@ -71,14 +71,14 @@ export const readWanted = async (stream: ServerHttp2Stream): Promise<Record<stri
   return isWanted(stream) ? body : null
 }
 
-/** Answers JSON and ends the stream; does nothing when the client has gone. */
+/** Answers JSON and ends the stream. Does nothing when the client has gone. */
 export const answerJson = (stream: ServerHttp2Stream, status: number, value: unknown): void => {
   if (!isWanted(stream) || stream.headersSent) return
   stream.respond({ ":status": status, "content-type": "application/json" })
   stream.end(JSON.stringify(value))
 }
 
-/** Answers a failure of a handler: a `Refusal` as it is, everything else as 500. After the head was sent the stream is reset instead. */
+/** Answers a failure of a handler: a `Refusal` as it is, any other failure as 500. If the head was already sent, resets the stream instead. */
 export const answerFailure = (stream: ServerHttp2Stream, failure: unknown): void => {
   if (!isWanted(stream)) return
   if (stream.headersSent) {

@@ -1,14 +1,14 @@
 /**
  * Sessions over one byte stream that never reconnects, such as a virtio-serial port.
  *
- * The service may be killed in the middle of a message; the next one must be able to start afresh on the same bytes. Its first message is a
- * mark that cannot occur in data, the kind `S` and a fresh id; the agent ends the session it had and answers the mark, the kind `A` and the id,
- * after which both sides carry plain data. Data that contains the mark's prefix is stuffed with one zero byte after it, as HDLC stuffs bits.
- * Bytes that were cut off anywhere cost nothing: the first byte of the mark occurs nowhere else in it, so a reader is in step again at once.
+ * The service may be killed in the middle of a message, and the next service process must be able to start afresh on the same byte stream. Its first
+ * message is a mark that cannot occur in data, the kind `S` and a fresh id. The agent ends its session and answers with the mark, the kind `A` and
+ * the id; then both sides send plain data. Data that contains the mark's prefix is stuffed with one zero byte after it, as HDLC stuffs bits.
+ * Truncation at any point does no harm: the mark's first byte occurs nowhere else in it, so a reader resynchronizes immediately.
  *
- * An agent that starts sends a third mark, the kind `B`: the sessions of the agent before it are over. Without it the service would wait on a
- * session that no process serves, because the port itself stays open. A service of an earlier version reads it as data of no protocol and ends
- * its session, too.
+ * An agent that starts sends a third mark, the kind `B`: the sessions of the agent before it have ended. Without it the service would wait on a
+ * session that no process serves, because the port itself stays open. A service of an earlier version reads it as invalid data and ends its session,
+ * too.
  */
 import { randomBytes } from "node:crypto"
 import { Duplex } from "node:stream"
@@ -21,7 +21,7 @@ const OPEN = 0x53
 const ACCEPT = 0x41
 const BEGIN = 0x42
 
-/** How many bytes of the prefix the end of `chunk` matches, given that `matched` were matched before it; full matches are `cut`'s. */
+/** How many bytes of the prefix the end of `chunk` matches, given that `matched` bytes were matched before it. `cut` handles full matches. */
 const matchTail = (chunk: Uint8Array, matched: number): number => {
   // Only the last bytes can be part of an unfinished match.
   let state = chunk.length > PREFIX.length ? 0 : matched
@@ -70,7 +70,7 @@ export interface SerialEvents {
   readonly control: (kind: number, id: string) => void
 }
 
-/** Undoes the stuffing and finds marks. What precedes a mark belongs to a session that has ended, the mark's own prefix included. */
+/** Undoes the stuffing and finds marks. The bytes before a mark, and a partial mark, belong to a session that has ended. */
 export class SerialDecoder {
   private matched = 0
   private control: string | null = null
@@ -102,11 +102,11 @@ export class SerialDecoder {
       this.control = ""
       return rest.subarray(1)
     }
-    // Only a cut stream gets here; what follows is read as data until the next mark.
+    // Reached only in a truncated stream; the rest is read as data until the next mark.
     return rest
   }
 
-  /** A kind and the id's hex digits. Anything else is the start of another mark: this message was cut off. */
+  /** Reads a kind and the id's hex digits. Any other byte is the start of another mark: this message was truncated. */
   private readControl(rest: Buffer, sofar: string): Buffer {
     const byte = rest[0]!
     const char = String.fromCharCode(byte)
@@ -156,8 +156,8 @@ class SerialSession extends Duplex {
   }
 
   /**
-   * Every message is an interrupt and two switches of process for a guest, and one request of HTTP/2 is three writes, the next in the turn after the
-   * one before was taken: what comes until a turn brings nothing goes as one.
+   * Gathers writes until a turn of the event loop brings none, and sends them as one. Every message costs a guest an interrupt and two context
+   * switches, and one HTTP/2 request is three writes, each in the turn after the previous one was accepted.
    */
   private send(chunks: ReadonlyArray<Buffer>, done: (error?: Error | null) => void): void {
     this.quiet = false
@@ -207,14 +207,17 @@ class SerialSession extends Duplex {
   }
 }
 
-/** Shorter than the time-out of the one who opens the transport: a device that is kept open for an agent that does not answer keeps the port from the next attempt. */
+/**
+ * Shorter than the caller's time-out for opening the transport: a device that stays open for an agent without an answer blocks the port for the next
+ * attempt.
+ */
 const ACCEPT_TIMEOUT_MS = 9_000
-/** Agents that may begin on one connection before one accepts. A guest that sends more marks wants the service to send as many. */
+/** How many agents may start on one connection before one accepts. A guest that sends more marks tries to make the service send as many. */
 const BEGINS_MAX = 8
 
 const newId = (): string => randomBytes(ID_CHARS / 2).toString("hex")
 
-/** The agent's side: every `S` ends the session before and begins a new one. */
+/** The agent's side: every `S` ends the previous session and starts a new one. */
 export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void): void => {
   let current: SerialSession | null = null
   device.write(mark(BEGIN, newId()))
@@ -234,8 +237,8 @@ export const serveSerial = (device: Duplex, onSession: (session: Duplex) => void
 }
 
 /**
- * The service's side: resolves when the agent has accepted a session of our own. The device is destroyed with the session, which ends when the
- * agent is replaced.
+ * The service's side: resolves when the agent has accepted this session. The device is destroyed with the session, which ends when the agent is
+ * replaced.
  */
 export const connectSerial = (device: Duplex): Promise<Duplex> =>
   new Promise((resolve, reject) => {
@@ -249,7 +252,8 @@ export const connectSerial = (device: Duplex): Promise<Duplex> =>
         if (kind === BEGIN) {
           if (session !== null) return void session.destroy()
           if (++begins > BEGINS_MAX) return void device.destroy()
-          // The agent before it may have taken our mark with it. Another id: an answer to the first mark would be followed by a second session.
+          // The previous agent may have consumed our mark. The new mark has another id, because an answer to the first would be followed by a second
+          // session.
           id = newId()
           device.write(mark(OPEN, id))
         }

@@ -3,7 +3,7 @@ import { createServer, type Http2Server, type IncomingHttpHeaders, type ServerHt
 import { answerFailure, Refusal, type Routes } from "./routes.ts"
 import { tunnel } from "./tunnel.ts"
 
-/** Bytes in flight towards the agent: of one stream, and of all streams of a session. */
+/** Bytes in flight to the agent: of one stream, and of all streams of a session. */
 const STREAM_WINDOW_BYTES = 1024 ** 2
 const SESSION_WINDOW_BYTES = 4 * 1024 ** 2
 const STREAMS_MAX = 4_096
@@ -12,7 +12,7 @@ export const makeServer = (routes: Routes): Http2Server => {
   const server = createServer({
     settings: { initialWindowSize: STREAM_WINDOW_BYTES, maxConcurrentStreams: STREAMS_MAX },
     maxSessionMemory: 64,
-    // The only client is the service: a burst of cancelled waits is no attack.
+    // The only client is the service, so a burst of cancelled waits is no attack.
     streamResetBurst: 100_000,
     streamResetRate: 10_000
   })
@@ -22,7 +22,7 @@ export const makeServer = (routes: Routes): Http2Server => {
   })
   server.on("sessionError", () => {})
   server.on("stream", (stream, headers) => {
-    // A stream that the client reset is no error of ours; whoever writes to it checks `destroyed`.
+    // A stream reset by the client is no error here; writers check `destroyed`.
     stream.on("error", () => {})
     handle(routes, stream, headers).catch((failure) => answerFailure(stream, failure))
   })

@@ -1,9 +1,9 @@
-/** `CONNECT :port`: one TCP connection to the Sandbox's own loopback. 200 when it is open, 409 `PORT_CLOSED` when nothing listens. */
+/** `CONNECT :port`: one TCP connection to the Sandbox's own loopback. 200 when it is open, 409 `PORT_CLOSED` when no program listens. */
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
 import { connect, type Socket } from "node:net"
 import { Refusal } from "./routes.ts"
 
-/** A development server may listen on one of the two only. */
+/** A development server may listen on only one of the two. */
 const LOOPBACKS = ["127.0.0.1", "::1"]
 const CONNECT_TIMEOUT_MS = 5_000
 
@@ -17,7 +17,7 @@ export const tunnel = async (stream: ServerHttp2Stream, headers: IncomingHttpHea
   }
   socket.setNoDelay(true)
   stream.respond({ ":status": 200 })
-  // Half-open both ways: an end of one direction is passed on, a break of either side breaks both.
+  // Half-open in both directions: an end of one direction is passed on, a break of either side breaks both.
   stream.pipe(socket)
   socket.pipe(stream)
   socket.on("error", () => stream.close(2))

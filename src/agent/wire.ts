@@ -1,20 +1,20 @@
 /**
- * What the agent says to the service, as data: every answer, field by field, with its bounds.
+ * The agent's answers to the service as data: every answer, field by field, with its bounds.
  *
- * The agent is untrusted once a command runs beside it. So nothing that it says is believed further than this table goes:
- * `src/runtime/agentClient/heldToShape.ts` makes the service's decoders of it, and the standing suite of hostile agents its lies
+ * The agent is untrusted once a command runs beside it, so the service accepts only answers that fit this table.
+ * `src/runtime/agentClient/heldToShape.ts` makes the service's decoders from it, and the standing suite of hostile agents makes its lies from it
  * (`test/agent/hostile/`). Frames of a process have their heads and bounds in `processes/processFrames.ts`.
  *
- * A field that an older agent did not send is `optional`; one that is not named here is dropped.
+ * A field that an older agent does not send is `optional`; a field that is not named here is dropped.
  */
 
 export type Shape =
   | { readonly is: "integer"; readonly min: number; readonly max: number }
   /** An integer in decimal digits: a header. */
   | { readonly is: "decimal"; readonly max: number }
-  /** Well-formed text without NUL, at most so many UTF-16 units. */
+  /** Well-formed text without NUL, of at most `max` UTF-16 units. */
   | { readonly is: "text"; readonly max: number; readonly like: RegExp }
-  /** A sentence for people: cut to so many units, control characters replaced. */
+  /** A sentence for people: cut to `max` units, control characters replaced. */
   | { readonly is: "prose"; readonly max: number }
   | { readonly is: "flag" }
   | { readonly is: "oneOf"; readonly values: ReadonlyArray<string> }
@@ -23,7 +23,7 @@ export type Shape =
   | { readonly is: "list"; readonly of: Shape; readonly max: number }
   | { readonly is: "record"; readonly fields: Readonly<Record<string, Shape>> }
 
-/** The type of what keeps to a shape. */
+/** The type of a value that fits a shape. */
 export type Said<S> = S extends { readonly is: "integer" | "decimal" }
   ? number
   : S extends { readonly is: "text" | "prose" }
@@ -58,30 +58,30 @@ const COUNT_MAX = Number.MAX_SAFE_INTEGER
 /** Epoch milliseconds that a Date can hold. */
 const TIME_MAX = 8.64e15
 
-/** No stream of a process is longer: a petabyte, and far from where adding to a double stops being exact. */
+/** The largest offset of a process stream: a petabyte, far below the point where adding to a double stops being exact. */
 export const OUTPUT_END_MAX = 2 ** 50
-/** What the service may know of at once: running commands and finished ones that were not forgotten. */
+/** How many commands the service may know concurrently: running ones, and finished ones that were not forgotten. */
 export const PROCESSES_MAX = 2_048
 /** Processes of one listing, and bytes of the command line of each. */
 export const EVERY_PROCESS_MAX = 2_048
 export const PROCESS_ARGV_MAX_BYTES = 512
-/** What useradd takes, and numbers. */
+/** Names that useradd accepts, and numbers. */
 export const USER_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}$/
-/** Running commands that one agent has at a time. */
+/** How many commands one agent runs concurrently. */
 export const RUNNING_MAX = 256
-/** Of these, executes: the rest is left to operations and to people. */
+/** How many of these may be executes; the rest is for operations and people. */
 export const EXECUTES_MAX = 192
-/** Entries of one page that may be asked for. */
+/** The largest page of a listing. */
 export const PAGE_ENTRIES_MAX = 10_000
 /** One entry in JSON: 255 bytes of name, each escaped as six, and the rest. */
 export const PAGE_ENTRY_MAX_BYTES = 2 * 1024
-/** Of the name of an archive's last entry that was unpacked: 1024 characters. */
+/** The name of the last entry that was unpacked: 1024 characters. */
 const LAST_PATH_MAX_UNITS = 2 * 1024
-/** Answers that say little, refusals among them. */
+/** The size of small answers, including refusals. */
 export const SMALL_ANSWER_MAX_BYTES = 16 * 1024
-/** Pattern of the ids that the agent makes for itself: versions, positions, the boot's id. */
+/** Pattern of the ids that the agent makes: versions, positions, the boot's id. */
 const opaque = text(256, /^[!-~]*$/)
-/** As the service made it; of interactive commands, as the agent did. */
+/** Made by the service, or by the agent for interactive commands. */
 const commandKey = text(256, /^[!-~]+$/)
 const count = integer(0, COUNT_MAX)
 const time = integer(0, TIME_MAX)
@@ -90,7 +90,7 @@ const time = integer(0, TIME_MAX)
 const signal = text(12, /^SIG(RTMIN(\+([1-9]|[12]\d|30))?|3[23]|[A-Z][A-Z0-9]{1,8})$/)
 
 export const exitedShape = record({
-  /** As wait(2) has it. */
+  /** As in wait(2). */
   exitCode: nullable(integer(0, 255)),
   signal: nullable(signal),
   timedOut: flag,
@@ -103,7 +103,7 @@ export const exitedShape = record({
 
 export const settledShape = record({ processTree: oneOf("running", "gone", "unconfirmed") })
 
-/** A 4xx. Which codes a route may refuse with is in `routes`. */
+/** A 4xx. `routes` lists the codes with which each route may refuse. */
 export const refusalShape = record({
   code: text(64, /^[A-Z][A-Z_]*$/),
   message: optional(prose(500)),
@@ -111,7 +111,7 @@ export const refusalShape = record({
     nullable(
       record({
         reason: optional(text(64, /^[a-z0-9_]*$/)),
-        /** Of ARCHIVE_INCOMPLETE: how far it came. */
+        /** For ARCHIVE_INCOMPLETE: how much was unpacked. */
         entries: optional(count),
         bytes: optional(count),
         lastPath: optional(nullable(prose(LAST_PATH_MAX_UNITS))),
@@ -139,7 +139,10 @@ const page = record({
   next: nullable(record({ version: opaque, position: opaque }))
 })
 
-/** What comes with 200. `frames` are a process's; `bytes` are announced by their headers; `content` ends with a mark; `tunnel` is another program's. */
+/**
+ * The body of a 200. `frames` are a process's output; `bytes` are announced by their headers; `content` ends with a mark; `tunnel` carries another
+ * program's bytes.
+ */
 export type Answer =
   | { readonly kind: "json"; readonly maxBytes: number; readonly shape: Shape }
   | { readonly kind: "bytes"; readonly headers: Shape }
@@ -166,14 +169,14 @@ const fileRefusals = [
   "PRECONDITION_FAILED",
   "PAYLOAD_TOO_LARGE",
   "STORAGE_FULL",
-  // Of the Sandbox itself: with 503.
+  // Faults of the Sandbox itself, answered with 503.
   "VOLUME_READ_ONLY",
   "VOLUME_FAILED",
   "HOST_FULL",
   "NO_RESOURCES"
 ] as const
 
-/** Every route that the service uses, by what it calls it. */
+/** Every route that the service uses, by its name in the service. */
 export const routes = {
   health: {
     path: "/v1/health",

@@ -1,5 +1,5 @@
 /**
- * Why a file call was refused, in the contract's codes.
+ * The reasons for which a file call is refused, in the contract's codes.
  *
  * @source contract-details.md "Errors" and "Fine print"
  */
@@ -21,8 +21,8 @@ export type RefusalCode =
   | "ARCHIVE_INCOMPLETE"
 
 /**
- * Why the Sandbox can do no such call: its volume takes no writes, or fails; its host's disk is full; the Sandbox or its host has no memory, no
- * descriptors left. The caller is not to blame, and is told 503.
+ * Faults of the Sandbox, not of the caller, answered with 503: its volume is read-only or fails; its host's disk is full; the Sandbox or its host has
+ * no memory or no descriptors left.
  */
 export const faultCodes = ["VOLUME_READ_ONLY", "VOLUME_FAILED", "HOST_FULL", "NO_RESOURCES"] as const
 export type FaultCode = (typeof faultCodes)[number]
@@ -42,7 +42,7 @@ export class FileRefusal extends Error {
   }
 }
 
-/** Of Linux, which libuv has no names for: Node says "Unknown system error -122" of them. @source include/uapi/asm-generic/errno.h */
+/** Linux error numbers without a name in libuv: Node reports them as "Unknown system error -122". @source include/uapi/asm-generic/errno.h */
 const unnamed: ReadonlyMap<unknown, string> = new Map([
   [-74, "EBADMSG"],
   [-116, "ESTALE"],
@@ -60,7 +60,7 @@ export const errnoOf = (cause: unknown): string | undefined => {
 const fails = (what: string) => ["VOLUME_FAILED", `The Sandbox's volume fails: ${what}.`] as const
 const lacks = (what: string) => ["NO_RESOURCES", `There is no room for this: ${what}.`] as const
 
-/** EUCLEAN and EBADMSG are what ext4 and XFS say of metadata that is damaged. */
+/** ext4 and XFS report damaged metadata as EUCLEAN or EBADMSG. */
 const faults: Readonly<Record<string, readonly [FaultCode, string]>> = {
   EROFS: ["VOLUME_READ_ONLY", "The Sandbox's volume takes no writes."],
   EIO: fails("a read or write did not succeed"),
@@ -84,8 +84,8 @@ const faults: Readonly<Record<string, readonly [FaultCode, string]>> = {
 const isFull = (errno: string | undefined): boolean => errno === "ENOSPC" || errno === "EDQUOT"
 
 /**
- * The Sandbox's fault, if the system error is none of the caller's. A volume that has room takes what is written to it at once, and reserves it; where there is no
- * room once it goes to the disk, it is the host's disk that has none.
+ * The fault of the Sandbox behind a system error; null when the caller caused it. A volume with room accepts a write immediately and reserves the
+ * space. If a later flush to the disk finds no space, the host's disk is full.
  */
 export const faultFor = (cause: unknown): FileRefusal | null => {
   const errno = errnoOf(cause)
@@ -121,7 +121,7 @@ const byErrno: Readonly<Record<string, readonly [RefusalCode, string, reason?: s
   EILSEQ: ["INVALID_PATH", "The file system does not take this name.", "invalid_name"]
 }
 
-/** A refusal for a system error that the caller can understand or mend, or a fault of the Sandbox's; anything else is returned as it is (a defect of ours). */
+/** A refusal for a system error that the caller can understand or fix, or a fault of the Sandbox. Any other error is returned as it is (a defect of Atoll). */
 export const refusalFor = (cause: unknown): unknown => {
   if (cause instanceof FileRefusal) return cause
   const fault = faultFor(cause)

@@ -1,7 +1,7 @@
 /**
- * One membership of one directory: its names, read in slices so that other calls get their turn.
+ * The names in one directory at one time, read in slices so that other calls can run in between.
  *
- * A directory that was not touched while it was read, and whose ctime was settled before, held exactly these names at that ctime.
+ * If a directory was not touched while it was read, and its ctime was settled before, it held exactly these names at that ctime.
  */
 
 import fs from "node:fs"
@@ -13,24 +13,27 @@ import { NameList } from "./NameList.ts"
 import { settled } from "./version.ts"
 import { Held, held, O_PATH, stagingName } from "./Workspace.ts"
 
-/** Names read before other calls get their turn: under a millisecond. */
+/** Names per slice: under a millisecond. */
 const sliceEntries = 1024
 
-/** Identity of a directory; all are on one mount. A file system gives a removed directory's inode to the next one: the birth time tells them apart. */
+/**
+ * Identity of a directory. All directories are on one mount. A file system may give a removed directory's inode to the next one; the birth time
+ * distinguishes them.
+ */
 export const directoryKey = (stat: fs.BigIntStats): string =>
   `${stat.ino.toString(36)}.${stat.birthtimeNs.toString(36)}`
 export const ctimeText = (stat: fs.BigIntStats): string => stat.ctimeNs.toString(36)
 
 export class Listing {
-  /** Told apart from every other listing, of this agent or an earlier one. */
+  /** Unique among all listings, of this agent and of earlier ones. */
   readonly id = kernelRandom(9).toString("base64url")
   readonly directory: string
   readonly names = new NameList()
-  /** The directory's ctime with these names; empty when it was too young to vouch for them. */
+  /** The directory's ctime with these names; empty when the ctime was too recent to prove them. */
   ctime: string
-  /** `broken`: the directory was touched while it was read, or could not be read on. */
+  /** `broken`: the directory was touched while it was read, or the reading failed. */
   state: "reading" | "complete" | "broken" = "reading"
-  /** Ends with the reading, well or broken. */
+  /** Settles when the reading has ended, complete or broken. */
   readonly done: Promise<void>
   #failure: { readonly cause: unknown } | null = null
   readonly #descriptor: Held
@@ -38,7 +41,7 @@ export class Listing {
   readonly #start: fs.BigIntStats
   readonly #hides: string | null
 
-  /** Reads at least `ahead` names, if there are as many, before it returns, and goes on by itself. `stat` was taken just before. */
+  /** Reads `ahead` names, or all if there are fewer, before it returns; the rest is read in the background. `stat` was taken immediately before. */
   constructor(directory: Held, stat: fs.BigIntStats, options: { readonly ahead: number; readonly isRoot: boolean }) {
     this.directory = directoryKey(stat)
     this.ctime = settled(stat) ? ctimeText(stat) : ""
@@ -59,7 +62,7 @@ export class Listing {
     return this.state === "complete" ? this.names.prefix(this.names.length) : ""
   }
 
-  /** Waits until at least `count` names are read, or all. Throws what stopped the reading. */
+  /** Waits until `count` names, or all, are read. Throws the error that stopped the reading. */
   async atLeast(count: number): Promise<void> {
     if (this.state === "reading" && this.names.length < count) await this.done
     if (this.#failure !== null) throw this.#failure.cause

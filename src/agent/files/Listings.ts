@@ -1,16 +1,16 @@
 /**
  * GET list: pages of a directory in the file system's own order.
  *
- * Node has no `telldir`, so the names (only the names) of a directory that is being listed are kept, packed, until nobody asks any more; a page
- * then costs its own `lstat`s. The first page is answered when its names are there, and the reading goes on behind it.
+ * Node has no `telldir`. So the names (only the names) of a directory that is being listed are kept, packed, until clients stop asking; each page
+ * then costs one `lstat` per entry. The first page is answered when its names are read, and the reading continues in the background.
  *
- * A cursor is good exactly as long as the *set* of names is what it was. A directory whose ctime has not moved is unchanged. One whose ctime has
- * moved may still have the same members (a file in it was replaced by rename, its mode was set): then the names are read anew and compared, and the order
- * stays the one that the cursor's pages were cut from. A cursor carries what it takes to go on when the agent has forgotten the listing or was
- * restarted: the directory's identity and ctime, the hash of its members, the index, and the hash of the names that were already given.
+ * A cursor is valid exactly while the *set* of names is unchanged. A directory with the same ctime is unchanged. A directory with another ctime may
+ * still have the same members (a file in it was replaced by rename, or its mode was set): then the names are read again and compared, and the order
+ * stays that of the cursor's earlier pages. A cursor carries enough to continue when the agent has forgotten the listing or was restarted: the
+ * directory's identity and ctime, the hash of its members, the index, and the hash of the names already returned.
  *
- * Two cases answer CURSOR_STALE although the members are the same, because nothing can prove it: the directory was touched while its names
- * (more than `readAheadEntries`) were still being read; or it was touched and its native order changed, and the listing was forgotten in between.
+ * Two cases answer CURSOR_STALE although the members are the same, because that cannot be proved: the directory was touched while its names (more
+ * than `readAheadEntries`) were still being read; or it was touched, its native order changed, and the listing was forgotten in between.
  *
  * @source contract.md "File rules" 3
  */
@@ -29,15 +29,15 @@ export interface Page {
   readonly next: Continuation | null
 }
 
-/** What the service seals into a cursor. */
+/** The state that the service seals into a cursor. */
 export interface Continuation {
   readonly version: string
   readonly position: string
 }
 
-/** Entries looked at before other calls get their turn: under a millisecond. */
+/** Entries per slice between other calls: under a millisecond. */
 const statSlice = 128
-/** Directories up to this size are read whole before the first page is answered, so that every cursor carries the membership. */
+/** Directories up to this size are read completely before the first page is answered, so that every cursor carries the membership. */
 const readAheadEntries = 4096
 /** A directory that is touched while it is read is read again this many times. */
 const rereadsMax = 3
@@ -78,9 +78,9 @@ export class Listings {
   async #resume(directory: Held, cursor: Cursor, pageSize: number): Promise<Listing> {
     if (cursor.directory !== directoryKey(fs.fstatSync(directory.descriptor, { bigint: true }))) throw stale()
     const listing = await this.#current(directory, cursor.index + pageSize + 1)
-    // The very listing that the cursor's pages were cut from.
+    // The listing from which the cursor's pages came.
     if (listing.id === cursor.listing) return listing
-    // Forgotten, and the directory was not touched since; or touched, and it has the same members.
+    // The listing was forgotten. The directory was not touched since, or it was touched and has the same members.
     if (listing.ctime === "" || listing.ctime !== cursor.ctime) {
       await listing.done
       if (cursor.membership === "" || cursor.membership !== listing.membership) throw stale()
@@ -89,7 +89,7 @@ export class Listings {
     return listing
   }
 
-  /** The listing of what the directory holds now, with at least `count` names read, or all. */
+  /** The listing of the directory's current content, with `count` names read, or all. */
   async #current(directory: Held, count: number): Promise<Listing> {
     const stat = await settledStat(directory.descriptor)
     const known = this.#kept.get(directoryKey(stat))?.listing
@@ -99,11 +99,11 @@ export class Listings {
     return listing
   }
 
-  /** The known listing if its members are still the directory's, else a new one. */
+  /** The known listing if its members are still the directory's; otherwise a new one. */
   async #renew(known: Listing, directory: Held, count: number): Promise<Listing> {
     if (known.state !== "broken" && known.ctime === ctimeText(fs.fstatSync(directory.descriptor, { bigint: true })))
       return known
-    // Nothing can be compared with one that was not read to its end.
+    // A listing that was not read to its end cannot be compared.
     const fresh = await this.#read(directory, known.state === "complete" ? Number.POSITIVE_INFINITY : count)
     if (known.membership === "" || known.membership !== fresh.membership) return fresh
     known.ctime = fresh.ctime
@@ -134,7 +134,7 @@ export class Listings {
         entries.push(fileStat(nameText(name), fs.lstatSync(at(directory.descriptor, name))))
       } catch (cause) {
         if (errnoOf(cause) !== "ENOENT") throw cause
-        // Gone since its name was read: a first page goes without it (and its cursor is stale by now), a later one says so.
+        // Removed since its name was read: a first page omits it (and its cursor is already stale), a later page answers CURSOR_STALE.
         if (from > 0) throw stale()
       }
     }
@@ -182,7 +182,7 @@ const continuation = (listing: Listing, index: number): Continuation => ({
 const parse = ({ version, position }: Continuation): Cursor => {
   const [directory, ctime, membership] = version.split("~")
   const [listing, index, given] = position.split("~")
-  // It was sealed by the service, so it is another agent's at worst.
+  // The service sealed it, so at worst it comes from another agent.
   if (directory === undefined || ctime === undefined || membership === undefined) throw stale()
   if (listing === undefined || index === undefined || given === undefined || !/^\d{1,7}$/.test(index)) throw stale()
   return { directory, ctime, membership, listing, index: Number(index), given }

@@ -1,12 +1,12 @@
 /**
  * The names of one directory in the file system's own order, packed outside the heap: a million names of 20 bytes take about 32 MB.
  *
- * `prefix(n)` names the *set* of the first n names: a sum of a 64-bit hash of each, so it does not depend on their order. It is no cryptographic hash:
- * who could forge it owns the directory.
+ * `prefix(n)` identifies the *set* of the first n names: it sums a 64-bit hash of each, so it does not depend on their order. It is not a
+ * cryptographic hash: only the owner of the directory could forge it.
  */
 export class NameList {
   #bytes = Buffer.allocUnsafe(4096)
-  /** For each name: where it ends in `#bytes`, and the two lanes of the sum up to it. */
+  /** For each name: its end in `#bytes`, and the two lanes of the sum up to it. */
   #marks = new Uint32Array(3 * 128)
   #length = 0
 

@@ -1,9 +1,9 @@
 /**
  * Files that are being written wait in /workspace/.atoll-staging, on the volume itself, so that one rename puts them in place.
  *
- * Node can make no nameless file (`O_TMPFILE` needs `linkat` with AT_SYMLINK_FOLLOW to name it), so they have a name until then. One known folder
- * makes what a crash left behind findable without a walk over the whole volume: `sweep` empties it when the agent starts. It exists only while
- * something is in it, no listing shows it and no path may name it. Beside its purpose this keeps other directories' membership untouched by a write.
+ * Node cannot make a nameless file (naming an `O_TMPFILE` needs `linkat` with AT_SYMLINK_FOLLOW), so staged files have names. Because the folder is
+ * fixed, a crash's leftovers are found without a walk over the whole volume: `sweep` empties it when the agent starts. The folder exists only while
+ * it has content, no listing shows it and no path may name it. A write therefore also leaves the membership of other directories unchanged.
  */
 
 import fs from "node:fs"
@@ -14,15 +14,15 @@ import { at, Held, O_PATH, stagingName, type Workspace } from "./Workspace.ts"
 
 const { O_CREAT, O_DIRECTORY, O_EXCL, O_NOFOLLOW, O_WRONLY } = fs.constants
 
-/** Someone in the Sandbox removes the folder under us: it is made again this many times. */
+/** How often the folder is made again when a process in the Sandbox removes it. */
 const attemptsMax = 16
 
-/** One name in the staging folder; when disposed, what still has that name is unlinked. */
+/** One name in the staging folder. Disposing it unlinks the file that still has that name. */
 export interface StagedName extends Disposable {
   readonly path: Buffer
 }
 
-/** A file being written; disposing closes it too. */
+/** A file being written. Disposing it also closes it. */
 export interface StagedFile extends StagedName {
   readonly descriptor: number
 }
@@ -69,12 +69,12 @@ export class Staging {
     }
   }
 
-  /** A second name of a file or link. Throws ENOENT when there is none. */
+  /** Makes a second name of a file or link. Throws ENOENT when the entry does not exist. */
   secondName(entry: Buffer): StagedName {
     return this.#claim((path) => fs.linkSync(entry, path)).name
   }
 
-  /** Keeps the folder until it is disposed: many files in a row need not make it and remove it for each. */
+  /** Keeps the folder until disposal, so that a series of files does not make and remove it for each. */
   keep(): Disposable {
     const folder = this.#open()
     this.#inUse += 1
@@ -86,12 +86,12 @@ export class Staging {
     }
   }
 
-  /** Moves a file, link or special file out of sight in one rename. */
+  /** Moves a file, link or special file into the staging folder in one rename. */
   moveAway(entry: Buffer): StagedName {
     return this.#claim((path) => fs.renameSync(entry, path)).name
   }
 
-  /** `make` puts something at a fresh name. */
+  /** `make` creates an entry under a fresh name. */
   #claim<A>(make: (path: Buffer) => A): { readonly name: StagedName; readonly made: A } {
     for (let attempts = 0; ; attempts += 1) {
       const folder = this.#open()
@@ -109,7 +109,7 @@ export class Staging {
         return { name, made: make(path) }
       } catch (cause) {
         name[Symbol.dispose]()
-        // The folder was removed after it was opened. (An entry that is not there to be moved says the same, and says it again.)
+        // The folder was removed after it was opened. (A missing source of a move gives the same error, and gives it again.)
         if (errnoOf(cause) !== "ENOENT" || attempts >= attemptsMax) throw cause
       }
     }
@@ -128,7 +128,7 @@ export class Staging {
       } catch (cause) {
         const errno = errnoOf(cause)
         if (attempts >= attemptsMax) throw cause
-        // The name is ours: what else stands there goes away.
+        // The staging name is reserved, so any other entry of that name is removed.
         if (errno === "ENOTDIR") unlinkIfThere(path)
         else if (errno !== "ENOENT") throw cause
       }
@@ -141,16 +141,16 @@ export class Staging {
     try {
       fs.rmdirSync(at(this.#workspace.root, stagingName))
     } catch {
-      // Not empty (the Sandbox put something there) or gone: the next sweep sees to it.
+      // Not empty (the Sandbox put something there) or gone: the next sweep handles it.
     }
   }
 
-  /** Removes what a crashed agent left behind. Called once at the agent's start, before any other call. */
+  /** Removes the leftovers of a crashed agent. Called once at the agent's start, before any other call. */
   async sweep(): Promise<void> {
     try {
       await removeTree(this.#workspace, this.#workspace.root, stagingName)
     } catch {
-      // Nothing there; or something that another user of the Sandbox put there, which stays hidden and harms nobody.
+      // Missing; or an entry of another user of the Sandbox, which stays hidden and does no harm.
     }
   }
 }

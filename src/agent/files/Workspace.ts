@@ -1,10 +1,10 @@
 /**
- * Finds what a path means inside /workspace, and never leaves it.
+ * Resolves a path inside /workspace, and never leaves it.
  *
- * Node has no `openat2`, so the walk is by hand: every component is opened through `/proc/self/fd/<directory>/<name>` with
- * `O_PATH | O_DIRECTORY | O_NOFOLLOW`, so the kernel follows no link for us; a symbolic link is read and its target walked the same way,
- * over a stack of held directories whose lowest is /workspace. `..` pops that stack, so it cannot climb out, whoever moves or swaps what
- * meanwhile. An absolute target starts at `/`, where the only way on is `workspace`. At last the mount of what was found must be /workspace's own.
+ * Node has no `openat2`, so this module walks the path: it opens every component through `/proc/self/fd/<directory>/<name>` with `O_PATH |
+ * O_DIRECTORY | O_NOFOLLOW`, so the kernel follows no link. It reads a symbolic link and walks its target the same way, over a stack of held
+ * directories whose lowest is /workspace. `..` pops that stack, so it cannot climb out, even if entries are moved or swapped meanwhile. An absolute
+ * target starts at `/`, where the only valid next name is `workspace`. At the end, the mount of the result must be that of /workspace.
  *
  * @source contract-details.md "Fine print": "Symlinks resolve as the Sandbox sees them, and may not leave /workspace"
  */
@@ -13,7 +13,7 @@ import { errnoOf, FileRefusal, refusalFor, specialFile } from "./FileRefusal.ts"
 import { nameBytes, nameText, parsePath } from "./names.ts"
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
-/** Not in node:fs: a descriptor that names a file without opening it, so a fifo or device is never touched. The same value on every Linux port of Node. */
+/** Not in node:fs: a descriptor that refers to a file without opening it, so a fifo or device is never touched. The same value on every Linux port of Node. */
 export const O_PATH = 0o10000000
 
 /** As Linux: 40 links in one resolution. */
@@ -21,20 +21,20 @@ const linksMax = 40
 const modeOfDirectory = 0o755
 /** A path of 4096 characters has at most 2048 components; links may add as many again. */
 const componentsMax = 4096
-/** A component that is swapped under us between two system calls is looked at again this many times. */
+/** How often a component is read again that is swapped between two system calls. */
 const swapsMax = 64
 
-/** Kept inside /workspace for files that are being written; see Staging.ts. No path may name it. */
+/** The folder inside /workspace for files that are being written; see Staging.ts. No path may name it. */
 export const stagingName = ".atoll-staging"
 
-/** A path that needs no name resolution but the last component's. */
+/** A path that needs name resolution only for its last component. */
 export const at = (directory: number, name: string): Buffer =>
   Buffer.from(`/proc/self/fd/${directory}/${name}`, "latin1")
 
-/** The file that a descriptor holds, whatever happened to its name. */
+/** The file of a descriptor, independently of its name. */
 export const held = (descriptor: number): string => `/proc/self/fd/${descriptor}`
 
-/** Throws the contract's refusal in place of the system error that it understands. */
+/** Converts a system error into the contract's refusal, where there is one. */
 export const refusing = <A>(act: () => A): A => {
   try {
     return act()
@@ -58,8 +58,8 @@ export class Held implements Disposable {
 }
 
 /**
- * Where a path ends: a held directory and a name in it (which may not exist), or a held directory itself (`name` null) when the
- * path is /workspace or ends through a link in `.` or `..`.
+ * The end of a path: a held directory and a name in it (which may not exist), or only a held directory (`name` null) when the path is /workspace or
+ * ends through a link in `.` or `..`.
  */
 export class Place implements Disposable {
   readonly directory: number
@@ -73,7 +73,7 @@ export class Place implements Disposable {
   get path(): Buffer {
     return this.name === null ? Buffer.from(held(this.directory)) : at(this.directory, this.name)
   }
-  /** Metadata of the entry itself, a link not followed; null when there is none. */
+  /** Metadata of the entry itself, without following a link; null when it does not exist. */
   lstat(): fs.BigIntStats | null {
     try {
       return this.name === null
@@ -92,35 +92,35 @@ export class Place implements Disposable {
 const leaves = () =>
   new FileRefusal("INVALID_PATH", "A symbolic link in this path leaves /workspace.", { reason: "leaves_workspace" })
 
-/** The mount that a descriptor is on, as the kernel numbers mounts. */
+/** The id of the mount that a descriptor is on. */
 const mountOf = (descriptor: number): string | undefined =>
   /^mnt_id:\s*(\d+)$/m.exec(fs.readFileSync(`/proc/self/fdinfo/${descriptor}`, "latin1"))?.[1]
 
-/** In a virtual machine the agent runs as root; what it makes belongs to the user whose Sandbox it is. */
+/** In a virtual machine the agent runs as root; the files that it makes must belong to the Sandbox's user. */
 export interface Owner {
   readonly uid: number
   readonly gid: number
 }
 
 export class Workspace implements Disposable {
-  /** Held for the agent's life. */
+  /** Open for the agent's whole life. */
   readonly root: number
   readonly #mount: string | undefined
   readonly #owner: Owner | null
 
-  /** `directory` is /workspace as the agent sees it; tests give another. */
+  /** `directory` is /workspace as the agent sees it; tests use another. */
   constructor(directory: string, owner: Owner | null = null) {
     this.root = fs.openSync(directory, O_PATH | O_DIRECTORY)
     this.#mount = mountOf(this.root)
     this.#owner = owner
   }
 
-  /** Hands a file or directory that the agent has just made to its owner. By descriptor: its name may lead elsewhere by now. */
+  /** Gives a file or directory that the agent has just made to its owner. By descriptor, because its name may lead elsewhere by now. */
   own(descriptor: number): void {
     if (this.#owner !== null) fs.chownSync(held(descriptor), this.#owner.uid, this.#owner.gid)
   }
 
-  /** The same with a symbolic link, by its name: only the agent may look where it lies. */
+  /** The same for a symbolic link, by its name: only the agent can access its folder. */
   ownLink(path: Buffer): void {
     if (this.#owner !== null) fs.lchownSync(path, this.#owner.uid, this.#owner.gid)
   }
@@ -132,7 +132,7 @@ export class Workspace implements Disposable {
     return stat.ino === root.ino && stat.dev === root.dev
   }
 
-  /** Makes one directory, and throws EEXIST if there is anything of that name. */
+  /** Makes one directory. Throws EEXIST if the name is taken. */
   makeDirectory(path: Buffer): void {
     fs.mkdirSync(path, modeOfDirectory)
     if (this.#owner === null) return
@@ -145,20 +145,20 @@ export class Workspace implements Disposable {
   }
 
   /**
-   * `entry`: the last component is not followed (stat, rename, DELETE). `target`: it is, and the place is what the link stands for
-   * (read, write, edit, list); a dangling link inside /workspace is the place where its target would be.
+   * `entry`: does not follow the last component (stat, rename, DELETE). `target`: follows it, and returns the place of the link's target (read,
+   * write, edit, list); for a dangling link inside /workspace, the place where its target would be.
    */
   place(path: string, last: "entry" | "target"): Place {
     return refusing(() => this.#walk(parsePath(path), last))
   }
 
-  /** The directory that a path stands for, made on the way where its components are missing (those of a link's target are not). */
+  /** Makes the directory of a path and its missing components (except missing components of a link's target). */
   makeDirectories(path: string): void {
     refusing(() => this.#walk(parsePath(path), "directory"))[Symbol.dispose]()
   }
 
   #walk(segments: ReadonlyArray<string>, last: "entry" | "target" | "directory"): Place {
-    /** Descriptors from /workspace down; null is `/`, above it. */
+    /** Descriptors from /workspace down; null means `/`, above it. */
     let way: Array<number> | null = [this.root]
     const ahead = segments.toReversed()
     let links = 0
@@ -218,7 +218,7 @@ export class Workspace implements Disposable {
           })
         if (step.startsWith("/")) leave()
         linked = Math.min(linked, ahead.length)
-        // Not a spread: a target has up to 2048 components, and the components' bound is checked as they are walked.
+        // Not a spread: a target has up to 2048 components. Their number is checked during the walk.
         for (const part of step.split("/").reverse()) ahead.push(part)
       }
     } catch (cause) {
@@ -235,12 +235,12 @@ export class Workspace implements Disposable {
     }
   }
 
-  /** Hands the last directory of the way over and closes the others. */
+  /** Returns the last directory of the way and closes the others. */
   #placeOf(way: Array<number>, name: string | null): Place {
     const directory = way.pop()!
     for (const descriptor of way) if (descriptor !== this.root) fs.closeSync(descriptor)
     way.length = 0
-    // A place owns its descriptor, so /workspace's own is opened anew.
+    // A place owns its descriptor, so /workspace's own is opened again.
     const owned = new Held(directory === this.root ? fs.openSync(held(this.root), O_PATH | O_DIRECTORY) : directory)
     try {
       this.sameMount(owned.descriptor)
@@ -251,7 +251,7 @@ export class Workspace implements Disposable {
     }
   }
 
-  /** Refuses what lies on another mount than /workspace (a bind mount or another file system planted below it). */
+  /** Refuses an entry on another mount than /workspace (a bind mount or another file system below it). */
   sameMount(descriptor: number): void {
     if (mountOf(descriptor) !== this.#mount) {
       throw new FileRefusal("INVALID_PATH", "This path leaves /workspace through a mount.", { reason: "mount" })
@@ -259,8 +259,8 @@ export class Workspace implements Disposable {
   }
 
   /**
-   * Opens what a path stands for, links followed. The file is looked at before it is opened, and what is opened is what was looked at,
-   * so a fifo, socket or device is refused untouched.
+   * Opens the target of a path, following links. It inspects the file before it opens it, and opens exactly the inspected file, so a fifo, socket or
+   * device is refused untouched.
    */
   open(
     path: string,
@@ -293,7 +293,7 @@ export class Workspace implements Disposable {
   }
 }
 
-/** A directory's descriptor, or the target of the symbolic link that stands there. */
+/** A directory's descriptor, or the target of a symbolic link of that name. */
 const enter = (directory: number, name: string): number | string => {
   const path = at(directory, name)
   for (let swaps = 0; ; swaps += 1) {
@@ -303,14 +303,14 @@ const enter = (directory: number, name: string): number | string => {
       if (errnoOf(cause) !== "ENOTDIR" || swaps >= swapsMax) throw cause
       const target = linkTarget(directory, name)
       if (target !== null) return target
-      // Neither a directory nor a link when it was looked at: a file, unless it is being swapped.
+      // Neither a directory nor a link when it was read: a file, unless it is being swapped.
       const now = fs.lstatSync(path)
       if (!now.isDirectory() && !now.isSymbolicLink()) throw cause
     }
   }
 }
 
-/** Null when there is no symbolic link of that name (something else, or nothing). */
+/** Null when the name is not a symbolic link, or does not exist. */
 const linkTarget = (directory: number, name: string): string | null => {
   try {
     return fs.readlinkSync(at(directory, name), "latin1")

@@ -2,7 +2,7 @@
 import { FileRefusal, refusalFor } from "./FileRefusal.ts"
 import type { Workspace } from "./Workspace.ts"
 
-/** `recursive` makes the missing parents too, and is content with a directory (or a link to one) that is there already. */
+/** `recursive` also makes missing parents, and accepts an existing directory (or a link to one). */
 export const makeDirectory = (workspace: Workspace, path: string, options: { readonly recursive: boolean }): void => {
   if (options.recursive) makeAll(workspace, path)
   else makeOne(workspace, path)
@@ -22,7 +22,7 @@ const makeAll = (workspace: Workspace, path: string): void => {
   try {
     workspace.makeDirectories(path)
   } catch (cause) {
-    // A file under the very name is in the way; a file on the way there stays NOT_A_DIRECTORY.
+    // A file of that name is in the way; a file as a parent stays NOT_A_DIRECTORY.
     if (!(cause instanceof FileRefusal) || cause.code !== "NOT_A_DIRECTORY") throw cause
     using place = workspace.place(path, "entry")
     throw place.lstat() === null ? cause : new FileRefusal("ALREADY_EXISTS", "There is already something at this path.")

@@ -1,9 +1,9 @@
 /**
- * PATCH: replaces text in a file of which the caller has seen the whole.
+ * PATCH: replaces text in a file whose whole content the caller has seen.
  *
- * Edits of one file wait for each other, so of concurrent editors that saw the same content exactly one wins. Writers from within the
- * Sandbox take no part in that: just before the rename the file is compared once more with what was read, by identity and ctime, and by content
- * when the ctime is too young to tell. What is left is the instant between that look and the rename.
+ * Edits of one file run one after the other, so of concurrent editors that saw the same content exactly one wins. Writers inside the Sandbox take no
+ * lock: just before the rename, the file is compared once more with the content read, by identity and ctime, and by content when the ctime is too
+ * recent to prove it. Only the instant between that check and the rename remains.
  *
  * @source contract.md "File rules" 1
  */
@@ -18,7 +18,7 @@ import { settled, versionOf } from "./version.ts"
 import type { Held, Place, Workspace } from "./Workspace.ts"
 import { commit, writeAll } from "./write.ts"
 
-/** A file that somebody in the Sandbox keeps changing is looked at again this many times. */
+/** How often a file is read again that a process in the Sandbox keeps changing. */
 const attemptsMax = 16
 
 export interface Edit {
@@ -39,7 +39,7 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 export class Editor {
   readonly #workspace: Workspace
   readonly #staging: Staging
-  /** The last edit of each file that is being edited, by directory identity and name. */
+  /** The last running edit of each file, by directory identity and name. */
   readonly #turns = new Map<string, Promise<unknown>>()
 
   constructor(workspace: Workspace, staging: Staging) {
@@ -80,7 +80,7 @@ export class Editor {
     }
   }
 
-  /** Null: somebody changed the file between the look at it and the rename; it has to be looked at again. */
+  /** Null when the file changed between the read and the rename; then it must be read again. */
   async #attempt(path: string, edit: Edit): Promise<Edited | null> {
     const { file, stat, place } = this.#workspace.open(path, "file")
     try {
@@ -108,7 +108,7 @@ const unchanged = (place: Place, file: Held, seen: fs.BigIntStats, bytes: Buffer
   const now = place.lstat()
   if (now === null || now.dev !== seen.dev || now.ino !== seen.ino) return false
   if (versionOf(now) === versionOf(seen) && settled(seen)) return true
-  // Touched, or too fresh for its ctime to tell: the content decides.
+  // Touched, or the ctime is too recent to prove it: compare the content.
   return readNow(file, bytes.byteLength).equals(bytes)
 }
 
@@ -124,10 +124,10 @@ const changed = (actualSha256: string) =>
     actualSha256
   })
 
-/** Other calls get their turn after this many occurrences. */
+/** Other calls run after this many occurrences. */
 const occurrencesInARow = 16_384
 
-/** In bytes: UTF-8 text occurs in UTF-8 text exactly where its bytes do. Memory is the result's and no more, whatever the number of occurrences. */
+/** Works on bytes: UTF-8 text occurs in UTF-8 text exactly where its bytes do. Memory is that of the result, for any number of occurrences. */
 const replace = async (
   bytes: Buffer,
   edit: Edit
@@ -161,7 +161,7 @@ const replace = async (
   return { edited, replacements: occurrences }
 }
 
-/** What the file holds up to the size it had; growth and cuts show in its ctime afterwards. */
+/** Reads the file up to the size it had; its ctime later shows growth and truncation. */
 const readWhole = async (file: Held, stat: fs.BigIntStats): Promise<Buffer> => {
   const bytes = Buffer.allocUnsafe(Number(stat.size))
   let length = 0

@@ -12,7 +12,7 @@
  *     POST /v1/files/unpack     headers atoll-path and atoll-encoding (`identity`, `gzip`); framed bytes -> 200 {entries, bytes}
  *     POST /v1/files/pack       {path, encoding} -> 200, framed bytes
  *
- * Paths travel in bodies and one header, never in a query: 4096 characters may be 16 KiB.
+ * Paths are sent in bodies and one header, never in a query: 4096 characters may be 16 KiB.
  */
 import fs from "node:fs"
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
@@ -41,11 +41,11 @@ const readFrom = promisify(fs.read)
 export interface FileRoutesOptions {
   /** /workspace as the agent sees it. */
   readonly workspace: string
-  /** Whose the files are that the agent makes; null: the agent's own user. */
+  /** The owner of the files that the agent makes; null: the agent's own user. */
   readonly owner: Owner | null
-  /** Brings to the disk what was written to the file system of a directory. */
+  /** Flushes the file system of a directory to the disk. */
   readonly flush: (directory: string) => Promise<void>
-  /** The volume is of the Sandbox's own size. False: it is a part of the host's disk, and full when that is. */
+  /** True when the volume has its own size; false when it is part of the host's disk, and full when that is full. */
   readonly hasOwnVolume: boolean
 }
 
@@ -59,7 +59,7 @@ interface Files {
 
 export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
   const refusing = refusingBy(options)
-  // At the first call, not before: a machine made from a template gets its volume after the agent has started.
+  // Opened at the first call: a machine made from a template gets its volume after the agent has started.
   let opened: Promise<Files> | null = null
   const files = (): Promise<Files> => {
     opened ??= openFiles(options).catch((cause) => {
@@ -163,7 +163,7 @@ const openFiles = async (options: FileRoutesOptions): Promise<Files> => {
   }
 }
 
-/** Where the volume is a part of the host's disk, that is what is full. How far an archive came is told all the same. */
+/** Where the volume is part of the host's disk, the host's disk is full. The progress of an archive is still reported. */
 const ofSharedVolume = (refusal: FileRefusal): FileRefusal => {
   if (refusal.code === "STORAGE_FULL") return hostFull()
   return refusal.code === "ARCHIVE_INCOMPLETE" && refusal.details?.["reason"] === "storage_full"
@@ -188,7 +188,7 @@ const refusingBy =
     }
   }
 
-/** Bytes read at once. Node's own `respondWithFD` reads smaller pieces and takes three times the CPU, here and in the service. */
+/** Bytes per read. Node's own `respondWithFD` reads smaller pieces and takes three times the CPU, here and in the service. */
 const readBytes = 256 * 1024
 
 const sendRange = async (stream: ServerHttp2Stream, range: RangeToRead): Promise<void> => {
@@ -204,7 +204,7 @@ const sendRange = async (stream: ServerHttp2Stream, range: RangeToRead): Promise
   for (let at = range.offset; at < range.nextOffset; ) {
     const bytes = Buffer.allocUnsafeSlow(Math.min(readBytes, range.nextOffset - at))
     const { bytesRead } = await readFrom(file.descriptor, bytes, 0, bytes.byteLength, at)
-    // Cut while it is being read: the client counts, and sees it.
+    // Truncated while it is being read: the client counts the bytes and notices.
     if (bytesRead === 0 || stream.destroyed) break
     at += bytesRead
     if (!stream.write(bytes.subarray(0, bytesRead))) await drained(stream)

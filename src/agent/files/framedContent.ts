@@ -1,21 +1,21 @@
 /**
- * Content of no length that is known before: frames of 4 bytes of length (big-endian) and that many bytes; length 0 is the end.
+ * Content whose length is not known in advance: frames of 4 bytes of length (big-endian) and that many bytes; length 0 is the end.
  *
- * A stream that is given up may look ended to the other side (Node's `close` of a stream ends it before it resets it), so only that last
- * frame says that everything has come.
+ * A cancelled stream may look complete to the other side (Node's `close` ends a stream before it resets it), so only that last frame proves that
+ * everything has arrived.
  */
 import { constants, type ServerHttp2Stream } from "node:http2"
 import { Refusal } from "../routes.ts"
 
-/** Of a reader: its turn is another's then. */
+/** A reader that takes nothing for this long loses its slot to the next one. */
 const stalledMs = 300_000
 
-/** The content out of its frames. */
+/** Extracts the content from its frames. */
 export async function* framedContent(stream: ServerHttp2Stream): AsyncGenerator<Uint8Array> {
   const header = Buffer.alloc(4)
   let headerBytes = 0
   let frameBytes = 0
-  // A refusal ends the loop early; the stream must outlive it to carry the answer.
+  // A refusal ends the loop early; the stream must survive to carry the answer.
   for await (const piece of stream.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
     let rest = piece
     while (rest.byteLength > 0) {
@@ -38,7 +38,7 @@ export async function* framedContent(stream: ServerHttp2Stream): AsyncGenerator<
   throw new Refusal(400, "INVALID_REQUEST", "The body broke off")
 }
 
-/** @param withinMs A reader that takes nothing for so long is given up. */
+/** @param withinMs A reader that takes nothing for this long is given up. */
 export const drained = (stream: ServerHttp2Stream, withinMs: number | null = null): Promise<void> =>
   new Promise((resolve) => {
     const late = withinMs === null ? undefined : setTimeout(() => stream.close(constants.NGHTTP2_CANCEL), withinMs)
@@ -57,7 +57,7 @@ const frameHead = (bytes: number): Buffer => {
   return head
 }
 
-/** Answers with content that is taken at the pace of whoever reads it. What fails before its first piece can still be refused. */
+/** Answers with content, at the pace of its reader. A failure before the first piece can still be answered as a refusal. */
 export const sendFramed = async (stream: ServerHttp2Stream, content: AsyncGenerator<Uint8Array>): Promise<void> => {
   try {
     let next = await content.next()

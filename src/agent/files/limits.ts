@@ -7,21 +7,21 @@ export const listingMaxBytes = 32 * 1024 * 1024
 export const listingMaxEntries = 1_000_000
 /** Names of all directories being listed. */
 export const listingsMaxBytes = 32 * 1024 * 1024
-/** A listing nobody asks for any more is forgotten; its cursor stays good. */
+/** A listing that was not used for this long is forgotten; its cursor stays valid. */
 export const listingIdleMs = 60_000
 
 /** Entries of one archive that is unpacked. */
 export const archiveEntriesMax = 1_000_000
-/** Path of an entry, and what a link points to. */
+/** The path of an entry, and the target of a link. */
 export const archiveNameMaxBytes = 4095
-/** One PAX header, or one long name of GNU's; and how many may stand before one entry. */
+/** One PAX header, or one GNU long name; and how many of them may precede one entry. */
 export const archivePaxMaxBytes = 1024 * 1024
 export const archivePrefacesMax = 16
-/** Modes and times that directories of an archive get when all else is done; what is more gets them at once. */
+/** Modes and times of an archive's directories, which are set last; beyond this they are set immediately. */
 export const archiveDelayedMaxBytes = 8 * 1024 * 1024
-/** Names of files with more than one, so that the second is a link to the first; beyond it a file stands in the archive twice. */
+/** Names of files with more than one, so that the second is packed as a link to the first; beyond this a file is packed twice. */
 export const archiveLinksMaxBytes = 8 * 1024 * 1024
 /** Names of the directories that are being packed, from the top down. */
 export const archiveNamesMaxBytes = 32 * 1024 * 1024
-/** Archives being packed and unpacked at a time; others wait for their turn. */
+/** Archives packed and unpacked concurrently; others wait. */
 export const archivesAtATime = 4

@@ -1,9 +1,9 @@
 /**
- * Linux names are bytes; the API's paths are text. Inside the agent a name is a *byte string*: one character (U+0000..U+00FF) a byte,
- * Node's `latin1`. Outside it is UTF-8 text, and each byte that is no UTF-8 is shown as the private-use character U+10FE00 + byte.
+ * Linux names are bytes; the API's paths are text. Inside the agent a name is a *byte string*: one character (U+0000..U+00FF) per byte, Node's
+ * `latin1`. Outside it is UTF-8 text, and each byte that is not UTF-8 is shown as the private-use character U+10FE00 + byte.
  *
- * So every name has exactly one shown form, and that form addresses it again. A name that itself contains U+10FE80..U+10FEFF is shown with
- * those characters' bytes escaped, which keeps the mapping one to one.
+ * So every name has exactly one shown form, and that form addresses it again. In a name that itself contains U+10FE80..U+10FEFF, those characters'
+ * bytes are escaped, which keeps the mapping one to one.
  *
  * @source contract.md "Identifier formats", File path
  */
@@ -13,7 +13,7 @@ const escapeBase = 0x10fe00
 const escaped = /[\u{10fe80}-\u{10feff}]/u
 const strict = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true })
 
-/** The byte string of a text. Escapes become the bytes they stand for (0x80..0xFF only: no `/`, NUL or dot can be made this way). */
+/** The byte string of a text. Escapes become their bytes (0x80..0xFF only, so they cannot produce `/`, NUL or a dot). */
 export const nameBytes = (text: string): string => {
   if (!escaped.test(text)) return Buffer.from(text, "utf8").toString("latin1")
   let bytes = ""

@@ -1,5 +1,5 @@
 /**
- * Reads a range of a file: decided and versioned here, streamed by the route from the returned descriptor.
+ * Opens a range of a file: this module checks and versions it, and the route streams it from the returned descriptor.
  *
  * @source contract.md "Files", GET content
  */
@@ -17,7 +17,7 @@ export interface RangeToRead {
   readonly file: Held
 }
 
-/** At most `maxBytes` from `offset`; past the end nothing, at the offset asked for. `version` null: whatever is there now. */
+/** At most `maxBytes` from `offset`; past the end nothing, at the offset asked for. `version` null: the current content. */
 export const openRange = async (
   workspace: Workspace,
   path: string,
@@ -27,7 +27,7 @@ export const openRange = async (
   place[Symbol.dispose]()
   try {
     const reachesEnd = options.offset + options.maxBytes >= Number(first.size)
-    // Only a read that leaves something to come back for needs a version that shows every later change.
+    // Only a read that leaves a rest for later needs a version that shows every later change.
     const stat = reachesEnd ? first : await settledStat(file.descriptor)
     const version = versionOf(stat)
     if (options.version !== null && options.version !== version) {

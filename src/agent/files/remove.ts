@@ -1,8 +1,8 @@
 /**
  * DELETE: an entry, or a whole tree with `recursive`. Links are removed, never followed.
  *
- * The tree is walked with one open directory at a time: down by `O_NOFOLLOW`, up by `..` with the identity checked against the one
- * that was left, so neither depth nor a directory that is moved meanwhile leads anywhere else. Memory is a name and a number a level.
+ * The walk keeps one directory open at a time: it goes down with `O_NOFOLLOW` and up by `..`, where it checks the identity against the directory that
+ * it left. So neither depth nor a directory that is moved meanwhile leads outside. Memory is one name and one number per level.
  *
  * @source contract-details.md "DELETE files"
  */
@@ -12,9 +12,9 @@ import { at, Held, held, O_PATH, type Workspace } from "./Workspace.ts"
 
 const { O_DIRECTORY, O_NOFOLLOW, O_RDONLY } = fs.constants
 
-/** Entries unlinked side by side in Node's thread pool. */
+/** Entries unlinked concurrently in Node's thread pool. */
 const batchEntries = 256
-/** Somebody fills or moves the directories while they are emptied: the walk starts over this many times. */
+/** How often the walk starts over when a process fills or moves the directories meanwhile. */
 const restartsMax = 64
 
 export const removePath = async (
@@ -40,10 +40,10 @@ export const removePath = async (
   }
 }
 
-/** It became a directory, or none, between the look and the act. */
+/** It became a directory, or stopped being one, between check and removal. */
 const isOfOtherKind = (cause: unknown): boolean => ["EISDIR", "ENOTDIR"].includes(errnoOf(cause) ?? "")
 
-/** Removes `name` in `parent` and everything below it. Throws system errors; ENOENT when there is nothing. */
+/** Removes `name` in `parent` and everything below it. Throws system errors; ENOENT when it does not exist. */
 export const removeTree = async (workspace: Workspace, parent: number, name: string): Promise<void> => {
   for (let restarts = 0; ; restarts += 1) {
     if (restarts > restartsMax)
@@ -70,7 +70,7 @@ interface Level {
   readonly ino: bigint
 }
 
-/** Empties a directory and closes it. False: the way back up was moved away; start over. */
+/** Empties a directory and closes it. False when the way back up was moved away: start over. */
 const emptyTree = async (workspace: Workspace, top: Held): Promise<boolean> => {
   const above: Array<Level> = []
   let here = top
@@ -104,7 +104,7 @@ const emptyTree = async (workspace: Workspace, top: Held): Promise<boolean> => {
   }
 }
 
-/** Unlinks what is no directory and removes empty directories; the first directory that is not empty is returned, null when none is left. */
+/** Unlinks non-directories and removes empty directories. Returns the first directory that is not empty; null when none is left. */
 const emptyLevel = async (directory: Held): Promise<string | null> => {
   using entries = openEntries(directory)
   for (;;) {
@@ -125,7 +125,7 @@ const openEntries = (directory: Held): Disposable & { readonly dir: fs.Dir } => 
   return { dir, [Symbol.dispose]: () => dir.closeSync() }
 }
 
-/** The name again when it is a directory that is not empty. */
+/** Returns the name if it is a directory that is not empty. */
 const removeEntry = async (directory: Held, name: string): Promise<string | null> => {
   const path = at(directory.descriptor, name)
   for (let permitted = false; ; permitted = true) {
@@ -136,7 +136,7 @@ const removeEntry = async (directory: Held, name: string): Promise<string | null
       const errno = errnoOf(cause)
       if (errno === "ENOENT") return null
       if (errno === "EISDIR") break
-      // Linux says EISDIR for a directory, POSIX EPERM; and a directory without write permission says EACCES.
+      // For a directory, Linux returns EISDIR and POSIX EPERM; a directory without write permission returns EACCES.
       if (errno === "EPERM" && fs.lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) break
       if (errno !== "EACCES" || permitted) throw cause
       fs.chmodSync(held(directory.descriptor), 0o700)
@@ -156,7 +156,7 @@ const removeEntry = async (directory: Held, name: string): Promise<string | null
   }
 }
 
-/** Null when it is no directory (any more). One that its owner may not read is made readable: it is about to go. */
+/** Null when it is not a directory (any more). A directory that its owner may not read is made readable, because it is about to be removed. */
 const openDirectory = (parent: number, name: string): Held | null => {
   try {
     return new Held(fs.openSync(at(parent, name), O_RDONLY | O_DIRECTORY | O_NOFOLLOW))
@@ -170,7 +170,7 @@ const openDirectory = (parent: number, name: string): Held | null => {
   return new Held(fs.openSync(held(named.descriptor), O_RDONLY | O_DIRECTORY))
 }
 
-/** False: it was filled or replaced meanwhile, which the next look at its level sees. */
+/** False when it was filled or replaced meanwhile; the next pass over its level finds it. */
 const removeEmpty = (path: Buffer): boolean => {
   try {
     fs.rmdirSync(path)

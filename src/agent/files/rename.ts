@@ -1,16 +1,15 @@
 /**
- * Rename inside /workspace. Source and destination are entries: a link is moved, not what it points to.
+ * Rename inside /workspace. Source and destination are entries: a link itself is moved, not its target.
  *
  * With `overwrite` it is rename(2). Without it the destination must not be replaced even if it appears meanwhile, and Node has no
  * `renameat2(RENAME_NOREPLACE)`. Instead the kernel's own exclusive calls claim the name:
- * - a directory: mkdir(2) makes the destination, which fails if anything is there; rename(2) then replaces that empty directory,
- *   and fails if somebody has put something into it.
- * - anything else: link(2) gives the file its second name, which fails if anything is there; then the old name is taken away. If another file
- *   has taken the old name in that instant, it is put back.
- * For that instant both names exist; the destination is never overwritten, and no content is lost. An agent that is killed in that instant
- * leaves both: two names of one file, or the directory and an empty one. (Coreutils' `mv -n` does call renameat2, but says in neither
- * its exit code nor its output that it did not move, and what a Sandbox has in its place is the Sandbox's.) That is why the contract has clients look at
- * both paths after a transport failure.
+ * - a directory: mkdir(2) makes the destination, which fails if the name is taken; rename(2) then replaces that empty directory, and fails if another
+ *   process has put something into it.
+ * - any other file: link(2) gives the file its second name, which fails if the name is taken; then the old name is removed. If another file has
+ *   taken the old name in between, it is put back.
+ * For an instant both names exist. The destination is never overwritten, and no content is lost. An agent that is killed in that instant leaves both:
+ * two names of one file, or the directory and an empty one. Therefore the contract asks clients to check both paths after a transport failure.
+ * (Coreutils' `mv -n` calls renameat2, but reports neither by its exit code nor by its output that it did not move; and a Sandbox may have replaced it.)
  *
  * @source contract.md "File rules" 2, contract-details.md "Fine print", rename(2)
  */
@@ -19,7 +18,7 @@ import { errnoOf, FileRefusal, refusalFor } from "./FileRefusal.ts"
 import type { StagedName, Staging } from "./Staging.ts"
 import { Held, held, O_PATH, type Place, type Workspace } from "./Workspace.ts"
 
-/** The source changes its kind between two calls: looked at again this many times. */
+/** How often the source is read again when it changes its kind between two calls. */
 const attemptsMax = 16
 
 export const renamePath = (
@@ -71,7 +70,7 @@ const claim = (staging: Staging, from: Place, to: Place): void => {
       else moveFile(staging, from, to)
       return
     } catch (cause) {
-      // EISDIR, ENOTDIR, EPERM: the source is no longer of the kind it was.
+      // EISDIR, ENOTDIR, EPERM: the source has changed its kind.
       const now = from.lstat()
       if (now === null || now.isDirectory() === stat.isDirectory() || attempts >= attemptsMax) throw cause
     }
@@ -86,7 +85,7 @@ const moveDirectory = (from: Place, to: Place): void => {
     try {
       fs.rmdirSync(to.path)
     } catch {
-      // Somebody put something into it: it is theirs now.
+      // Another process put something into it, so it stays.
     }
     const errno = errnoOf(cause)
     throw errno === "ENOTEMPTY" || errno === "EEXIST" || errno === "ENOTDIR" ? exists() : cause
@@ -100,7 +99,7 @@ const moveFile = (staging: Staging, from: Place, to: Place): void => {
   if (old === null) return
   const taken = fs.lstatSync(old.path, { bigint: true })
   if (moved === null || isSame(taken, moved)) return
-  // Another file took the old name between the two calls: it goes back, unless a third has taken it since and so replaced it.
+  // Another file took the old name between the two calls. It is put back, unless a third file has taken the name since and so replaced it.
   try {
     fs.linkSync(old.path, from.path)
   } catch (cause) {
@@ -108,7 +107,7 @@ const moveFile = (staging: Staging, from: Place, to: Place): void => {
   }
 }
 
-/** Null: it is gone already. On a full volume there may be no room for the staging folder; then a look has to do. */
+/** Null when it is gone already. On a full volume the staging folder may have no room; then a check must do. */
 const takeAway = (staging: Staging, from: Place, moved: fs.BigIntStats | null): StagedName | null => {
   try {
     return staging.moveAway(from.path)

@@ -1,6 +1,6 @@
 /**
- * PUT: the whole file at once. The body goes to a staged file; one rename puts it in place, so a reader sees the old or the new content
- * and nothing between, and a failure anywhere before leaves the old one.
+ * PUT: replaces the whole file. The body goes to a staged file, and one rename puts it in place. A reader sees the old or the new content and nothing
+ * between, and any earlier failure leaves the old one.
  *
  * @source contract-details.md "PUT content"
  */
@@ -14,7 +14,7 @@ import type { Place, Workspace } from "./Workspace.ts"
 const writeVector = promisify(fs.writev)
 const flush = promisify(fs.fsync)
 
-/** So much is on its way to the disk while the rest still comes; the last flush then has little left to wait for. */
+/** Flushes to the disk after this many bytes while the rest arrives, so that the last flush has little left. */
 const flushBytes = 2 * 1024 * 1024
 
 /** Small pieces (HTTP/2 sends 16 KiB frames) are gathered to this size before they are written. */
@@ -22,7 +22,7 @@ const gatherBytes = 256 * 1024
 
 const modeOfNewFile = 0o644
 
-/** @param isWanted Whether somebody waits for it still, asked last: what was given up must not undo what was written since, however late it comes. */
+/** @param isWanted Whether the client still waits; checked last. A late request that the client gave up must not undo later writes. */
 export const writePath = async (
   workspace: Workspace,
   staging: Staging,
@@ -44,24 +44,24 @@ export const writePath = async (
   }
 }
 
-/** Refuses what is no regular file; a name that is free is fine. */
+/** Refuses an existing entry that is not a regular file; a free name is fine. */
 const replaceable = (place: Place): void => {
   const stat = place.lstat()
   if (place.name === null || stat?.isDirectory()) throw new FileRefusal("IS_A_DIRECTORY", "This path is a directory.")
-  // A link here was put in place after the path was resolved: it is replaced like a file, not followed.
+  // A link here was created after the path was resolved: it is replaced like a file, not followed.
   if (stat !== null && !stat.isFile() && !stat.isSymbolicLink()) throw specialFile()
 }
 
-/** The permissions that the new file takes: those of the file it replaces. */
+/** The permissions of the new file: those of the file that it replaces. */
 const modeAt = (place: Place): number => {
   const stat = place.lstat()
   return stat?.isFile() ? Number(stat.mode) & 0o777 : modeOfNewFile
 }
 
-/** `check` runs last: between it and the rename the agent itself does nothing else. False: it said no, and nothing was changed. */
+/** `check` runs last: the agent does nothing between it and the rename. False when `check` failed and nothing was changed. */
 export const commit = async (staged: StagedFile, place: Place, check: () => boolean): Promise<boolean> => {
   fs.fchmodSync(staged.descriptor, modeAt(place))
-  // Without it a power failure could leave an empty file under the new name.
+  // Without the flush, a power failure could leave an empty file under the new name.
   await flush(staged.descriptor)
   if (!check()) return false
   fs.renameSync(staged.path, place.path)
@@ -89,7 +89,8 @@ const pour = async (staged: StagedFile, body: AsyncIterable<Uint8Array>): Promis
     gathered = 0
     if (total - flushed < flushBytes) continue
     flushed = total
-    // A failure is told once for each descriptor, so it must not be lost here. (A handler at once: it may come before it is awaited.)
+    // The kernel reports a failure only once per descriptor, so it must not be lost here. (The handler is attached immediately: the failure may come
+    // before it is awaited.)
     flushing = Promise.all([flushing, flush(staged.descriptor)]).then(() => {})
     flushing.catch(() => {})
   }
@@ -97,7 +98,7 @@ const pour = async (staged: StagedFile, body: AsyncIterable<Uint8Array>): Promis
   await flushing
 }
 
-/** writev may write less than asked (a full disk writes what fits first). */
+/** writev may write less than asked (a full disk first writes what fits). */
 export const writeAll = async (descriptor: number, pieces: ReadonlyArray<Uint8Array>): Promise<void> => {
   let rest = pieces.filter((piece) => piece.byteLength > 0)
   while (rest.length > 0) {

@@ -1,10 +1,10 @@
 /**
- * Process trees as threaded cgroup v2 directories below one that was delegated to the agent.
+ * Process trees as threaded cgroup v2 directories below a directory delegated to the agent.
  *
- * Node cannot place a child in a cgroup, but a child is born in the one of the thread that forks it. So the agent's main thread moves in, spawns,
- * and moves back, all in one turn. The directories are of type `threaded` because a thread that moves only itself takes no lock: measured 0.06 ms,
- * where moving a whole process waits 13 ms for the kernel's RCU after every idle moment. Threaded directories have no `cgroup.kill`; a frozen
- * one cannot fork, so freezing and then killing what it lists is as exact.
+ * Node cannot place a child in a cgroup, but a child starts in the cgroup of the thread that forks it. So the agent's main thread moves into the
+ * directory, spawns, and moves back, in one turn of the event loop. The directories are of type `threaded`, because a thread that moves only itself
+ * takes no lock: measured 0.06 ms, where moving a whole process waits 13 ms for the kernel's RCU after every idle moment. Threaded directories have
+ * no `cgroup.kill`. A frozen one cannot fork, so freezing it and then killing all listed threads is as exact.
  *
  * @source Linux Documentation/admin-guide/cgroup-v2.rst, "Threads", "Delegation", "cgroup.freeze"
  */
@@ -12,12 +12,12 @@ import { mkdirSync, readdirSync, readFileSync, rmdirSync, statSync, writeFileSyn
 import { join } from "node:path"
 import { type ProcessTree, type ProcessTrees, signalPid } from "./ProcessTree.ts"
 
-/** Signals of one step. */
+/** Bounds the signals of one step. */
 const KILLS_MAX = 256
 
 /** Null when the directory is not a delegated, writable cgroup v2. */
 export const makeCgroupTrees = (given: string): ProcessTrees | null => {
-  // Where controllers were enabled for the children of `given`, those cannot be threaded, but their children can.
+  // If controllers were enabled for the children of `given`, those cannot be threaded, but their children can.
   const root = [given, join(given, "commands")].find(settleIn)
   if (root === undefined) return null
   const own = new Set([process.pid, 1])
@@ -25,7 +25,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
   let created = 0
   endLeftBehind(root, own)
 
-  /** Of processes that moved themselves out of their command's cgroup: up, or into one of their own making. */
+  /** The threads of processes that moved themselves out of their command's cgroup: up, or into one that they made. */
   const strayThreads = (): ReadonlyArray<number> => {
     const outside = childNames(root).filter((name) => !live.has(name))
     const ownThreads = new Set(childNames("/proc/self/task").map(Number))
@@ -35,8 +35,8 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
   }
 
   /**
-   * KILL to so many that did not get it yet; to all again once all had it. A signal to any thread is one to its whole process, so nothing
-   * needs to be read of them: in a machine that a fork bomb holds, each read takes its time.
+   * Sends KILL to a bounded number of threads that did not get it yet; to all again once all had it. A signal to any thread kills its whole process,
+   * so nothing needs to be read about them: in a machine that a fork bomb holds, each read is slow.
    */
   const killSome = (threads: ReadonlyArray<number>, hit: Set<number>): void => {
     const fresh = threads.filter((thread) => !own.has(thread) && !hit.has(thread))
@@ -52,13 +52,13 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
     makeThreaded(join(root, name))
     return name
   }
-  // The directory of a command that ended by itself serves another one: making and removing them costs more than all else here.
+  // Reuses the directory of a command that ended by itself: making and removing directories costs more than all the rest.
   let spare: string | null = null
   setImmediate(() => {
     try {
       spare ??= make()
     } catch {
-      // The next command makes its own, and says why it cannot.
+      // The next command makes its own directory and reports the error.
     }
   })
 
@@ -96,21 +96,21 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
         try {
           writeFileSync(join(folder, "cgroup.freeze"), "1")
         } catch {
-          // Kernels before 5.2 cannot freeze; repeated kills still get there.
+          // Kernels before 5.2 cannot freeze; repeated kills still succeed.
         }
         killSome([...readTree(folder), ...strayThreads()], hit)
         return !isPopulated(folder)
       },
       dispose: () => {
         live.delete(name)
-        // A killed one is frozen, and one that a command made directories in is not as it was.
+        // A killed directory is frozen, and one in which a command made directories is not as new.
         if (!killed && spare === null && isAsMade(folder)) spare = name
-        // After what the end of the command still has to say.
+        // Deferred until the end of the command has been reported.
         else setImmediate(() => removeTree(folder))
       }
     }
   }
-  /** The outermost that is a command's: what a command made below its own belongs to it. */
+  /** The outermost directory of a command: directories that a command made below its own belong to it. */
   const nameOf = (pid: number): string | null => {
     try {
       const [, path = ""] = /^0::(.*)$/m.exec(readFileSync(`/proc/${pid}/cgroup`, "latin1")) ?? []
@@ -122,10 +122,7 @@ export const makeCgroupTrees = (given: string): ProcessTrees | null => {
   return { mechanism: "cgroup", threadsFile: threadsFile(root), create, nameOf, own }
 }
 
-/**
- * Ends the commands of an agent that ended before this one: the service was told that their outcome is unknown, and a start that it repeats must not
- * run beside the first one.
- */
+/** Ends the commands of an earlier agent. The service learned that their outcome is unknown, and a repeated start must not run beside the first one. */
 const endLeftBehind = (root: string, own: ReadonlySet<number>): void => {
   for (const name of childNames(root)) {
     const folder = join(root, name)
@@ -139,12 +136,12 @@ const endLeftBehind = (root: string, own: ReadonlySet<number>): void => {
   }
 }
 
-/** Makes the directory the agent's own, if it is not yet, and finds out whether it can have threaded children. */
+/** Moves the agent into the directory, unless it is there already, and tests whether the directory can have threaded children. */
 const settleIn = (root: string): boolean => {
   const trial = join(root, `trial-${process.pid}`)
   try {
     mkdirSync(root, { recursive: true })
-    // Moving a process is slow, and the driver may have started us here.
+    // Moving a process is slow, and the driver may have started the agent here.
     if (!readNumbers(join(root, "cgroup.procs")).includes(process.pid)) {
       writeFileSync(join(root, "cgroup.procs"), "0")
     }
@@ -164,7 +161,7 @@ const makeThreaded = (folder: string): void => {
   writeFileSync(join(folder, "cgroup.type"), "threaded")
 }
 
-/** There are no directories below it, each of which would count as a link. */
+/** The directory has no subdirectories; each would count as a link. */
 const isAsMade = (folder: string): boolean => {
   try {
     return statSync(folder).nlink === 2
@@ -175,7 +172,7 @@ const isAsMade = (folder: string): boolean => {
 
 const threadsFile = (folder: string): string => join(folder, "cgroup.threads")
 
-/** "0" is the writing thread, and a synchronous write is made by the main one. */
+/** "0" means the writing thread; a synchronous write is made by the main thread. */
 const enterThread = (folder: string): void => writeFileSync(threadsFile(folder), "0")
 
 const readNumbers = (path: string): ReadonlyArray<number> => {
@@ -198,13 +195,13 @@ const childNames = (folder: string): ReadonlyArray<string> => {
   }
 }
 
-/** Threads of the directory and of every one that a command made below it. */
+/** Threads of the directory and of every directory that a command made below it. */
 const readTree = (folder: string): ReadonlyArray<number> => [
   ...readThreads(folder),
   ...childNames(folder).flatMap((name) => readTree(join(folder, name)))
 ]
 
-/** The kernel's own count of the directory and everything below; a list could miss what forks while it is read. */
+/** The kernel's own count of the directory and everything below. A list could miss a process that forks while it is read. */
 const isPopulated = (folder: string): boolean => {
   try {
     return /^populated 1$/m.test(readFileSync(join(folder, "cgroup.events"), "latin1"))
@@ -221,7 +218,7 @@ const processesOf = (threads: ReadonlyArray<number>): ReadonlyArray<number> => {
       const group = /^Tgid:\s+(\d+)$/m.exec(readFileSync(`/proc/${thread}/status`, "latin1"))
       if (group !== null) found.add(Number(group[1]))
     } catch {
-      // It ended while we looked.
+      // It ended in between.
     }
   }
   return [...found]
@@ -232,6 +229,6 @@ const removeTree = (folder: string): void => {
   try {
     rmdirSync(folder)
   } catch {
-    // Still populated, or gone: the driver removes what is left with the Sandbox.
+    // Still populated, or gone already; the driver removes the rest with the Sandbox.
   }
 }

@@ -1,8 +1,8 @@
 /**
- * Process trees without cgroups: each command runs under its own value of the "file locks" limit.
+ * Process trees without cgroups: each command runs with a unique value of the "file locks" limit.
  *
- * Linux keeps that limit but has not used it since 2.4; it is inherited over fork, exec, setsid and a cleared environment, everyone may read it
- * in `/proc/PID/limits`, and only a process that sets out to leave its tree would change it. Children of a marked process count too.
+ * Linux keeps that limit but has not used it since 2.4. It is inherited over fork, exec, setsid and a cleared environment, every user may read it in
+ * `/proc/PID/limits`, and only a process that intends to leave its tree would change it. Children of a marked process count too.
  *
  * @source setrlimit(2) RLIMIT_LOCKS, proc(5) /proc/pid/limits
  */
@@ -88,7 +88,8 @@ const setsMark = (flag: string): boolean => {
 }
 
 /**
- * Nobody is found only if nothing vanished while we looked: what forks and ends between being listed and being read would hide its child.
+ * The result counts as empty only if no process vanished during the scan: one that forks and ends between being listed and being read would hide its
+ * child.
  */
 const members = (mark: number, root: number | null, own: ReadonlySet<number>): ReadonlyArray<number> => {
   for (let pass = 0; ; pass++) {
@@ -98,7 +99,7 @@ const members = (mark: number, root: number | null, own: ReadonlySet<number>): R
   }
 }
 
-/** `root` is counted by its pid as long as it is a child of ours: between fork and `ulimit` it has no mark yet. */
+/** `root` counts by its pid while it is a child of the agent: between fork and `ulimit` it has no mark yet. */
 const select = (
   seen: ReadonlyArray<Seen>,
   mark: number,
@@ -120,7 +121,7 @@ const select = (
   return [...found]
 }
 
-/** Null when there is no such limit; throws when there is no such process. */
+/** Null when the kernel has no such limit; throws when the process does not exist. */
 const markOf = (pid: number): number | null => {
   const limit = /^Max file locks\s+(\d+)\s/m.exec(readFileSync(`/proc/${pid}/limits`, "latin1"))
   return limit === null ? null : Number(limit[1])

@@ -1,8 +1,8 @@
 /**
- * What one output stream of one process keeps: the bytes from `base` to `end`, by absolute offset.
+ * Buffers one output stream of one process: the bytes from `base` to `end`, by absolute offset.
  *
- * `window` keeps what was not acknowledged and says when its reader must pause; `head` keeps the first `limit` bytes and only counts the rest.
- * Bytes are copied in and handed out as views; a block is never overwritten once it was written.
+ * `window` keeps unacknowledged bytes and tells its reader when to pause; `head` keeps the first `limit` bytes and only counts the rest. Bytes are
+ * copied in and handed out as views; a written block is never overwritten.
  */
 const FIRST_BLOCK_BYTES = 4 * 1024
 const BLOCK_BYTES = 64 * 1024
@@ -13,7 +13,7 @@ interface Block {
   used: number
 }
 
-/** All bytes kept by all buffers of an agent. */
+/** The bytes kept by all buffers of an agent. */
 export interface RetainedBytes {
   total: number
   readonly max: number
@@ -76,7 +76,7 @@ export class OutputBuffer {
     return Buffer.alloc(0)
   }
 
-  /** Bytes below `offset` are not needed any more. */
+  /** Releases the bytes below `offset`. */
   acknowledge(offset: number): void {
     const next = Math.min(Math.max(offset, this.base), this.keptEnd)
     this.retained.total -= next - this.base
@@ -84,7 +84,7 @@ export class OutputBuffer {
     while (this.blocks.length > 0 && this.blocks[0]!.offset + this.blocks[0]!.used <= next) this.blocks.shift()
   }
 
-  /** Drops what is kept and keeps nothing from now on. */
+  /** Drops all kept bytes, and only counts from now on. */
   discard(): void {
     this.acknowledge(this.keptEnd)
     this.mode = "head"

@@ -1,24 +1,24 @@
 /**
- * Reads one pipe of a process into its OutputBuffer, pausing while the buffer is full so that the writer blocks.
+ * Reads one pipe of a process into its OutputBuffer. Pauses while the buffer is full, so that the writer blocks.
  *
- * After the process exited it finds the end of what the process itself wrote: end of file, or a pipe found empty by one whole turn of the
- * event loop (a background child may hold it open), or as many bytes as a pipe can ever hold. From then on it reads and discards,
- * so that background children do not die of SIGPIPE. A process that ends before anybody watched its pipe has it read at once.
+ * After the process exited, it finds the end of the process's own output: end of file, or a pipe that stayed empty for one whole turn of the event
+ * loop (a background child may hold it open), or as many bytes as a pipe can ever hold. From then on it reads and discards, so that background
+ * children do not die of SIGPIPE. If a process ends before its pipe is watched, the pipe is read immediately.
  */
 import { closeSync, readSync } from "node:fs"
 import { Socket } from "node:net"
 import type { OutputBuffer } from "./OutputBuffer.ts"
 
-/** What one read takes at most: the capacity of a pipe unless its owner enlarged it. */
+/** The size of one read: the capacity of a pipe unless its owner enlarged it. */
 const READ_BYTES = 64 * 1024
-/** /proc/sys/fs/pipe-max-size without privileges: no pipe holds more. */
+/** The largest pipe without privileges. @source /proc/sys/fs/pipe-max-size */
 const PIPE_MAX_BYTES = 1024 * 1024
 
-/** Every read lands here and is copied out before the next: nothing is allocated per read. */
+/** Every read uses this buffer and is copied out before the next read, so that reads allocate nothing. */
 const landing = Buffer.allocUnsafeSlow(READ_BYTES)
 
 export class OutputReader {
-  /** Nothing that the process wrote is still to come. */
+  /** True when all of the process's own output was read. */
   drained = false
   private readonly readFd: number
   private socket: Socket | null = null
@@ -37,7 +37,7 @@ export class OutputReader {
     this.onProgress = onProgress
   }
 
-  /** Reads whenever there is something, from now on. */
+  /** Watches the pipe and reads whenever data arrives. */
   watch(): void {
     if (this.socket !== null || this.destroyed) return
     this.socket = new Socket({
@@ -53,7 +53,7 @@ export class OutputReader {
     this.socket.resume()
   }
 
-  /** Reads on if the buffer has room again. */
+  /** Continues to read if the buffer has room again. */
   wake(): void {
     if (!this.paused || this.buffer.isFull(READ_BYTES)) return
     this.paused = false
@@ -80,7 +80,7 @@ export class OutputReader {
     else this.socket.destroy()
   }
 
-  /** What the exited process left. `open`: all of that was read, but a background child may still write. */
+  /** Reads the rest of an exited process's output. `open`: all of it was read, but a background child may still write. */
   private readNow(): "closed" | "open" | "more" {
     try {
       while (!this.buffer.isFull(READ_BYTES)) {
@@ -110,14 +110,14 @@ export class OutputReader {
     const full = this.buffer.isFull(READ_BYTES)
     if (full) {
       this.paused = true
-      // Returning false stops the handle; the stream must know of it too, or `resume` does nothing.
+      // Returning false stops the handle; the stream must be paused too, or `resume` does nothing.
       this.socket?.pause()
     }
     this.onProgress()
     return !full
   }
 
-  /** Two turns of the event loop without a read: the pipe was polled in between and was empty. */
+  /** Waits two turns of the event loop without a read: the pipe was polled in between and was empty. */
   private watchForEmpty(): void {
     if (this.drained || this.paused) return
     this.turns = 0

@@ -1,20 +1,20 @@
 /**
- * Every command that the agent knows, by the service's key: running ones, and finished ones until they are forgotten.
+ * All commands that the agent knows, by the service's key: running ones, and finished ones until they are forgotten.
  *
- * Bounded in number and in bytes; past the bound the oldest finished commands go first, those whose output was all acknowledged before the others.
- * Where as many run as may, a command is refused, or waits in a line: an operation for its turn, an execute for a while. The end of one starts the
- * next before anything else can.
+ * Bounded in number and in bytes. Past the bound, the oldest finished commands are dropped first; among them, those whose output was fully
+ * acknowledged. While the maximum number of commands runs, a new command is refused or waits in a queue: an operation without limit, an execute for a
+ * bounded time. The end of one command starts the next before any other event is handled.
  */
 import { Refusal } from "../routes.ts"
 import { EXECUTES_MAX, RUNNING_MAX } from "../wire.ts"
 import { type CommandHost, CommandProcess, type CommandSpec, type Line, lineOf } from "./CommandProcess.ts"
 
 const KNOWN_MAX = 1_024
-/** Keys whose command is over for good; a start that comes late, on another connection perhaps, finds it here. */
+/** Keys whose command has ended for good. A late start, for example on another connection, is recognized by them. */
 const ENDED_MAX = 16_384
-/** How often background processes of finished commands are looked for. */
+/** How often the table checks for remaining background processes of finished commands. */
 const SWEEP_MS = 5_000
-/** A command that is forgotten before it has ended is ended, tree and all; what one left behind that ended by itself goes on, as with sshd. */
+/** A command that is forgotten before it has ended is ended with its tree. Background processes of a command that ended by itself continue, as with sshd. */
 const FORGET_GRACE_MS = 2_000
 
 const tooMany = (count: number) => new Refusal(409, "TOO_MANY_PROCESSES", `${count} commands are running`)
@@ -24,7 +24,7 @@ interface Starting {
   readonly line: Line | null
 }
 
-/** A command that waits until fewer than `most` of its line are running. */
+/** A command that waits until fewer than `most` commands of its queue run. */
 interface Waiting {
   readonly key: string
   readonly line: Line
@@ -35,9 +35,9 @@ interface Waiting {
 export class ProcessTable {
   private readonly commands = new Map<string, CommandProcess>()
   private readonly starting = new Map<string, Starting>()
-  /** In the order in which they came. */
+  /** In order of arrival. */
   private readonly waiting = new Set<Waiting>()
-  /** Forgotten, but not all of their processes have ended. */
+  /** Forgotten commands that still have processes. */
   private readonly lingering = new Set<CommandProcess>()
   private readonly ended = new Set<string>()
   private sweeper: NodeJS.Timeout | null = null
@@ -48,9 +48,10 @@ export class ProcessTable {
   }
 
   /**
-   * Starts the command, or returns the one that this key already has. Null: it was killed or forgotten before, and stays so; or it left the line.
+   * Starts the command, or returns the command that this key already has. Null when it was killed or forgotten before, which is final, or when it
+   * left the queue.
    *
-   * @param leaves Of one that waits: is given what takes it out of the line.
+   * @param leaves Called for a command that waits, with a function that removes it from the queue.
    */
   async start(
     key: string,
@@ -104,14 +105,14 @@ export class ProcessTable {
     }
   }
 
-  /** Throws a 404 Refusal for a key that is not known. */
+  /** Throws a 404 Refusal for an unknown key. */
   get(key: string): CommandProcess {
     const command = this.commands.get(key)
     if (command === undefined) throw new Refusal(404, "PROCESS_UNKNOWN", "No such process")
     return command
   }
 
-  /** Also one that is just being started. A key that is not known will never start. Throws a 404 Refusal for it. */
+  /** Also kills a command that is just being started. An unknown key will never start; throws a 404 Refusal for it. */
   async kill(key: string, graceMs: number): Promise<void> {
     const command = this.commands.get(key) ?? (await this.starting.get(key)?.command.catch(() => undefined))
     if (command === undefined) {
@@ -131,7 +132,7 @@ export class ProcessTable {
 
   acknowledge(key: string, upTo: { readonly stdoutOffset: number; readonly stderrOffset: number }): void {
     this.get(key).acknowledge(upTo)
-    // The bound over all buffers may have held others back.
+    // The bound over all buffers may have paused other commands.
     for (const command of this.commands.values()) if (command.exit === null) command.wake()
   }
 
@@ -158,7 +159,7 @@ export class ProcessTable {
     return [...this.commands.values()].map(({ key, running }) => ({ key, running }))
   }
 
-  /** The keys of all commands of which processes may be left, forgotten ones too, by the names of their trees. */
+  /** The keys of all commands that may have processes, including forgotten ones, by the names of their trees. */
   keysOfTrees(): ReadonlyMap<string, string> {
     const alive = [...this.lingering, ...this.commands.values()].filter(({ treeAlive }) => treeAlive)
     return new Map(alive.map(({ treeName, key }) => [treeName, key]))
@@ -177,7 +178,7 @@ export class ProcessTable {
     return running < most && this.runningCount() < RUNNING_MAX
   }
 
-  /** A command has ended, or is no longer wanted: who waits longest is next. */
+  /** Called when a command has ended or is no longer wanted: starts the one that waits longest. */
   private nextTurns(): void {
     for (const waiting of this.waiting) {
       const { key, line, most, goOn } = waiting

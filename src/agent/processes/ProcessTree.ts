@@ -1,29 +1,29 @@
 /**
- * One command and everything that descends from it, wherever it went: setsid, double fork, a cleared environment.
+ * One command and all its descendants, even after setsid, a double fork or a cleared environment.
  *
- * Two ways, chosen once at start. A cgroup v2 directory per command is exact and stopped at once by the kernel (`CgroupTrees`).
+ * One of two mechanisms, chosen once at start. A cgroup v2 directory per command is exact, and the kernel can stop it immediately (`CgroupTrees`).
  * Without one, a limit that no program uses marks every descendant (`MarkedTrees`).
  */
 export interface ProcessTree {
-  /** The file that takes a thread into the tree by a "0" written to it; null where trees are told by something else. */
+  /** A file: writing "0" to it moves the writing thread into the tree. Null where trees are not cgroups. */
   readonly threadsFile: string | null
-  /** Of this tree and, as long as it is not disposed of, of no other. */
+  /** Unique until this tree is disposed of. */
   readonly name: string
-  /** What to execute instead of `argv`, so that the tree can be known. */
+  /** The command line to execute instead of `argv`, which marks the tree. */
   readonly wrap: (argv: ReadonlyArray<string>) => ReadonlyArray<string>
   /** Runs a synchronous spawn so that its child belongs to this tree before it can fork. */
   readonly enter: <A extends { readonly pid?: number | undefined }>(spawn: () => A) => A
-  /** The tree's first process is there, and it is not this program's own child: `enter` is for those. */
+  /** Reports the tree's first process where it is not the agent's own child; for own children use `enter`. */
   readonly began: (pid: number) => void
-  /** Who is in the tree now; empty where that cannot be told cheaply. */
+  /** The processes in the tree now; empty where that cannot be found cheaply. */
   readonly members: () => ReadonlyArray<number>
-  /** True when no process of the tree is left; zombies do not count. */
+  /** True when the tree has no process left; zombies do not count. */
   readonly isEmpty: () => boolean
   /** Sends TERM (and CONT, for those that are stopped) to every process of the tree. */
   readonly terminate: () => void
-  /** Stops the tree from growing and kills processes of it, a bounded number at a time. True when none is left; call it again until then. */
+  /** Stops the tree from growing and kills a bounded number of its processes. True when none is left; call it again until then. */
   readonly kill: () => boolean
-  /** Gives back what the tree holds; only once it is empty. */
+  /** Releases the tree's resources; only once it is empty. */
   readonly dispose: () => void
 }
 
@@ -34,11 +34,11 @@ export interface ProcessTrees {
   readonly create: () => ProcessTree
   /** The name of the tree that a process is in; null when it is in none, or has ended. */
   readonly nameOf: (pid: number) => string | null
-  /** Pids that belong to the agent itself, its own short-lived programs included; never touched. */
+  /** Pids of the agent itself, including its own short-lived programs; never killed or listed. */
   readonly own: Set<number>
 }
 
-/** True when the signal was delivered; a process that is gone or not ours is no error. */
+/** True when the signal was delivered. A process that is gone or belongs to another user is no error. */
 export const signalPid = (pid: number, signal: NodeJS.Signals): boolean => {
   try {
     return process.kill(pid, signal)

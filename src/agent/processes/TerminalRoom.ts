@@ -1,9 +1,9 @@
 /**
- * Room for pseudo-terminals. A namespace has 64 of them (its `devpts` says `max`), any program in it may hold some, and one is free again only when the
- * last process that has it open is gone, which may be after whoever was connected to it.
+ * Allocates pseudo-terminals. A namespace has 64 of them (`max` of its `devpts`), and any program in it may hold some. A terminal is free again only
+ * when the last process that has it open is gone, which may be after its client has disconnected.
  *
- * So the kernel is asked. Where it has none to give, a command waits for one, in the order of arrival, for longer than a terminal that was left is
- * ended in; then it is refused.
+ * So the kernel decides. While it has no free terminal, commands wait in order of arrival, for longer than it takes to end an abandoned terminal;
+ * then they are refused.
  */
 import { closeSync, constants, openSync } from "node:fs"
 import { setTimeout as sleep } from "node:timers/promises"
@@ -21,7 +21,7 @@ const noRoom = () =>
     "The Sandbox has no room for another terminal. End something that runs in it, then try again."
   )
 
-/** Opens so many and closes them. What else fails is told by the program that makes the terminal. */
+/** Opens `count` terminals and closes them again. Any other failure is reported by the program that makes the terminal. */
 const areFree = (count: number): boolean => {
   const held: Array<number> = []
   try {
@@ -35,14 +35,14 @@ const areFree = (count: number): boolean => {
 }
 
 export class TerminalRoom {
-  /** Commands that are starting and may not have their terminal yet. */
+  /** Commands that are starting and may have no terminal yet. */
   private beginning = 0
   private line: Promise<void> = Promise.resolve()
 
   /**
-   * Starts a command on a terminal once there is one for it, and returns it once it has that. Throws a Refusal where there is none in time.
+   * Starts a command once a terminal is free, and returns it once it has the terminal. Throws a Refusal when none becomes free in time.
    *
-   * @param isLeft Nobody waits for it any more: null is returned.
+   * @param isLeft Whether the client has gone; then null is returned.
    */
   async begin(start: () => Promise<CommandProcess | null>, isLeft: () => boolean): Promise<CommandProcess | null> {
     const until = performance.now() + PATIENCE_MS

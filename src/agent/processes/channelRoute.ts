@@ -1,9 +1,9 @@
 /**
- * `POST /v1/processes/channel`: one interactive command on one stream, both ways. When the stream closes, the command is ended.
+ * `POST /v1/processes/channel`: one interactive command on one bidirectional stream. When the stream closes, the command is ended.
  *
- * The request carries frames like the answer: type 3 is a control message, first of all `{type: "start", purpose, argv, cwd, env, terminal}`, then
- * any of `{type: "end"}` (of its input), `{type: "resize", columns, rows}`, `{type: "signal", signal}`; type 1 is input. The answer is
- * the command's output, `exited` and `settled`, at the pace of its reader: what was sent is not kept.
+ * The request carries frames like the answer. Type 3 is a control message: first `{type: "start", purpose, argv, cwd, env, terminal}`, then any of
+ * `{type: "end"}` (of the input), `{type: "resize", columns, rows}`, `{type: "signal", signal}`. Type 1 is input. The answer has the command's
+ * output, `exited` and `settled`, at the pace of its reader; sent bytes are not kept.
  */
 
 import { once } from "node:events"
@@ -62,7 +62,7 @@ export const channelRoute = (table: ProcessTable): Handler => {
     const decoder = new FrameDecoder(FRAME_PAYLOAD_MAX_BYTES)
     let command: CommandProcess | null = null
     stream.once("close", () => table.forget(key))
-    // Else a refusal would end the stream before it could be answered.
+    // Otherwise a refusal would end the stream before it could be answered.
     const chunks: AsyncIterable<Buffer> = stream.iterator({ destroyOnReturn: false })
     for await (const chunk of chunks) {
       for (const frame of decoder.push(chunk)) {

@@ -1,5 +1,5 @@
 /**
- * Every process of the Sandbox's user, whichever command it came from: what a fork bomb or a background job left behind has no other handle.
+ * Lists and ends any process of the Sandbox's user, from every command: the leftovers of a fork bomb or a background job have no other handle.
  *
  * @source proc_pid_stat(5), proc_pid_status(5), proc_pid_cmdline(5), passwd(5)
  */
@@ -10,25 +10,25 @@ import { signalPid } from "./ProcessTree.ts"
 export interface OneProcess {
   readonly pid: number
   readonly parentPid: number
-  /** Its start in clock ticks since boot: with the pid it names the process for good. */
+  /** Start time in clock ticks since boot: together with the pid it is unique. */
   readonly startTicks: number
   /** Epoch milliseconds. */
   readonly startedAt: number
   readonly state: "running" | "sleeping" | "stopped" | "zombie"
   readonly cpuMs: number
   readonly memoryBytes: number
-  /** Cut to so many bytes; the kernel's name of it in brackets where it has none. */
+  /** Cut to PROCESS_ARGV_MAX_BYTES. The kernel's name of the process in brackets where it has no command line. */
   readonly argv: ReadonlyArray<string>
-  /** Whose it is, by its effective id: the name that the Sandbox has for it, else the number. */
+  /** The owner by effective user id: the Sandbox's name for it, or else the number. */
   readonly user: string
-  /** The key of the command that it descends from; null: of none that is known, or it left it. */
+  /** The key of the command that it descends from; null when that is unknown or it left the command. */
   readonly command: string | null
 }
 
-/** Of what /proc counts in; the same on every Linux that Node runs on. */
+/** The clock ticks of /proc; the same on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
 const PAGE_BYTES = 4096
-/** More users than this have numbers. */
+/** Users beyond this size are shown as numbers. */
 const PASSWD_MAX_BYTES = 64 * 1024
 
 const STATES: Readonly<Record<string, OneProcess["state"]>> = {
@@ -49,7 +49,7 @@ const head = (path: string, bytes: number): Buffer => {
   }
 }
 
-/** Of a process that is there; its name may hold anything, blanks and brackets too. */
+/** Parses /proc/PID/stat. The name may contain any character, also blanks and brackets. */
 const readStat = (pid: number) => {
   const text = readFileSync(`/proc/${pid}/stat`, "latin1")
   const name = text.slice(text.indexOf("(") + 1, text.lastIndexOf(")"))
@@ -65,12 +65,12 @@ const readStat = (pid: number) => {
   }
 }
 
-/** The Sandbox's root may have written anything there. */
+/** The Sandbox's root may have written anything to /etc/passwd. */
 const userNames = (): ReadonlyMap<string, string> => {
   try {
     const lines = head("/etc/passwd", PASSWD_MAX_BYTES).toString("latin1").split("\n")
     const named = lines.map((line) => line.split(":")).filter(([name]) => USER_NAME.test(name!))
-    // As getpwuid does, the first of those that share an id.
+    // Like getpwuid, takes the first of several names with the same id.
     return new Map(named.reverse().map(([name, , uid]) => [uid ?? "", name!]))
   } catch {
     return new Map()
@@ -85,7 +85,7 @@ const bootedAt = (): number => {
   return found === null ? 0 : Number(found[1]) * 1000
 }
 
-/** Of processes that became another user by sudo: they stay below the cgroup of the agent. Null where that says nothing. */
+/** The agent's cgroup. Processes that became another user by sudo stay below it. Null where there is no cgroup v2 path. */
 const ownCgroup = (): string | null => {
   try {
     const found = /^0::(\/.+)$/m.exec(readFileSync("/proc/self/cgroup", "latin1"))
@@ -119,7 +119,7 @@ const describe = (pid: number, { boot, users, commandOf }: Known): OneProcess =>
 }
 
 /**
- * @param uid Whose processes; the agent's own are never among them.
+ * @param uid The owner of the processes. The agent's own processes are excluded.
  * @param commandOf The key of the command that a process descends from.
  */
 export const listEveryProcess = (
@@ -138,13 +138,13 @@ export const listEveryProcess = (
       if (processes.length >= EVERY_PROCESS_MAX) return { processes, truncated: true }
       processes.push(describe(pid, known))
     } catch {
-      // It ended while we looked.
+      // It ended in between.
     }
   }
   return { processes, truncated: false }
 }
 
-/** @returns False when that process has ended, though nobody may have asked for its outcome yet, or is none of the user's. */
+/** @returns False when that process has ended, even if its parent has not yet waited for it, or when it does not belong to the user. */
 export const endOneProcess = (
   { pid, startTicks, uid, graceMs }: { pid: number; startTicks: number; uid: number; graceMs: number },
   own: ReadonlySet<number>
@@ -161,7 +161,7 @@ export const endOneProcess = (
   if (own.has(pid) || !isIt()) return false
   if (graceMs === 0) return signalPid(pid, "SIGKILL")
   signalPid(pid, "SIGTERM")
-  // One that is stopped hears of it only when it goes on.
+  // A stopped process handles the signal only after it continues.
   signalPid(pid, "SIGCONT")
   setTimeout(() => isIt() && signalPid(pid, "SIGKILL"), graceMs)
   return true

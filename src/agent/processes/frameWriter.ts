@@ -5,8 +5,8 @@ import type { OutputBuffer } from "./OutputBuffer.ts"
 import { FrameType, frameHead, jsonFrame } from "./processFrames.ts"
 
 /**
- * Answers 200 and writes frames from the given offsets until `settled` was sent or the reader goes.
- * `acknowledges`: this is the only reader, and what it was sent is not kept.
+ * Answers 200 and writes frames from the given offsets until `settled` was sent or the reader disconnects. `acknowledges`: this is the only reader,
+ * and sent bytes are not kept.
  */
 export const writeFrames = (
   stream: ServerHttp2Stream,
@@ -20,7 +20,7 @@ export const writeFrames = (
   let exitSent = false
   let blocked = false
 
-  /** Returns the offset after what was sent. */
+  /** Returns the offset after the sent bytes. */
   const send = (type: 1 | 2, buffer: OutputBuffer, wanted: number): number => {
     let offset = Math.max(wanted, buffer.base)
     while (!blocked && offset < buffer.readableEnd) {
@@ -37,12 +37,12 @@ export const writeFrames = (
 
   const pump = () => {
     if (blocked || stream.destroyed || stream.closed) return
-    // The order of the two streams among each other is not kept by pipes; small stderr goes first so that it is not starved.
+    // Pipes do not keep the order between the two streams. Small stderr goes first so that it is not starved.
     stderrOffset = send(FrameType.stderr, command.stderr, stderrOffset)
     stdoutOffset = send(FrameType.stdout, command.stdout, stdoutOffset)
     if (acknowledges) command.acknowledge({ stdoutOffset, stderrOffset })
     if (blocked || command.exit === null) return
-    // Both last frames go out as one.
+    // Both last frames go out in one write.
     const last = exitSent ? [] : [jsonFrame(FrameType.exited, command.exit)]
     exitSent = true
     if (command.settled === null) {

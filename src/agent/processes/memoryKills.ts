@@ -1,5 +1,5 @@
 /**
- * How many processes the kernel has killed in this Sandbox for want of memory. Without it a command that was, looks like one that somebody ended.
+ * Counts the processes of this Sandbox that the kernel killed because memory ran out. Without it, such a command looks like one that a user killed.
  *
  * @source Linux Documentation/admin-guide/cgroup-v2.rst memory.events, cgroup-v1/memory.rst memory.oom_control: a line `oom_kill N` in both
  */
@@ -21,7 +21,7 @@ const read = (path: string): number | null => {
   }
 }
 
-/** A counter; always 0 where nothing counts. */
+/** A counter; always 0 where the kernel counts nothing. */
 export const memoryKillCounter = (places: ReadonlyArray<string> = PLACES): (() => number) => {
   const place = places.find((path) => read(path) !== null)
   return place === undefined ? () => 0 : () => read(place) ?? 0

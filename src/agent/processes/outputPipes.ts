@@ -1,23 +1,23 @@
 /**
- * Real pipes for stdout and stderr.
+ * Makes real pipes for stdout and stderr.
  *
- * Node's own `stdio: "pipe"` is a socket pair, on which `/dev/stdout` and `/dev/stderr` cannot be opened (`tee /dev/stderr` fails).
- * A FIFO that is opened at both ends and unlinked is a pipe. Node cannot make one, so `mkfifo` makes them in batches ahead of need.
+ * Node's own `stdio: "pipe"` is a socket pair, on which `/dev/stdout` and `/dev/stderr` cannot be opened (`tee /dev/stderr` fails). A FIFO that is
+ * opened at both ends and unlinked is a pipe. Node cannot make one, so `mkfifo` makes them in batches in advance.
  */
 import { spawn } from "node:child_process"
 import { closeSync, constants, fchownSync, mkdirSync, openSync, unlinkSync } from "node:fs"
 import { join } from "node:path"
 
-/** Two a command. Starting `mkfifo` costs as much as a command itself, the pipes hardly anything. */
+/** Each command takes two. Starting `mkfifo` costs as much as a command itself, the pipes hardly anything. */
 const BATCH = 128
 const LOW = 16
-/** The Sandbox may be out of processes for a moment. */
+/** The Sandbox may have no free process slot for a moment. */
 const REFILL_TRIES_MAX = 3
 
 export interface OutputPipe {
-  /** Non-blocking; the agent's. */
+  /** Non-blocking, for the agent. */
   readonly readFd: number
-  /** Blocking; the child's. Close it after the spawn. */
+  /** Blocking, for the child. Close it after the spawn. */
   readonly writeFd: number
 }
 
@@ -32,7 +32,7 @@ export class OutputPipes {
   private batch: Promise<void> | null = null
   private readonly folder: string
   private readonly owner: PipeOwner | null
-  /** Runs a program of the agent's own; told apart from the customer's processes by the caller. */
+  /** Runs one of the agent's own programs; the caller separates its pid from the customer's processes. */
   private readonly runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
 
   constructor(
@@ -44,11 +44,11 @@ export class OutputPipes {
     this.owner = owner
     this.runOwn = runOwn
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // Not before the agent listens: whoever waits for it should not wait for this.
+    // Only after the agent listens, so that its start does not wait for this.
     setImmediate(() => this.refill().catch(() => {}))
   }
 
-  /** Sets pipes aside, for one command. */
+  /** Reserves pipes for one command. */
   async reserve(count: number): Promise<ReadonlyArray<string>> {
     for (let tries = 1; this.ready.length < count; tries++) {
       try {
@@ -62,7 +62,7 @@ export class OutputPipes {
     return reserved
   }
 
-  /** Opens one that was reserved, which has no name from then on. */
+  /** Opens a reserved pipe, which then has no name any more. */
   open(path: string): OutputPipe {
     try {
       return this.openNamed(path)
@@ -71,7 +71,7 @@ export class OutputPipes {
     }
   }
 
-  /** For another process to open too; whoever calls this removes the name. */
+  /** Opens a pipe that another process will open too; the caller removes the name. */
   openNamed(path: string): OutputPipe {
     const readFd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK)
     try {

@@ -1,5 +1,5 @@
 /**
- * The wire form of `ProcessFrame`: what an attach stream carries from the agent to the service.
+ * The wire form of `ProcessFrame`, which an attach stream carries from the agent to the service.
  *
  * A frame is a 16-byte head and a payload. Head: type (u8), three zero bytes, payload length (u32), stream offset (f64), big endian.
  * Types 1 and 2 carry bytes of stdout and stderr at that offset, at least one; 3 (`exited`) and 4 (`settled`) carry JSON at offset 0.
@@ -7,11 +7,11 @@
 import { OUTPUT_END_MAX } from "../wire.ts"
 
 export const FRAME_HEAD_BYTES = 16
-/** No frame carries more; a decoder that sees more has lost the framing. */
+/** The largest payload; a decoder that sees a larger one has lost the framing. */
 export const FRAME_PAYLOAD_MAX_BYTES = 256 * 1024
-/** JSON in a frame: `exited`, `settled`. The other way `start` comes with its arguments and environment, see `FrameDecoder`. */
+/** The largest JSON of `exited` and `settled`. In the other direction `start` has arguments and environment, see `FrameDecoder`. */
 export const FRAME_JSON_MAX_BYTES = 1024
-/** Frames of output that are no larger are put together with those that follow them: each costs its reader as much as a large one. */
+/** Small frames of output are merged with those that follow: each frame costs its reader as much as a large one. */
 const SMALL_BYTES = 2 * 1024
 const GATHERED_BYTES = 16 * 1024
 
@@ -37,10 +37,10 @@ export const jsonFrame = (type: FrameType, value: unknown): Buffer => {
   return Buffer.concat([frameHead(type, 0, payload.length), payload])
 }
 
-/** A frame of output that came last of its stream, and what was put behind it. */
+/** The last output frame of a stream, and the bytes merged into it. */
 interface Growing {
   readonly frame: { readonly type: number; readonly offset: number; payload: Uint8Array }
-  /** Null while it is alone. */
+  /** Null while nothing was merged. */
   bytes: Buffer | null
   used: number
 }
@@ -48,8 +48,8 @@ interface Growing {
 type LastOfEach = [stdout: Growing | null, stderr: Growing | null]
 
 /**
- * Cuts a byte stream into frames. Output payloads come as soon as any of their bytes do, as frames with their own offset. Work and memory are
- * bounded by the bytes that came, whatever the frames are: a frame without payload is no frame, and small ones come out as one.
+ * Cuts a byte stream into frames. Output payloads are delivered as soon as any of their bytes arrive, as frames with their own offset. Work and
+ * memory are bounded by the bytes received, for every possible input: a frame without payload is dropped, and small ones are merged.
  */
 export class FrameDecoder {
   private readonly head: Buffer = Buffer.alloc(FRAME_HEAD_BYTES)
@@ -69,7 +69,7 @@ export class FrameDecoder {
     return this.headFilled === 0
   }
 
-  /** Throws a RangeError when the bytes are no frames. */
+  /** Throws a RangeError when the bytes are not frames. */
   push(chunk: Uint8Array): Array<RawFrame> {
     const frames: Array<RawFrame> = []
     const growing: LastOfEach = [null, null]
@@ -102,7 +102,7 @@ export class FrameDecoder {
         if (this.remaining === 0) {
           frames.push({ type: this.type, offset: 0, payload: Buffer.concat(this.json) })
           this.json = []
-          // What comes after it stays after it.
+          // Keeps the order: later output must not be merged into frames before this one.
           finish(growing, 0)
           finish(growing, 1)
         }
@@ -133,14 +133,14 @@ export class FrameDecoder {
   }
 }
 
-/** Nothing more is put behind it. */
+/** Ends the merging of a stream's last frame. */
 const finish = (growing: LastOfEach, index: 0 | 1): void => {
   const last = growing[index]
   if (last !== null && last.bytes !== null) last.frame.payload = last.bytes.subarray(0, last.used)
   growing[index] = null
 }
 
-/** Puts a small piece behind the last one of its stream. False when it must be a frame of its own. */
+/** Merges a small piece into the last frame of its stream. False when it must be a separate frame. */
 const join = (last: Growing | null, offset: number, part: Uint8Array): boolean => {
   if (last === null || part.length > SMALL_BYTES || last.frame.offset + last.used !== offset) return false
   if (last.used + part.length > GATHERED_BYTES) return false

@@ -1,8 +1,8 @@
 /**
  * `GuestProcesses` over HTTP/2. Every body is JSON; `execute`, `run` and `output` answer process frames.
  *
- *     POST /v1/processes              {key, ...CommandSpec}                     -> 200 {}, when its turn has come; it leaves the line with the stream
- *     POST /v1/processes/execute      {key, ...CommandSpec}                     -> 200 frames from offset 0, when there is room; forgotten, and ended, with the stream
+ *     POST /v1/processes              {key, ...CommandSpec}                     -> 200 {}, once it has started; it leaves the queue when the stream ends
+ *     POST /v1/processes/execute      {key, ...CommandSpec}                     -> 200 frames from offset 0, once it has started; forgotten, and ended, when the stream ends
  *     POST /v1/processes/run          {key, ...CommandSpec}                     -> 200 frames from offset 0
  *     GET  /v1/processes/output       ?key=&stdout=&stderr=                     -> 200 frames
  *     POST /v1/processes/acknowledge  {key, stdoutOffset, stderrOffset}         -> 200 {}
@@ -20,7 +20,7 @@ import { writeFrames } from "./frameWriter.ts"
 import type { ProcessTable } from "./ProcessTable.ts"
 import type { ProcessTrees } from "./ProcessTree.ts"
 
-/** Whose processes commands are, and how theirs are told from the agent's own. */
+/** The user of the commands, and how the agent's own processes are told from theirs. */
 export interface CommandUser {
   readonly uid: number
   readonly trees: Pick<ProcessTrees, "own" | "nameOf">
@@ -120,7 +120,7 @@ const integer = (value: unknown, field: string, max: number): number => {
   return value
 }
 
-/** A string that the kernel can take: it ends at the first NUL. */
+/** A string that the kernel accepts: without NUL, at which it would end. */
 const isArgument = (value: unknown): value is string => typeof value === "string" && !value.includes("\0")
 
 export const commandSpec = (body: Record<string, unknown>): CommandSpec => {

@@ -1,13 +1,13 @@
 /**
  * Names of signals, as POSIX spells them.
  *
- * Several numbers have two names on Linux, and Node's table has both in no order that could be relied on.
+ * Several numbers have two names on Linux, and Node's table lists both in no reliable order.
  *
  * @source POSIX.1-2024 <signal.h>; signal(7)
  */
 import { constants } from "node:os"
 
-/** Linux's other names, by what POSIX says. (`SIGIOT` is 4.2BSD's, `SIGIO` 4.2BSD's, `SIGCLD` System V's, `SIGUNUSED` an old spelling.) */
+/** Linux's other names, mapped to POSIX's. (`SIGIOT` is 4.2BSD's, `SIGIO` 4.2BSD's, `SIGCLD` System V's, `SIGUNUSED` an old spelling.) */
 const aliases: Readonly<Record<string, string>> = {
   SIGIOT: "SIGABRT",
   SIGIO: "SIGPOLL",
@@ -15,10 +15,10 @@ const aliases: Readonly<Record<string, string>> = {
   SIGUNUSED: "SIGSYS"
 }
 
-/** The first that a program can use: the C library keeps two. */
+/** The first real-time signal that a program can use: the C library reserves two. */
 const FIRST_REAL_TIME = 34
 
-/** One name a signal, whichever was given. */
+/** One name per signal, for either of its names. */
 export const posixSignal = (name: string): string => (Object.hasOwn(aliases, name) ? aliases[name]! : name)
 
 const names = new Map(Object.entries(constants.signals).map(([name, number]) => [number, posixSignal(name)]))

@@ -1,7 +1,7 @@
 /**
- * A pseudo-terminal around a command, without native code: `script` (util-linux) makes it and passes bytes on, `stty` sizes it.
+ * Runs a command on a pseudo-terminal, without native code: `script` (util-linux) makes it and passes bytes on, `stty` sizes it.
  *
- * Both are essential packages on Debian. Setting the size of the terminal sends SIGWINCH to whatever is in its foreground.
+ * Both are in essential packages on Debian. Setting the size of the terminal sends SIGWINCH to its foreground processes.
  *
  * @source script(1), stty(1), proc(5) /proc/pid/stat field 7 (tty_nr)
  */
@@ -14,7 +14,7 @@ export interface TerminalSize {
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** `script` returns the exit code of its command; it ends the terminal when its own input ends only after the command has. */
+/** `script` returns the exit code of its command. When its own input ends, it ends the terminal only after the command has ended. */
 export const terminalArgv = (argv: ReadonlyArray<string>, { columns, rows }: TerminalSize): ReadonlyArray<string> => [
   "script",
   "--quiet",
@@ -26,13 +26,13 @@ export const terminalArgv = (argv: ReadonlyArray<string>, { columns, rows }: Ter
   "/dev/null"
 ]
 
-/** The device of the terminal that the `script` with this pid made; null before its command has begun or after it ended. */
+/** The device of the terminal that the `script` with this pid made; null before its command has started or after it ended. */
 const deviceOf = (scriptPid: number): string | null => {
   try {
     const children = readFileSync(`/proc/${scriptPid}/task/${scriptPid}/children`, "latin1").trim().split(" ")
     for (const pid of children.filter(Boolean)) {
       const stat = readFileSync(`/proc/${pid}/stat`, "latin1")
-      // The name of the program, in parentheses, may contain anything.
+      // The name of the program, in parentheses, may contain any character.
       const device = Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[4])
       const major = (device >> 8) & 0xfff
       const minor = (device & 0xff) | ((device >> 12) & 0xfff00)
@@ -49,7 +49,7 @@ const POLL_FIRST_MS = 1
 const POLL_MAX_MS = 20
 const POLLS_MAX = 50
 
-/** Waits for the device of a terminal whose command is about to begin. Null: it has ended, or takes longer than a second. */
+/** Waits for the device of a terminal whose command is about to start. Null when it has ended, or takes longer than a second. */
 export const awaitDevice = async (scriptPid: number, hasEnded: () => boolean): Promise<string | null> => {
   let waitMs = POLL_FIRST_MS
   for (let polls = 0; polls < POLLS_MAX && !hasEnded(); polls++) {
@@ -61,7 +61,7 @@ export const awaitDevice = async (scriptPid: number, hasEnded: () => boolean): P
   return null
 }
 
-/** Does nothing when the command ends meanwhile. */
+/** Does nothing if the command ends meanwhile. */
 export const resizeTerminal = async (
   device: string,
   { columns, rows }: TerminalSize,

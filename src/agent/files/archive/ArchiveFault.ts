@@ -1,4 +1,4 @@
-/** Why an archive was unpacked no further. The words are the API's: `details.reason` of ARCHIVE_INCOMPLETE. */
+/** The reasons why unpacking an archive stopped. The words are the API's: `details.reason` of ARCHIVE_INCOMPLETE. */
 import { errnoOf, FileRefusal, faultFor, isFault } from "../FileRefusal.ts"
 
 /** @source src/agent/wire.ts */
@@ -16,7 +16,7 @@ export type ArchiveReason =
 
 export class ArchiveFault extends Error {
   readonly reason: ArchiveReason
-  /** @param message A sentence for whoever sent the archive. */
+  /** @param message A sentence for the client that sent the archive. */
   constructor(reason: ArchiveReason, message: string) {
     super(message)
     this.name = "ArchiveFault"
@@ -56,7 +56,7 @@ const byErrno: Readonly<Record<string, readonly [ArchiveReason, string]>> = {
   EILSEQ: ["unsafe_name", "The file system does not take a name."]
 }
 
-/** What the caller can understand or mend, as a fault of the archive; a fault of the Sandbox's, and anything else, is returned as it is. */
+/** Converts an error that the caller can understand or fix into a fault of the archive. A fault of the Sandbox, and any other error, is returned as it is. */
 export const archiveFaultFor = (cause: unknown): unknown => {
   if (cause instanceof FileRefusal) return isFault(cause) ? cause : new ArchiveFault("unsafe_name", cause.message)
   const fault = faultFor(cause)

@@ -1,4 +1,4 @@
-/** Bytes that come in pieces, taken in the sizes that are wanted. What is ahead is one piece. */
+/** A source of bytes that arrive in pieces and are read in any sizes. It buffers at most one piece. */
 export class ByteSource {
   readonly #pieces: AsyncIterator<Uint8Array>
   #piece: Buffer = Buffer.alloc(0)
@@ -7,7 +7,7 @@ export class ByteSource {
     this.#pieces = pieces[Symbol.asyncIterator]()
   }
 
-  /** Without a piece at hand, the next one. False: there is none. */
+  /** Fetches the next piece if the current one is used up. False at the end. */
   async #more(): Promise<boolean> {
     while (this.#piece.byteLength === 0) {
       const { done, value } = await this.#pieces.next()
@@ -17,7 +17,7 @@ export class ByteSource {
     return true
   }
 
-  /** Exactly so many bytes; fewer only where they end. */
+  /** Reads exactly `count` bytes; fewer only at the end. */
   async exactly(count: number): Promise<Buffer> {
     if (this.#piece.byteLength >= count) return this.#cut(count)
     const parts: Array<Buffer> = []
@@ -30,12 +30,12 @@ export class ByteSource {
     return Buffer.concat(parts, length)
   }
 
-  /** Of the next bytes what is at hand, at most so many; null at the end. */
+  /** Reads the buffered bytes, at most `max`; null at the end. */
   async some(max: number): Promise<Buffer | null> {
     return (await this.#more()) ? this.#cut(max) : null
   }
 
-  /** False: they ended before. */
+  /** Skips `count` bytes. False when the source ended before. */
   async skip(count: number): Promise<boolean> {
     for (let left = count; left > 0; ) {
       const part = await this.some(left)
@@ -45,7 +45,7 @@ export class ByteSource {
     return true
   }
 
-  /** Ends the pieces. */
+  /** Closes the source. */
   async end(): Promise<void> {
     await this.#pieces.return?.()
   }

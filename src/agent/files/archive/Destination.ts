@@ -1,6 +1,6 @@
 /**
- * The directory into which an archive is unpacked, and the ways below it: every component is opened without following a link, so no entry
- * leads anywhere but below it, whatever the archive made before or a command swaps meanwhile.
+ * The directory into which an archive is unpacked, and the paths below it. Every component is opened without following a link, so no entry leads
+ * outside, even through links that the archive made before or that a command swaps meanwhile.
  */
 import fs from "node:fs"
 import { errnoOf } from "../FileRefusal.ts"
@@ -11,7 +11,7 @@ const { O_DIRECTORY, O_NOFOLLOW } = fs.constants
 
 const unsafe = (message: string) => new ArchiveFault("unsafe_name", message)
 
-/** The components of an entry's name; none for the directory itself. Throws an ArchiveFault for a name that would lead out. */
+/** The components of an entry's name; none for the directory itself. Throws an ArchiveFault for a name that would lead outside. */
 export const componentsOf = (name: string): ReadonlyArray<string> => {
   if (name.startsWith("/")) throw unsafe("A name is absolute. Make the archive of relative names.")
   const components = name.split("/").filter((component) => component !== "" && component !== ".")
@@ -26,34 +26,34 @@ export class Destination implements Disposable {
   readonly #workspace: Workspace
   readonly #base: Held
   readonly #isRoot: boolean
-  /** The directory of the last place: entries of one directory mostly follow each other. */
+  /** The directory of the last entry: entries of one directory mostly follow each other. */
   #last: { readonly key: string; readonly held: Held } | null = null
 
-  /** Takes `base` over, a directory in the workspace. */
+  /** Takes ownership of `base`, a directory in the workspace. */
   constructor(workspace: Workspace, base: Held) {
     this.#workspace = workspace
     this.#base = base
     this.#isRoot = workspace.isRoot(base.descriptor)
   }
 
-  /** Where an entry belongs, good until the next one is asked for. Directories that are missing on the way are made. */
+  /** The path of an entry, valid until the next call. Makes missing directories on the way. */
   place(components: ReadonlyArray<string>): Buffer {
     return this.#place(components, true)
   }
 
-  /** The place of what must be there already. */
+  /** The path of an entry whose directories must already exist. */
   placeOfExisting(components: ReadonlyArray<string>): Buffer {
     return this.#place(components, false)
   }
 
-  /** Makes a directory, or finds the one that is there, and lets its owner work in it. */
+  /** Makes a directory, or finds the existing one, and gives its owner full access. */
   directory(components: ReadonlyArray<string>): void {
     const descriptor = this.#enter(components, true)
     const mode = fs.fstatSync(descriptor).mode & 0o777
     if ((mode & 0o700) !== 0o700) fs.chmodSync(held(descriptor), mode | 0o700)
   }
 
-  /** The descriptor of a directory that is there. Good until the next place is asked for. */
+  /** The descriptor of an existing directory, valid until the next call. */
   existing(components: ReadonlyArray<string>): number {
     return this.#enter(components, false)
   }
@@ -75,7 +75,7 @@ export class Destination implements Disposable {
     }
   }
 
-  /** The descriptor of a directory, held by this. */
+  /** The descriptor of a directory; this object owns it. */
   #enter(components: ReadonlyArray<string>, makes: boolean): number {
     if (components.length === 0) return this.#base.descriptor
     this.#refuseReserved(components)
@@ -112,7 +112,7 @@ export class Destination implements Disposable {
       try {
         this.#workspace.makeDirectory(path)
       } catch (cause) {
-        // Made meanwhile by a command: it is looked at again.
+        // A command made it meanwhile: open it again.
         if (errnoOf(cause) !== "EEXIST") throw cause
       }
     }

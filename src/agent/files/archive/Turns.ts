@@ -1,4 +1,4 @@
-/** So many do something at a time; others wait for their turn, in order. */
+/** A semaphore: a bounded number of callers run concurrently, and the others wait in order of arrival. */
 export class Turns {
   #free: number
   readonly #waiting: Array<() => void> = []
@@ -7,7 +7,7 @@ export class Turns {
     this.#free = atATime
   }
 
-  /** Resolves when it is the caller's turn, which lasts until it is disposed. */
+  /** Resolves once the caller may run; disposing the result lets the next one run. */
   async take(): Promise<Disposable> {
     if (this.#free > 0) this.#free -= 1
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))

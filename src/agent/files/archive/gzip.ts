@@ -1,4 +1,4 @@
-/** Archives, compressed and not. Both sides are taken as they are needed, so neither lies here whole. */
+/** Compresses and decompresses archives as streams, so that neither side is ever held whole. */
 import { pipeline } from "node:stream/promises"
 import zlib from "node:zlib"
 import { errnoOf } from "../FileRefusal.ts"
@@ -8,12 +8,12 @@ export type Encoding = "identity" | "gzip"
 
 const pieceBytes = 256 * 1024
 
-/** What `through` makes of `content`, whose failure is this one's too. */
+/** Passes `content` through a transform. A failure of `content` becomes a failure of the result. */
 async function* passed(
   content: AsyncIterable<Uint8Array>,
   through: zlib.Gzip | zlib.Gunzip
 ): AsyncGenerator<Uint8Array> {
-  // Whoever takes the pieces hears of a failure as well.
+  // The consumer of the pieces gets the failure as well.
   const feeding = pipeline(content, through).catch(() => {})
   try {
     for await (const piece of through as AsyncIterable<Uint8Array>) yield piece
@@ -23,11 +23,11 @@ async function* passed(
   }
 }
 
-/** Fast and not small: its CPU time is the Sandbox's. */
+/** Fast rather than small, because it uses the Sandbox's CPU time. */
 export const gzipped = (content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> =>
   passed(content, zlib.createGzip({ level: zlib.constants.Z_BEST_SPEED, chunkSize: pieceBytes }))
 
-/** Throws an ArchiveFault for what is not gzip, or not all of it. */
+/** Throws an ArchiveFault for input that is not gzip, or incomplete. */
 export async function* gunzipped(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* passed(content, zlib.createGunzip({ chunkSize: pieceBytes }))

@@ -1,8 +1,9 @@
 /**
- * A directory as a tar archive, made as it is taken: its entries under their names below it, depth first, in the file system's own order.
+ * Packs a directory as a tar archive, as a stream: entries under their names below it, depth first, in the file system's own order.
  *
- * Directories are gone down into by `O_NOFOLLOW`, so no link leads out; left out is what lies on another mount, what the Sandbox's user may not
- * read, and fifos, sockets and devices. A file is in it as large as it was when it was opened; one that is cut while it is being read ends the archive with an error.
+ * Directories are entered with `O_NOFOLLOW`, so no link leads outside. The archive omits entries on another mount, entries that the Sandbox's user
+ * may not read, fifos, sockets and devices. A file has the size that it had when it was opened; a file that is truncated while it is read ends the
+ * archive with an error.
  */
 import fs from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
@@ -17,28 +18,28 @@ const readFrom = promisify(fs.read)
 
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants
 
-/** Small entries are gathered to pieces of this size. */
+/** Small entries are gathered into pieces of this size. */
 const pieceBytes = 256 * 1024
-/** Files up to this size are read at once, so their content is as long as their header says. */
+/** Files up to this size are read in one go, so their content is as long as their header says. */
 const smallBytes = 64 * 1024
-/** Entries between two turns of other calls: some milliseconds. */
+/** Entries per slice between other calls: some milliseconds. */
 const sliceEntries = 64
 const namesAtOnce = 1024
 
-/** Gone since its directory was read, no link any more, or nothing that the Sandbox's user may read. */
+/** Removed since its directory was read, not a link any more, or not readable for the Sandbox's user. */
 const leftOut: ReadonlySet<string> = new Set(["ENOENT", "EINVAL", "EACCES", "EPERM"])
 
-/** The file system's own, at the top of a volume. */
+/** The file system's own directory at the top of a volume. */
 const lostAndFound = "lost+found"
 
-/** Found out before the first byte: a path that is no directory. */
+/** Fails before the first byte when the path is not a directory. */
 export const openToPack = (workspace: Workspace, path: string): Held => {
   const { file, place } = workspace.open(path, "directory")
   place[Symbol.dispose]()
   return file
 }
 
-/** Takes `top` over. Pieces are the caller's to keep. */
+/** Takes ownership of `top`. The caller may keep the pieces. */
 export async function* pack(workspace: Workspace, top: Held): AsyncGenerator<Buffer> {
   const packing = new Packing(workspace, top)
   try {
@@ -52,13 +53,13 @@ export async function* pack(workspace: Workspace, top: Held): AsyncGenerator<Buf
 
 interface Level {
   readonly directory: Held
-  /** Of the names of all that is in it; empty at the top, else it ends with a slash. */
+  /** The prefix of all names in it: empty at the top, otherwise it ends with a slash. */
   readonly prefix: string
   readonly names: NameList
   next: number
 }
 
-/** A file's second name is a link to its first. */
+/** A file's second name is packed as a link to its first. */
 interface LinkedFiles {
   readonly names: Map<bigint, string>
   bytes: number
@@ -95,7 +96,7 @@ class Packing implements Disposable {
       yield* this.#entry(level, name)
       if (entries % sliceEntries === 0) await turn()
     }
-    // Two blocks of zeros are the end.
+    // Two blocks of zeros end an archive.
     yield* this.#gather(Buffer.alloc(2 * blockBytes))
     yield this.#gathered.subarray(0, this.#gatheredBytes)
   }
@@ -182,7 +183,7 @@ class Packing implements Disposable {
     return full
   }
 
-  /** Takes `directory` over once it returns. */
+  /** Takes ownership of `directory` once it returns. */
   #descend(directory: Held, prefix: string, isRoot: boolean): void {
     const dir = fs.opendirSync(held(directory.descriptor), { encoding: "latin1", bufferSize: namesAtOnce })
     const names = new NameList()

@@ -1,5 +1,5 @@
 /**
- * What a tar archive says, entry by entry: long names (ustar's prefix, GNU's, PAX) put together, and nothing believed without a bound.
+ * Reads a tar archive entry by entry: combines long names (ustar's prefix, GNU's, PAX), and bounds every field.
  *
  * @source IEEE Std 1003.1-2017, pax; GNU tar manual, "Basic Tar Format"
  */
@@ -11,21 +11,21 @@ import { blockBytes, entryTypes, isEnd, paddingOf, readHeader, readPax } from ".
 
 export interface Entry {
   readonly kind: "file" | "directory" | "symlink" | "hardLink"
-  /** As it stands in the archive. */
+  /** As written in the archive. */
   readonly name: string
-  /** Of a link: where it points, or the entry whose second name this is. */
+  /** For a link: its target, or the entry whose second name this is. */
   readonly target: string
   readonly mode: number
   /** Seconds since the epoch, with a fraction. */
   readonly mtime: number
-  /** Of a file: so many bytes of the source are its content, and then its padding. */
+  /** For a file: the length of its content in the source, before its padding. */
   readonly size: number
 }
 
 const kinds: Readonly<Record<string, Entry["kind"]>> = {
   "0": "file",
   "\0": "file",
-  // A contiguous file, which is a file.
+  // A contiguous file is a file.
   "7": "file",
   "1": "hardLink",
   "2": "symlink",
@@ -41,15 +41,15 @@ const unsupported: Readonly<Record<string, string>> = {
   D: "an incremental backup of a directory"
 }
 
-/** What is heeded of a header that stands for all entries behind it. Nothing else of it is kept: there may be as many as there are entries. */
+/** The keys used from a header that applies to all later entries. Other keys are dropped, because there may be as many headers as entries. */
 const lasting: ReadonlySet<string> = new Set(["path", "linkpath", "size", "mtime"])
 
-/** Longer ones are no instants of a file system. */
+/** Larger values are not times of a file system. */
 const mtimeMaxSeconds = 2 ** 40
 
 /**
- * Before the next entry is asked for, the source stands at its end: content and padding are the caller's to take.
- * Throws an ArchiveFault; an archive that ends without a block of zeros is truncated.
+ * The caller must read content and padding before it asks for the next entry. Throws an ArchiveFault; an archive that ends without a block of zeros
+ * is truncated.
  */
 export async function* tarEntries(source: ByteSource): AsyncGenerator<Entry> {
   let always: ReadonlyMap<string, string> = new Map()
@@ -93,7 +93,7 @@ export async function* tarEntries(source: ByteSource): AsyncGenerator<Entry> {
       target: told("linkpath") ?? longTarget ?? header.target,
       mode: header.mode & 0o777,
       mtime: mtimeOf(told("mtime"), header.mtime),
-      // As GNU tar has it: a link has no content, whatever its header says.
+      // As in GNU tar: a link has no content, even if its header says otherwise.
       size: kind === "symlink" || kind === "hardLink" ? 0 : size
     }
     if (entry.name.length > archiveNameMaxBytes || entry.target.length > archiveNameMaxBytes) {
@@ -120,7 +120,7 @@ const isPreface = (type: string): boolean =>
   type === entryTypes.paxGlobal ||
   type === entryTypes.gnuLongName ||
   type === entryTypes.gnuLongTarget ||
-  // The label of a volume says nothing about files.
+  // A volume's label describes no file.
   type === "V"
 
 const withoutEnd = (bytes: Buffer): string => {

@@ -1,7 +1,7 @@
 /**
  * One header of a tar archive: 512 bytes. Names are byte strings, as everywhere in the agent.
  *
- * Read are POSIX ustar, GNU and the V7 headers before them; written is ustar, and PAX before what does not fit into it.
+ * Reads POSIX ustar, GNU and the older V7 headers. Writes ustar, preceded by PAX where a value does not fit.
  *
  * @source IEEE Std 1003.1-2017, pax, "ustar Interchange Format"; GNU tar manual, "Basic Tar Format"
  */
@@ -14,7 +14,7 @@ export const paddingOf = (size: number): number => (blockBytes - (size % blockBy
 
 export interface Header {
   readonly name: string
-  /** Of a link. */
+  /** For a link. */
   readonly target: string
   readonly mode: number
   readonly size: number
@@ -35,7 +35,7 @@ export const entryTypes = {
   gnuLongTarget: "K"
 } as const
 
-/** Where each field begins, and its bytes. */
+/** Offset and length of each field. */
 const fields = {
   name: [0, 100],
   mode: [100, 8],
@@ -88,7 +88,7 @@ const checksumOf = (block: Buffer): { readonly unsigned: number; readonly signed
 
 export const isEnd = (block: Buffer): boolean => block.every((byte) => byte === 0)
 
-/** Throws an ArchiveFault for what is no header. */
+/** Throws an ArchiveFault for a block that is not a header. */
 export const readHeader = (block: Buffer): Header => {
   const { unsigned, signed } = checksumOf(block)
   const told = numberAt(block, fields.checksum)
@@ -114,7 +114,7 @@ const writeOctal = (block: Buffer, [from, length]: readonly [number, number], va
   block.write(value.toString(8).padStart(length - 1, "0"), from, "latin1")
 }
 
-/** Name and prefix that a name divides into; null when it fits into neither. */
+/** Splits a name into name and prefix; null when it does not fit. */
 const divided = (name: string): readonly [name: string, prefix: string] | null => {
   const [, nameMax] = fields.name
   if (name.length <= nameMax) return [name, ""]
@@ -147,14 +147,14 @@ const paxRecord = (key: string, value: string): string => {
   return `${length}${rest}`
 }
 
-/** What of a header ustar has no room for. */
+/** The fields of a header that do not fit into ustar. */
 const paxOf = ({ name, target, size, mtime }: Header): string =>
   (divided(name) === null ? paxRecord("path", name) : "") +
   (target.length > fields.target[1] ? paxRecord("linkpath", target) : "") +
   (size > octalMax ? paxRecord("size", String(size)) : "") +
   (mtime < 0 || mtime > octalMax ? paxRecord("mtime", String(mtime)) : "")
 
-/** The blocks before a content: one, or with a PAX header before it three and more. `mtime` is whole seconds. */
+/** The blocks before a content: one, or three and more with a PAX header. `mtime` is whole seconds. */
 export const writeHeader = (header: Header): Buffer => {
   const pax = Buffer.from(paxOf(header), "latin1")
   if (pax.byteLength === 0) return ustar(header)
@@ -169,7 +169,7 @@ export const writeHeader = (header: Header): Buffer => {
   return Buffer.concat([before, pax, Buffer.alloc(paddingOf(pax.byteLength)), ustar(header)])
 }
 
-/** Records of a PAX header, the last of a key. Throws an ArchiveFault. */
+/** Records of a PAX header; the last value of a key counts. Throws an ArchiveFault. */
 export const readPax = (bytes: Buffer): ReadonlyMap<string, string> => {
   const records = new Map<string, string>()
   for (let at = 0; at < bytes.byteLength && bytes[at] !== 0; ) {

@@ -1,9 +1,9 @@
 /**
- * Unpacks a tar archive into a directory, as it comes.
+ * Unpacks a tar archive into a directory while it arrives.
  *
- * Each file is whole in the staging folder before one rename puts it in its place, so wherever an archive breaks off, every file is the old or the
- * new one. What stands at the place of a file or link is replaced, never written to or followed: not what a link points to, nor the other names
- * of a file. A directory is never replaced, nor are its other entries touched.
+ * Each file is complete in the staging folder before one rename puts it in place, so after a truncated archive every file is the old or the new one.
+ * An existing entry at the place of a file or link is replaced, never written to or followed: neither a link's target nor the other names of a file
+ * change. A directory is never replaced, and its other entries are not touched.
  */
 import fs from "node:fs"
 import { setImmediate as turn } from "node:timers/promises"
@@ -26,21 +26,21 @@ export interface Unpacked {
   readonly bytes: number
 }
 
-/** Entries between two turns of other calls: some milliseconds. */
+/** Entries per slice between other calls: some milliseconds. */
 const sliceEntries = 32
-/** Content that is written at once, without a trip through the thread pool. */
+/** Content that is written synchronously, without a trip through the thread pool. */
 const smallBytes = 64 * 1024
-/** A large file is on its way to the disk while the rest of it still comes. */
+/** A large file is written in parts of this size while the rest still arrives. */
 const writeBytes = 256 * 1024
-/** Of the name of the last entry. */
+/** Bounds the name of the last entry in an error. */
 const shownNameMaxCharacters = 1024
-/** Behind the archive's end, such as tar's own padding. */
+/** Bytes allowed behind the archive's end, such as tar's own padding. */
 const afterEndMaxBytes = 1024 * 1024
 
-/** Node takes a negative number for the present. */
+/** Node takes a negative number as the current time. */
 const timeOf = (seconds: number): number | Date => (seconds < 0 ? new Date(seconds * 1000) : seconds)
 
-/** @param archive Not compressed. Whatever it throws that is no ArchiveFault goes on as it is. */
+/** @param archive Not compressed. Its errors other than ArchiveFault are thrown unchanged. */
 export const unpack = async (
   workspace: Workspace,
   staging: Staging,
@@ -69,7 +69,7 @@ class Unpacking {
   #entries = 0
   #bytes = 0
   #lastName: string | null = null
-  /** Of directories, by their names: what is put into one afterwards changes its time, and its mode may forbid that. */
+  /** Attributes of directories, by name. They are set last: an entry put into a directory changes its time, and its mode may forbid that. */
   readonly #delayed = new Map<string, Attributes>()
   #delayedBytes = 0
 
@@ -101,7 +101,7 @@ class Unpacking {
     return { entries: this.#entries, bytes: this.#bytes }
   }
 
-  /** It may be the first that a volume does not take. */
+  /** This may be the first write that a volume refuses. */
   #keepStaging(): Disposable {
     try {
       return this.#staging.keep()
@@ -110,9 +110,9 @@ class Unpacking {
     }
   }
 
-  /** How far it came, beside what stopped it. */
+  /** Adds to the error how much was unpacked. */
   #told(cause: unknown): unknown {
-    // What was unpacked before the volume took no more is there.
+    // The entries unpacked before the volume became read-only exist.
     if (cause instanceof FileRefusal && cause.code === "VOLUME_READ_ONLY" && this.#entries > 0)
       return new FileRefusal("VOLUME_FAILED", cause.message)
     if (!(cause instanceof ArchiveFault)) return cause
@@ -129,7 +129,7 @@ class Unpacking {
   async #take(entry: Entry): Promise<void> {
     const components = componentsOf(entry.name)
     if (components.length === 0) {
-      // The directory itself, which keeps its mode.
+      // The directory itself keeps its mode.
       if (entry.kind !== "directory") throw new ArchiveFault("unsafe_name", "A file or link has no name.")
     } else if (entry.kind === "directory") this.#takeDirectory(components, entry)
     else if (entry.kind === "file") return await this.#takeFile(components, entry)
@@ -144,7 +144,7 @@ class Unpacking {
     if (this.#delayed.delete(name)) this.#delayedBytes -= costOf(name)
     this.#delayed.set(name, { mode, mtime })
     this.#delayedBytes += costOf(name)
-    // The oldest: an archive has a directory's entries together.
+    // The oldest comes first: an archive keeps a directory's entries together.
     for (const [oldest, attributes] of this.#delayed) {
       if (this.#delayedBytes <= archiveDelayedMaxBytes) break
       this.#attribute(oldest, attributes)
@@ -156,12 +156,12 @@ class Unpacking {
     await this.#pour(staged.descriptor, size)
     fs.futimesSync(staged.descriptor, timeOf(mtime), timeOf(mtime))
     fs.fchmodSync(staged.descriptor, mode)
-    // Only now: the way there is walked when all is done that takes time.
+    // The path is walked only after all slow work is done.
     this.#rename(staged.path, components)
     this.#bytes += size
   }
 
-  /** Content and padding. */
+  /** Writes the content and skips the padding. */
   async #pour(descriptor: number, size: number): Promise<void> {
     if (size <= smallBytes) {
       const content = await this.#source.exactly(size + paddingOf(size))
@@ -194,7 +194,7 @@ class Unpacking {
     const first = componentsOf(target)
     if (first.length === 0) throw missingTarget()
     using staged = this.#secondName(first)
-    // Two names of one file: rename(2) leaves both, and the staged one is taken away.
+    // If both are names of one file, rename(2) leaves both; disposal removes the staged one.
     this.#rename(staged.path, components)
   }
 
@@ -202,7 +202,7 @@ class Unpacking {
     this.#unsealing(components, () => fs.renameSync(staged, this.#destination.place(components)))
   }
 
-  /** An earlier upload of the same tree that ends meanwhile gives a directory its mode, which may forbid its owner to write: then opens it again. */
+  /** An earlier upload of the same tree that ends meanwhile may set a directory's mode so that its owner cannot write: then opens the directory again. */
   #unsealing(components: ReadonlyArray<string>, act: () => void): void {
     try {
       act()
@@ -225,7 +225,7 @@ class Unpacking {
   }
 
   #attributeAll(): void {
-    // Deepest first: a directory's own mode may forbid the way to those below it.
+    // Deepest first, because a directory's own mode may block access to those below it.
     for (const [name, attributes] of [...this.#delayed].reverse()) this.#attribute(name, attributes)
   }
 
@@ -237,11 +237,11 @@ class Unpacking {
       fs.utimesSync(directory, timeOf(mtime), timeOf(mtime))
       fs.chmodSync(directory, mode)
     } catch {
-      // A command moved it, or put something else there: that is the command's.
+      // A command moved it or put something else there, which stays.
     }
   }
 
-  /** What compresses has its own end behind the archive's, with a checksum of all. */
+  /** A compressed stream has its own end behind the archive's, with a checksum of everything. */
   async #pastEnd(): Promise<void> {
     for (let left = afterEndMaxBytes; left > 0; ) {
       const piece = await this.#source.some(left)
