@@ -1,8 +1,8 @@
 /**
- * What the service asks of one running Sandbox from the inside: processes, files, connections.
+ * The service's interface to the inside of one running Sandbox: processes, files, connections.
  *
- * The `agent/` client implements it over HTTP/2 for every real runtime; `simulated/` implements it in memory.
- * The other side is untrusted: an implementation validates, sizes and times every answer before it returns it.
+ * `agentClient/` implements it over HTTP/2 for every real runtime; `simulated/` implements it in memory. The other side is untrusted: an
+ * implementation validates, sizes and times every answer before it returns it.
  *
  * @source design.md "The runtime", contract-details.md "Shapes" and "Fine print"
  */
@@ -15,9 +15,9 @@ export type OutputStream = "stdout" | "stderr"
 /**
  * The Sandbox does not answer: it is gone, restarting, or broke the agent protocol. Contract 502/503.
  *
- * `fault` says what that means for the call. `unreached`: it was never asked, so nothing was done. `lost`: it was asked and its answer did not
- * come; whether it did it is unknown. `protocol`: it answered what its protocol does not allow; it is not to be believed.
- * `message` is for the operator's log; `shown` is what a customer may read of it, where the cause is a known one.
+ * `fault` tells what that means for the call. `unreached`: the request was not delivered, so nothing was done. `lost`: the request was sent and no
+ * answer came; whether it was carried out is unknown. `protocol`: the answer violates the protocol and must not be trusted. `message` is for the
+ * operator's log; `shown` is the part that a customer may read, where the cause is a known one.
  */
 export class GuestUnavailable extends Schema.TaggedError<GuestUnavailable>()("GuestUnavailable", {
   message: Schema.String,
@@ -27,16 +27,16 @@ export class GuestUnavailable extends Schema.TaggedError<GuestUnavailable>()("Gu
   )
 }) {}
 
-/** The command could not be started for a reason the caller can mend. */
+/** The command could not be started for a reason that the caller can fix. */
 export class SpawnRefused extends Schema.TaggedError<SpawnRefused>()("SpawnRefused", {
   code: Schema.Literals(["CWD_NOT_FOUND", "CWD_NOT_A_DIRECTORY", "TOO_MANY_PROCESSES", "ARGUMENTS_TOO_LONG"]),
   message: Schema.String
 }) {}
 
-/** The guest does not know this process key: it was forgotten, or the Sandbox booted anew. */
+/** The guest does not know this process key: it was forgotten, or the Sandbox was booted again. */
 export class ProcessUnknown extends Schema.TaggedError<ProcessUnknown>()("ProcessUnknown", { key: Schema.String }) {}
 
-/** Nothing inside the Sandbox listens on that port. */
+/** No program inside the Sandbox listens on that port. */
 export class PortClosed extends Schema.TaggedError<PortClosed>()("PortClosed", { port: Schema.Int }) {}
 
 export interface ProcessSpec {
@@ -49,21 +49,22 @@ export interface ProcessSpec {
   /** After this long the whole tree gets TERM, then KILL 2 s later; `exited.timedOut` is true. */
   readonly timeoutMs: number | null
   /**
-   * `window`: a stream keeps at most `bytes` that were not acknowledged, and its writer blocks when that is full (nothing is lost).
-   * `head`: a stream keeps its first `bytes` and discards the rest as it is written (the writer never blocks).
+   * `window`: a stream keeps at most `bytes` unacknowledged bytes, and its writer blocks when that is full (nothing is lost). `head`: a stream keeps
+   * its first `bytes` and discards the rest as it is written (the writer never blocks).
    */
   readonly output: { readonly mode: "window" | "head"; readonly bytes: number }
   /**
-   * Of `start`: while so many commands that have one are running, or as many of all kinds as may, it waits for its turn, in order of arrival and for
-   * as long as it takes; interrupted, it leaves the line. Its time-out counts from its start. Absent: it is refused where there is no room.
+   * For `start`: bounds the running commands that have this field. While that many run, or the maximum of all kinds, the command waits, in order of
+   * arrival and without a time limit. An interruption removes it from the queue. Its time-out counts from its start. Absent: the command is refused
+   * when there is no room.
    */
   readonly turnsMax?: number
 }
 
-/** What an attached reader of one process sees, in order. Offsets are absolute byte offsets of the stream. */
+/** The frames that an attached reader of one process receives, in order. Offsets are absolute byte offsets of the stream. */
 export type ProcessFrame =
   | { readonly type: "output"; readonly stream: OutputStream; readonly offset: number; readonly bytes: Uint8Array }
-  /** The command's own process ended. All its output was sent before this frame. `*Bytes` count everything it wrote. */
+  /** The command's own process ended. All its output was sent before this frame. `*Bytes` count all bytes that it wrote. */
   | {
       readonly type: "exited"
       readonly exitCode: number | null
@@ -78,10 +79,10 @@ export type ProcessFrame =
       readonly stdoutBytes: number
       readonly stderrBytes: number
     }
-  /** The last frame: what is left of the process tree. `running`: the command left background processes behind (only when it was not killed). */
+  /** The last frame: the state of the process tree. `running`: the command left background processes behind (only when it was not killed). */
   | { readonly type: "settled"; readonly processTree: "running" | "gone" | "unconfirmed" }
 
-/** A command from its start to its end. The bytes are the first of each stream, as many as `head` keeps; `*Bytes` count everything. */
+/** A completed command. The bytes are the first of each stream, as many as `head` keeps; `*Bytes` count all. */
 export interface Executed extends Omit<Extract<ProcessFrame, { readonly type: "exited" }>, "type"> {
   readonly stdout: Uint8Array
   readonly stderr: Uint8Array
@@ -135,21 +136,21 @@ export interface FileRead {
   readonly sizeBytes: number
   readonly eof: boolean
   readonly version: Version
-  /** Exactly `nextOffset - offset` bytes, or an error: the guest broke off, or the file was cut meanwhile. It lives as long as the scope. */
+  /** Exactly `nextOffset - offset` bytes, or an error: the guest broke off, or the file was truncated meanwhile. Valid until the scope closes. */
   readonly body: Readable
 }
 
-/** Content on its way in. Node's own streams: eight megabytes through an Effect stream cost as much CPU again as the sockets do. */
+/** Content of an upload. It uses Node's own streams: eight megabytes through an Effect stream cost as much CPU again as the sockets do. */
 export interface FileUpload<E> {
-  /** Ends when everything has come. */
+  /** Ends when all bytes have arrived. */
   readonly bytes: Readable
-  /** What it means that it closed before its end. */
+  /** The error if `bytes` closes before its end. */
   readonly broken: () => E
 }
 
 export interface FilePage {
   readonly entries: ReadonlyArray<FileStat>
-  /** Null at the end; else what `list` takes as `after` to go on. */
+  /** Null at the end; otherwise the next value of `after` for `list`. */
   readonly next: { readonly version: Version; readonly position: string } | null
 }
 
@@ -169,7 +170,7 @@ export interface GuestFiles {
     path: string,
     options: { readonly offset: number; readonly maxBytes: number; readonly version: Version | null }
   ) => Effect.Effect<FileRead, FileRefused | GuestUnavailable, Scope.Scope>
-  /** Atomically replaces the whole file. The length of the body is not known before. */
+  /** Atomically replaces the whole file. The length of the body is not known in advance. */
   readonly write: <E>(path: string, body: FileUpload<E>) => Effect.Effect<void, E | FileRefused | GuestUnavailable>
   readonly edit: (
     path: string,
@@ -203,13 +204,13 @@ export interface GuestFiles {
     path: string,
     options: { readonly recursive: boolean }
   ) => Effect.Effect<void, FileRefused | GuestUnavailable>
-  /** Unpacks a tar archive into a directory, which is made if it is missing. Each file is replaced whole, whatever becomes of the rest. */
+  /** Unpacks a tar archive into a directory, which is made if it is missing. Each file is replaced atomically, even if the archive fails later. */
   readonly unpack: <E>(
     path: string,
     archive: FileUpload<E>,
     encoding: ArchiveEncoding
   ) => Effect.Effect<Unpacked, E | FileRefused | GuestUnavailable>
-  /** A directory as a tar archive. The readable fails where the guest breaks off; it lives as long as the scope. */
+  /** Packs a directory as a tar archive. The readable fails if the guest breaks off. Valid until the scope closes. */
   readonly pack: (
     path: string,
     encoding: ArchiveEncoding
@@ -221,96 +222,96 @@ export interface TerminalSize {
   readonly rows: number
 }
 
-/** A command that somebody is connected to. */
+/** A command with a connected client. */
 export interface InteractiveSpec {
   readonly argv: ReadonlyArray<string>
   /** Absolute, `/workspace` or below. */
   readonly cwd: string
   /** Added to the Sandbox's default environment. */
   readonly env: Readonly<Record<string, string>>
-  /** With one, it runs on a pseudo-terminal and its output is all stdout. */
+  /** If set, the command runs on a pseudo-terminal and all its output is stdout. */
   readonly terminal: TerminalSize | null
-  /** Who is connected to it; `GuestProcess.command` begins so. */
+  /** The kind of client; the prefix of `GuestProcess.command`. */
   readonly purpose: "terminal" | "ssh"
 }
 
-/** Both ways to an interactive command. */
+/** Both directions of an interactive command. */
 export interface ProcessChannel {
-  /** Once; a reader that is slow holds the command back. */
+  /** Can be read once. A slow reader holds the command back. */
   readonly frames: Stream.Stream<ProcessFrame, GuestUnavailable>
   /** Returns when there is room for more input. */
   readonly write: (bytes: Uint8Array) => Effect.Effect<void, GuestUnavailable>
   /** End of its input. */
   readonly end: Effect.Effect<void>
-  /** Returns when there is room for more, too. */
+  /** Also returns when there is room for more input. */
   readonly resize: (size: TerminalSize) => Effect.Effect<void>
-  /** `SIGTERM` spelling, to the command's own process; one that it does not know changes nothing. */
+  /** Sends a signal (`SIGTERM` spelling) to the command's own process. An unknown name has no effect. */
   readonly signal: (signal: string) => Effect.Effect<void>
 }
 
-/** One process in a Sandbox, as the guest tells it. */
+/** One process in a Sandbox, as the guest reports it. */
 export interface GuestProcess {
   readonly pid: number
   readonly parentPid: number
-  /** With the pid it names the process for good: a pid is used again. */
+  /** Identifies the process together with the pid, which the kernel reuses. */
   readonly startTicks: number
   /** Epoch milliseconds. */
   readonly startedAt: number
   readonly state: "running" | "sleeping" | "stopped" | "zombie"
   readonly cpuMs: number
   readonly memoryBytes: number
-  /** Its beginning, at most 512 bytes. */
+  /** Truncated to 512 bytes. */
   readonly argv: ReadonlyArray<string>
-  /** By its effective id. Absent, as the next one: an agent of an earlier version. */
+  /** The owner by effective user id. Absent from an agent of an earlier version, like the next field. */
   readonly user?: string | undefined
-  /** The key of the command that it descends from, `terminal-…` and `ssh-…` for interactive ones; null: not known. */
+  /** The key of the command that it descends from, `terminal-…` and `ssh-…` for interactive ones; null when unknown. */
   readonly command?: string | null | undefined
 }
 
-/** How long a command may wait for its turn; `SpawnRefused` after that. */
+/** How long an execute may wait for its start; then it fails with `SpawnRefused`. */
 export const EXECUTE_WAIT_MAX_MS = 60_000
 
 export interface GuestProcesses {
   /**
-   * Starts a command and stays connected to it. It is ended, tree and all, with the scope or with the connection. Where the Sandbox has no
-   * pseudo-terminal to give, one that needs it waits for some seconds, and is refused then (TOO_MANY_PROCESSES).
+   * Starts a command and stays connected to it. The command and its tree end with the scope or with the connection. If the Sandbox has no free
+   * pseudo-terminal, a command that needs one waits for some seconds, and is then refused (TOO_MANY_PROCESSES).
    */
   readonly open: (spec: InteractiveSpec) => Effect.Effect<ProcessChannel, SpawnRefused | GuestUnavailable, Scope.Scope>
   /** Idempotent by key: a second start of a known key, or of one that was killed or forgotten, does nothing and succeeds. A missing program exits 127, one that cannot run 126. */
   readonly start: (key: string, spec: ProcessSpec) => Effect.Effect<void, SpawnRefused | GuestUnavailable>
   /**
-   * Output from the given offsets on, then `exited`, then `settled`, then the end. Any number of readers, any number of times.
-   * An offset that is no longer kept is answered from the first byte that is.
+   * Output from the given offsets on, then `exited`, then `settled`, then the end. Any number of readers, any number of times. An offset that is no
+   * longer kept is answered from the first kept byte.
    */
   readonly attach: (
     key: string,
     from: { readonly stdoutOffset: number; readonly stderrOffset: number }
   ) => Stream.Stream<ProcessFrame, ProcessUnknown | GuestUnavailable>
   /**
-   * Runs a command in `head` mode to its end; the guest forgets it then. It is ended, tree and all, when its caller or the connection goes.
-   * Where many run at once it waits for its turn, at most `EXECUTE_WAIT_MAX_MS`; its time-out counts from its start.
+   * Runs a command in `head` mode to its end; then the guest forgets it. The command and its tree end when the caller or the connection goes. While
+   * many run, it waits at most `EXECUTE_WAIT_MAX_MS`; its time-out counts from its start.
    */
   readonly execute: (key: string, spec: ProcessSpec) => Effect.Effect<Executed, SpawnRefused | GuestUnavailable>
   /** Start and attach in one round trip. */
   readonly run: (key: string, spec: ProcessSpec) => Stream.Stream<ProcessFrame, SpawnRefused | GuestUnavailable>
-  /** Bytes below these offsets are stored elsewhere and may be dropped. */
+  /** Bytes below these offsets are stored elsewhere: the guest may discard them. */
   readonly acknowledge: (
     key: string,
     upTo: { readonly stdoutOffset: number; readonly stderrOffset: number }
   ) => Effect.Effect<void, ProcessUnknown | GuestUnavailable>
-  /** TERM to the whole tree (escapees by setsid or double fork included), KILL after `graceMs`. Returns at once; idempotent. */
+  /** Sends TERM to the whole tree (including processes that escaped by setsid or a double fork), and KILL after `graceMs`. Returns immediately; idempotent. */
   readonly kill: (
     key: string,
     options: { readonly graceMs: number }
   ) => Effect.Effect<void, ProcessUnknown | GuestUnavailable>
   /** The outcome is stored elsewhere: the guest may forget the key. Idempotent. */
   readonly forget: (key: string) => Effect.Effect<void, GuestUnavailable>
-  /** Every process that commands of this Sandbox have left or still run, at most 2,048. */
+  /** Every process of this Sandbox's commands, running or left behind, at most 2,048. */
   readonly every: Effect.Effect<
     { readonly processes: ReadonlyArray<GuestProcess>; readonly truncated: boolean },
     GuestUnavailable
   >
-  /** TERM to one process, KILL after `graceMs` if it is still there. Returns at once. */
+  /** Sends TERM to one process, and KILL after `graceMs` if it still lives. Returns immediately. */
   readonly endOne: (
     process: Pick<GuestProcess, "pid" | "startTicks">,
     options: { readonly graceMs: number }

@@ -1,10 +1,10 @@
-/** What the host of this process has of memory and disk: gauges that are read when somebody asks for metrics. */
+/** Gauges of memory and disk of this process's host. They are read when metrics are requested. */
 import { readFile, statfs } from "node:fs/promises"
 import { totalmem } from "node:os"
 import { Context, Effect, Layer, Metric } from "effect"
 import { Settings } from "../Config.ts"
 
-/** A disk that is gone (NFS, FUSE) does not answer. */
+/** A lost disk (NFS, FUSE) does not answer. */
 const patience = "1 second"
 
 const context = Context.empty()
@@ -27,7 +27,7 @@ const diskReserve = Metric.gauge("atoll_host_disk_reserve_bytes", {
   description: "ATOLL_DISK_RESERVE_BYTES: what stays free on that disk when every volume is full."
 })
 
-/** Null where this is no Linux. */
+/** Null on systems other than Linux. */
 const availableMemoryBytes = async (): Promise<number | null> => {
   const found = /^MemAvailable:\s+(\d+) kB/m.exec(await readFile("/proc/meminfo", "utf8").catch(() => ""))
   return found === null ? null : Number(found[1]) * 1024
@@ -36,7 +36,7 @@ const availableMemoryBytes = async (): Promise<number | null> => {
 export class HostGauges extends Context.Service<
   HostGauges,
   {
-    /** Keeps them where the host does not answer soon. */
+    /** Reads them, or keeps the old values if the host does not answer soon. */
     readonly refresh: Effect.Effect<void>
   }
 >()("atoll/runtime/HostGauges") {

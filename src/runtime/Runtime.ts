@@ -1,8 +1,8 @@
 /**
  * Where Sandboxes run. One driver is chosen at start: `namespace/`, `qemu/` or `simulated/`.
  *
- * Every call is idempotent and may be repeated after a crash at any point; a call for a generation older than the one
- * that runs changes nothing. A runtime outlives the service: `inventory` tells what really exists on this host.
+ * Every call is idempotent and may be repeated after a crash at any point. A call for an older generation than the running one changes nothing. A
+ * runtime outlives the service: `inventory` lists what really exists on this host.
  *
  * @source design.md "The runtime"
  */
@@ -11,7 +11,7 @@ import { Context, type Effect, Schema, type Scope, type Stream } from "effect"
 import { PublicText } from "../../schemas/PublicText.ts"
 import type { Guest, GuestUnavailable } from "./Guest.ts"
 
-/** A known limit of this host or of its settings: trying again does not help until something is freed. Contract: status `expired`, 429. */
+/** A known limit of this host or of its settings: a retry does not help until something is freed. Contract: status `expired`, 429. */
 export class RuntimeRefused extends Schema.TaggedError<RuntimeRefused>()("RuntimeRefused", {
   code: Schema.Literals([
     "HOST_FULL",
@@ -24,8 +24,8 @@ export class RuntimeRefused extends Schema.TaggedError<RuntimeRefused>()("Runtim
 }) {}
 
 /**
- * The driver could not do it now; the caller retries. Contract 502. `message` is for the operator's log: it may name paths and processes of the host.
- * `shown` is what a customer may read of it, where the cause is a known one.
+ * The driver cannot carry out the call now; the caller retries. Contract 502. `message` is for the operator's log: it may name paths and processes of
+ * the host. `shown` is the part that a customer may read, where the cause is a known one.
  */
 export class RuntimeUnavailable extends Schema.TaggedError<RuntimeUnavailable>()("RuntimeUnavailable", {
   message: Schema.String,
@@ -35,7 +35,7 @@ export class RuntimeUnavailable extends Schema.TaggedError<RuntimeUnavailable>()
   static readonly known = (message: PublicText) => new RuntimeUnavailable({ message, shown: message })
 }
 
-/** This driver cannot do it at all. Contract 501. */
+/** This driver never supports the call. Contract 501. */
 export class RuntimeUnsupported extends Schema.TaggedError<RuntimeUnsupported>()("RuntimeUnsupported", {
   message: Schema.String
 }) {}
@@ -50,7 +50,7 @@ export interface SandboxSpec {
   readonly networkEnabled: boolean
 }
 
-/** What exists on this host for one Sandbox. `running`: it does, or comes up. `volume`: only its volume, nothing runs. */
+/** What exists on this host for one Sandbox. `running`: it runs or is starting. `volume`: only its volume exists. */
 export interface InventoryEntry {
   readonly sandboxId: string
   readonly state: "running" | "suspended" | "volume"
@@ -67,8 +67,8 @@ export interface RuntimeDown {
 }
 
 /**
- * A runtime that is held up by its host, with nothing lost, and goes on by itself. `HOST_FULL`: the host's disk has no room for what it writes;
- * `HOST_FAILED`: the disk does not take it. `resumed` is also told of one that was found running at first look.
+ * A runtime that its host holds up without loss, and that continues by itself. `HOST_FULL`: the host's disk has no room for its writes;
+ * `HOST_FAILED`: the disk refuses them. `resumed` is also reported for a runtime that the first check finds running.
  */
 export type RuntimeStall =
   | {
@@ -87,7 +87,7 @@ export interface ConsoleChunk {
   readonly bytes: Uint8Array
 }
 
-/** Cumulative counters since boot, gauges for memory and volume. Null is "not measured". */
+/** Cumulative counters since boot; gauges for memory and volume. Null means "not measured". */
 export interface ResourceSample {
   readonly cpuSeconds: number | null
   readonly memoryBytes: number | null
@@ -99,48 +99,47 @@ export interface ResourceSample {
 export class Runtime extends Context.Service<
   Runtime,
   {
-    /** fleet: each Sandbox is on a host of its own, which has a driver. */
+    /** fleet: each Sandbox is on another host, which has its own driver. */
     readonly driver: "namespace" | "qemu" | "simulated" | "fleet"
     /** The API's `runtime` field: always the truth. */
     readonly kind: "vm" | "namespace"
     readonly capabilities: {
       readonly suspend: boolean
       readonly networkFiltered: boolean
-      /** Why no Sandbox with network would boot on this host now; null: it would. */
+      /** Why no Sandbox with network can boot on this host now; null when it can. */
       readonly networkRefused: () => string | null
-      /** One sentence each, printed at start: what is enforced here and what is not. */
+      /** Sentences that are printed at start: what is enforced here and what is not. */
       readonly statements: ReadonlyArray<string>
     }
     /**
-     * Makes the volume if there is none, boots this generation (a suspended one resumes), returns when its guest answers.
-     * `turn` is called when it no longer waits for others that boot; not at all where there is nothing to do. One that is interrupted before does
-     * not begin.
+     * Creates the volume if it is missing, boots this generation (or resumes a suspended one), and returns when its guest answers. Calls `turn` when
+     * it no longer waits for other boots, or not at all if there is nothing to do. An interruption before that prevents the boot.
      */
     readonly provision: (
       spec: SandboxSpec,
       turn?: () => void
     ) => Effect.Effect<void, RuntimeRefused | RuntimeUnavailable>
-    /** Ends the runtime of this generation, or of an older one, and everything in it; keeps the volume. A newer one that runs is left alone. */
+    /** Ends the runtime of this generation, or of an older one, and everything in it; keeps the volume. Leaves a newer running one alone. */
     readonly stop: (sandboxId: string, generation: number) => Effect.Effect<void, RuntimeUnavailable>
     /** Ends the runtime and removes its volume. */
     readonly destroy: (sandboxId: string) => Effect.Effect<void, RuntimeUnavailable>
-    /** Freezes the running generation to disk, processes and all; `provision` of the same generation wakes it. */
+    /** Suspends the running generation with its processes to disk; `provision` of the same generation wakes it. */
     readonly suspend: (
       sandboxId: string,
       generation: number
     ) => Effect.Effect<void, RuntimeUnavailable | RuntimeUnsupported>
     readonly inventory: Effect.Effect<ReadonlyArray<InventoryEntry>, RuntimeUnavailable>
-    /** The guest of a running generation; fails when that generation does not run here. Cheap: connections are kept. */
+    /** The guest of a running generation. Fails when that generation does not run here. Cheap, because connections are kept. */
     readonly guest: (sandboxId: string, generation: number) => Effect.Effect<Guest, GuestUnavailable>
     /**
-     * The bytes of one HTTP/2 connection to the agent of a running generation, for who speaks to it from afar; nothing of them was read. It is
-     * destroyed with the scope, and ends with that runtime.
+     * The bytes of a new HTTP/2 connection to the agent of a running generation, for a caller on another machine. It is destroyed with the scope, and
+     * ends with that runtime.
      */
     readonly connect: (sandboxId: string, generation: number) => Effect.Effect<Duplex, GuestUnavailable, Scope.Scope>
     readonly sample: (sandboxId: string, generation: number) => Effect.Effect<ResourceSample, RuntimeUnavailable>
-    /** Every runtime of this host that ends without being asked to, for as long as the stream is consumed; starts with those found dead at first look. */
+    /** Every runtime of this host that ends by itself, while the stream is consumed. Starts with those that the first check finds dead. */
     readonly downs: Stream.Stream<RuntimeDown>
-    /** Every runtime that its host holds up, and its going on. */
+    /** Every runtime that its host holds up, and when it continues. */
     readonly stalls: Stream.Stream<RuntimeStall>
     /** Console output of every running Sandbox from the first byte not yet consumed by this process. */
     readonly console: Stream.Stream<ConsoleChunk>

@@ -1,13 +1,13 @@
 /**
- * What a driver and its guests are asked for, as parts of the trace that asked: of a request, or of a command that one has led to. What the service
- * asks for itself has no span, and where nothing is traced the runtime is the driver's own.
+ * Traces the calls of a driver and its guests as children of the caller's trace: of a request, or of a command that a request caused. Calls that the
+ * service makes for itself have no span. Without tracing the driver is used directly.
  */
 import { Effect, Layer, Stream } from "effect"
 import { asPart, spanOf, tracing } from "../trace/Tracing.ts"
 import type { Guest } from "./Guest.ts"
 import { Runtime } from "./Runtime.ts"
 
-/** Names and numbers only: neither a path nor a command line. */
+/** Span attributes are names and numbers only: neither paths nor command lines. */
 const tracedGuest = ({ processes, files, dial }: Guest, sandboxId: string): Guest => {
   const part = (name: string) => asPart(`Guest.${name}`, { sandboxId })
   const streamPart =
@@ -57,7 +57,7 @@ const tracedRuntime = (runtime: Runtime["Service"]): Runtime["Service"] => {
       driver: runtime.driver,
       ...(generation === undefined ? {} : { generation })
     })
-  /** A driver keeps its guests. */
+  /** A driver returns the same guest object each time. */
   const guests = new WeakMap<Guest, Guest>()
   const guestOf = (guest: Guest, sandboxId: string): Guest => {
     const known = guests.get(guest)
@@ -78,7 +78,7 @@ const tracedRuntime = (runtime: Runtime["Service"]): Runtime["Service"] => {
 }
 
 export const TracedRuntime = {
-  /** A Runtime in the place of another one. */
+  /** Replaces the Runtime. */
   layer: Layer.effect(
     Runtime,
     Effect.gen(function* () {

@@ -22,11 +22,11 @@ import { FramedBytes } from "./FramedBytes.ts"
 import { heldTo, ProtocolBreach } from "./heldToShape.ts"
 import { isAnswering } from "./isAnswering.ts"
 
-/** Calls that touch one file or one page. */
+/** Time-out of calls that touch one file or one page. */
 const CALL_TIMEOUT_MS = 30_000
 /** Removing a tree of a million entries takes a minute; the agent answers pings meanwhile. */
 const REMOVE_PATIENCE_MS = 600_000
-/** So long an archive may wait for its turn, and for the disk once all of it has come. */
+/** How long an archive may wait for its start, and for the disk after its last byte. */
 const ARCHIVE_PATIENCE_MS = 600_000
 
 const decodeStat = heldTo(routes.fileStat.answer.shape)
@@ -112,7 +112,7 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
           body: "open",
           headTimeoutMs: null
         })
-        // The agent may refuse before it has read everything; without an answer it has a limited time once it has.
+        // The agent may refuse before it has read everything. If it has not answered by then, it has a limited time after the last byte.
         const late = Effect.andThen(
           Effect.sleep(session.within(CALL_TIMEOUT_MS)),
           Effect.fail(
@@ -126,7 +126,7 @@ export const makeAgentFiles = (session: AgentSession): GuestFiles => {
       })
     ).pipe(session.held)
 
-  /** The agent answered nothing within the time, nor a ping at its end, or not for all its patience. */
+  /** The agent did not answer within the time and then missed a ping, or did not answer within its whole patience. */
   const given = (stream: ClientHttp2Stream): Effect.Effect<never, GuestUnavailable> =>
     Effect.gen(function* () {
       const waitMs = session.within(CALL_TIMEOUT_MS)
@@ -208,10 +208,10 @@ const frameHeader = (bytes: number): Uint8Array => {
   return header
 }
 
-/** Bytes of an upload on their way to the agent before the body is read on. */
+/** Bytes of an upload in flight to the agent before more of the body is read. */
 const UPLOAD_AHEAD_BYTES = 512 * 1024
 
-/** Sends the body at the agent's pace. When the agent hangs up meanwhile its answer decides, so this then waits. */
+/** Sends the body at the agent's pace. If the agent closes the stream meanwhile, its answer decides, so this then waits. */
 const upload = <E>(stream: ClientHttp2Stream, { bytes, broken }: FileUpload<E>): Effect.Effect<void, E> =>
   Effect.callback<void, E>((resume) => {
     const stop = () => {

@@ -1,4 +1,4 @@
-/** `Guest` over one AgentSession: what every driver with a real agent hands out. */
+/** `Guest` over one AgentSession, for every driver with a real agent. */
 import type { Duplex } from "node:stream"
 import { Effect, type Scope } from "effect"
 import { PROTOCOL } from "../../agent/health.ts"
@@ -16,7 +16,7 @@ const HEALTH_TIMEOUT_MS = 10_000
 const decodeHealth = heldTo(routes.health.answer.shape)
 export type AgentHealth = Said<typeof routes.health.answer.shape>
 
-/** Who answers there. Fails when nobody does within the time, or when its protocol is not ours. */
+/** Reads the agent's health. Fails when no agent answers within the time, or when its protocol version differs. */
 export const agentHealth = (
   session: AgentSession,
   timeoutMs = HEALTH_TIMEOUT_MS

@@ -32,14 +32,14 @@ const decodeListed = heldTo(routes.list.answer.shape)
 const decodeEvery = heldTo(routes.every.answer.shape)
 const decodeNothing = heldTo(routes.start.answer.shape)
 
-/** How long a call may take in a guest that is busy, but there. */
+/** How long a call may take in a busy guest that still answers pings. */
 const BUSY_MS = 60_000
-/** Beyond a command's own time-out, for the guest to end the tree and say so. */
+/** Time beyond a command's own time-out, in which the guest ends the tree and reports it. */
 const END_SLACK_MS = 10_000
 
 const STARTS_MAX = 16
 const EXECUTES_WAITING_MAX = 1_024
-/** From its beginning here, for what other services run there: well before the guest would be taken for silent. */
+/** Measured from the request, because other services may run commands there too. It ends well before the guest would count as silent. */
 const EXECUTE_LINE_MAX_MS = 45_000
 
 type Refused = SpawnRefused | ProcessUnknown | GuestUnavailable
@@ -59,7 +59,7 @@ const faultOf = (refused: RouteRefused, key: string): Refused => {
   }
 }
 
-/** A key that is not known, where that is no answer: it was ended before it began. */
+/** An unknown key where that is no valid answer: the command was ended before it started. */
 const neverStarted = () => new GuestUnavailable({ message: "The Sandbox has ended the command before it began" })
 const startFault = <E>(fault: E | ProcessUnknown): Exclude<E, ProcessUnknown> | GuestUnavailable =>
   fault instanceof ProcessUnknown ? neverStarted() : (fault as Exclude<E, ProcessUnknown>)
@@ -80,7 +80,10 @@ const specBody = (key: string, spec: ProcessSpec) => ({
 })
 
 export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
-  /** Executes of one Sandbox: the agent lets no more run, those of other services counted, and a machine that starts hundreds at once answers none in time. */
+  /**
+   * Bounds the executes of one Sandbox. The agent allows no more, including those of other services, and a machine that starts hundreds concurrently
+   * answers none in time.
+   */
   const running = new Places(EXECUTES_MAX, EXECUTES_WAITING_MAX)
   const starting = new Places(STARTS_MAX, EXECUTES_WAITING_MAX)
 
@@ -174,7 +177,7 @@ export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
   return {
     open,
     start: (key, spec) => {
-      // Its turn may come in days.
+      // It may have to wait for days.
       const patienceMs = spec.turnsMax === undefined ? BUSY_MS : Number.POSITIVE_INFINITY
       return Effect.mapError(call(routes.start, key, specBody(key, spec), patienceMs), startFault)
     },
@@ -257,7 +260,7 @@ const FROM_THE_START: Offsets = { stdoutOffset: 0, stderrOffset: 0 }
 
 const breach = (rule: string) => new ProtocolBreach(rule)
 
-/** Holds the agent to its word: offsets follow each other from the one asked for or later, and nothing follows `settled`. */
+/** Checks the order of frames: offsets are contiguous from the requested one or a later one, and no frame follows `settled`. */
 class FrameOrder {
   complete = false
   private exited = false
@@ -275,7 +278,7 @@ class FrameOrder {
       case "output": {
         const { stream, offset } = frame
         if (this.exited) throw breach("output must come before exited")
-        // Only the first may skip what is no longer kept.
+        // Only the first frame may skip bytes that are no longer kept.
         const follows = this.begun[stream] ? offset === this.next[stream] : offset >= this.next[stream]
         if (!follows) throw breach("offsets must follow each other")
         this.begun[stream] = true
@@ -298,7 +301,7 @@ class FrameOrder {
   }
 }
 
-/** The first bytes of one stream, in one piece however small the pieces were that they came in. */
+/** The first bytes of one stream, in one buffer, for pieces of any size. */
 class Head {
   #bytes: Buffer = Buffer.alloc(0)
   #used = 0
@@ -308,7 +311,7 @@ class Head {
     this.#maxBytes = maxBytes
   }
 
-  /** False when there are more than were asked for. */
+  /** False when there are more bytes than requested. */
   take(bytes: Uint8Array): boolean {
     const used = this.#used + bytes.length
     if (used > this.#maxBytes) return false
@@ -327,7 +330,7 @@ class Head {
   }
 }
 
-/** All frames of a command at once: its first bytes and its end. More bytes than were asked for break the protocol. */
+/** Collects all frames of a command: its first bytes and its end. More bytes than requested break the protocol. */
 const collect = (readable: Readable, headBytes: number, timeoutMs: number): Effect.Effect<Executed, GuestUnavailable> =>
   Effect.callback((resume) => {
     const decoder = new FrameDecoder()
@@ -402,7 +405,7 @@ const frameReader = (
   return pull
 }
 
-/** Throws a ProtocolBreach, or a SyntaxError where JSON was due. */
+/** Throws a ProtocolBreach, or a SyntaxError for invalid JSON. */
 const decodeFrame = (raw: RawFrame): ProcessFrame => {
   switch (raw.type) {
     case FrameType.stdout:
@@ -411,7 +414,7 @@ const decodeFrame = (raw: RawFrame): ProcessFrame => {
       return { type: "output", stream: "stderr", offset: raw.offset, bytes: raw.payload }
     case FrameType.exited: {
       const { signal: name, ...end } = decodeExited(parse(raw.payload))
-      // An agent of an earlier version says the second name of some.
+      // An agent of an earlier version reports some signals by their second name.
       const signal = name === null ? null : posixSignal(name)
       if ((end.exitCode === null) === (signal === null)) throw breach("exactly one of exitCode and signal must be null")
       return { type: "exited", ...end, outOfMemory: end.outOfMemory ?? false, signal }

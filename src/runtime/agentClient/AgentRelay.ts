@@ -1,8 +1,9 @@
 /**
- * Another HTTP/2 connection to an agent that takes only one: its other end is here, and every stream of it goes over the session that there is.
+ * An additional HTTP/2 connection to an agent that accepts only one. This relay serves it, and forwards every stream over the existing session.
  *
- * Streams stay what they are: bodies both ways at the pace of who reads them, CONNECT, resets. (An agent's wire has neither trailers nor pushes.) What
- * waits here is a stream's window each way. A head is waited for as long as the agent answers pings: whoever asked pings this relay and not the agent.
+ * Streams keep their semantics: bodies in both directions with backpressure, CONNECT, resets. (The agent's protocol has neither trailers nor pushes.)
+ * The relay buffers one stream window in each direction. It waits for a head as long as the agent answers pings, because the caller's pings reach
+ * this relay and not the agent.
  */
 import {
   type ClientHttp2Stream,
@@ -16,27 +17,27 @@ import { Effect, Exit } from "effect"
 import type { GuestUnavailable } from "../Guest.ts"
 import type { AgentHead, AgentRequest, AgentSession } from "./AgentSession.ts"
 
-/** As an agent's own (src/agent/server.ts). */
+/** The same as the agent's own (src/agent/server.ts). */
 const STREAM_WINDOW_BYTES = 1024 ** 2
 const SESSION_WINDOW_BYTES = 4 * 1024 ** 2
 const STREAMS_MAX = 4_096
 
-/** The near end of the connection; destroy it to end all that goes through it. */
+/** The caller's end of the connection; destroying it ends all its streams. */
 export const relayAgent = (session: AgentSession): Duplex => {
   const [near, far] = duplexPair()
-  // As EagerTransport.ts says: no session may see that its stream is shut down, and none is destroyed but by its stream.
+  // See EagerTransport.ts: no session may see that its stream is shut down, and none is destroyed but by its stream.
   far.once("end", () => far.destroy())
   const served = performServerHandshake(far, {
     settings: { initialWindowSize: STREAM_WINDOW_BYTES, maxConcurrentStreams: STREAMS_MAX },
     maxSessionMemory: 64,
-    // The only client is a service: a burst of cancelled waits is no attack.
+    // The only client is a service, so a burst of cancelled waits is no attack.
     streamResetBurst: 100_000,
     streamResetRate: 10_000
   })
   served.setLocalWindowSize(SESSION_WINDOW_BYTES)
   served.on("error", () => far.destroy())
   served.on("stream", (asked, headers) => {
-    // Whoever writes to it looks at `destroyed`.
+    // Writers check `destroyed`.
     asked.on("error", () => {})
     Effect.runFork(relayStream(session, asked, headers))
   })
@@ -46,15 +47,16 @@ export const relayAgent = (session: AgentSession): Duplex => {
   return near
 }
 
-/** Ends with the stream that was asked on; the agent's is reset then where it has not ended. */
+/** Ends with the caller's stream; the agent's stream is then reset if it has not ended. */
 const relayStream = (session: AgentSession, asked: ServerHttp2Stream, headers: IncomingHttpHeaders) =>
   Effect.gen(function* () {
     const opened = yield* Effect.exit(session.open(requestOf(headers, asked.endAfterHeaders)))
-    // Nothing of it was done, and that is what it says.
+    // REFUSED_STREAM means that nothing was done.
     if (Exit.isFailure(opened)) return asked.close(constants.NGHTTP2_REFUSED_STREAM)
     const { stream, head } = opened.value
     stream.once("close", () => {
-      // It closes by itself once its end has gone out. Closed before that, it has the session say for ever that there is nothing to say yet.
+      // A complete stream closes by itself after its end was sent. If it were closed earlier, the session would repeat for ever that it has nothing
+      // to send yet.
       const isWhole = asked.readableEnded && asked.writableEnded
       if (!isWhole || stream.rstCode !== constants.NGHTTP2_NO_ERROR) asked.close(stream.rstCode)
     })
@@ -94,7 +96,7 @@ const answer = (
           asked.respond(headers)
           stream.pipe(asked)
         } catch {
-          // A head that no agent of ours says.
+          // A head that no genuine agent sends.
           asked.close(constants.NGHTTP2_PROTOCOL_ERROR)
         }
       })

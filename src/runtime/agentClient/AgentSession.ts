@@ -1,9 +1,9 @@
 /**
- * One HTTP/2 session with the agent of one Sandbox, over whatever duplex stream the driver opens.
+ * One HTTP/2 session with the agent of one Sandbox, over the duplex stream that the driver opens.
  *
- * The session is opened by the first request and again after it broke; without open streams it closes after `idleMs`.
- * The agent is untrusted: heads are timed, control answers are timed and sized, every fault is a `GuestUnavailable`, and one that is a
- * breach of the protocol ends the session with everything on it (`held`).
+ * The first request opens the session, and a request after a break opens it again. Without open streams it closes after `idleMs`. The agent is
+ * untrusted: heads are timed, control answers are timed and sized, every fault is a `GuestUnavailable`, and a breach of the protocol ends the session
+ * with all its streams (`held`).
  *
  * @source design.md "The runtime"
  */
@@ -24,14 +24,14 @@ import { isAnswering } from "./isAnswering.ts"
 import { StallBreaker } from "./StallBreaker.ts"
 
 /**
- * Bytes in flight towards the service: of one stream, and of all streams of a session. Node gives the session's window back as bytes
- * arrive, so what slow readers hold is one stream window each. From its own socket 256 KiB carries as much a second as 4 MiB did; over a
- * transport that is not the agent's own socket, where a window comes back through one process more, a mebibyte carries an eighth more.
+ * Bytes in flight to the service: of one stream, and of all streams of a session. Node returns the session's window as bytes arrive, so each slow
+ * reader holds one stream window. From the agent's own socket, 256 KiB is as fast as 4 MiB. Over another transport, where a window returns through
+ * one more process, a mebibyte is an eighth faster.
  */
 const STREAM_WINDOW_BYTES = 256 * 1024
 const EAGER_STREAM_WINDOW_BYTES = 1024 ** 2
 const SESSION_WINDOW_BYTES = 16 * 1024 ** 2
-/** The session's window, and as much again for frame headers and control frames. */
+/** The session's window, and the same again for frame headers and control frames. */
 const AHEAD_MAX_BYTES = 2 * SESSION_WINDOW_BYTES
 const HEADERS_MAX_BYTES = 16 * 1024
 const HEAD_TIMEOUT_MS = 10_000
@@ -47,11 +47,11 @@ export interface AgentSessionOptions {
   /** Closes an unused session after this long; null keeps it. Default 30 s. */
   readonly idleMs?: number | null
   /**
-   * True while the host itself holds the machine up, so that its agent's silence says nothing. Default: never. Asked before a session is ended
-   * for its silence.
+   * True while the host itself holds the machine up, so that the agent's silence has no meaning. Default: never. Called before a session is ended for
+   * its silence.
    */
   readonly isHeldUp?: () => Promise<boolean>
-  /** Multiplies every time that is waited for the agent. Default 1; what only waits for agents that never answer would wait for minutes. */
+  /** Multiplies every wait for the agent. Default 1; a test with agents that never answer would otherwise wait for minutes. */
   readonly waiting?: number
 }
 
@@ -64,7 +64,7 @@ export interface AgentRequest {
   readonly body?: Uint8Array | "open"
   /** How long the head of the answer may take once the body was sent. Default 10 s; null waits for ever. */
   readonly headTimeoutMs?: number | null
-  /** How long it may take in all from an agent that is slow, but answers the session's pings meanwhile. Default: no longer than that. */
+  /** How long a slow agent may take in total while it answers the session's pings. Default: no longer than `headTimeoutMs`. */
   readonly patienceMs?: number
 }
 
@@ -73,7 +73,7 @@ export interface AgentHead {
   readonly headers: IncomingHttpHeaders
 }
 
-/** A request under way. The stream is reset when the scope closes. */
+/** A running request. The stream is reset when the scope closes. */
 export interface AgentExchange {
   readonly stream: ClientHttp2Stream
   /** The answer's head, timed. */
@@ -93,21 +93,21 @@ export interface AgentSession {
   readonly request: (
     request: AgentRequest
   ) => Effect.Effect<AgentHead & { readonly stream: ClientHttp2Stream }, GuestUnavailable, Scope.Scope>
-  /** One JSON request and its JSON answer, at most `answerMaxBytes` (16 KiB) within 30 s. The status is not judged here. */
+  /** One JSON request and its JSON answer, at most `answerMaxBytes` (16 KiB) within 30 s. Does not check the status. */
   readonly call: (
     method: string,
     path: string,
     body?: unknown,
     options?: { readonly answerMaxBytes?: number; readonly patienceMs?: number }
   ) => Effect.Effect<AgentAnswer, GuestUnavailable>
-  /** How long to wait for the agent what should come within `ms`. */
+  /** Scales a time `ms` by `waiting`. */
   readonly within: (ms: number) => number
-  /** What an effect answers is the agent's: a breach of the protocol in it ends the session. */
+  /** Runs an effect that decodes the agent's answer: a breach of the protocol in it ends the session. */
   readonly held: <A, E, R>(effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>
   readonly heldStream: <A, E, R>(stream: Stream.Stream<A, E, R>) => Stream.Stream<A, E, R>
   /**
-   * Connects, if it is not, so that the next request need not: rejects with what `connect` does. From now on somebody listens to the transport, and
-   * whatever ends it is noticed at once.
+   * Connects if necessary, so that the next request need not. Rejects with the error of `connect`. From then on the transport is watched, and its end
+   * is noticed immediately.
    */
   readonly ready: () => Promise<void>
   /** Ends the session and everything on it; a later request opens a new one. */
@@ -120,14 +120,14 @@ const unavailable = (message: string, fault: Fault): GuestUnavailable => new Gue
 
 interface OpenSession {
   readonly session: ClientHttp2Session
-  /** By its transport: `destroy` would write a farewell first, and wait for as long as the agent does not read. */
+  /** Ends the session by its transport: `destroy` would first write a GOAWAY, and wait while the agent does not read. */
   readonly end: () => void
 }
 
-/** Of sessions that wait otherwise than all others. */
+/** Time-outs of sessions that differ from the default. */
 const answerTimeouts = new WeakMap<object, number>()
 
-/** The whole body of an answer as JSON, sized and timed. Use it for refusals too. */
+/** Reads the whole body of an answer as JSON, sized and timed. Also used for refusals. */
 export const readAnswer = (
   stream: ClientHttp2Stream,
   maxBytes = SMALL_ANSWER_MAX_BYTES
@@ -171,7 +171,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
   const within = (ms: number) => ms * waiting
   let current: Promise<OpenSession> | null = null
   let openStreams = 0
-  /** Of the session's transport, and of an earlier one that still closes. */
+  /** The breakers of the session's transport, and of an earlier one that is still closing. */
   const breakers = new Set<StallBreaker>()
   let idleTimer: NodeJS.Timeout | null = null
 
@@ -180,12 +180,12 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
   }
 
   const ends = new WeakMap<object, () => void>()
-  /** Sessions whose agent is being asked whether it is there. */
+  /** Sessions whose agent is being pinged. */
   const doubted = new WeakSet<object>()
 
   /**
-   * Ends a session on which the agent answers neither requests nor pings: the process that served it may be gone while its transport stays open,
-   * and only a new session reaches the one that replaced it. Two pings, so that a pause of this process is not taken for the agent's silence.
+   * Ends a session whose agent answers neither requests nor pings: the process that served it may be gone while its transport stays open, and only a
+   * new session reaches its replacement. Two pings, so that a pause of this process does not count as the agent's silence.
    */
   const endIfSilent = async (on: ClientHttp2Session): Promise<void> => {
     if (doubted.has(on)) return
@@ -243,7 +243,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
     return (await current).session
   }
 
-  /** From before the session is there: the end of an earlier idle time must not close the one that is being opened. */
+  /** Called before the session exists: the end of an earlier idle time must not close the session that is being opened. */
   const streamWanted = () => {
     openStreams++
     if (idleTimer !== null) {
@@ -357,7 +357,7 @@ export const makeAgentSession = (options: AgentSessionOptions): AgentSession => 
   }
 }
 
-/** A stream that emitted its head before anyone listened keeps it here. */
+/** Keeps the head of a stream that emitted it before a listener was attached. */
 const heads = new WeakMap<ClientHttp2Stream, AgentHead>()
 
 const awaitHead = (
@@ -385,7 +385,7 @@ const awaitHead = (
     }
     const onClose = () => {
       stop()
-      // Who refuses a stream has done nothing of it (RFC 9113 section 8.7).
+      // A peer that refuses a stream has done nothing for it (RFC 9113 section 8.7).
       const fault = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM ? "unreached" : "lost"
       resume(Effect.fail(unavailable("The Sandbox's agent closed the connection", fault)))
     }

@@ -1,20 +1,20 @@
 /**
- * A transport that is read at once, whatever its user does with the bytes, for streams that are no native sockets: it breaks the
- * circle that StallBreaker.ts describes.
+ * A transport that is always read immediately, independently of its consumer, for streams that are not native sockets: it prevents the deadlock that
+ * StallBreaker.ts describes.
  *
- * What is read ahead is bounded by the windows of HTTP/2 flow control; an agent that keeps to none is cut off.
+ * HTTP/2 flow control bounds the bytes read ahead; an agent that violates it is cut off.
  *
- * It is over with the other end's end, once that was read, and says nothing after it: while a stream is being shut down, Node's session ends the whole process
- * by an assertion when it writes to it (`JSStreamSocket.doWrite`), which it does as it ends.
+ * It ends when the peer's end was read, and writes nothing afterwards. While a stream is being shut down, a write by Node's session aborts the whole
+ * process by an assertion (`JSStreamSocket.doWrite`), and the session writes as it ends.
  *
- * TLS gives its records one by one, however many came at once; each would be a piece of its own on all of the way to the client. Full ones
- * wait for those that came with them.
+ * TLS delivers records one by one, even if several arrived together; each would travel separately all the way to the client. Full records wait for
+ * those that arrived with them.
  */
 import { Duplex } from "node:stream"
 
 /** @source RFC 8446, 5.1 */
 const FULL_RECORD_BYTES = 16 * 1024
-/** What one read of a native socket gives at most. */
+/** The most that one read of a native socket delivers. */
 const TOGETHER_MAX_BYTES = 64 * 1024
 
 export class EagerTransport extends Duplex {
@@ -22,13 +22,13 @@ export class EagerTransport extends Duplex {
   #waiting: Array<Buffer> = []
   #waitingBytes = 0
 
-  /** @param aheadMaxBytes More than the session's window, frame headers included. */
+  /** @param aheadMaxBytes More than the session's window, including frame headers. */
   constructor(raw: Duplex, aheadMaxBytes: number) {
     super({ allowHalfOpen: false })
     this.#raw = raw
     raw.on("data", (chunk: Buffer) => {
       const isFull = chunk.length === FULL_RECORD_BYTES
-      // After all that the same look at the system's sockets brings.
+      // After all records that the same poll of the sockets delivers.
       if (isFull && this.#waitingBytes === 0) setImmediate(this.#passOn)
       this.#waiting.push(chunk)
       this.#waitingBytes += chunk.length
@@ -39,7 +39,7 @@ export class EagerTransport extends Duplex {
       this.#passOn()
       this.push(null)
     })
-    // Before any listener of the session's, which would shut it down.
+    // Registered before any listener of the session, which would shut it down.
     this.once("end", () => this.destroy())
     raw.on("error", (cause) => this.destroy(cause))
     raw.on("close", () => this.destroy())
@@ -48,21 +48,21 @@ export class EagerTransport extends Duplex {
   readonly #passOn = (): void => {
     if (this.#waitingBytes === 0 || this.destroyed) return
     const together = this.#waiting.length === 1 ? this.#waiting[0] : Buffer.concat(this.#waiting, this.#waitingBytes)
-    // Before it is pushed: whoever reads may write at once, and be answered within that.
+    // Reset before the push: the reader may write and be answered within it.
     this.#waiting = []
     this.#waitingBytes = 0
     this.push(together)
   }
 
   override _read(): void {
-    // Bytes come by themselves.
+    // The raw stream pushes by itself.
   }
 
   override _write(chunk: Buffer, encoding: BufferEncoding, done: (cause?: Error | null) => void): void {
     this.#raw.write(chunk, encoding, done)
   }
 
-  /** A frame's head and its body, or what else came together, are one write, and over TLS no records of their own. */
+  /** Writes a frame's head, its body and all that came with them as one, so that TLS makes no separate records. */
   override _writev(
     chunks: ReadonlyArray<{ readonly chunk: Buffer; readonly encoding: BufferEncoding }>,
     done: (cause?: Error | null) => void

@@ -1,20 +1,20 @@
-/** So many bytes of an agent's answer, not one less or more: a readable that fails when the answer ends early or goes on. */
+/** A readable of an exact number of bytes of an agent's answer: it fails when the answer is shorter or longer. */
 import { Readable } from "node:stream"
 import { GuestUnavailable } from "../Guest.ts"
 
-/** Bytes that may lie here for a slow reader before the answer is paused. */
+/** Bytes buffered for a slow reader before the answer is paused. */
 const AHEAD_BYTES = 256 * 1024
 
 export class ExactBytes extends Readable {
   readonly #source: Readable
   #left: number
 
-  /** Whoever gave the answer's stream closes it; destroying this only stops the reading. */
+  /** The owner of the answer's stream closes it; destroying this object only stops the reading. */
   constructor(source: Readable, bytes: number) {
     super({ highWaterMark: AHEAD_BYTES })
     this.#source = source
     this.#left = bytes
-    // The reader hears of an error as well; without a listener one that comes before any reader would end the process.
+    // The reader gets an error as well; without a listener an error before any reader would end the process.
     this.on("error", () => {})
     source.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose)
     if (source.readableEnded) this.#onEnd()

@@ -1,13 +1,13 @@
 /**
- * The content of an agent's answer whose length is not known before, out of its frames: a readable that fails when the answer ends before its end
- * mark, or goes on after it.
+ * A readable of an agent's framed content, whose length is not known in advance: it fails when the answer ends before its end mark, or continues
+ * after it.
  *
  * @source src/agent/files/framedContent.ts
  */
 import { Readable } from "node:stream"
 import { GuestUnavailable } from "../Guest.ts"
 
-/** Bytes that may lie here for a slow reader before the answer is paused. */
+/** Bytes buffered for a slow reader before the answer is paused. */
 const AHEAD_BYTES = 256 * 1024
 const HEAD_BYTES = 4
 
@@ -20,15 +20,15 @@ export class FramedBytes extends Readable {
   #isComplete = false
 
   /**
-   * Whoever gave the answer's stream closes it; destroying this only stops the reading.
+   * The owner of the answer's stream closes it; destroying this object only stops the reading.
    *
-   * @param breach What is told of a breach of the protocol, whose session ends with it.
+   * @param breach Makes the error for a breach of the protocol, which ends the session.
    */
   constructor(source: Readable, breach: (rule: string) => GuestUnavailable) {
     super({ highWaterMark: AHEAD_BYTES })
     this.#source = source
     this.#breach = breach
-    // The reader hears of an error as well; without a listener one that comes before any reader would end the process.
+    // The reader gets an error as well; without a listener an error before any reader would end the process.
     this.on("error", () => {})
     source.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose)
     if (source.readableEnded) this.#onEnd()

@@ -1,13 +1,12 @@
 /**
- * Keeps HTTP/2 sessions over native sockets from stalling for good.
+ * Keeps HTTP/2 sessions over native sockets from deadlock.
  *
- * Node's HTTP/2 session stops reading its socket while a write of its own waits for the socket. When both ends do that with full socket buffers
- * (208 KiB for a unix socket), neither ever reads again: measured with Node 24.21, 10 writers and 40 readers of 100 KiB on one session
- * stall within a few rounds. It takes one end that reads all the same to break the circle. Reading through a JavaScript stream
- * (EagerTransport.ts) does that too, but costs 20 ms of CPU for 8 MiB; here the socket stays native, and is only told to read again when its
- * write has been waiting for a while.
+ * Node's HTTP/2 session stops reading its socket while one of its writes waits for the socket. When both ends do that with full socket buffers (208
+ * KiB for a unix socket), neither ever reads again: measured with Node 24.21, 10 writers and 40 readers of 100 KiB on one session stall within a few
+ * rounds. One end that keeps reading resolves the deadlock. Reading through a JavaScript stream (EagerTransport.ts) does that too, but costs 20 ms of
+ * CPU for 8 MiB. Here the socket stays native, and is told to read again only when its write has waited for a while.
  *
- * `readStart` and `writeQueueSize` are of Node's own handle, not of its public API; a socket without them gets an EagerTransport.
+ * `readStart` and `writeQueueSize` belong to Node's handle, not to its public API; a socket without them gets an EagerTransport.
  *
  * @source node/src/node_http2.cc, Http2Session::MaybeStopReading
  */
@@ -32,17 +31,17 @@ export class StallBreaker {
     this.#handle = handle
   }
 
-  /** Null for a transport that cannot be watched. Nothing is watched before `begin`. */
+  /** Null for a transport that cannot be watched. Watching starts with `begin`. */
   static of(transport: Duplex): StallBreaker | null {
-    // A session on the handle of a TLS connection ends the whole process by an assertion of Node's (`is_write_in_progress`), when the other end was
-    // silent in the middle of a write: seen with Node 24.21 where hosts were frozen.
+    // A session on the handle of a TLS connection aborts the whole process by an assertion of Node (`is_write_in_progress`) when the peer was silent
+    // in the middle of a write: seen with Node 24.21 where hosts were frozen.
     if (!(transport instanceof Socket) || transport instanceof TLSSocket) return null
     const handle = (transport as unknown as { readonly _handle: Partial<NativeHandle> | null })._handle
     if (typeof handle?.readStart !== "function" || typeof handle.writeQueueSize !== "number") return null
     return new StallBreaker(transport, handle as NativeHandle)
   }
 
-  /** Streams are open: the session may stall. */
+  /** Called when streams are open and the session may stall. */
   begin(): void {
     if (this.#socket.destroyed || watched.has(this)) return
     watched.add(this)
@@ -61,7 +60,7 @@ export class StallBreaker {
     return !this.#socket.destroyed && this.#handle.writeQueueSize > 0
   }
 
-  /** The session stops the reading again after each read while it is blocked: told again as long as that brings something. */
+  /** The session stops reading again after each read while it is blocked, so this repeats as long as bytes arrive. */
   #readOn(): void {
     const before = this.#socket.bytesRead
     this.#handle.readStart()

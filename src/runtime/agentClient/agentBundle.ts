@@ -1,5 +1,6 @@
 /**
- * The agent as one file, bundled on first use and kept by the hash of its content, so that running Sandboxes keep the one they began with.
+ * Bundles the agent into one file on first use. The file is named by the hash of its content, so that running Sandboxes keep the one they started
+ * with.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"

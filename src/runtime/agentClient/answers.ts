@@ -1,4 +1,4 @@
-/** Answers of the agent, held to what its protocol says of the route: what was asked for, or a refusal. */
+/** Checks answers of the agent against the protocol of the route: the requested answer, or a refusal. */
 import type { ClientHttp2Stream } from "node:http2"
 import { Effect } from "effect"
 import { refusalShape } from "../../agent/wire.ts"
@@ -15,7 +15,7 @@ interface JsonRoute extends Route {
   readonly answer: { readonly maxBytes: number }
 }
 
-/** A refusal that the agent may give anywhere: it did nothing, and says that the request is at fault. */
+/** Refusals that any route may give: the agent did nothing, and the request is at fault. */
 const anywhere: ReadonlySet<string> = new Set([
   "INVALID_REQUEST",
   "ROUTE_UNKNOWN",
@@ -24,7 +24,7 @@ const anywhere: ReadonlySet<string> = new Set([
   "IDENTITY_KNOWN"
 ])
 
-/** What a route refused with; `message` can be shown. */
+/** A route's refusal; `message` can be shown. */
 export class RouteRefused {
   readonly _tag = "RouteRefused"
   readonly code: string
@@ -40,7 +40,7 @@ export class RouteRefused {
 
 const decodeRefusal = heldTo(refusalShape)
 
-/** The end of a session: the agent said what its protocol does not allow. Text of its own is not repeated. */
+/** A breach of the protocol, which ends the session. The agent's own text is not repeated. */
 export const protocolFault = (cause: unknown): GuestUnavailable =>
   new GuestUnavailable({
     message: `The Sandbox's agent broke its protocol${cause instanceof ProtocolBreach ? `: ${cause.message}` : ""}`,
@@ -56,14 +56,14 @@ export const held = <A>(decode: () => A): Effect.Effect<A, GuestUnavailable> =>
     }
   })
 
-/** A refusal that the call was not expected to have. */
+/** A refusal that this call does not expect. */
 export const unexpected = ({ code }: RouteRefused): GuestUnavailable =>
   new GuestUnavailable({ message: `The Sandbox's agent refused with ${code}` })
 
-/** The Sandbox cannot do it, and its agent says why. */
+/** The Sandbox cannot carry out the call, and its agent reports why. */
 const CANNOT = 503
 
-/** Of an answer that is not 200. Any other 5xx is the agent's own failure, in the middle of what it was asked for perhaps. */
+/** Reads an answer that is not 200. Any other 5xx is a failure of the agent itself, possibly in the middle of the call. */
 export const refusalOf = (
   route: Route,
   status: number,

@@ -1,14 +1,14 @@
-/** Pulls byte chunks out of a Node readable, with back-pressure and without copies. */
+/** Pulls byte chunks out of a Node readable, with backpressure and without copies. */
 import type { Readable } from "node:stream"
 import { Cause, Effect, type Scope } from "effect"
 import { GuestUnavailable } from "../Guest.ts"
 
-/** Bytes that may lie between the transport and a slow consumer before the transport is paused. */
+/** Bytes buffered between the transport and a slow consumer before the transport is paused. */
 const BUFFER_MAX_BYTES = 256 * 1024
 
 /**
- * One pull: all chunks that have come since the last pull, at least one; then `Cause.Done` at the end. A readable that closes before its end
- * fails. The caller keeps the readable's lifetime (a Scope); this only pauses and resumes it.
+ * One pull returns all chunks that arrived since the last pull, at least one; `Cause.Done` at the end. A readable that closes before its end fails.
+ * The caller owns the readable's lifetime (a Scope); this only pauses and resumes it.
  */
 export const byteReader = (
   readable: Readable

@@ -1,9 +1,9 @@
 /**
  * Keeps empty pieces out of an HTTP/2 stream's gathered writes.
  *
- * Node ends a gathered write (`writev`) when its last piece is taken. Empty pieces are taken at once, before the ones ahead of them were sent,
- * and with the end of the write their memory is given back: what is then sent is whatever lies there by now. Measured with Node 20.20
- * and 24.21: a `[head, body, ""]`, as `http.request` writes it, arrives with the first 16 bytes of the head overwritten.
+ * Node completes a gathered write (`writev`) when its last piece is taken. Empty pieces are taken immediately, before the pieces ahead of them were
+ * sent, and the completion frees their memory: the bytes sent afterwards are whatever the memory then holds. Measured with Node 20.20 and 24.21: a
+ * `[head, body, ""]`, as `http.request` writes it, arrives with the first 16 bytes of the head overwritten.
  *
  * @source node/src/node_http2.cc, Http2Stream::Provider::Stream::OnRead ("Remove all empty chunks from the head of the queue")
  */
@@ -11,7 +11,7 @@ import type { Duplex } from "node:stream"
 
 type Pieces = Array<{ chunk: { readonly length: number }; encoding: BufferEncoding }>
 
-/** The same stream. */
+/** Returns the same stream. */
 export const withoutEmptyWrites = <Stream extends Duplex>(stream: Stream): Stream => {
   const gathered = stream._writev?.bind(stream)
   if (gathered === undefined) return stream

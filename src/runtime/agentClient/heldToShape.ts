@@ -1,14 +1,14 @@
 /**
- * Decoders of what an agent says, made from the table of its answers. Written by hand because they stand on the way of every command:
- * the end of one costs half a microsecond here.
+ * Decoders for an agent's answers, made from the table of shapes. They are written by hand because every command passes through them: decoding the
+ * end of one costs half a microsecond.
  *
- * A breach names the field and the bound, never what came: that is the guest's text.
+ * A breach names the field and the bound, never the value, which is the guest's text.
  *
  * @source src/agent/wire.ts
  */
 import type { Said, Shape } from "../../agent/wire.ts"
 
-/** What the agent said is not what its protocol allows. */
+/** The agent's answer violates its protocol. */
 export class ProtocolBreach extends Error {}
 
 /** Throws a ProtocolBreach. The result has the table's fields and no others. */
@@ -26,10 +26,10 @@ const isText = (value: unknown, max: number): value is string =>
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is replaced
 const control = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g
-/** More than this is no sentence. */
+/** The longest sentence. */
 const PROSE_MAX_UNITS = 8 * 1024
 
-/** A sentence of the guest's that may stand in an answer or a line of a log. */
+/** Makes a guest's sentence safe for an answer or a log line. */
 export const shownProse = (value: string, max: number): string =>
   value.slice(0, max).toWellFormed().replace(control, "\ufffd")
 

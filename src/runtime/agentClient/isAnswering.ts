@@ -1,14 +1,14 @@
 /**
- * Whether an agent is there although it is slow with an answer: it answers a ping of the session.
+ * Whether a slow agent still answers a ping of the session.
  *
- * HTTP/2 answers pings between two turns of the agent's event loop, so a machine whose processor is taken by commands still does, and one
- * that is frozen or gone does not.
+ * Node answers pings between two turns of the agent's event loop. So an agent in a machine whose processor is busy with commands still answers, and
+ * one that is frozen or gone does not.
  *
  * @source RFC 9113 section 6.7
  */
 import type { Http2Session } from "node:http2"
 
-/** One ping at a time serves all who ask. */
+/** Concurrent callers share one ping. */
 const asking = new WeakMap<Http2Session, Promise<boolean>>()
 
 /** Never rejects. */

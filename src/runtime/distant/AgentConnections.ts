@@ -1,6 +1,6 @@
 /**
- * A service's connections to the agents of one host. Some are open ahead and name no Sandbox yet, so that its first command waits for no handshake; each that is
- * taken is replaced soon after. Where none is taken for a while, none is kept.
+ * A service's connections to the agents of one host. Some are opened in advance and name no Sandbox yet, so that its first command waits for no
+ * handshake. Each one that is taken is replaced soon after. If none is taken for a while, none is kept.
  */
 import type { Duplex } from "node:stream"
 import type { TLSSocket } from "node:tls"
@@ -9,14 +9,14 @@ import { type PeerPlace, PeerSockets } from "../../peer/PeerSockets.ts"
 import { type AgentName, nameFrame, readAnswer } from "./agentNaming.ts"
 
 const AHEAD = 2
-/** Whoever took one has something to say just now, which the next handshake is not to hold up. */
+/** The taker of a connection sends a request just now, which the next handshake must not delay. */
 const REPLACED_AFTER_MS = 50
 /** Less than a host waits for a name. */
 const AHEAD_MAX_MS = 4 * 60_000
 /** Less than a session waits for its connection. */
 const ANSWER_MS = 8_000
 const SILENCE = "The host of the Sandbox does not answer."
-/** One that was open ahead answers at once, or is broken. */
+/** A connection that was opened in advance answers immediately, or is broken. */
 const AHEAD_ANSWER_MS = 2_000
 
 export interface AgentConnections {
@@ -24,7 +24,7 @@ export interface AgentConnections {
   readonly open: (sandboxId: string, generation: number) => Promise<Duplex>
   /** A connection will be wanted soon. */
   readonly prepare: () => void
-  /** Those that are open ahead are not to be trusted any more. */
+  /** Closes the connections opened in advance, because they may be broken. */
   readonly discard: () => void
 }
 
@@ -46,13 +46,13 @@ export const agentConnections = (
     let replacing: NodeJS.Timeout | null = null
     let isOver = false
 
-    /** It has a scope of its own, which ends with it. */
+    /** Connects in a separate scope, which closes with the connection. */
     const dial = (): Promise<TLSSocket> =>
       run(
         Effect.gen(function* () {
           const own = yield* Scope.fork(all)
           const socket = yield* sockets.connect(to, "atoll-agent/1").pipe(
-            // Where the host is, is not for who uses the Sandbox.
+            // The host's address must not be shown to the user of the Sandbox.
             Effect.tapError(({ message }) => Effect.logDebug(message)),
             Effect.mapError(() => new Error(SILENCE)),
             Scope.provide(own),
@@ -79,7 +79,7 @@ export const agentConnections = (
         dialling++
         dial()
           .then((socket) => (isOver || socket.destroyed ? socket.destroy() : keep(socket)))
-          // Whoever needs one tries for himself, and is told.
+          // A caller that needs a connection dials itself and gets the error.
           .catch(() => {})
           .finally(() => dialling--)
       }
@@ -130,7 +130,7 @@ export const agentConnections = (
         if (kept !== null) {
           const opened = await named(kept, name, AHEAD_ANSWER_MS)
           if (opened !== undefined) return opened
-          // It was broken, and so are those that were opened with it. It was not taken, so nothing was done.
+          // The connection was broken, and so are those opened with it. The host did not accept the name, so nothing was done.
           discard()
         }
         const opened = await named(await dial(), name)

@@ -1,6 +1,6 @@
 /**
- * The guests of one distant host: each speaks to its agent as a near one does, over a connection that the host splices. One is kept for as long as it is
- * connected, which its session gives up where it is not used; the host bounds how many are.
+ * The guests of one distant host. Each uses its agent like a local guest, over a connection that the host splices. A guest is kept while it is
+ * connected; its session closes an unused connection, and the host bounds their number.
  */
 import type { Duplex } from "node:stream"
 import { Effect } from "effect"
@@ -15,7 +15,7 @@ interface Kept {
   readonly guest: Guest
   readonly session: AgentSession
   connections: number
-  /** Being made. */
+  /** The attempt to connect, while it runs. */
   opening: Promise<void> | null
 }
 
@@ -54,7 +54,7 @@ export class DistantGuests {
   #endThose(are: (kept: Kept) => boolean): void {
     for (const [key, kept] of this.#kept) {
       if (!are(kept)) continue
-      // Whoever asks from now on asks the host.
+      // Removed first, so that later callers ask the host.
       this.#kept.delete(key)
       kept.session.close()
     }
@@ -68,7 +68,7 @@ export class DistantGuests {
     return kept
   }
 
-  /** Its session is what finds out that the host has ended the connection: a machine that slept and woke has another one. */
+  /** Opens the session, which detects that the host has ended the connection: a machine that slept and woke has another one. */
   async #prove(key: string, kept: Kept): Promise<void> {
     try {
       await kept.session.ready()
@@ -82,7 +82,7 @@ export class DistantGuests {
     const connection = await this.#connections.open(kept.sandboxId, kept.generation)
     if (connection.destroyed) throw new Error("The host of the Sandbox broke off the connection.")
     kept.connections++
-    // Whoever held it while it was not connected has brought it back.
+    // A holder of an unconnected guest has reconnected it.
     if (!this.#kept.has(key)) this.#kept.set(key, kept)
     connection.once("close", () => {
       kept.connections--

@@ -1,23 +1,23 @@
-/** What a host says of itself to the services that use it. */
+/** The description that a host gives of itself to the services that use it. */
 import { Schema } from "effect"
 import { Address, FAULT_MAX_CHARS, HostId, Id, Prose } from "./hostTold.ts"
 
-/** Promises are sums of these, and PostgreSQL's integers. */
+/** Reservations are sums of these, and PostgreSQL integers. */
 const Pieces = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 1_000_000 }))
 const Bytes = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
 
-/** What all Sandboxes of a host together may have. */
+/** The capacity for all Sandboxes of a host together. */
 export const HostCapacity = Schema.Struct({
   vcpus: Pieces,
   memoryBytes: Bytes,
   /** For volumes. */
   diskBytes: Bytes,
-  /** Sandboxes that boot at once. */
+  /** Sandboxes that boot concurrently. */
   parallelStarts: Pieces
 })
 export interface HostCapacity extends Schema.Schema.Type<typeof HostCapacity> {}
 
-/** Why no Sandbox with network would boot there now; null: it would. */
+/** Why no Sandbox with network can boot there now; null when it can. */
 export const NetworkRefused = Schema.NullOr(Prose(FAULT_MAX_CHARS))
 
 export const HostDescription = Schema.Struct({
@@ -27,11 +27,11 @@ export const HostDescription = Schema.Struct({
   label: Prose(512),
   /** Where services reach it. */
   address: Address,
-  /** The database whose Sandboxes its folder carries; null: none yet. */
+  /** The database whose Sandboxes its folder holds; null when there is none yet. */
   installation: Schema.NullOr(Schema.String.check(Schema.isMaxLength(64))),
-  /** Of this process: another one after each start. */
+  /** Identifies this process: a new id after each start. */
   boot: Id,
-  /** Of Atoll. */
+  /** The version of Atoll. */
   version: Prose(64),
   driver: Schema.Literals(["namespace", "qemu", "simulated", "fleet"]),
   kind: Schema.Literals(["vm", "namespace"]),

@@ -1,8 +1,8 @@
 /**
- * What a service asks of a host, over `atoll-host/1`: the calls of `Runtime`, by its own errors.
+ * The calls of a service to a host, over `atoll-host/1`: those of `Runtime`, with the same errors.
  *
- * Each names the host that it is meant for: an address may be another host's by now. What a host says is held to these schemas; whoever reads it
- * bounds what they leave open (`distantRuntime`).
+ * Each names the intended host, because the address may belong to another host by now. These schemas check the host's answers; the caller bounds the
+ * fields that they leave open (`distantRuntime`).
  */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
@@ -11,13 +11,13 @@ import { HostDescription } from "./HostDescription.ts"
 import { FAULT_MAX_CHARS, Generation, Id, Prose } from "./hostTold.ts"
 
 const Count = Schema.Int.check(Schema.isGreaterThanOrEqualTo(0))
-/** What is measured of all Sandboxes of a moment is stored in one statement, which one number that is out of its range would spoil for all. */
+/** All samples of one moment are stored in one statement, which a single number out of range would make fail. */
 const Bytes = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }))
 const CpuSeconds = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 1e11 }))
-/** A host tells it to customers: it was public text there. */
+/** A host's text for customers, which was already public text there. */
 const Message = Prose(FAULT_MAX_CHARS).pipe(Schema.brand("PublicText"))
 
-/** More than a host can carry. */
+/** More Sandboxes than a host can run. */
 const INVENTORY_MAX = 65_536
 
 const host = { hostId: Id }
@@ -40,12 +40,12 @@ export const ToldStall = Schema.Union([
   Schema.Struct({ type: Schema.Literal("resumed"), ...told })
 ])
 
-/** As much as a driver reads of a console at once. */
+/** As much as a driver reads of a console in one read. */
 const CONSOLE_CHUNK_MAX_BYTES = 64 * 1024
 
 export const ToldConsole = Schema.Struct({
   ...told,
-  // Far below what cannot be counted on from.
+  // Far below the point where adding to a double stops being exact.
   offset: Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 50 })),
   bytes: Schema.Uint8Array.check(
     Schema.makeFilter<Uint8Array>(({ length }) => length <= CONSOLE_CHUNK_MAX_BYTES, {
@@ -56,7 +56,7 @@ export const ToldConsole = Schema.Struct({
 
 export const HostRpcs = RpcGroup.make(
   Rpc.make("Describe", { success: HostDescription, error: RuntimeUnavailable }),
-  /** Says `turn` once where it does not wait any more, and ends when the guest answers. Interrupted before its turn, it leaves the line. */
+  /** Emits `turn` once when it no longer waits, and ends when the guest answers. An interruption before that removes it from the queue. */
   Rpc.make("Provision", {
     payload: { ...runtime, vcpus: Count, memoryBytes: Count, volumeBytes: Count, networkEnabled: Schema.Boolean },
     success: Schema.Literal("turn"),
@@ -88,9 +88,9 @@ export const HostRpcs = RpcGroup.make(
     }),
     error: RuntimeUnavailable
   }),
-  /** What is known of each Sandbox first, then what changes. */
+  /** First the latest news of each Sandbox, then the changes. */
   Rpc.make("Downs", { payload: host, success: ToldDown, error: RuntimeUnavailable, stream: true }),
   Rpc.make("Stalls", { payload: host, success: ToldStall, error: RuntimeUnavailable, stream: true }),
-  /** To one service at a time: who asked last. The last of what was told before comes again. */
+  /** Serves one service at a time: the last one that asked. The last bytes delivered before come again. */
   Rpc.make("Console", { payload: host, success: ToldConsole, error: RuntimeUnavailable, stream: true })
 )

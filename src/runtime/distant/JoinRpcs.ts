@@ -1,26 +1,29 @@
-/** How a host makes itself known to a service, any of them: over `atoll-join/1`. */
+/** The calls of a host to a service, any of them, over `atoll-join/1`. */
 import { Schema } from "effect"
 import { Rpc, RpcGroup } from "effect/rpc"
 import { HostCapacity, HostDescription, NetworkRefused } from "./HostDescription.ts"
 import { HostId, HostKey, Id } from "./hostTold.ts"
 
-/** It may not join. `message` is one sentence for its operator. `isFinal`: that will not change while it runs as it is. */
+/** The host may not join. `message` is one sentence for its operator. `isFinal`: that will not change while the host process runs with these settings. */
 export class JoinRefused extends Schema.TaggedError<JoinRefused>()("JoinRefused", {
   message: Schema.String,
   isFinal: Schema.Boolean
 }) {}
 
-/** That process of that host is not known (any more): it joins anew. */
+/** The service does not know that process of that host (any more): it must join again. */
 export class HostUnknown extends Schema.TaggedError<HostUnknown>()("HostUnknown", {}) {}
 
 export const JoinRpcs = RpcGroup.make(
-  /** `key`: 64 hex digits; who has joined with one comes back with that one only. `installation`: what its folder belongs to from now on. It beats every `beatEveryMs`. */
+  /**
+   * `key`: 64 hex digits; a host that has joined with a key must use the same key later. `installation`: the database to which its folder belongs
+   * from then on. It sends a heartbeat every `beatEveryMs`.
+   */
   Rpc.make("Join", {
     payload: { ...HostDescription.fields, key: HostKey },
     success: Schema.Struct({ installation: Schema.String, beatEveryMs: Schema.Int }),
     error: JoinRefused
   }),
-  /** It is there, and this is what of it may have changed. */
+  /** A heartbeat, with the fields that may have changed. */
   Rpc.make("Beat", {
     payload: {
       hostId: HostId,
@@ -30,6 +33,6 @@ export const JoinRpcs = RpcGroup.make(
     },
     error: HostUnknown
   }),
-  /** Its process ends in order; its Sandboxes go on. */
+  /** Its process stops in an orderly way; its Sandboxes keep running. */
   Rpc.make("Leave", { payload: { hostId: HostId, boot: Id } })
 )

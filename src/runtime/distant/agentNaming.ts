@@ -1,9 +1,9 @@
 /**
- * How a connection over `atoll-agent/1` begins: the service names a running generation of a Sandbox, and the host takes it or says why not. From then on the
- * connection carries the agent's bytes, and nothing of ours.
+ * The start of a connection over `atoll-agent/1`: the service names a running generation of a Sandbox, and the host accepts or answers why not.
+ * Afterwards the connection carries only the agent's bytes.
  *
- *     two bytes: how many follow; JSON: {"hostId", "sandboxId", "generation"}
- *     one byte: 0, it is taken; otherwise how many bytes of a sentence follow
+ *     two bytes: the length of the JSON; JSON: {"hostId", "sandboxId", "generation"}
+ *     one byte: 0 means accepted; otherwise the length of a sentence that follows
  */
 import type { Duplex } from "node:stream"
 import { Option, Schema } from "effect"
@@ -34,13 +34,13 @@ export const nameFrame = (name: AgentName): Buffer => {
 
 export const taken = Buffer.of(0)
 
-/** At most 255 bytes of it. */
+/** Truncates the sentence to 255 bytes. */
 export const refusalFrame = (sentence: string): Buffer => {
   const text = Buffer.from(sentence === "" ? "It is refused." : sentence).subarray(0, SENTENCE_MAX_BYTES)
   return Buffer.concat([Buffer.of(text.length), text])
 }
 
-/** Null: it broke off, was not whole in time, or is no name. What follows it stays in the connection. */
+/** Null when the connection broke, the name was not complete in time, or is invalid. Later bytes stay in the connection. */
 export const readName = async (
   from: Duplex,
   times: { readonly silentMs: number; readonly wholeMs: number }
@@ -52,7 +52,7 @@ export const readName = async (
   return json === null ? null : Option.getOrNull(decode(json.toString("utf8")))
 }
 
-/** Undefined: it broke off or did not come in time. Null: it is taken. Otherwise why not. */
+/** Undefined when the connection broke or no answer came in time. Null when accepted. Otherwise the reason for the refusal. */
 export const readAnswer = async (from: Duplex, withinMs: number): Promise<string | null | undefined> => {
   const length = await readExactly(from, 1, withinMs)
   if (length === null) return undefined
@@ -61,7 +61,7 @@ export const readAnswer = async (from: Duplex, withinMs: number): Promise<string
   return sentence === null ? undefined : shownProse(sentence.toString("utf8"), SENTENCE_MAX_BYTES)
 }
 
-/** So many bytes and none more; null when they do not come. */
+/** Reads exactly `bytes` bytes; null when they do not arrive. */
 const readExactly = (from: Duplex, bytes: number, withinMs: number): Promise<Buffer | null> =>
   new Promise((resolve) => {
     const give = (read: Buffer | null) => {

@@ -1,8 +1,8 @@
 /**
- * A host on another machine as a `Runtime`: its calls are RPCs (`HostRpcs`), and its guests speak to their agents over connections that it splices.
+ * A host on another machine as a `Runtime`: its calls are RPCs (`HostRpcs`), and its guests use their agents over connections that the host splices.
  *
- * What it says is held to its schemas and cut where they leave it open: a host is trusted with its own Sandboxes and no more. Whatever else ends a call is a
- * `RuntimeUnavailable`, which says nothing about whether the host did it: every call may be repeated.
+ * A host is trusted with its own Sandboxes and no more: its answers must fit their schemas, and open fields are truncated. Any other failure of a
+ * call is a `RuntimeUnavailable`, which does not say whether the host carried it out: every call may be repeated.
  */
 
 import { Cause, Effect, Option, Schedule, Stream } from "effect"
@@ -20,9 +20,9 @@ import { HostRpcs } from "./HostRpcs.ts"
 import { FAULT_MAX_CHARS } from "./hostTold.ts"
 
 const DESCRIBED_WITHIN = "10 seconds"
-/** A description that is older is asked for anew where it is used. */
+/** An older description is requested again when it is used. */
 const DESCRIPTION_MS = 30_000
-/** A stream that broke is asked for again soon; one that the host ended belongs to another service now. */
+/** A broken stream is requested again soon; one that the host ended belongs to another service now. */
 const AGAIN = "500 millis"
 const ANOTHERS = "5 seconds"
 
@@ -47,9 +47,9 @@ const isHostError = (error: unknown): error is HostError =>
   error instanceof RuntimeRefused || error instanceof RuntimeUnavailable || error instanceof RuntimeUnsupported
 
 /**
- * It connects again by itself, for as long as the scope lasts.
+ * Reconnects by itself until the scope closes.
  *
- * @param hostId Whoever else answers at that address is asked for nothing, and told nothing where its certificate has another name than `to`.
+ * @param hostId The expected host. Another host at that address gets no requests, and no data if its certificate has another name than `to`.
  */
 export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: PeerPlace) {
   const sockets = yield* PeerSockets
@@ -61,14 +61,14 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
   const silence = RuntimeUnavailable.known(publicText`The host of the Sandbox does not answer.`)
   const breach = RuntimeUnavailable.known(publicText`The host of the Sandbox broke its protocol.`)
 
-  /** What a call fails with is an error of its own, or the host does not answer. */
+  /** Maps every failure of a call to its own error, or to an unanswering host. */
   const asked = <A, E extends { readonly _tag: string }>(
     effect: Effect.Effect<A, E>
   ): Effect.Effect<A, Extract<E, HostError> | RuntimeUnavailable> =>
     Effect.catchCause(effect, (cause): Effect.Effect<never, Extract<E, HostError> | RuntimeUnavailable> => {
       const error = Option.getOrNull(Cause.findErrorOption(cause))
       if (isHostError(error)) return Effect.fail(held(error) as Extract<E, HostError>)
-      // A host that is stopping interrupts what it was asked for.
+      // A stopping host interrupts its running calls.
       return Effect.fail(error !== null || Cause.hasInterrupts(cause) ? silence : breach)
     })
 
@@ -93,7 +93,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
 
   const calls = yield* connectPeerRpcs(HostRpcs, to, "atoll-host/1", {
     connected: describeAgain,
-    // What waits for an agent there would wait for ever.
+    // Calls that wait for an agent there would wait for ever.
     silent: Effect.sync(() => {
       connections.discard()
       guests.endAll()
@@ -105,7 +105,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     return yield* new RuntimeUnavailable({ message: "Another host is at the address of the Sandbox's host." })
   }
 
-  /** Over a connection of its own: a consumer that is slow holds up no call. */
+  /** Uses a separate connection, so that a slow consumer delays no call. */
   const feed = <A, E>(name: string, ask: (by: Client) => Stream.Stream<A, E>): Stream.Stream<A> => {
     const once = Stream.unwrap(
       Effect.map(connectPeerRpcs(HostRpcs, to, "atoll-host/1"), (by) => Stream.orDie(ask(by)))
@@ -122,7 +122,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
     )
   }
 
-  /** Another process of it may be another Atoll. */
+  /** The latest description: a restarted host process may be another version of Atoll. */
   const said = () => description ?? first
 
   return Runtime.of({
@@ -155,7 +155,7 @@ export const distantRuntime = Effect.fnUntraced(function* (hostId: string, to: P
         const { sandboxId, generation } = spec
         return asked(Stream.runForEach(calls.Provision({ hostId, ...spec }), () => Effect.sync(() => turn?.()))).pipe(
           Effect.tap(() => Effect.sync(() => guests.end(sandboxId, generation - 1))),
-          // So its first command waits for no connection.
+          // Connects now, so that its first command does not wait for that.
           Effect.tap(() => Effect.forkIn(Effect.ignore(guests.guest(sandboxId, generation)), scope))
         )
       }),
