@@ -1,7 +1,7 @@
 /**
- * Proof by certificates that an authority of the operator's has signed: mutual TLS 1.3. A certificate says by its DNS names what its process is,
- * `atoll-service` or `atoll-host`, and not where it runs; another one may say which host it is, and whoever calls that host calls nobody else. A service may
- * do everything, a host may only make itself known to a service. One that is revoked opens nothing, and what is open with it is closed.
+ * Proof by certificates that the operator's authority has signed: mutual TLS 1.3. A certificate states by its DNS names the role of its process,
+ * `atoll-service` or `atoll-host`, and not where it runs. A further name may identify a host, and a caller of that host then accepts no other. A
+ * service may do everything; a host may only register with a service. A revoked certificate opens no connection, and its open connections are closed.
  *
  * @source RFC 8446; RFC 6125 (names of services); node:tls
  */
@@ -19,7 +19,7 @@ export interface CertificateFiles {
   readonly certFile: string
   readonly keyFile: string
   readonly caFile: string
-  /** Of fingerprints; null: none is revoked. */
+  /** A file of revoked fingerprints; null when none is revoked. */
   readonly revokedFile: string | null
 }
 
@@ -30,7 +30,7 @@ const keyEnv = "ATOLL_FLEET_KEY_FILE"
 const caEnv = "ATOLL_FLEET_CA_FILE"
 
 interface Door {
-  /** Who stands behind it. */
+  /** The role that serves this protocol. */
   readonly of: Name
   readonly opensTo: ReadonlyArray<Name>
 }
@@ -42,7 +42,7 @@ const doors: Readonly<Record<PeerProtocol, Door>> = {
   "atoll-actors/1": { of: "atoll-service", opensTo: ["atoll-service"] }
 }
 
-/** As it stands there: no wildcard, and no common name in its place. */
+/** Exact match: no wildcard, and no common name instead. */
 const isFor = (certificate: X509Certificate, name: Name): boolean =>
   certificate.checkHost(name, { subject: "never", wildcards: false }) !== undefined
 
@@ -90,7 +90,7 @@ const parsed = Effect.fnUntraced(function* (
   return { options, context, until: new Date(certificate.validTo).toISOString(), revoked }
 })
 
-/** Read again whenever the files change, for as long as the scope lasts. @param role ATOLL_ROLE. */
+/** Read again whenever the files change, until the scope closes. @param role ATOLL_ROLE. */
 export const certificateProof = Effect.fnUntraced(function* (
   files: CertificateFiles,
   role: "all" | "service" | "host"
@@ -146,7 +146,7 @@ export const certificateProof = Effect.fnUntraced(function* (
       if (certificate === undefined || socket.destroyed) return
       open.set(socket, certificate)
       socket.once("close", () => open.delete(socket))
-      // While the handshake was done.
+      // It may have been revoked during the handshake.
       if (current.revoked.has(certificate.fingerprint256)) socket.destroy()
     },
     onChange: (use) => {

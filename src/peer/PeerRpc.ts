@@ -1,9 +1,9 @@
 /**
- * Effect RPC between processes of a fleet: one connection for all calls of one client, made anew where it breaks.
+ * Effect RPC between processes of a fleet: one connection for all calls of one client, opened again when it breaks.
  *
- * A call that is under way when its connection breaks fails with an `RpcClientError`, and so does each one that is begun before there is another. A
- * peer that answers no ping counts as gone. Messages are lines of JSON, so that versions of Atoll that are a step apart understand each other, and
- * no longer than `MESSAGE_MAX_CHARS`.
+ * A call that is running when its connection breaks fails with an `RpcClientError`, and so does every call that starts before the next connection. A
+ * peer that answers no ping counts as gone. Messages are lines of JSON, so that adjacent versions of Atoll understand each other, and no longer than
+ * `MESSAGE_MAX_CHARS`.
  */
 import type { TLSSocket } from "node:tls"
 import * as NodeSocket from "@effect/platform-node-shared/NodeSocket"
@@ -21,13 +21,13 @@ const connectAgain = Schedule.min([Schedule.exponential("100 millis"), Schedule.
 const serialization = RpcSerialization.makeNdjson({ maxBufferSize: MESSAGE_MAX_CHARS })
 
 export interface PeerRpcEvents {
-  /** Each time that there is a connection. */
+  /** Runs after each connection. */
   readonly connected?: Effect.Effect<void>
-  /** The peer answers no ping; its connection is given up. */
+  /** Runs when the peer answers no ping and its connection is given up. */
   readonly silent?: Effect.Effect<void>
 }
 
-/** A client of what is served there. It connects by itself, for as long as the scope lasts. */
+/** A client of the RPCs at that address. It connects by itself until the scope closes. */
 export const connectPeerRpcs = Effect.fnUntraced(function* <Rpcs extends Rpc.Any>(
   group: RpcGroup.RpcGroup<Rpcs>,
   to: PeerPlace,
@@ -56,7 +56,7 @@ export const connectPeerRpcs = Effect.fnUntraced(function* <Rpcs extends Rpc.Any
   )
 })
 
-/** A door for `PeerSockets.listen` behind which the group's handlers are. A connection's calls are interrupted with it. */
+/** A connection handler for `PeerSockets.listen` that serves the group's handlers. The end of a connection interrupts its calls. */
 export const peerRpcDoor = <Rpcs extends Rpc.Any>(
   group: RpcGroup.RpcGroup<Rpcs>
 ): Effect.Effect<
@@ -67,7 +67,7 @@ export const peerRpcDoor = <Rpcs extends Rpc.Any>(
   Effect.gen(function* () {
     const { server, accept } = yield* acceptedPeers(NetAddress.unixPathAddress("/"))
     yield* RpcServer.make(group, { disableTracing: true, disableFatalDefects: true }).pipe(
-      // Its own: the one of actors, if there is one in this process, has other connections.
+      // A separate server protocol: that of actors, if this process has one, serves other connections.
       Effect.provide(RpcServer.layerProtocolSocketServer, { local: true }),
       Effect.provideService(SocketServer.SocketServer, server),
       Effect.provideService(RpcSerialization.RpcSerialization, serialization),

@@ -1,9 +1,8 @@
 /**
- * Connections between Atoll's own processes: services and the hosts that carry their Sandboxes. Both sides prove who they are before a byte of either is
- * read: by a secret that all of them have, or by certificates that one authority of theirs has signed. What a connection is for is agreed on with
- * the handshake (ALPN), so one port serves all.
+ * Connections between Atoll's own processes: services and the hosts that run their Sandboxes. Both sides authenticate before a byte of either is
+ * read: by a shared secret, or by certificates of one authority. The handshake also selects the protocol (ALPN), so one port serves all.
  *
- * A new secret or certificate is read from its file without a restart: connections that are open stay, whoever connects next uses it.
+ * A new secret or certificate is read from its file without a restart: open connections stay, and the next connections use it.
  *
  * @source RFC 7301 (ALPN); RFC 4279 and RFC 5489 (TLS with pre-shared keys); node:tls
  */
@@ -11,12 +10,12 @@ import type { TLSSocket } from "node:tls"
 import { Context, type Effect, Schema, type Scope } from "effect"
 
 /**
- * `atoll-join/1`: a host to a service, that it is there (`JoinRpcs`). `atoll-host/1`: a service to a host, control calls (`HostRpcs`).
- * `atoll-agent/1`: a service to a host, the bytes of one agent. `atoll-actors/1`: a service to a service, messages of actors.
+ * `atoll-join/1`: a host registers with a service (`JoinRpcs`). `atoll-host/1`: a service controls a host (`HostRpcs`). `atoll-agent/1`: a service
+ * exchanges the bytes of one agent with a host. `atoll-actors/1`: a service sends actor messages to a service.
  */
 export type PeerProtocol = "atoll-join/1" | "atoll-host/1" | "atoll-agent/1" | "atoll-actors/1"
 
-/** Nobody answers there, or who does is none of ours. `message` is one sentence without a secret. */
+/** No process answers there, or it does not belong to this fleet. `message` is one sentence without a secret. */
 export class PeerUnreachable extends Schema.TaggedError<PeerUnreachable>()("PeerUnreachable", {
   message: Schema.String
 }) {}
@@ -29,9 +28,9 @@ export interface PeerAddress {
   readonly port: number
 }
 
-/** Where somebody is, and who. */
+/** The address of a process, and optionally its identity. */
 export interface PeerPlace extends PeerAddress {
-  /** What the certificate of whoever answers has to call it (`hostName.ts`); null or absent: whatever that says. */
+  /** The name that the peer's certificate must have (`hostName.ts`); null or absent: any name. */
   readonly name?: string | null
 }
 
@@ -40,7 +39,7 @@ export class PeerSockets extends Context.Service<
   {
     /** An open, authenticated connection; it is destroyed with the scope. */
     readonly connect: (to: PeerPlace, protocol: PeerProtocol) => Effect.Effect<TLSSocket, PeerUnreachable, Scope.Scope>
-    /** Listens for as long as the scope lasts. Each door gets authenticated connections only, and owns them; the port that was taken. */
+    /** Listens until the scope closes. Each handler gets authenticated connections only, and owns them. Returns the bound port. */
     readonly listen: (
       at: PeerAddress,
       doors: Readonly<Partial<Record<PeerProtocol, (socket: TLSSocket) => void>>>

@@ -1,21 +1,21 @@
-/** How a process proves to others of its fleet that it is one of them, and how it knows that they are: a secret, or certificates. */
+/** How a process proves to others of its fleet that it belongs to it, and how it verifies them: a secret, or certificates. */
 import { constants } from "node:crypto"
 import type { ConnectionOptions, SecureContextOptions, TLSSocket, TlsOptions } from "node:tls"
 import type { PeerProtocol } from "./PeerSockets.ts"
 
 export interface Proof {
-  /** Asked for each connection that is made. `name`: of the host that is meant; null: any. */
+  /** Options for each connection. `name`: of the host that is called; null: any. */
   readonly client: (protocol: PeerProtocol, name: string | null) => ConnectionOptions
   readonly server: TlsOptions
-  /** Of a connection whose handshake is done: whether whoever dials may use that door. */
+  /** Whether the peer of a connection may use that protocol. Called after the handshake. */
   readonly mayEnter: (socket: TLSSocket, protocol: PeerProtocol) => boolean
-  /** Of each connection that is open: it is destroyed once the other end has lost its right to it. */
+  /** Called for each open connection: destroys it once the peer has lost its right to it. */
   readonly hold: (socket: TLSSocket) => void
-  /** What a server that listens takes over from then on, each time that it changes. Returns how to end that. */
+  /** Calls `use` with the new context each time the credentials change. Returns a function that ends this. */
   readonly onChange: (use: (context: SecureContextOptions) => void) => () => void
-  /** What the other end has not, as "which …" ends a sentence. */
+  /** What the peer lacks, as a clause "which …" that ends a sentence. */
   readonly lacks: string
 }
 
-/** No connection goes on from the secrets of one before it: those may be withdrawn by now. */
+/** No session resumption: the secrets of an earlier connection may have been withdrawn. */
 export const secureOptions = constants.SSL_OP_NO_TICKET

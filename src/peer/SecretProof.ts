@@ -1,9 +1,9 @@
 /**
- * Proof by a secret that all processes of a fleet have in a file: TLS with a pre-shared key that is derived from it, so nothing of the secret
- * crosses, and what was recorded cannot be read by who learns it later.
+ * Proof by a secret that all processes of a fleet have in a file: TLS with a pre-shared key that is derived from it. The secret itself is never sent,
+ * and recorded traffic cannot be decrypted if the secret leaks later.
  *
- * A key is called by a name that is derived from its secret, too. A file may hold several, a line each: all are accepted and the first is used,
- * so a fleet comes to another secret without a moment in which two processes do not know each other.
+ * A key's name is also derived from its secret. A file may hold several secrets, one per line: all are accepted and the first is used, so a fleet
+ * changes its secret without a moment in which two processes reject each other.
  *
  * @source RFC 8446 (psk_dhe_ke; the hash of a key that is given so is SHA-256, 4.2.11), RFC 5869 (HKDF)
  */
@@ -58,7 +58,7 @@ const parsed = (path: string, text: string): Effect.Effect<ReadonlyArray<NamedKe
       )
 }
 
-/** Read again whenever the file changes, for as long as the scope lasts. */
+/** Read again whenever the file changes, until the scope closes. */
 export const secretProof = Effect.fnUntraced(function* (path: string) {
   let keys: ReadonlyArray<NamedKey> = []
   yield* followed(
@@ -76,12 +76,12 @@ export const secretProof = Effect.fnUntraced(function* (path: string) {
     client: () => ({
       ...tls,
       pskCallback: () => keys[0]!,
-      // There is no certificate: whoever has the key is of this fleet.
+      // There is no certificate: a process with the key belongs to this fleet.
       checkServerIdentity: () => undefined
     }),
     server: { ...tls, pskCallback: (_, claimed) => keys.find(({ identity }) => identity === claimed)?.psk ?? null },
     mayEnter: () => true,
-    // Of a secret nobody knows who came with it.
+    // A secret does not identify the peer, so a single connection cannot be revoked.
     hold: () => {},
     onChange: () => () => {},
     lacks: `which has this one's secret (${env})`

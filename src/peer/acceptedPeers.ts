@@ -1,4 +1,4 @@
-/** Connections that came through a door, as a server that hands each of them to its handler. */
+/** Serves connections accepted by `PeerSockets.listen` as a SocketServer. */
 import type { TLSSocket } from "node:tls"
 import * as NodeSocket from "@effect/platform-node-shared/NodeSocket"
 import { Effect, Queue } from "effect"
@@ -6,7 +6,7 @@ import type * as NetAddress from "effect/net/NetAddress"
 import { Socket, SocketServer } from "effect/socket"
 import { peerWriter } from "./peerWriter.ts"
 
-/** `accept` is a door for `PeerSockets.listen`. What comes before the server runs waits for it. */
+/** `accept` is a connection handler for `PeerSockets.listen`. Connections that arrive before the server runs wait for it. */
 export const acceptedPeers = Effect.fnUntraced(function* (address: NetAddress.SocketAddress) {
   const accepted = yield* Queue.unbounded<TLSSocket>()
   const server = SocketServer.SocketServer.of({

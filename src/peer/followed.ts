@@ -1,8 +1,8 @@
 /**
- * What files say, at the start and after each change of them.
+ * Follows the content of files: reports it at the start and after each change.
  *
- * They are read once a second: files that are swapped by a link, or within the clock's grain, are then seen as well, and several need not change
- * in one moment. What cannot be used leaves the one from before in place.
+ * Reads the files once a second, which also detects files that are swapped by a link or within the clock's resolution. Several files need not change
+ * at the same moment. Content that is unusable leaves the previous one in use.
  */
 import { Effect } from "effect"
 import { worker } from "../worker/Worker.ts"
@@ -13,11 +13,11 @@ const lookEveryMs = 1000
 export interface Followed<A> {
   readonly read: Effect.Effect<ReadonlyArray<string>, PeerUnusable>
   readonly parse: (texts: ReadonlyArray<string>) => Effect.Effect<A, PeerUnusable>
-  /** For the log, when it is used: one sentence without a secret. */
+  /** A sentence for the log, without a secret. */
   readonly describe: (value: A) => string
 }
 
-/** Calls `use` before it returns, and at each change for as long as the scope lasts. */
+/** Calls `use` before it returns, and at each change until the scope closes. */
 export const followed = Effect.fnUntraced(function* <A>(
   { read, parse, describe }: Followed<A>,
   use: (value: A) => void
@@ -26,7 +26,7 @@ export const followed = Effect.fnUntraced(function* <A>(
   const first = yield* parse(used)
   use(first)
   yield* Effect.log(describe(first))
-  /** Of the last look; the files are perhaps just being written, so only one that is seen twice is told. */
+  /** The fault of the last reading. The files may just be being written, so only a fault that is seen twice is reported. */
   let fault = { sentence: "", isTold: false }
   const look = Effect.gen(function* () {
     const found = yield* read
@@ -42,7 +42,7 @@ export const followed = Effect.fnUntraced(function* <A>(
       const isSeenAgain = fault.sentence === message
       const tells = isSeenAgain && !fault.isTold
       fault = { sentence: message, isTold: isSeenAgain }
-      return tells ? Effect.logWarning(`${message} What it said before goes on being used.`) : Effect.void
+      return tells ? Effect.logWarning(`${message} The previous content goes on being used.`) : Effect.void
     })
   )
   yield* worker("fleet credentials", Effect.forever(Effect.andThen(Effect.sleep(lookEveryMs), look)))

@@ -1,7 +1,6 @@
 /**
- * The writing side of a connection that somebody else has opened. What is written to one that has closed meanwhile is written to nobody, and over: Effect's own
- * waits for another one in its place, which there never is, in what cannot be interrupted; so a call that was under way would never end, nor what it is a
- * part of.
+ * A Writer for a connection that the peer opened. Writes after its close are dropped. Effect's own Writer would wait, uninterruptibly, for a new
+ * connection, which never comes: a running call would never end, nor would its caller.
  */
 import type { TLSSocket } from "node:tls"
 import { Effect } from "effect"

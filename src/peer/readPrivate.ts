@@ -1,4 +1,4 @@
-/** A file that only Atoll's user, and a group that its owner chose, may read. */
+/** Reads a file that only Atoll's user, and a group that its owner chose, may read. */
 import { open } from "node:fs/promises"
 import { Effect } from "effect"
 import { PeerUnusable } from "./PeerSockets.ts"
@@ -24,7 +24,7 @@ const readBounded = async (path: string) => {
   }
 }
 
-/** @param env The setting that names it. */
+/** @param env The setting that names the file. */
 export const readFileOf = Effect.fnUntraced(function* (env: string, path: string, isPrivate: boolean) {
   const { isOpenToOthers, text } = yield* Effect.tryPromise({
     try: () => readBounded(path),

@@ -1,6 +1,6 @@
 /**
- * Certificates that are valid no more, by their SHA-256 fingerprints. A list of an operator's own, in the place of a CRL: that has an end, and past it
- * nobody of the fleet would be let in.
+ * Reads revoked certificates, by their SHA-256 fingerprints. The list is the operator's own format instead of a CRL: a CRL expires, and after that no
+ * process of the fleet would be accepted.
  */
 import { Effect } from "effect"
 import { unusable } from "./readPrivate.ts"
@@ -10,7 +10,7 @@ export const revokedEnv = "ATOLL_FLEET_REVOKED_FILE"
 /** As `openssl x509 -noout -fingerprint -sha256` prints it, or its 64 digits alone. */
 const line = /^(?:sha256 fingerprint=)?((?:[0-9a-f]{2}:?){31}[0-9a-f]{2})(?:\s*#.*)?$/i
 
-/** As node:tls has them: upper case, with colons. */
+/** In node:tls's form: upper case, with colons. */
 export const revokedIn = (path: string, text: string) => {
   const lines = text.split("\n").map((it) => it.trim())
   const fingerprints = lines.flatMap((it) => line.exec(it)?.[1]?.replaceAll(":", "").toUpperCase() ?? [])
