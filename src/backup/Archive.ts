@@ -1,17 +1,18 @@
 /**
- * An archive, on its way out and in: a line that says what it is, then frames, compressed with zstd.
+ * Writes and reads archives: a line that identifies the format, then frames, compressed with zstd.
  *
  *     frame    u8 kind, u32le length, that many bytes
  *     header   JSON, `ArchiveHeader`: once, before the tables
  *     table    JSON, {name, columns}: the rows after it are this table's
  *     rows     JSON, the rows as text of Postgres' composite types
  *     volume   JSON, `ArchivedVolume`: the pieces after it are this volume's
- *     piece    u64le offset, the bytes there, which a later piece may replace; what no piece names is a hole
- *     again    JSON, `ArchivedAgain`: the pieces after it are this volume's, too
- *     gone     JSON, `ArchivedAgain`: this volume is none any more
+ *     piece    u64le offset, the bytes there; a later piece may replace them; all other ranges are holes
+ *     again    JSON, `ArchivedAgain`: the pieces after it are also this volume's
+ *     gone     JSON, `ArchivedAgain`: this volume was deleted meanwhile
  *     end      JSON, `ArchiveEnd`: the last frame, with the SHA-256 of all before it
  *
- * Format 1, which is read too, has no `again` and no `gone`, and its header comes first: now images come before it, read while they were written to.
+ * Format 1 can also be read. It has no `again` and no `gone`, and its header comes first. In the current format images come before the header,
+ * because they are read while they are written to.
  */
 import { createHash } from "node:crypto"
 import { once } from "node:events"
@@ -25,9 +26,9 @@ import { FileLock } from "../fileLock/FileLock.ts"
 import { ArchiveUnusable } from "./ArchiveUnusable.ts"
 
 const magic = Buffer.from("atoll backup 2\n")
-/** As long for both formats. */
+/** Equally long for both formats. */
 const anyMagic = /^atoll backup (\d{1,6})\n/
-/** More is no frame of ours. */
+/** The largest valid frame. */
 const frameMaxBytes = 64 * 1024 ** 2
 
 const kinds = ["header", "table", "rows", "volume", "piece", "end", "again", "gone"] as const
@@ -41,7 +42,7 @@ export interface Frame {
 export const ArchiveHeader = Schema.Struct({
   /** Epoch milliseconds of the database's snapshot. */
   takenAt: Schema.Int,
-  /** The database's shape: the migrations that made it. */
+  /** The database's schema: the migrations that made it. */
   steps: Schema.Array(Schema.Int),
   /** The runtime driver of its Sandboxes; null before the first. */
   driver: Schema.NullOr(Schema.String)
@@ -53,11 +54,11 @@ export const ArchivedTable = Schema.Struct({ name: Schema.String, columns: Schem
 export const ArchivedVolume = Schema.Struct({
   sandboxId: Schema.String,
   driver: Schema.Literals(["namespace", "qemu"]),
-  /** An image, in pieces by their offsets; or the folder `volume` as tar, in pieces that follow each other. */
+  /** An image, in pieces by their offsets; or the folder `volume` as tar, in consecutive pieces. */
   form: Schema.Literals(["image", "tree"]),
-  /** Of the whole image; 0 of a tree. */
+  /** The size of the whole image; 0 for a tree. */
   bytes: Schema.Int,
-  /** What the driver wrote down of it, as JSON. */
+  /** The driver's record of it, as JSON. */
   record: Schema.Unknown
 })
 export type ArchivedVolume = typeof ArchivedVolume.Type
@@ -67,10 +68,10 @@ export const ArchivedAgain = Schema.Struct({ sandboxId: Schema.String, driver: S
 export const ArchiveEnd = Schema.Struct({
   sha256: Schema.String,
   rows: Schema.Int,
-  /** Of all `rows` frames. */
+  /** The bytes of all `rows` frames. */
   rowBytes: Schema.Int,
   volumes: Schema.Int,
-  /** Of all pieces. */
+  /** The bytes of all pieces. */
   pieceBytes: Schema.Int
 })
 export type ArchiveEnd = typeof ArchiveEnd.Type
@@ -85,7 +86,7 @@ const cannotBeMade = (path: string, cause: unknown) => {
   return new ArchiveUnusable({ message: `${path} cannot be made: ${message}.` })
 }
 
-/** Writes to `PATH.partial`, which becomes PATH once all of it is on the disk. One that was killed leaves that, and the next one takes it. */
+/** Writes to `PATH.partial`, which is renamed to PATH once all of it is on the disk. A killed backup leaves the partial file, and the next one reuses it. */
 export class ArchiveWriter {
   private readonly path: string
   private readonly lock: FileLock
@@ -110,7 +111,7 @@ export class ArchiveWriter {
     this.zstd.on("error", () => {})
   }
 
-  /** The file must not be there; nobody else may read it. */
+  /** The file must not exist; only Atoll's user may read it. */
   static async make(path: string): Promise<ArchiveWriter> {
     if (existsSync(path)) throw cannotBeMade(path, { code: "EEXIST" })
     const lock = await FileLock.open(partialOf(path)).catch((cause) => Promise.reject(cannotBeMade(path, cause)))
@@ -141,7 +142,7 @@ export class ArchiveWriter {
     return this.write(kind, Buffer.from(JSON.stringify(value)))
   }
 
-  /** Resolves when all of it is on the disk, under its name. */
+  /** Resolves when the whole archive is on the disk under its name. */
   async end(): Promise<void> {
     const end: ArchiveEnd = { sha256: this.digest.copy().digest("hex"), ...this.counts }
     await this.json("end", end)
@@ -153,7 +154,7 @@ export class ArchiveWriter {
     await this.lock.close()
   }
 
-  /** Removes what was written. */
+  /** Removes the partial archive. */
   async discard(): Promise<void> {
     this.zstd.destroy()
     this.file.destroy()
@@ -163,7 +164,7 @@ export class ArchiveWriter {
   }
 }
 
-/** A file gets another name, which none has. */
+/** Gives a file another name, which must be free. */
 const named = async (from: string, to: string): Promise<void> => {
   try {
     await link(from, to)
@@ -201,7 +202,10 @@ const openChecked = async (path: string): Promise<ReadStream> => {
   return createReadStream(path, { start: magic.length, highWaterMark: 1024 ** 2 })
 }
 
-/** Every frame but the end, in order. Throws ArchiveUnusable when anything of it is not as it was written. @param note Gets compressed bytes read so far. */
+/**
+ * Yields every frame except the end, in order. Throws ArchiveUnusable when the archive is damaged. @param note Receives the number of compressed
+ * bytes read so far.
+ */
 export async function* framesOf(
   path: string,
   note: (bytes: number) => void = () => {}

@@ -1,11 +1,11 @@
 import { Schema } from "effect"
 
-/** It cannot be written, read or restored. `message` is one sentence for the operator. */
+/** The archive cannot be written, read or restored. `message` is one sentence for the operator. */
 export class ArchiveUnusable extends Schema.TaggedError<ArchiveUnusable>()("ArchiveUnusable", {
   message: Schema.String
 }) {}
 
-/** For what rejects: a sentence that was meant stays, and the disk's own words are made one. */
+/** Converts a rejection: an ArchiveUnusable stays, and a system error becomes a sentence. */
 export const unusable = (cause: unknown): ArchiveUnusable => {
   if (cause instanceof ArchiveUnusable) return cause
   const { code } = cause as NodeJS.ErrnoException

@@ -1,10 +1,10 @@
 /**
- * Writes one archive of a database and its volumes, while the service runs or not.
+ * Writes one archive of a database and its volumes, whether or not the service runs.
  *
- * Images are read first as they are, while they are written to, which takes long and holds up nobody. Then all are frozen, the database's snapshot
- * is taken, and what has changed of them since is read, one image after the other, each of which thaws at once: they are of the database's own
- * moment. Those whose turn does not come soon thaw before it, and are frozen again for themselves. A virtual machine is paused only for itself,
- * after the snapshot, for what its kernel holds in memory must be written first. Nothing is of a moment before the snapshot.
+ * Images are first read while they are written to, which takes long and blocks no writer. Then all are frozen and the database's snapshot is taken.
+ * The changes since the first reading are read image by image, and each image thaws immediately afterwards; so they are of the database's own moment.
+ * An image that cannot be read soon thaws before, and is frozen again separately. A virtual machine is paused separately, after the snapshot, because
+ * its kernel must first write the data that it holds in memory. No content is older than the snapshot.
  */
 import { Clock, Effect, Exit, Schema } from "effect"
 import { SqlSchema } from "effect/sql"
@@ -22,7 +22,7 @@ import { readRows, tablesOf } from "./tables.ts"
 import { type BegunVolume, heldStill, VolumesWriter } from "./VolumesWriter.ts"
 import { type Volume, volumesIn } from "./volumes.ts"
 
-/** Until when a frozen volume has its turn; its own reading comes on top. */
+/** A frozen volume must be reached within this time; its own reading takes longer. */
 const frozenMaxMs = 10_000
 const freezesAtOnce = 16
 
@@ -38,7 +38,7 @@ const requireDatabase = Effect.gen(function* () {
   })
 })
 
-/** The volumes of a fleet are nowhere together. An older database knows of no fleet. */
+/** The volumes of a fleet are on several hosts. An older database has no fleet tables. */
 const requireOneHost = Effect.gen(function* () {
   const sql = yield* MaintenanceDatabase
   const [known] = yield* sql<{ readonly there: boolean }>`select to_regclass('host_promises') is not null as there`
@@ -51,7 +51,7 @@ const requireOneHost = Effect.gen(function* () {
   })
 })
 
-/** Those that have, or may have, a volume. */
+/** The Sandboxes that have, or may have, a volume. */
 const findSandboxes = Effect.gen(function* () {
   const sql = yield* MaintenanceDatabase
   const find = SqlSchema.findAll({
@@ -63,7 +63,7 @@ const findSandboxes = Effect.gen(function* () {
   return new Set((yield* find()).map(({ id }) => id))
 })
 
-/** In a transaction, whose snapshot the first statement takes. */
+/** Runs in a transaction; its first statement takes the snapshot. */
 const findHeader = Effect.gen(function* () {
   const sql = yield* MaintenanceDatabase
   const findBond = SqlSchema.findOne({
@@ -97,7 +97,7 @@ const writeTables = Effect.fnUntraced(function* (writer: ArchiveWriter, database
   }
 })
 
-/** Frozen, or null when it has gone. Thaws when the scope closes, at the latest. */
+/** Freezes the volume; null when it was deleted. The volume thaws when the scope closes, if not before. */
 const frozen = (begun: BegunVolume) =>
   Effect.acquireRelease(
     Effect.map(
@@ -113,7 +113,7 @@ const frozen = (begun: BegunVolume) =>
 
 type Frozen = { readonly begun: BegunVolume; readonly still: StillVolume | null }
 
-/** One after the other; answers with those that have to be held again. */
+/** Finishes the volumes one after the other. Returns those that must be held again. */
 const finishFrozen = (volumes: VolumesWriter, all: ReadonlyArray<Frozen>) =>
   stoppable(async (signal) => {
     const until = performance.now() + frozenMaxMs
@@ -128,7 +128,7 @@ const finishFrozen = (volumes: VolumesWriter, all: ReadonlyArray<Frozen>) =>
     return left
   })
 
-/** `writer` gets everything but the archive's end. */
+/** Writes everything except the archive's end. */
 const writeAll = Effect.fnUntraced(function* (writer: ArchiveWriter, dataDir: string, progress: Progress) {
   const sql = yield* MaintenanceDatabase
   const volumesOf = (ids: ReadonlySet<string>) => attempt(() => volumesIn(dataDir, ids))
@@ -140,7 +140,7 @@ const writeAll = Effect.fnUntraced(function* (writer: ArchiveWriter, dataDir: st
       (it) => stoppable((signal) => volumes.begin(it, signal))
     )
   const begun = yield* begin(early)
-  // The least first: so most thaw soon.
+  // The smallest first, so that most thaw soon.
   const toFreeze = begun
     .filter(({ volume }) => !volume.isPaused)
     .toSorted((a, b) => a.volume.allocatedBytes - b.volume.allocatedBytes)
@@ -155,7 +155,7 @@ const writeAll = Effect.fnUntraced(function* (writer: ArchiveWriter, dataDir: st
           return { ...found, ids: yield* findSandboxes, left: yield* finishFrozen(volumes, all) }
         })
       )
-      // Made since we looked first, or gone since then.
+      // Sandboxes created since the first query, or deleted since then.
       const known = new Set(early.map(({ about }) => about.sandboxId))
       const late = yield* volumesOf(new Set([...ids].filter((id) => !known.has(id))))
       const paused = begun.filter(({ volume }) => volume.isPaused)
@@ -177,7 +177,7 @@ const writeAll = Effect.fnUntraced(function* (writer: ArchiveWriter, dataDir: st
   return { later, unheld }
 })
 
-/** The archive is there, whole and on the disk, or it is not there. Needs the Database and Settings. */
+/** Leaves the complete archive on the disk, or none. Needs the Database and Settings. */
 export const backup = Effect.fn("backup")(function* (path: string, progress: Progress) {
   const { dataDir } = yield* Settings
   if (unfinishedRestore(dataDir) !== null) {

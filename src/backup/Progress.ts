@@ -1,2 +1,2 @@
-/** What is told while a backup or a restore goes on: bytes of `what` that are done, of all of them. */
+/** Reports the progress of a backup or restore: `done` of `all` bytes of `what`. */
 export type Progress = (what: string, done: number, all: number) => void

@@ -1,8 +1,8 @@
 /**
- * Makes an Atoll of an archive: a data folder, and a database, in which nothing was before.
+ * Restores an archive into an empty data folder and an empty database.
  *
- * It is another installation: the folder and the database get ids of their own, and nothing is taken over of what ran, so that the original,
- * which may run beside it, is never touched. What ran there is told to its Sandboxes as ended when the archive was taken, by their own machines.
+ * The result is another installation: the folder and the database get new ids, and no running process is taken over. So the original, which may run
+ * beside it, is never touched. Sandboxes that ran when the archive was taken are reported to their own machines as ended at that time.
  */
 
 import { randomBytes } from "node:crypto"
@@ -33,7 +33,7 @@ import { beginRestore, endRestore, unfinishedRestore } from "./restoreMark.ts"
 import { requireRoom } from "./room.ts"
 import { emptyTables, moveSequences, openTable, tablesOf } from "./tables.ts"
 
-/** Rows take more room in tables, with their indexes and the log, and a new embedded Postgres some of its own. */
+/** Rows take more space in tables, with indexes and WAL. A new embedded Postgres takes a base amount. */
 const databaseFactor = 4
 const databaseBaseBytes = 256 * 1024 ** 2
 
@@ -43,7 +43,7 @@ const attempt = <A>(act: () => Promise<A>): Effect.Effect<A, ArchiveUnusable> =>
 const parse = <A>(schema: Schema.Decoder<A>, { bytes }: Frame): A =>
   Schema.decodeUnknownSync(schema)(JSON.parse(bytes.toString()))
 
-/** Reads all of it and writes nothing. */
+/** Reads the whole archive and writes nothing. */
 const verify = async (path: string, progress: Progress, bytes: number) => {
   const frames = framesOf(path, (read) => progress("verified", read, bytes))
   let header: ArchiveHeader | null = null
@@ -63,9 +63,9 @@ const verify = async (path: string, progress: Progress, bytes: number) => {
 }
 
 /**
- * Where nothing was before, or where a restore of the same archive was ended before all was done.
+ * Requires an empty folder, or one where a restore of the same archive was interrupted.
  *
- * @param sha256 Null while it is not known yet.
+ * @param sha256 Null while it is unknown.
  */
 const requireEmpty = async (dataDir: string, sha256: string | null): Promise<void> => {
   const found = await readdir(dataDir).catch((cause: NodeJS.ErrnoException): Array<string> => {
@@ -86,7 +86,7 @@ const requireEmpty = async (dataDir: string, sha256: string | null): Promise<voi
   })
 }
 
-/** The database and the folder belong together already: a restore was ended after both were filled. */
+/** Whether the database and the folder belong together already: a restore was interrupted after both were filled. */
 const isLoaded = Effect.fnUntraced(function* (dataDir: string) {
   const sql = yield* MaintenanceDatabase
   const id = yield* attempt(() => readFile(join(dataDir, "installation"), "utf8").catch(() => null))
@@ -107,7 +107,7 @@ const requireEmptyDatabase = Effect.fnUntraced(function* () {
   }
 })
 
-/** The second reading: into the database, in the transaction that is open, and into the folder. */
+/** The second reading: loads the database, in the open transaction, and the folder. */
 const load = Effect.fnUntraced(function* (
   path: string,
   dataDir: string,
@@ -170,18 +170,18 @@ const load = Effect.fnUntraced(function* (
     volume = null
   })
   yield* moveSequences(sql)
-  // One of an older Atoll has rows of that one's shape until here.
+  // Until here the rows of an older Atoll have that version's schema.
   yield* migrate(migrations).pipe(Effect.provideService(SqlClient.SqlClient, sql))
 })
 
-/** From now on they are another installation's, and belong together. */
+/** Gives the folder and the database new ids, by which they belong together. */
 const rename = Effect.fnUntraced(function* (dataDir: string) {
   const sql = yield* MaintenanceDatabase
   const host = `host_${randomBytes(12).toString("hex")}`
   const label = `${dataDir} of ${hostname()}`
   const [made] = yield* sql<{ readonly id: string }>`
     update installation set id = replace(gen_random_uuid()::text, '-', ''), host_id = ${host}, host_label = ${label} returning id`
-  // Its order of commits is another, whatever server it is on.
+  // Its order of commits differs, on every server.
   yield* sql`update transition_eras set server = 'restored'`
   yield* attempt(async () => {
     await writeFile(join(dataDir, "host"), `${host}\n`)
@@ -189,7 +189,7 @@ const rename = Effect.fnUntraced(function* (dataDir: string) {
   })
 })
 
-/** Nothing runs, and nothing is begun: what waits to be done is left to the first start. */
+/** A Runtime in which nothing runs and nothing starts: pending work waits for the first start. */
 const nothingRuns = Layer.succeed(
   Runtime,
   Runtime.of({
@@ -229,7 +229,7 @@ const tellEnds = ({ takenAt }: ArchiveHeader) => {
       ),
       { local: true }
     ),
-    // That nothing answers is no news.
+    // Guests that do not answer are expected here.
     Effect.provideService(References.MinimumLogLevel, "Error")
   )
 }
@@ -243,7 +243,7 @@ const removeAll = async (dataDir: string): Promise<void> => {
 }
 
 /**
- * Nothing is left of one that failed, unless the database was filled by then: that one is to be repeated, as one that was killed is.
+ * A failed restore leaves nothing, unless the database was already filled: then it must be repeated, like one that was killed.
  *
  * @param bytes The archive's own size. Needs Settings.
  */
@@ -286,7 +286,7 @@ export const restore = Effect.fn("restore")(function* (path: string, bytes: numb
     yield* attempt(() => endRestore(dataDir))
     return stopped
   }).pipe(
-    // Whoever asks for this may have a database already: it is not meant.
+    // The caller may already have a database; this must use its own.
     Effect.provide(DatabaseClaim.layer.pipe(Layer.provideMerge(Database.layer)), { local: true }),
     Effect.onError(() => Effect.promise(async () => (isFilled ? undefined : removeAll(dataDir))))
   )

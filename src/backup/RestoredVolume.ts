@@ -1,4 +1,4 @@
-/** A volume on its way into a data folder. */
+/** A volume that is restored into a data folder. */
 import { randomUUID } from "node:crypto"
 import { chmod, type FileHandle, mkdir, open, rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -16,7 +16,7 @@ export class RestoredVolume {
     this.into = into
   }
 
-  /** Its folder, what the driver has to know of it, and an image that is one hole. Nothing of what ran there. */
+  /** Makes its folder, the driver's record, and an image that is one hole. No record of a run is restored. */
   static async make(
     dataDir: string,
     { sandboxId, driver, form, bytes, record }: ArchivedVolume
@@ -46,12 +46,12 @@ export class RestoredVolume {
     return new RestoredVolume(file)
   }
 
-  /** An image of which pieces have come before. */
+  /** Opens an image of which earlier pieces were written. */
   static async again(dataDir: string, { sandboxId, driver }: Named): Promise<RestoredVolume> {
     return new RestoredVolume(await open(imageOf(dataDir, driver, sandboxId), "r+"))
   }
 
-  /** It is none after all: its Sandbox was deleted while the archive was written. */
+  /** Removes the volume: its Sandbox was deleted while the archive was written. */
   static async remove(dataDir: string, { sandboxId, driver }: Named): Promise<void> {
     await rm(sandboxFolder(rootOf(dataDir, driver), sandboxId), { recursive: true, force: true })
   }

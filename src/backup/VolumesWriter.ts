@@ -1,4 +1,4 @@
-/** Volumes on their way into an archive: images first as they are, then what has changed of them, once they are held still. */
+/** Writes volumes into an archive: first images while they are in use, then their changes once they are held. */
 import { setTimeout as sleep } from "node:timers/promises"
 import type { StillVolume } from "../host/linux/StillVolume.ts"
 import type { ArchiveWriter } from "./Archive.ts"
@@ -8,42 +8,42 @@ import type { Progress } from "./Progress.ts"
 import { readTree } from "./tree.ts"
 import type { ImageVolume, TreeVolume, Volume } from "./volumes.ts"
 
-/** How often a volume is held anew that somebody wrote to meanwhile, or that was let go before all of it was read. */
+/** How often a volume is held again because it was written to meanwhile, or released before its reading ended. */
 const holdsMax = 5
-/** What waited has its turn between two of them. */
+/** Waiting writers run between two holds. */
 const betweenHoldsMs = 1_000
 
-/** Of which something is in the archive. */
+/** A volume of which a part is in the archive. */
 export interface BegunVolume {
   readonly volume: ImageVolume
   digest: ImageDigest
 }
 
-/** Its Sandbox was deleted while we read. */
+/** Its Sandbox was deleted during the backup. */
 const isMissing = (cause: unknown): boolean => (cause as NodeJS.ErrnoException).code === "ENOENT"
 
-/** Null when it has gone. */
+/** Null when it was deleted. */
 export const heldStill = (volume: ImageVolume): Promise<StillVolume | null> =>
   volume.hold().catch((cause: unknown) => (isMissing(cause) ? null : Promise.reject(cause)))
 
 export class VolumesWriter {
-  /** Sandboxes whose volumes are of later moments than the database, each of its own. */
+  /** Sandboxes whose volumes are newer than the database, each at its own moment. */
   readonly later: Array<string> = []
-  /** Sandboxes whose volumes nothing held still: each file is as it was when it was read. */
+  /** Sandboxes whose volumes could not be held: each file is as it was when it was read. */
   readonly unheld: Array<string> = []
   private readonly gone = new Set<ImageVolume>()
   private readonly writer: ArchiveWriter
   private readonly progress: Progress
   private readonly allBytes: number
 
-  /** @param volumes For the progress only. */
+  /** @param volumes Used only for the progress. */
   constructor(writer: ArchiveWriter, volumes: ReadonlyArray<Volume>, progress: Progress) {
     this.writer = writer
     this.progress = progress
     this.allBytes = volumes.reduce((sum, it) => sum + (it.form === "image" ? it.allocatedBytes : 0), 0)
   }
 
-  /** As it is, while it is written to. */
+  /** Writes the image while it is in use. */
   async begin(volume: ImageVolume, signal: AbortSignal): Promise<BegunVolume> {
     await this.writer.json("volume", volume.about)
     this.writer.counts.volumes += 1
@@ -56,7 +56,7 @@ export class VolumesWriter {
     }
   }
 
-  /** What has changed since, of one that is held. False when it was not still for as long as that took. */
+  /** Writes the changes of a held volume. False when it was written to meanwhile. */
   async finish(begun: BegunVolume, still: StillVolume, signal: AbortSignal): Promise<boolean> {
     const { volume } = begun
     if (this.gone.has(volume)) return true
@@ -71,7 +71,7 @@ export class VolumesWriter {
     }
   }
 
-  /** Holds it for itself. */
+  /** Holds and finishes one volume separately. */
   async finishLater(begun: BegunVolume, signal: AbortSignal): Promise<void> {
     const { volume } = begun
     if (this.gone.has(volume)) return
@@ -81,7 +81,7 @@ export class VolumesWriter {
       if (still === null) return this.forget(volume)
       try {
         if (await this.finish(begun, still, signal)) {
-          // Nobody has written to it since before the snapshot.
+          // The same digest: no write since before the snapshot.
           if (begun.digest !== digest) this.later.push(volume.about.sandboxId)
           return
         }
@@ -95,7 +95,7 @@ export class VolumesWriter {
     })
   }
 
-  /** It is none any more. */
+  /** Marks the volume as deleted. */
   async forget(volume: ImageVolume): Promise<void> {
     if (this.gone.has(volume)) return
     this.gone.add(volume)

@@ -1,7 +1,7 @@
 /**
- * Reading an image twice: first while it is written to, which takes long, then what has changed since, while it is held still, which does not.
+ * Reads an image twice: first while it is in use, which takes long; then only its changes, while it is held, which is short.
  *
- * Both go by chunks of a mebibyte. Of each that is not only zeros a digest is kept: 16 bytes for each mebibyte that is used.
+ * Both work in chunks of a mebibyte. For each chunk that is not all zeros a digest is kept: 16 bytes per mebibyte used.
  *
  * @source NIST SP 800-38D (GMAC): under a key that nobody has, chunks that differ have the same digest once in 2^112. Ten times as fast as SHA-256.
  */
@@ -13,16 +13,16 @@ import { writtenAt } from "../host/linux/StillVolume.ts"
 const chunkBytes = 1024 ** 2
 const grain = 64 * 1024
 const zeros = Buffer.alloc(chunkBytes)
-/** File systems tell time in steps of some milliseconds: what was written within one cannot be told apart. */
+/** File systems record times in steps of some milliseconds: writes within one step cannot be distinguished. */
 const clockStepNs = 1_000_000_000n
 
-/** `bytes` are good until it resolves. */
+/** `bytes` are valid until it resolves. */
 export type Take = (offset: number, bytes: Buffer) => Promise<void>
 
-/** Of an image as it was read: for each chunk that is not only zeros, by its number, a digest. */
+/** The digests of an image when it was read: one for each chunk that is not all zeros, by number. */
 export interface ImageDigest {
   readonly chunks: Map<number, Buffer>
-  /** When it was written to last before it was read; null: too lately to tell by it whether it was since. */
+  /** The time of the last write before the reading; null when that was too recent to detect later writes by it. */
   readonly writtenAt: bigint | null
 }
 
@@ -37,7 +37,7 @@ const digestOf = (bytes: Buffer): Buffer => {
   return cipher.getAuthTag()
 }
 
-/** Where a buffer is not only zeros, by the grain. */
+/** The ranges of a buffer that are not all zeros, by the grain. */
 const filled = (buffer: Buffer): ReadonlyArray<readonly [number, number]> => {
   const parts: Array<[number, number]> = []
   for (let from = 0; from < buffer.length; from += grain) {
@@ -50,7 +50,7 @@ const filled = (buffer: Buffer): ReadonlyArray<readonly [number, number]> => {
   return parts
 }
 
-/** The numbers of the chunks in which there is anything but holes. */
+/** The numbers of the chunks that are not all holes. */
 const usedChunks = async (path: string, size: number): Promise<Set<number>> => {
   const found = new Set<number>()
   for (const [from, to] of (await fileExtents(path)) ?? [[0, size]]) {
@@ -59,7 +59,7 @@ const usedChunks = async (path: string, size: number): Promise<Set<number>> => {
   return found
 }
 
-/** Reads one chunk after the other; what it answers with is good until the next. */
+/** Reads chunks. The returned buffer is valid until the next read. */
 class Chunks {
   readonly size: number
   private readonly file: FileHandle
@@ -90,7 +90,7 @@ const withImage = async <A>(path: string, use: (chunks: Chunks) => Promise<A>): 
   }
 }
 
-/** Whatever is no hole, in pieces. */
+/** Reads all data outside holes, in pieces. */
 export const readImage = (path: string, take: Take, signal: AbortSignal): Promise<ImageDigest> =>
   withImage(path, async (reader) => {
     const before = await writtenAt(path)
@@ -106,7 +106,7 @@ export const readImage = (path: string, take: Take, signal: AbortSignal): Promis
     return { chunks, writtenAt: isLongAgo ? before : null }
   })
 
-/** What is another than when it was read before, in pieces. `known` is then what is known of it now. */
+/** Reads the chunks that differ from the earlier reading. Returns the new digests. */
 export const readChanges = (path: string, known: ImageDigest, take: Take, signal: AbortSignal): Promise<ImageDigest> =>
   withImage(path, async (reader) => {
     if (known.writtenAt !== null && (await writtenAt(path)) === known.writtenAt) return known
@@ -121,7 +121,7 @@ export const readChanges = (path: string, known: ImageDigest, take: Take, signal
       const digest = digestOf(bytes)
       if (!isNothing) chunks.set(chunk, digest)
       if (before?.equals(digest) === true) continue
-      // All of it, for zeros come where something was.
+      // The whole chunk, because zeros may replace earlier data.
       if (before !== undefined) await take(chunk * chunkBytes, bytes)
       else for (const [from, to] of filled(bytes)) await take(chunk * chunkBytes + from, bytes.subarray(from, to))
     }

@@ -1,6 +1,6 @@
 /**
- * While a data folder is being restored: `<data>/restoring` names the process and the archive. What a killed restore leaves is no installation,
- * whatever it looks like.
+ * Marks a data folder that is being restored: `<data>/restoring` names the process and the archive. The leftovers of a killed restore are not an
+ * installation, even if they look like one.
  */
 import { existsSync } from "node:fs"
 import { rm } from "node:fs/promises"
@@ -27,7 +27,7 @@ export interface UnfinishedRestore {
   readonly sha256: string | null
 }
 
-/** Null where nothing was begun, or all was done. */
+/** Null when no restore was started, or it has completed. */
 export const unfinishedRestore = (dataDir: string): UnfinishedRestore | null => {
   if (!existsSync(pathOf(dataDir))) return null
   const mark = Option.getOrNull(decode(readRecord(pathOf(dataDir))))
@@ -39,7 +39,7 @@ export const beginRestore = (dataDir: string, sha256: string): Promise<void> =>
 
 export const endRestore = (dataDir: string): Promise<void> => rm(pathOf(dataDir), { force: true })
 
-/** Fails in a folder whose restore did not end, or has not yet. */
+/** Fails in a folder with an incomplete or running restore. */
 export const noUnfinishedRestore: Layer.Layer<never, DatabaseUnusable, Settings> = Layer.effectDiscard(
   Effect.gen(function* () {
     const { dataDir } = yield* Settings

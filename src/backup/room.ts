@@ -1,7 +1,7 @@
 import { statfs } from "node:fs/promises"
 import { ArchiveUnusable } from "./ArchiveUnusable.ts"
 
-/** Fails where a folder's disk has not that much left. */
+/** Fails when the folder's disk has less free space than `bytes`. */
 export const requireRoom = async (folder: string, bytes: number): Promise<void> => {
   const { bavail, bsize } = await statfs(folder)
   if (bavail * bsize >= bytes) return

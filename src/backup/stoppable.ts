@@ -1,7 +1,7 @@
 import { Effect } from "effect"
 import { type ArchiveUnusable, unusable } from "./ArchiveUnusable.ts"
 
-/** What a promise does; where it is interrupted it is told so by its signal, and its end is waited for. */
+/** Runs a promise. An interruption aborts its signal, and waits for its end. */
 export const stoppable = <A>(act: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, ArchiveUnusable> =>
   Effect.callback((resume) => {
     const stop = new AbortController()

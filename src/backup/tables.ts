@@ -1,8 +1,8 @@
-/** The database's rows, out of one snapshot and into an empty database of the same shape, over any two versions of Postgres. */
+/** Copies the database's rows from one snapshot into an empty database with the same schema, between any two versions of Postgres. */
 import { Effect, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 
-/** Made by the migrations, or about processes that live. */
+/** Tables that the migrations fill, or that are about live processes. */
 const leftOut = ["atoll_migrations", "cluster_processes", "cluster_shards", "held_places"]
 
 const batchBytes = { least: 1024 ** 2, most: 4 * 1024 ** 2 }
@@ -10,14 +10,14 @@ const batchRows = { first: 50, most: 5_000 }
 
 export interface Table {
   readonly name: string
-  /** All but those that the database works out itself. */
+  /** All columns except generated ones. */
   readonly columns: ReadonlyArray<string>
 }
 
 const quote = (name: string): string => `"${name.replaceAll('"', '""')}"`
 const list = (columns: ReadonlyArray<string>): string => columns.map(quote).join(", ")
 
-/** Whatever another one refers to stands before it. */
+/** Lists the tables so that a referenced table precedes those that refer to it. */
 export const tablesOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const findColumns = SqlSchema.findAll({
     Request: Schema.Void,
@@ -48,7 +48,7 @@ export const tablesOf = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   return ordered
 })
 
-/** Gives a table's rows in batches, as text. In a transaction. */
+/** Reads a table's rows in batches, as text. Needs a transaction. */
 export const readRows = Effect.fnUntraced(function* <E>(
   sql: SqlClient.SqlClient,
   { name, columns }: Table,
@@ -68,9 +68,9 @@ export const readRows = Effect.fnUntraced(function* <E>(
   yield* sql.unsafe("close rows_of")
 })
 
-/** A table that rows are put into: nothing is in it yet. In a transaction. */
+/** Prepares to insert rows into an empty table. Needs a transaction. */
 export const openTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, { name, columns }: Table) {
-  // Columns in the archive's order, whatever this table's is.
+  // Uses the archive's column order, which may differ from the table's.
   yield* sql.unsafe("drop table if exists pg_temp.archived_row")
   yield* sql.unsafe(`create temporary table archived_row as select ${list(columns)} from ${quote(name)} with no data`)
   return (rows: unknown) =>
@@ -81,11 +81,11 @@ export const openTable = Effect.fnUntraced(function* (sql: SqlClient.SqlClient, 
     )
 })
 
-/** What the migrations put there goes. */
+/** Removes the rows that the migrations inserted. */
 export const emptyTables = (sql: SqlClient.SqlClient, tables: ReadonlyArray<Table>) =>
   sql.unsafe(`truncate ${tables.map(({ name }) => quote(name)).join(", ")}`)
 
-/** Sequences go on behind what was loaded. */
+/** Moves sequences past the loaded rows. */
 export const moveSequences = Effect.fnUntraced(function* (sql: SqlClient.SqlClient) {
   const find = SqlSchema.findAll({
     Request: Schema.Void,

@@ -1,12 +1,12 @@
-/** A volume that is a plain folder, as a stream of tar. @source tar(1) */
+/** Packs a volume that is a plain folder as a tar stream, and unpacks it. @source tar(1) */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { HOST_ENVIRONMENT } from "../host/linux/hostCommand.ts"
 
-/** tar's exit code when what it read was changed or removed meanwhile. */
+/** tar's exit code when files changed or vanished while it read them. */
 const CHANGED = 1
 
-/** `ended` resolves with false when that happened. */
+/** `ended` resolves with false in that case. */
 const run = (args: ReadonlyArray<string>) => {
   const child = spawn("tar", args, { cwd: "/", env: HOST_ENVIRONMENT, stdio: ["pipe", "pipe", "pipe"] })
   let said = ""
@@ -18,15 +18,15 @@ const run = (args: ReadonlyArray<string>) => {
     if (code !== 0 && code !== CHANGED) throw new Error(`tar: ${said.trim()}`)
     return code === 0
   })
-  // Told to whoever waits for it.
+  // The error is reported to the caller that awaits it.
   ended.catch(() => {})
   return { child, ended }
 }
 
 /**
- * The folder `name` of `parent`, with all that is in it: each file as it is when it is read.
+ * Reads the folder `name` of `parent` with all its content: each file as it is at the time of its reading.
  *
- * @returns Whether nothing was seen to change meanwhile.
+ * @returns Whether tar saw no change meanwhile.
  */
 export const readTree = async (
   parent: string,
@@ -43,7 +43,7 @@ export const readTree = async (
   }
 }
 
-/** Takes such a stream, and makes the folder again in another parent. */
+/** Unpacks such a stream into another parent folder. */
 export class TreeWriter {
   private readonly tar: ReturnType<typeof run>
 

@@ -1,4 +1,4 @@
-/** The volumes of a data folder, for whoever reads them. */
+/** Lists the volumes of a data folder. */
 import { existsSync } from "node:fs"
 import { stat } from "node:fs/promises"
 import { join } from "node:path"
@@ -26,18 +26,18 @@ export interface ImageVolume {
   readonly form: "image"
   readonly about: ArchivedVolume
   readonly image: string
-  /** Of the host's disk. */
+  /** Bytes on the host's disk. */
   readonly allocatedBytes: number
   readonly hold: () => Promise<StillVolume>
-  /** Held, a whole Sandbox waits, not only its writes: not for longer than it is read. */
+  /** A hold pauses the whole Sandbox, not only its writes, so it must last no longer than the reading. */
   readonly isPaused: boolean
 }
 
-/** A plain folder, as without root: nothing holds it still. */
+/** A plain folder, as used without root: it cannot be held. */
 export interface TreeVolume {
   readonly form: "tree"
   readonly about: ArchivedVolume
-  /** Its folder's parent. */
+  /** The parent of its folder. */
   readonly folder: string
   readonly isUp: () => boolean
 }
@@ -91,7 +91,7 @@ const machineVolume = async (dataDir: string, sandboxId: string): Promise<ImageV
   }
 }
 
-/** Those of these Sandboxes; one may have none yet. */
+/** The volumes of these Sandboxes; a Sandbox may have none yet. */
 export const volumesIn = async (dataDir: string, sandboxIds: ReadonlySet<string>): Promise<ReadonlyArray<Volume>> => {
   const found: Array<Volume | null> = []
   const namespaces = sandboxIdsIn(rootOf(dataDir, "namespace")).filter((id) => sandboxIds.has(id))
