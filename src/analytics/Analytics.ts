@@ -1,8 +1,8 @@
 /**
- * What a Sandbox did and used, over a window of time: folded from its transition log, its operations and its telemetry.
+ * A Sandbox's activity and usage over a window of time, computed from its transition log, its operations and its telemetry.
  *
- * Buckets begin at `from` and are `resolutionSeconds` long. CPU and network are what was used within a bucket, memory is the mean of
- * its samples, the volume the last of them. Null is "not measured", 0 is a measurement.
+ * Buckets begin at `from` and are `resolutionSeconds` long. CPU and network are the usage within a bucket, memory is the mean of its samples, the
+ * volume is its last sample. Null means "not measured", 0 is a measurement.
  *
  * @source contract.md "Analytics and logs", contract-details.md SandboxAnalytics
  */
@@ -21,7 +21,7 @@ import { countRequest } from "./RateWindow.ts"
 const defaultWindowMs = 24 * 60 * 60 * 1000
 const logMax = 100_000
 const transitionsMax = 10_000
-/** So many samples before a window are looked at for where a counter stood. One as a rule; more where some could not be measured. */
+/** How many samples before a window are read to find a counter's previous value. As a rule one suffices; more are needed where some could not be measured. */
 const samplesBefore = 100
 
 export interface AnalyticsQuery {
@@ -71,7 +71,7 @@ export interface AnalyticsAnswer {
   readonly resources: { readonly samples: ReadonlyArray<ResourceBucket> }
 }
 
-/** A part of a Sandbox's life; null: any generation. The end is exclusive. */
+/** A part of a Sandbox's life; null means any generation. The end is exclusive. */
 const Part = Schema.Struct({
   sandboxId: Schema.String,
   from: Int8,
@@ -134,7 +134,7 @@ export class Analytics extends Context.Service<
         return { from: start, to: end, buckets }
       })
 
-      /** As percentile_cont gives it, from each duration once and how often it is there: nothing is sorted but what differs. */
+      /** Equals percentile_cont, computed from the distinct durations and their counts, so that only distinct values are sorted. */
       const percentile = (share: number) => sql`(
         with place as (select (max(total) - 1)::float8 * ${share}::float8 as at from durations)
         select below.ms::float8 + (above.ms - below.ms)::float8 * (place.at - floor(place.at)) from place,

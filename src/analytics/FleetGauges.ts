@@ -1,6 +1,6 @@
 /**
- * How the hosts of a fleet stand and what of each is promised: gauges that are read when somebody asks for metrics, and not again for a while. Every
- * service shows the same; a process that is everything by itself has no hosts to show.
+ * Gauges of the hosts of a fleet and their reservations. They are read when metrics are requested, and then not again for a while. Every service
+ * shows the same values; a process without a fleet has no hosts to show.
  */
 import { Clock, Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -20,17 +20,17 @@ const hosts = (state: string) =>
 const ofHost = (name: string, description: string) => (host: string) =>
   Metric.gauge(name, { description, attributes: { host } })
 
-/** Column to gauge. */
+/** Maps a column to its gauge. */
 const measures = {
-  seenSeconds: ofHost("atoll_fleet_host_seen_seconds", "For how long a host was not heard of."),
+  seenSeconds: ofHost("atoll_fleet_host_seen_seconds", "Seconds since the last heartbeat of a host."),
   sandboxes: ofHost("atoll_fleet_host_sandboxes", "Sandboxes that live on a host."),
-  sandboxesUp: ofHost("atoll_fleet_host_sandboxes_up", "Those of them that run, sleep or boot."),
+  sandboxesUp: ofHost("atoll_fleet_host_sandboxes_up", "Sandboxes of a host that run, sleep or boot."),
   vcpus: ofHost("atoll_fleet_host_vcpus", "vCPUs that the Sandboxes of a host may have."),
-  vcpusPromised: ofHost("atoll_fleet_host_vcpus_promised", "Those of them that are promised."),
+  vcpusPromised: ofHost("atoll_fleet_host_vcpus_promised", "vCPUs of a host that are reserved."),
   memoryBytes: ofHost("atoll_fleet_host_memory_bytes", "Memory that the Sandboxes of a host may have."),
-  memoryPromised: ofHost("atoll_fleet_host_memory_promised_bytes", "What of it is promised."),
+  memoryPromised: ofHost("atoll_fleet_host_memory_promised_bytes", "Memory of a host that is reserved."),
   diskBytes: ofHost("atoll_fleet_host_disk_bytes", "Disk that the volumes of a host may take."),
-  diskPromised: ofHost("atoll_fleet_host_disk_promised_bytes", "What of it is promised.")
+  diskPromised: ofHost("atoll_fleet_host_disk_promised_bytes", "Disk of a host that is reserved.")
 }
 type Measure = keyof typeof measures
 const measureNames = Object.keys(measures) as ReadonlyArray<Measure>
@@ -52,7 +52,7 @@ const Row = Schema.Struct({
 export class FleetGauges extends Context.Service<
   FleetGauges,
   {
-    /** Reads them anew where they are old. Keeps them where the database does not answer soon. */
+    /** Reads the gauges again if they are old. Keeps them if the database does not answer soon. */
     readonly refresh: Effect.Effect<void>
   }
 >()("atoll/analytics/FleetGauges") {
@@ -72,7 +72,7 @@ export class FleetGauges extends Context.Service<
           where a.status is distinct from 'gone'`
       })
       const byState = new Map(shownStates.map((state) => [state, hosts(state)]))
-      /** What was there once is told to be gone. */
+      /** Hosts seen before: a host that is gone is reported with zeros. */
       const seen = new Map<string, Readonly<Record<Measure, Metric.Gauge<number>>>>()
       const gaugesOf = (id: string) => {
         const known = seen.get(id)

@@ -19,8 +19,8 @@ const reasonOf = (entry: LogEntry): string => {
 
 /**
  * @param log The whole log, oldest first.
- * @param window Epoch milliseconds, `to` exclusive; a run that is still going counts up to `to`.
- * @param generation Only what belongs to this boot; null for all.
+ * @param window Epoch milliseconds, `to` exclusive; a run that still lasts counts up to `to`.
+ * @param generation Only this boot; null for all.
  */
 export const foldLifecycle = (
   log: ReadonlyArray<LogEntry>,
@@ -44,7 +44,7 @@ export const foldLifecycle = (
     const { at, from, to } = entry
     if (from === to) continue
     if (from === "running") endRun(at)
-    // A sleeping Sandbox wakes to the same generation; every other way to pending after the first is a new one.
+    // A sleeping Sandbox wakes to the same generation. Every other transition to pending after the first starts a new one.
     if (to === "pending" && from !== null && from !== "sleeping") current++
     const inWindow = at >= window.from && at < window.to
     if (to === "running") {

@@ -1,6 +1,6 @@
 /**
- * A request limit of one account in fixed windows of a minute: counted in the database, by its clock, so it is exact with any number of
- * processes. A window that lies ahead of the next one is of before that clock was set back, and is forgotten.
+ * A request limit of one account in fixed windows of a minute. It is counted in the database, by the database's clock, so it is exact with any number
+ * of processes. A stored window beyond the next one dates from before that clock was set back, and is ignored.
  *
  * @source contract.md "per-account analytics request limit"
  */
@@ -14,7 +14,7 @@ const windowMs = 60_000
 export const countRequest = Effect.fnUntraced(function* (accountId: string, kind: string, limit: number) {
   const sql = yield* SqlClient.SqlClient
   const width = sql.literal(String(windowMs))
-  // Whoever waited for the row may come with the window of before.
+  // A statement that waited for the row may arrive with the previous window.
   const isNow = sql`w.window_start between excluded.window_start and excluded.window_start + ${width}`
   const count = SqlSchema.findOne({
     Request: Schema.Void,

@@ -1,7 +1,6 @@
 /**
- * How many Sandboxes and open operations there are, and what of the host was promised to them: gauges that are read when somebody asks for
- * metrics, and not again for a while. Two statements, by indexes over Sandboxes and over what waits for something: what has ended is not
- * read. Every process shows the same.
+ * Gauges of Sandboxes, open operations and the host's reservations. They are read when metrics are requested, and then not again for a while. Two
+ * statements use indexes over Sandboxes and over actors with pending work, so ended operations are not read. Every process shows the same values.
  */
 import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -76,7 +75,7 @@ const findOperations = (sql: SqlClient.SqlClient) =>
 export class StateGauges extends Context.Service<
   StateGauges,
   {
-    /** Reads them anew where they are old. Keeps them where the database does not answer soon. */
+    /** Reads the gauges again if they are old. Keeps them if the database does not answer soon. */
     readonly refresh: Effect.Effect<void>
   }
 >()("atoll/analytics/StateGauges") {
@@ -87,7 +86,7 @@ export class StateGauges extends Context.Service<
       const { kind } = yield* Runtime
       const readSandboxes = findSandboxes(sql)
       const readOperations = findOperations(sql)
-      /** What was there once is told to be gone. */
+      /** Values seen before: one that is gone is reported as zero. */
       const seen = new Map(sandboxStates.map((status) => [`${status} ${kind}`, sandboxes(status, kind)]))
       const open = new Map(operationStates.map((status) => [status, operations(status)]))
 

@@ -1,6 +1,6 @@
 /**
- * Measures every running Sandbox of this host, or of the hosts that this process attends, at a steady interval. Each host by itself: one that answers
- * slowly, or not at all, is not measured meanwhile, and holds up no other.
+ * Measures every running Sandbox of this host, or of the hosts that this process supervises, at a steady interval. Each host is measured
+ * independently: a slow or silent host is skipped meanwhile and delays no other.
  */
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -14,7 +14,7 @@ import { insertSamples, type Sample } from "./TelemetrySamples.ts"
 
 const atOnce = 8
 const answerWithin = "10 seconds"
-/** Where there are no hosts but this one. */
+/** The key for this host, where there is no fleet. */
 const here = ""
 
 export const TelemetrySampler = {
@@ -43,7 +43,7 @@ export const TelemetrySampler = {
               runtime.sample(id, generation).pipe(
                 Effect.timeout(answerWithin),
                 Effect.map((measured) => ({ id, accountId, generation, measured })),
-                // It stopped meanwhile, or it runs on another host.
+                // It stopped meanwhile, or runs on another host.
                 Effect.catchTag(["RuntimeUnavailable", "TimeoutError"], () => Effect.succeed(null))
               ),
             { concurrency: atOnce }
@@ -62,7 +62,7 @@ export const TelemetrySampler = {
       const scope = yield* Effect.scope
       const sampleAll = Effect.gen(function* () {
         const now = yield* Clock.currentTimeMillis
-        // One instant for the whole interval: a second process that samples the same host adds nothing.
+        // One instant for the whole interval: a second process that samples the same host adds no rows.
         const at = now - (now % telemetryIntervalMs)
         for (const host of (yield* attended) ?? [here]) {
           if (busy.has(host)) continue

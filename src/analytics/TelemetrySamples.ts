@@ -1,4 +1,4 @@
-/** What was measured of Sandboxes, as rows; and the CPU time of each account by UTC hour, which stays when they are forgotten. */
+/** Stores samples of Sandboxes as rows, and the CPU time of each account by UTC hour, which remains after the samples are deleted. */
 import { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { ResourceSample } from "../runtime/Runtime.ts"
@@ -13,14 +13,14 @@ export interface Sample {
 
 const hourMs = 60 * 60 * 1000
 
-/** Longer than anything computes; a host that lies must not spoil the sums of others. */
+/** An upper bound for CPU time: a host that reports false values must not spoil the sums of others. */
 const cpuUsMax = "9000000000000000000"
 
 const whole = (value: number | null) => (value === null ? null : BigInt(Math.round(value)))
 
 /**
- * Beside each sample, by how much the CPU time grew since the one before of the same boot; and the sums of that by account and UTC hour, of
- * what is really new. The counter of a boot begins at 0.
+ * Stores with each sample the growth of its CPU time since the previous sample of the same boot, and adds the growth of new samples to the sums by
+ * account and UTC hour. The counter of a boot begins at 0.
  */
 const insertion = `
   with given as (
@@ -47,7 +47,7 @@ const insertion = `
   on conflict (account_id, hour) do update
     set cpu_us = least(h.cpu_us::numeric + excluded.cpu_us, ${cpuUsMax})::int8, cpu_samples = h.cpu_samples + excluded.cpu_samples`
 
-/** All of one instant, epoch milliseconds. A sample that is there already stays as it is, and counts once. */
+/** Inserts all samples of one instant, in epoch milliseconds. An existing sample stays unchanged and counts once. */
 export const insertSamples = (sql: SqlClient.SqlClient, at: number, samples: ReadonlyArray<Sample>) =>
   Effect.asVoid(
     sql.unsafe(insertion, [
