@@ -1,9 +1,9 @@
 /**
  * The Postgres programs that npm installed for this processor.
  *
- * npm packages cannot carry symlinks, so the package lists them and its install script makes them; install scripts may be
- * skipped, hence they are made here. When the server's user cannot reach node_modules (a clone below /root, say), or the
- * package cannot be written, the programs are copied next to the cluster.
+ * npm packages cannot contain symlinks, so the package lists them and its install script creates them. Install scripts may be skipped, so this module
+ * creates them. If the server's user cannot reach node_modules (for example a clone below /root), or the package cannot be written, the programs are
+ * copied next to the cluster.
  *
  * @source lab.md "Embedded Postgres"
  */
@@ -14,9 +14,9 @@ import { PostgresUnusable } from "./PostgresUnusable.ts"
 import { closedFolder, type ServerUser } from "./ServerUser.ts"
 
 export interface Binaries {
-  /** Holds `bin`, `lib` and `share`. */
+  /** Contains `bin`, `lib` and `share`. */
   readonly folder: string
-  /** What the cluster's PG_VERSION must be, as `18`. */
+  /** The required PG_VERSION of the cluster, such as `18`. */
   readonly major: string
 }
 
@@ -54,7 +54,7 @@ const hydrateSymlinks = async (native: string): Promise<void> => {
   }
 }
 
-/** Others may read everything and enter every folder; whoever could execute, all can. */
+/** Makes everything readable and every folder enterable for all users; files that one user may execute, all may. */
 const openToAll = async (path: string): Promise<void> => {
   await chmod(path, 0o755)
   for (const entry of await readdir(path, { withFileTypes: true })) {
@@ -94,7 +94,7 @@ const copied = async (native: string, folder: string): Promise<string> => {
 /**
  * Programs that `user` can run.
  *
- * @param home Where a copy goes if one is needed. The caller holds the lock of the cluster.
+ * @param home The folder for a copy, if one is needed. The caller holds the lock of the cluster.
  */
 export const findBinaries = async (home: string, user: ServerUser): Promise<Binaries> => {
   const { native, version } = await installedPackage()

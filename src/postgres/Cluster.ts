@@ -16,7 +16,7 @@ import type { Binaries } from "./Binaries.ts"
 import { folderFault, PostgresUnusable } from "./PostgresUnusable.ts"
 import { closedFolder, type ServerUser } from "./ServerUser.ts"
 
-/** Longest path of a unix socket, in bytes: `sun_path` less its NUL. @source unix(7) */
+/** Longest path of a unix socket, in bytes: `sun_path` without its NUL. @source unix(7) */
 const socketPathMaxBytes = 107
 const socketName = ".s.PGSQL.5432"
 
@@ -24,7 +24,7 @@ export const dataFolder = (home: string): string => join(home, "data")
 export const serverLog = (home: string): string => join(home, "server.log")
 export const socketFile = (socketFolder: string): string => join(socketFolder, socketName)
 
-/** Like a recursive mkdir; Node's own never returns on a file system that makes no folders (/proc). */
+/** Like a recursive mkdir; Node's own never returns on a file system that cannot make folders (/proc). */
 const makeFolder = async (path: string, mode: number): Promise<void> => {
   try {
     await mkdir(path, { mode })
@@ -106,7 +106,7 @@ const run = (
   })
 
 const initialise = async (home: string, binaries: Binaries, user: ServerUser): Promise<void> => {
-  // What killed starts left behind. An initdb of theirs may still be at it: then a later start removes it.
+  // Leftovers of killed starts. Their initdb may still run; then a later start removes the folder.
   for (const name of await readdir(home)) {
     if (name.startsWith("data.new-")) await rm(join(home, name), { recursive: true, force: true }).catch(() => {})
   }
@@ -126,7 +126,7 @@ const initialise = async (home: string, binaries: Binaries, user: ServerUser): P
   await rename(fresh, dataFolder(home))
 }
 
-/** Makes the cluster if there is none, and refuses one of another major version. The caller holds the lock. */
+/** Makes the cluster if it is missing, and refuses one of another major version. The caller holds the lock. */
 export const prepareCluster = async (home: string, binaries: Binaries, user: ServerUser): Promise<void> => {
   const data = dataFolder(home)
   const version = await readFile(join(data, "PG_VERSION"), "utf8").catch((cause: NodeJS.ErrnoException) => {

@@ -1,6 +1,6 @@
 /**
- * A Postgres that Atoll brings along: made at the first start, adopted at every later one, shared by all processes of a
- * data folder, stopped by the last one out. It outlives `kill -9` of Atoll, and is started again if it dies itself.
+ * A Postgres that Atoll brings along: created at the first start, adopted at every later one, shared by all processes of a data folder, stopped by
+ * the last of them. It survives `kill -9` of Atoll, and is started again if it dies itself.
  *
  * @source lab.md "Embedded Postgres"
  */
@@ -16,9 +16,9 @@ import { folderFault, PostgresUnusable } from "./PostgresUnusable.ts"
 import { dataPath, ensureRunning, type Postmaster, runs, stopServer } from "./Postmaster.ts"
 import { type ServerUser, serverUser } from "./ServerUser.ts"
 
-/** Another process may be making the cluster, recovering it or stopping it. */
+/** Another process may be making, recovering or stopping the cluster. */
 const lockWaitSeconds = 150
-/** Where another process started it; the end of our own child is told. */
+/** The polling interval where another process started the server; the end of an own child is an event. */
 const watchIntervalMs = 250
 const thoroughEveryLooks = 20
 const restartPauseMs = 2_000
@@ -103,7 +103,7 @@ class Use {
     return this.#postmaster.socketFolder
   }
 
-  /** Resolves when it is worth looking whether the server is gone. */
+  /** Resolves when the server should be checked. */
   get pause(): Effect.Effect<void> {
     const { ended } = this.#postmaster
     return ended === null ? Effect.sleep(watchIntervalMs) : Effect.promise(() => ended)
@@ -112,10 +112,10 @@ class Use {
   /** Starts the server again if it is gone; true when it had to. */
   async mend(): Promise<boolean> {
     this.#data ??= await dataPath(this.home)
-    // One system call, most times; whether the pid is still the same process takes reading, and is looked at now and then.
+    // Mostly one system call. Whether the pid is still the same process needs reads from /proc, so that is checked only every few passes.
     if (this.#looks++ % thoroughEveryLooks !== 0 && mayRun(this.#postmaster.pid)) return false
     if (runs(this.#postmaster.pid, this.#data)) {
-      // Our own child has ended, but another process's server has its number: that one's end nobody tells.
+      // This process's child has ended, but another process's server has its pid. That server's end gives no event.
       this.#postmaster = { ...this.#postmaster, ended: null }
       return false
     }
@@ -131,7 +131,7 @@ class Use {
       try {
         if (await this.#users.exclusive(0)) {
           await stopServer(this.home)
-          // Ours and empty now; a server that somebody started by hand may have had its socket elsewhere.
+          // Created by this process, and empty now. A server that was started by hand may have had its socket elsewhere.
           await rmdir(this.#ownSocketFolder).catch(() => {})
         }
       } finally {

@@ -25,7 +25,7 @@ const mebibyte = 1024 ** 2
 export interface Postmaster {
   readonly pid: number
   readonly socketFolder: string
-  /** Resolves when it has ended; null where nobody says so, because another process started it. */
+  /** Resolves when it has ended; null where there is no such event, because another process started it. */
   readonly ended: Promise<void> | null
 }
 
@@ -45,7 +45,7 @@ const readPidFile = async (home: string): Promise<PidFile | null> => {
 }
 
 /**
- * Whether that process is a live postgres of that data folder, and not a zombie or another program that got the number.
+ * Whether that process is a live postgres of that data folder, and not a zombie or another program with the same pid.
  *
  * @param data The data folder's real path.
  */
@@ -60,7 +60,7 @@ export const runs = (pid: number, data: string): boolean => {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === data
   } catch {
-    // Root without CAP_SYS_PTRACE (a container) may not look at another user's cwd, but everyone may at the arguments.
+    // Root without CAP_SYS_PTRACE (in a container) may not read another user's cwd, but every user may read the arguments.
     return commandLine(pid).includes(data)
   }
 }
@@ -73,7 +73,7 @@ const commandLine = (pid: number): ReadonlyArray<string> => {
   }
 }
 
-/** The data folder as `/proc` names it. */
+/** The data folder's real path, as `/proc` shows it. */
 export const dataPath = (home: string): Promise<string> => realpath(dataFolder(home)).catch(() => dataFolder(home))
 
 const clamp = (value: number, low: number, high: number): number => Math.max(low, Math.min(high, value))
@@ -92,7 +92,7 @@ const serverSettings = (socketFolder: string, durable: boolean): ReadonlyArray<s
     synchronous_commit: "on",
     fsync: durable ? "on" : "off",
     full_page_writes: durable ? "on" : "off",
-    // Tests' data is in memory anyway, and this is removed with it.
+    // Test data is in memory anyway, and this file is removed with it.
     dynamic_shared_memory_type: durable ? "posix" : "mmap",
     max_wal_size: "1GB",
     min_wal_size: "128MB",
@@ -102,7 +102,7 @@ const serverSettings = (socketFolder: string, durable: boolean): ReadonlyArray<s
     random_page_cost: "1.1",
     jit: "off",
     max_parallel_workers_per_gather: availableParallelism() > 4 ? "2" : "0",
-    // LOG ranks above ERROR: what the server does is kept, failed statements (and the values in them) are not.
+    // LOG ranks above ERROR: the server's own actions are logged, failed statements (and the values in them) are not.
     log_min_messages: "log",
     log_checkpoints: "off",
     log_timezone: "UTC",
@@ -166,7 +166,7 @@ const spawnServer = async (
     const child = spawn(join(binaries.folder, "bin/postgres"), ["-D", data, ...serverSettings(socketFolder, durable)], {
       cwd: "/",
       env: { LC_ALL: "C", PATH: "/usr/bin:/bin" },
-      // Its own session: a Ctrl-C for Atoll does not reach it, and it outlives us.
+      // Its own session: a Ctrl-C for Atoll does not reach it, and it outlives this process.
       detached: true,
       stdio: ["ignore", log, log],
       ...(user.foreign ? { uid: user.uid, gid: user.gid } : {})
@@ -184,19 +184,16 @@ const spawnServer = async (
   }
 }
 
-/** What a dead server left behind: Postgres itself gives up when the number now belongs to some other program. */
+/** Removes the leftovers of a dead server: Postgres itself refuses to start if the pid now belongs to another program. */
 const clearStaleFiles = async (home: string, socketFolder: string): Promise<void> => {
   await rm(join(dataFolder(home), "postmaster.pid"), { force: true })
-  // A server that somebody started by hand may have had its socket in a folder that it shared with others.
+  // A server that was started by hand may have had its socket in a shared folder.
   if (((await stat(socketFolder)).mode & 0o077) !== 0) return
   await rm(socketFile(socketFolder), { force: true })
   await rm(`${socketFile(socketFolder)}.lock`, { force: true })
 }
 
-/**
- * Adopts the server that runs on this cluster, or starts one, and returns when it accepts connections.
- * The caller holds the lock, and the cluster exists.
- */
+/** Adopts the server that runs on this cluster, or starts one. Returns when it accepts connections. The caller holds the lock, and the cluster exists. */
 export const ensureRunning = async (
   home: string,
   socketFolder: string,
@@ -217,7 +214,7 @@ export const ensureRunning = async (
       started = await spawnServer(home, socketFolder, binaries, user, durable)
     } else if (started.exited()) {
       const log = await logSince(home, started.logOffset)
-      // The last of a killed server's backends are still on their way out.
+      // The last backends of a killed server are still exiting.
       if (!/pre-existing shared memory block|lock file ".*" already exists/.test(log)) throw startFault(home, log)
       await sleep(50)
       started = null
@@ -228,7 +225,7 @@ export const ensureRunning = async (
   })
 }
 
-/** Asks for a fast shutdown (clients are cut off, a checkpoint is written) and waits for the end. The caller holds the lock. */
+/** Requests a fast shutdown (which disconnects clients and writes a checkpoint) and waits for the end. The caller holds the lock. */
 export const stopServer = async (home: string): Promise<void> => {
   const data = await dataPath(home)
   const file = await readPidFile(home)

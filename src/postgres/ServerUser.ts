@@ -11,7 +11,7 @@ export interface ServerUser {
   readonly name: string
   readonly uid: number
   readonly gid: number
-  /** True when this process is root and must hand files over to the user. */
+  /** True when this process is root and must give files to the user. */
   readonly foreign: boolean
 }
 
@@ -24,7 +24,7 @@ const account = (passwd: string, matches: (fields: ReadonlyArray<string>) => boo
 }
 
 /**
- * This process's own user; as root the owner of the existing cluster, else `postgres`, else `nobody`.
+ * This process's own user; as root, the owner of the existing cluster, otherwise `postgres`, otherwise `nobody`.
  *
  * @param clusterPath The cluster's folder; need not exist.
  */
