@@ -1,4 +1,4 @@
-/** The end of one account's order of commits, as this process follows it: read once, and given to the channels that somebody reads. */
+/** The end of one account's order of commits, as this process follows it: read once, and passed to the channels that have readers. */
 import type { TransitionPage, TransitionPosition } from "../store/TransitionReads.ts"
 import { Channel } from "./Channel.ts"
 import { FeedLag } from "./FeedLag.ts"
@@ -7,9 +7,9 @@ import { frameOf } from "./Frame.ts"
 export class AccountTail {
   readonly accountId: string
   readonly era: string
-  /** Of a Sandbox by its id; of the whole account by "". */
+  /** By Sandbox id; "" for the whole account. */
   readonly channels = new Map<string, Channel>()
-  /** All up to here is in the channels. Null until it was read for the first time. */
+  /** Everything up to here is in the channels. Null until the first read. */
   upTo: TransitionPosition | null = null
 
   /** Streams that are being opened on it. */
@@ -22,7 +22,7 @@ export class AccountTail {
     this.era = era
   }
 
-  /** Made when it is asked for; `upTo` must be known. */
+  /** Returns the channel, and creates it on first use; `upTo` must be known. */
   channel(sandboxId: string | null): Channel {
     const key = sandboxId ?? ""
     const known = this.channels.get(key)

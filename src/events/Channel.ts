@@ -1,6 +1,6 @@
 /**
- * The newest events of one account, or of one of its Sandboxes, for all who read them here. A reader is a number in it: whoever is slow costs
- * nothing, and once the events that he has not taken are more than the channel keeps, he goes on from the database.
+ * The newest events of one account, or of one of its Sandboxes, for all readers in this process. A reader is a number into it, so a slow reader costs
+ * nothing. When the channel no longer keeps a reader's next events, the reader continues from the database.
  */
 import { isBefore, type TransitionPosition } from "../store/TransitionReads.ts"
 import type { Frame } from "./Frame.ts"
@@ -8,9 +8,9 @@ import type { Frame } from "./Frame.ts"
 const keptMaxBytes = 1024 * 1024
 
 export interface ChannelReader {
-  /** The number of the event that it takes next; null while it reads from the database. */
+  /** The number of the next event that it takes; null while it reads from the database. */
   readonly cursor: number | null
-  /** There may be something to take. */
+  /** Called when there may be new events. */
   readonly look: () => void
 }
 
@@ -19,7 +19,7 @@ export class Channel {
   #frames: Array<Frame> = []
   #first = 0
   #bytes = 0
-  /** What is kept is all that came after it. */
+  /** The channel keeps all events after this position. */
   #after: TransitionPosition
 
   constructor(after: TransitionPosition) {
@@ -41,14 +41,14 @@ export class Channel {
     this.#forget(dropped)
   }
 
-  /** Forgets what every reader has taken. */
+  /** Drops the events that every reader has taken. */
   trim(): void {
     let taken = this.end
     for (const { cursor } of this.readers) if (cursor !== null) taken = Math.min(taken, cursor)
     this.#forget(taken - this.#first)
   }
 
-  /** The number of the first event after a position; null when that may be kept no more. */
+  /** The number of the first event after a position; null if the channel may no longer keep it. */
   find(position: TransitionPosition): number | null {
     if (isBefore(position, this.#after)) return null
     let at = this.#frames.length
@@ -56,7 +56,7 @@ export class Channel {
     return this.#first + at
   }
 
-  /** Events from a number on, of so many bytes and one; null when they are kept no more. */
+  /** Events from a number on, up to `maxBytes` and at least one; null when they are no longer kept. */
   take(from: number, maxBytes: number): ReadonlyArray<Frame> | null {
     if (from < this.#first) return null
     let to = from - this.#first

@@ -1,10 +1,11 @@
 /**
- * What the processes of one database tell each other of what they store, by NOTIFY: whose transitions there are, and of what there is output, and
- * nothing of either.
+ * Notifies the processes of one database by NOTIFY of what each stores: the accounts that have new transitions, and the owners that have new output;
+ * no content of either.
  *
- * A process tells it only while another one has streams, which says so when its first one opens and every few seconds after that; and never
- * within the transaction that it is about, for all that notify commit one after the other. So what gathered in some milliseconds is one
- * notification. Whoever hears of a listener that it did not know wakes it once: what was committed before is read then.
+ * A process sends notifications only while another one has open streams; that one announces this when its first stream opens and every few seconds
+ * afterwards. Notifications are never part of the transaction that they are about, because all commits with notifications are serialized. So the
+ * changes of some milliseconds are gathered into one notification. A process that hears of a new listener wakes it once, so that it reads what was
+ * committed before.
  */
 import type { PgClient } from "@effect/sql-pg"
 import { Clock, Effect, Queue, type Scope } from "effect"
@@ -15,30 +16,30 @@ import { worker } from "../worker/Worker.ts"
 const channel = "atoll_transitions"
 const announceEveryMs = 5000
 const forgetAfterMs = 16_000
-/** As many ids as fit into a notification of 8,000 bytes; for more: everybody. */
+/** As many ids as fit into a notification of 8,000 bytes; with more, all streams are woken. */
 const idsMax = 200
 
-/** One kind of news: how one says that one listens to it, listens no more, and has some. */
+/** The words of one kind of notification: I listen, I stopped, I have news. */
 interface Words {
   readonly listens: string
   readonly left: string
   readonly written: string
-  /** News of so many milliseconds are one notification. */
+  /** The changes of this many milliseconds go into one notification. */
   readonly gatherMs: number
 }
 
 /** By account. */
 const ofTransitions: Words = { listens: "listens", left: "left", written: "written", gatherMs: 5 }
-/** By operation and by Sandbox. Bytes come far more often than transitions do. */
+/** By operation and by Sandbox. Output is stored far more often than transitions. */
 const ofOutput: Words = { listens: "hears", left: "deaf", written: "stored", gatherMs: 20 }
 
-/** Told of whom another process has stored something, and when, in epoch milliseconds by its clock; null: of anybody. */
+/** Called with the owners for which another process has stored something, and when, in epoch milliseconds by its clock; null means all owners. */
 export type Wake = (ids: ReadonlyArray<string> | null, at: number) => void
 
 export interface News {
-  /** Of whom this process has stored something. */
+  /** Reports the owners for which this process has stored something. */
   readonly written: (ids: ReadonlyArray<string>) => void
-  /** This process has streams from now on, or none any more. */
+  /** Reports that this process has open streams, or has none any more. */
   readonly listening: (listens: boolean) => void
 }
 
@@ -85,7 +86,7 @@ export const eventPeers = Effect.fnUntraced(function* (
         peers.set(from, now + forgetAfterMs)
         if (isNew) say(`${words.written} ${own} *`)
       } else if (word === words.left) peers.delete(from)
-      // A process of a version before this one does not say when.
+      // A process of an earlier version does not send the time.
       else if (word === words.written) wake(ids === "*" ? null : ids!.split(","), Number(at ?? now))
     }
     const news: News = {
@@ -129,7 +130,7 @@ export const eventPeers = Effect.fnUntraced(function* (
         if (notice !== null) return hear(notice)
         say(`who ${own}`)
         for (const { announce } of all) announce()
-        // What was said while there was no connection.
+        // Covers notifications that were missed without a connection.
         for (const { wakeAll } of all) wakeAll()
       })
       yield* Effect.raceFirst(Effect.forever(hears), Effect.forever(announce))

@@ -1,6 +1,6 @@
 /**
- * One open stream. It takes from its channel; where that keeps too little, from the database until it has caught up. It holds no events of its
- * own but those that are being sent, so a client that reads slowly, or not at all, costs one piece.
+ * One open stream. It takes events from its channel; when the channel keeps too few, it reads the database until it has caught up. It holds only the
+ * events that are being sent, so a client that reads slowly, or not at all, costs one piece.
  */
 import { isBefore, type TransitionPage, type TransitionPosition } from "../store/TransitionReads.ts"
 import type { AccountTail } from "./AccountTail.ts"
@@ -12,7 +12,7 @@ const pieceMaxBytes = 64 * 1024
 export interface ReaderSource {
   readonly tail: AccountTail
   readonly channel: Channel
-  /** Reads from a position on; calls back with null where that failed for good. */
+  /** Reads from a position on. Calls back with null when that failed for good. */
   readonly read: (after: TransitionPosition, then: (page: TransitionPage | null) => void) => void
   readonly closed: () => void
 }
@@ -21,7 +21,7 @@ export class EventReader implements ChannelReader {
   cursor: number | null = null
   readonly #source: ReaderSource
   readonly #sandboxId: string | null
-  /** All up to here was given away. */
+  /** Everything up to here was delivered. */
   #position: TransitionPosition
   #asked: ((piece: Buffer | null) => void) | null = null
   #ready: Buffer | null
@@ -41,7 +41,7 @@ export class EventReader implements ChannelReader {
     return this.#source.tail
   }
 
-  /** Calls back once with whole events; with null when the stream is over. Not again before it has called back. */
+  /** Calls back once with whole events, or with null when the stream is over. Must not be called again before it has called back. */
   next(then: (piece: Buffer | null) => void): void {
     this.#asked = then
     this.look()
@@ -69,7 +69,7 @@ export class EventReader implements ChannelReader {
     asked(piece)
   }
 
-  /** What is to be given next: null, the end; undefined, nothing yet. */
+  /** The next piece; null at the end; undefined when there is none yet. */
   #piece(): Buffer | null | undefined {
     if (this.#isClosed) return null
     const ready = this.#ready
@@ -80,7 +80,7 @@ export class EventReader implements ChannelReader {
     return this.#isReading ? this.#beat() : (this.#fromChannel() ?? this.#beat())
   }
 
-  /** Undefined when there is nothing new in it, and when it keeps too little: then the database is read. */
+  /** Undefined when the channel has nothing new, or keeps too little; then the database is read. */
   #fromChannel(): Buffer | undefined {
     const { channel } = this.#source
     this.cursor ??= channel.find(this.#position)
@@ -89,7 +89,7 @@ export class EventReader implements ChannelReader {
       if (frames === null) break
       if (frames.length === 0) return undefined
       this.cursor += frames.length
-      // The database may have told more already than the tail has.
+      // The database may already have returned more than the tail.
       const fresh = frames.filter(({ position }) => isBefore(this.#position, position))
       if (fresh.length === 0) continue
       this.#position = fresh[fresh.length - 1]!.position
@@ -104,7 +104,7 @@ export class EventReader implements ChannelReader {
     if (!this.#isBeatDue) return undefined
     this.#isBeatDue = false
     if (this.cursor === null) return heartbeat
-    // Everything up to the tail's end was given: a quiet Sandbox's stream does not grow old with its last event.
+    // Everything up to the tail's end was delivered. So the position of a quiet Sandbox's stream does not age with its last event.
     const { upTo } = this.#source.tail
     if (upTo !== null && isBefore(this.#position, upTo)) this.#position = upTo
     return placeFrame(this.#source.tail, this.#position, "heartbeat")
@@ -114,7 +114,7 @@ export class EventReader implements ChannelReader {
     this.#isReading = true
     this.#source.read(this.#position, (page) => {
       this.#isReading = false
-      // What retention has taken away meanwhile cannot be told: the client learns of it when it comes back.
+      // Events that retention has deleted meanwhile cannot be sent: the client learns of it when it reconnects.
       if (page === null || page.isStale) return this.close()
       const frames = page.rows
         .filter((row) => this.#sandboxId === null || row.sandboxId === this.#sandboxId)

@@ -1,8 +1,8 @@
 /**
- * The transitions of an account, or of one of its Sandboxes and all that is in it, as they are committed: each once, from a position on.
+ * Streams the transitions of an account, or of one of its Sandboxes with everything in it, as they are committed: each once, from a position on.
  *
- * Commits of this process wake the reading at once, those of others by a notification; nothing is asked for while nothing happens, but for one
- * look with each heartbeat. One read serves all accounts that were woken, and each account's events all who watch it.
+ * Commits of this process wake the reader immediately, those of others by a notification. Without events there are no reads, except one with each
+ * heartbeat. One read serves all woken accounts, and the events of each account serve all its streams.
  */
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Latch, Layer, Queue } from "effect"
@@ -24,9 +24,9 @@ import { eventPeers } from "./EventPeers.ts"
 import { EventReader } from "./EventReader.ts"
 import { openPosition } from "./Position.ts"
 
-/** Between two reads of the tail: what is committed meanwhile is read together. */
+/** Pause between two reads of the tail: commits in between are read together. */
 const paceMs = 3
-/** What is held up is looked for again after this, then ever later. */
+/** Events that are held up are read again after this pause, which then grows. */
 const heldFirstMs = 1
 const heldMaxMs = 50
 const tailsMax = 256
@@ -34,23 +34,23 @@ const tailsMax = 256
 const catchUpsMax = 8
 
 export interface EventStream {
-  /** Calls back once with whole server-sent events; with null when the stream is over. Not again before it has called back. */
+  /** Calls back once with whole server-sent events, or with null when the stream is over. Must not be called again before it has called back. */
   readonly next: (then: (piece: Buffer | null) => void) => void
   readonly close: () => void
 }
 
 export interface WatchRequest {
   readonly accountId: string
-  /** Null: all of the account. */
+  /** Null means the whole account. */
   readonly sandboxId: string | null
-  /** As in an event's `id`; null: from now on. */
+  /** As in an event's `id`; null means from now on. */
   readonly after: string | null
 }
 
 const stale = () =>
   new CursorStale({
     message:
-      "Events since this position are no longer kept. Read what you watch anew, then open the stream without a position."
+      "Events since this position are no longer kept. Read what you watch again, then open the stream without a position."
   })
 
 const malformed = () =>
@@ -61,7 +61,7 @@ const malformed = () =>
 export class Events extends Context.Service<
   Events,
   {
-    /** Close it when nobody reads it any more. */
+    /** The caller closes the stream when it has no reader any more. */
     readonly open: (request: WatchRequest) => Effect.Effect<EventStream, NotFound | CursorStale | InvalidRequest>
   }
 >()("atoll/events/Events") {
@@ -94,13 +94,13 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
     for (const tail of tails.values()) wake(tail)
   }
 
-  /** @param at When something of it was committed, in epoch milliseconds. */
+  /** @param at The time of the commit, in epoch milliseconds. */
   const wakeFor = (tail: AccountTail | undefined, at: number): void => {
     tail?.lag.committed(at)
     wake(tail)
   }
 
-  /** Called once the tail was read. */
+  /** Callbacks for the first read of a tail. */
   const waiting = new Map<AccountTail, Array<() => void>>()
 
   let heldMs = heldFirstMs
@@ -126,7 +126,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
     pages.forEach((page, index) => {
       const tail = due[index]!
       if (page.isStale) {
-        // Never while the service runs: retention keeps days, and the tail lags by moments.
+        // Impossible while the service runs: retention keeps days, and the tail lags by moments.
         for (const reader of [...readers]) if (reader.tail === tail) reader.close()
         return
       }
@@ -148,7 +148,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   })
   yield* vitalWorker("event tail", Effect.forever(readTail))
 
-  // --- who is behind ------------------------------------------------------------------------------------------------
+  // --- readers that are behind ------------------------------------------------------------------------------------------------
 
   interface CatchUp {
     readonly accountId: string
@@ -168,7 +168,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
   })
   yield* vitalWorker("event catch-up", Effect.forever(catchUp))
 
-  // --- who wakes it -------------------------------------------------------------------------------------------------
+  // --- wake-ups -----------------------------------------------------------------------------------------------------
 
   const peers =
     clusterPort === 0
@@ -213,7 +213,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
     return tail
   }
 
-  /** What nobody reads is followed no more. */
+  /** Stops following a tail without readers. */
   const leave = (tail: AccountTail): void => {
     for (const [key, channel] of tail.channels) if (channel.readers.size === 0) tail.channels.delete(key)
     if (tail.channels.size > 0 || tail.opening > 0) return

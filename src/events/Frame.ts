@@ -1,5 +1,5 @@
 /**
- * A transition as the bytes of one server-sent event, made once for all who read it.
+ * A transition as the bytes of one server-sent event, made once for all its readers.
  *
  * @source HTML Living Standard section 9.2 (server-sent events)
  */
@@ -9,13 +9,13 @@ import type { TransitionPosition, TransitionRow } from "../store/TransitionReads
 import { type PositionOwner, sealPosition } from "./Position.ts"
 
 export interface Frame {
-  /** Just behind it. */
+  /** The position immediately after it. */
   readonly position: TransitionPosition
   readonly sandboxId: string
   readonly bytes: Buffer
 }
 
-/** A command's key is the service's own. */
+/** Removes the key of each command, which is internal to the service. */
 const commandsOf = (stored: string): string =>
   stored === "[]"
     ? stored
@@ -36,7 +36,7 @@ export const frameOf = (owner: PositionOwner, row: TransitionRow): Frame => {
   }
 }
 
-/** Says only where the reader is: nothing is dispatched, and a reconnection begins there. */
+/** Carries only the reader's position: the client dispatches nothing, and a reconnection begins there. */
 export const placeFrame = (owner: PositionOwner, position: TransitionPosition, comment: string): Buffer =>
   Buffer.from(`: ${comment}\nid: ${sealPosition(owner, position)}\n\n`)
 
