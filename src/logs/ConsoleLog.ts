@@ -17,7 +17,7 @@ export const ConsoleLog = {
         Stream.runForEach(
           Effect.fnUntraced(
             function* ({ sandboxId, generation, offset, bytes }) {
-              // One reader for all consoles waits for none of them: what a Sandbox says beyond its rate is a gap before what it says next.
+              // One reader serves all consoles, so it waits for none: output beyond a Sandbox's rate becomes a gap before its next output.
               if ((yield* output.heldBackMs(sandboxId)) > 0) return
               const ownerId = consoleOwner(sandboxId, generation)
               const stored = yield* output.offsetsAtLast(ownerId)

@@ -1,4 +1,4 @@
-/** Stored chunks of output as entries of a Sandbox's log: which of them match, and what is told of each. */
+/** Selects stored chunks of output for a Sandbox's log, and converts them to entries. */
 import { createHash } from "node:crypto"
 import { Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
@@ -8,7 +8,7 @@ import type { OutputSource, OutputStreamName } from "../store/Output.ts"
 const allSources = ["workload", "execute", "process"] as const satisfies ReadonlyArray<OutputSource>
 const allStreams = ["stdout", "stderr"] as const satisfies ReadonlyArray<OutputStreamName>
 
-/** Null: any. */
+/** Null means any. */
 export interface LogFilter {
   readonly stream: OutputStreamName | null
   readonly source: OutputSource | null
@@ -35,7 +35,7 @@ export const ChunkRow = Schema.Struct({
 })
 export type ChunkRow = typeof ChunkRow.Type
 
-/** Of one Sandbox. */
+/** A query for one Sandbox. */
 export const Wanted = Schema.Struct({
   sandboxId: Schema.String,
   sources: Schema.Array(Schema.Literals(allSources)),
@@ -53,7 +53,7 @@ export const wantedOf = ({ stream, source, operationId }: LogFilter) => ({
   operationId
 })
 
-/** All that match but for their bytes. Each source and stream is a piece of one index, read in its order. */
+/** All matching chunks without their bytes. Each source and stream is a range of one index, read in its order. */
 export const chunksThatMatch = (
   sql: SqlClient.SqlClient,
   { sandboxId, sources, streams, operationId, from }: typeof Wanted.Encoded,

@@ -1,9 +1,9 @@
 /**
- * The log of a Sandbox as it is stored, from its newest entries on: read when it is asked for, as the output of an operation is.
+ * A pull stream of a Sandbox's log, starting with the newest stored entries: each pull reads, as for the output of an operation.
  *
- * Chunks are numbered as they are inserted, and two inserts may be committed in the other order. So a position is a number below which nothing
- * can come any more, and what was told beyond it is remembered for a moment; who comes back with a position is told that moment again, and knows
- * what he has by the entries' ids.
+ * Chunks are numbered at their insertion, and two inserts may be committed in the other order. So a position is a number below which no chunk can
+ * appear any more, and newer delivered chunks are remembered for a moment. A client that returns with a position gets that moment again, and
+ * recognizes known entries by their ids.
  */
 import { Clock, Effect, FiberSet, Option, Queue, Schema, Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -15,19 +15,19 @@ import { Output } from "../store/Output.ts"
 import { ChunkRow, chunksThatMatch, entryOf, type LogEntry, type LogFilter, Wanted, wantedOf } from "./LogChunks.ts"
 import { newestChunks } from "./newestChunks.ts"
 
-/** What another process stores is asked for so often. */
+/** How often chunks of other processes are polled. */
 const askEveryMs = 1000
-/** What is stored within such a time is told together. */
+/** Chunks stored within this time are delivered together. */
 const gatherMs = 50
-/** No insert takes so long from its number to its commit, as long as the database serves at all. */
+/** The longest time of an insert from its number to its commit, while the database works at all. */
 const overtakenMs = 2000
-/** A chunk has the instant at which it came; it may wait so long for its Sandbox's rate before it is stored. */
+/** A chunk has the time of its arrival, but may wait this long for its Sandbox's rate before it is stored. */
 const lateMs = 60_000
 const pieceMaxRows = 500
 const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
 const pieceMaxBytes = 1024 * 1024
 
-/** Epoch milliseconds of the newest entry that was told, and a number up to which all was. */
+/** Epoch milliseconds of the newest delivered entry, and a number up to which all were delivered. */
 export interface LogPosition {
   readonly at: number
   readonly seq: number
@@ -36,9 +36,9 @@ export interface LogPosition {
 export interface LogFollowing extends LogFilter {
   /** Epoch milliseconds, inclusive. */
   readonly since: number | null
-  /** Of what is stored already, the newest so many are told first. */
+  /** How many of the newest stored entries are delivered first. */
   readonly limit: number
-  /** Counts instead of `limit`. */
+  /** Replaces `limit`. */
   readonly after: LogPosition | null
 }
 
@@ -46,19 +46,19 @@ export type LogEvent =
   | {
       readonly type: "log"
       readonly entries: ReadonlyArray<LogEntry>
-      /** Older matches were not told. */
+      /** There were older matches that are not delivered. */
       readonly truncated: boolean
-      /** Behind it. */
+      /** The position after these entries. */
       readonly position: LogPosition
     }
-  /** Nothing was stored for so long. */
+  /** Nothing matching was stored for a heartbeat's time. */
   | { readonly type: "quiet"; readonly position: LogPosition }
 
 export type LogReading = Pulled<LogEvent>
 
 const Beyond = Schema.Struct({ ...Wanted.fields, floor: Int8, told: Schema.Array(Schema.Number) })
 
-/** Makes the reading of a Sandbox that is known to be the caller's. */
+/** Makes the stream for a Sandbox of which the caller has checked the owner. */
 export const logReadings = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const actors = yield* Actors
@@ -90,10 +90,10 @@ export const logReadings = Effect.gen(function* () {
     let position = after ?? { at: 0, seq: 0 }
     let told: ReadonlyArray<{ readonly seq: number; readonly at: number }> = []
     let isBegun = after !== null
-    /** When it was told anything, or that nothing happened. Not by the time of day, which may be set meanwhile. */
+    /** The time of the last delivery or heartbeat, by the monotonic clock, because the time of day may be set meanwhile. */
     let toldAt: number | null = null
 
-    /** @param now What was told a while ago is below the position, and none can come between it. */
+    /** @param now Chunks delivered a while ago are below the position, and none can appear between them. */
     const remember = (rows: ReadonlyArray<ChunkRow>, now: number) => {
       const all = [...told, ...rows.map(({ seq }) => ({ seq, at: now }))]
       const settled = all.filter(({ at }) => at <= now - overtakenMs)
@@ -108,7 +108,7 @@ export const logReadings = Effect.gen(function* () {
       const { rows, truncated } = yield* newest(sandboxId, { ...filter, since, until: null, limit }, pieceMaxBytes)
       const now = yield* Clock.currentTimeMillis
       const isOld = ({ at }: ChunkRow) => at <= now - overtakenMs
-      // What is older than the first of them is not to be told; what is being committed beside the last of them is.
+      // Chunks older than the first delivered one are skipped; chunks that are being committed beside the last one are delivered.
       if (truncated) position = { ...position, seq: Math.min(...rows.map(({ seq }) => seq)) - 1 }
       remember(rows.filter(isOld), now - overtakenMs)
       remember(
@@ -132,7 +132,7 @@ export const logReadings = Effect.gen(function* () {
         told: told.map(({ seq }) => seq)
       }).pipe(Effect.orDie)
       remember(rows, now)
-      // All that matches is told: what comes is new, and nothing older need be looked through again.
+      // All matches are delivered: later chunks are new, and older ones need not be read again.
       if (rows.length === 0) position = { ...position, at: Math.max(position.at, now) }
       return rows
     })
@@ -164,7 +164,7 @@ export const logReadings = Effect.gen(function* () {
         }
         const now = yield* elapsedMs
         toldAt ??= now
-        // However often it was woken for what it does not tell.
+        // The heartbeat is due independently of wake-ups for chunks that do not match.
         const leftMs = toldAt + heartbeatSeconds * 1000 - now
         if (leftMs <= 0) {
           toldAt = now

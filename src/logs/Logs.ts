@@ -1,8 +1,9 @@
 /**
  * The log of a Sandbox: its stored output, read by time.
  *
- * An entry is one stored chunk of one stream, at most 64 KiB. Oldest first; with more than `limit` matches the newest of them. An
- * answer holds at most 16 MiB of text as JSON, so that 5,000 full entries do not meet in memory; what does not fit is `truncated` too.
+ * An entry is one stored chunk of one stream, at most 64 KiB. Entries are sorted oldest first; with more than `limit` matches, the newest are
+ * returned. An answer holds at most 16 MiB of text as JSON, so that 5,000 full entries are never in memory together; entries beyond that are also
+ * `truncated`.
  *
  * @source contract.md SandboxLogs, contract-details.md "SandboxLogs"
  */
@@ -24,7 +25,7 @@ const answerBytesMax = 16 * 1024 * 1024
 
 const quotesBytes = 2
 
-/** Text may be six times as long as JSON: what does not fit is left out, the oldest first, but never the newest. */
+/** Text may be six times as long in JSON. Drops the oldest entries that do not fit, but never the newest entry. */
 const newestFitting = (entries: ReadonlyArray<LogEntry>): ReadonlyArray<LogEntry> => {
   let bytes = 0
   const from = entries.findLastIndex(({ text }) => {
@@ -63,7 +64,7 @@ export class Logs extends Context.Service<
           return yield* new NotFound()
       })
 
-      /** The database that a backup was restored into numbers on from that backup. */
+      /** A database restored from a backup continues the numbers from that backup. */
       const newestNumber = SqlSchema.findOne({
         Request: Schema.Void,
         Result: Schema.Struct({ seq: Int8 }),

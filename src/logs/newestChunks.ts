@@ -12,7 +12,7 @@ export interface LogQuery extends LogFilter {
   readonly limit: number
 }
 
-/** Answers with at most so many bytes, and whether there are older matches. */
+/** Returns chunks of at most `bytesMax` bytes, and whether there are older matches. */
 export const newestChunks = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const findRows = SqlSchema.findAll({
@@ -43,7 +43,7 @@ export const newestChunks = Effect.gen(function* () {
       bytesMax
     }).pipe(
       Effect.orDie,
-      // One more than asked for was looked at; what did not fit is missing too.
+      // One chunk more than requested is read; chunks that did not fit are missing too.
       Effect.map((rows) => ({ rows, truncated: (rows[0]?.found ?? 0) > rows.length }))
     )
 })
