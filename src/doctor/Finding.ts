@@ -1,12 +1,12 @@
-/** What was looked at on this host, what was found, and what mends it. */
+/** One check of this host: its result, and how to fix it. */
 export interface Finding {
   /** A word or two: "cgroups". */
   readonly name: string
-  /** `limited`: Atoll runs, and something is not enforced or not had. `missing`: what the settings ask for does not work here. */
+  /** `limited`: Atoll runs, but something is not enforced or not available. `missing`: something that the settings ask for does not work here. */
   readonly state: "ok" | "limited" | "missing"
   /** One sentence. */
   readonly found: string
-  /** One command or one sentence; null where all is well. */
+  /** One command or one sentence; null when all is well. */
   readonly mend: string | null
 }
 

@@ -1,4 +1,4 @@
-/** Looks at this host with these settings, for its role: changes nothing, boots nothing, and starts at most the database that is there. */
+/** Examines this host with these settings, for its role. Changes nothing, boots nothing, and at most starts the existing database. */
 import { Effect } from "effect"
 import { Settings } from "../Config.ts"
 import type { Finding } from "./Finding.ts"
@@ -11,7 +11,7 @@ export const examine: Effect.Effect<ReadonlyArray<Finding>, never, Settings> = E
   const settings = yield* Settings
   return [
     ...(yield* Effect.promise(() => systemFindings(settings))),
-    // A service of a fleet carries none, and a host has no database.
+    // A service of a fleet runs no Sandboxes, and a host has no database.
     ...(settings.role === "service" ? [] : yield* sandboxFindings(settings)),
     ...(yield* serviceFindings(settings)),
     ...fleetFindings(settings)

@@ -1,4 +1,4 @@
-/** What a process of a fleet needs to be let in by the others. */
+/** Checks what a process needs so that the others of its fleet accept it. */
 import { accessSync, constants } from "node:fs"
 import type { SettingsShape } from "../Config.ts"
 import { type Finding, fine, missing } from "./Finding.ts"
@@ -42,6 +42,6 @@ export const fleetFindings = (settings: FleetSettings): ReadonlyArray<Finding> =
   if (role !== "host" || fleetJoin.length > 0) return [proof]
   return [
     proof,
-    missing("services", "It is not said where this host's services are.", "ATOLL_FLEET_JOIN=name:port,name:port")
+    missing("services", "The addresses of this host's services are not set.", "ATOLL_FLEET_JOIN=name:port,name:port")
   ]
 }

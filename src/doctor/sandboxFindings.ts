@@ -1,4 +1,4 @@
-/** What Sandboxes would have on this host: asked of the drivers' own probes, where that boots nothing. */
+/** Checks what Sandboxes would have on this host, with the drivers' own probes where these boot nothing. */
 import { access, constants } from "node:fs/promises"
 import { Effect } from "effect"
 import type { SettingsShape } from "../Config.ts"
@@ -69,7 +69,7 @@ const viewFinding = (): Finding =>
     ? fine("lxcfs", "free, top and nproc inside a Sandbox show its own limits.")
     : limited("lxcfs", "free and top inside a Sandbox show the host.", "apt-get install lxcfs, and start it")
 
-/** Null when everything is there to boot machines. */
+/** Null when everything for booting machines is present. */
 const machineObstacle = async (settings: SettingsShape) => {
   if (process.platform !== "linux" || process.arch !== "x64")
     return {
@@ -112,7 +112,7 @@ export const sandboxFindings = Effect.fnUntraced(function* (settings: SettingsSh
   const obstacle = (driver: "namespace" | "qemu") => (isNone || runtime === driver ? missing : limited)
   const kinds: ReadonlyArray<Finding> = [
     namespaces.ok
-      ? fine("namespaces", "Sandboxes run in user namespaces: bubblewrap was run as it is for one.")
+      ? fine("namespaces", "Sandboxes run in user namespaces: a trial run of bubblewrap succeeded.")
       : obstacle("namespace")("namespaces", "Sandboxes cannot run in namespaces here.", namespaces.reason),
     machines === null
       ? fine("machines", "QEMU and a guest image are here.")

@@ -1,4 +1,4 @@
-/** What the service itself needs: a database that answers (but for a host of a fleet), and ports that nobody else has. */
+/** Checks what the service itself needs: a database that answers (except for a host of a fleet), and free ports. */
 import { existsSync } from "node:fs"
 import { createServer } from "node:net"
 import { join } from "node:path"
@@ -12,7 +12,7 @@ import { type Finding, fine, limited, missing } from "./Finding.ts"
 const databaseWaitMs = 2_000
 const clocksApartMaxMs = 1_000
 
-/** Of a database of one's own: how far its clock is from ours. */
+/** The difference between the clock of an external database and this host's. */
 const clockApart = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const asked = Date.now()
@@ -43,7 +43,7 @@ const databaseFinding = (settings: SettingsShape): Effect.Effect<Finding> => {
   )
 }
 
-/** Null where it can be listened on. */
+/** Null when the port can be listened on. */
 const whyClosed = (host: string, port: number): Promise<string | null> =>
   new Promise((resolve) => {
     const server = createServer()
@@ -51,7 +51,7 @@ const whyClosed = (host: string, port: number): Promise<string | null> =>
     server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(null)))
   })
 
-/** Whether what listens there is an Atoll. */
+/** Whether an Atoll listens there. */
 const isAtoll = (host: string, port: number): Promise<boolean> =>
   fetch(`http://${host.includes(":") ? `[${host}]` : host}:${port}/healthz`, { signal: AbortSignal.timeout(2000) })
     .then(

@@ -1,4 +1,4 @@
-/** The machine and this process on it: Node, user, clock, locale, memory, disk, open files. */
+/** Checks the machine and this process: Node, user, clock, locale, memory, disk, open files. */
 import { constants, readFileSync, statSync } from "node:fs"
 import { access, statfs } from "node:fs/promises"
 import { totalmem } from "node:os"
@@ -6,7 +6,7 @@ import { dirname } from "node:path"
 import type { SettingsShape } from "../Config.ts"
 import { type Finding, fine, limited, missing } from "./Finding.ts"
 
-/** Older ones run no TypeScript without a flag. */
+/** Older versions need a flag for TypeScript. */
 const oldestNode = [22, 18] as const
 const filesMin = 4096
 
@@ -20,14 +20,14 @@ export const nodeFinding = (version: string): Finding => {
 
 export const userFinding = (uid: number | undefined): Finding =>
   uid === 0
-    ? fine("user", "Atoll runs as root, and every Sandbox as a user of its own.")
+    ? fine("user", "Atoll runs as root, and every Sandbox as its own user.")
     : limited(
         "user",
         "Atoll is not root: Sandboxes share its user, and their limits are not enforced.",
         "Start it as root: sudo -E npm run up"
       )
 
-/** @param notBeforeMs A time that has been: that of a file of ours. */
+/** @param notBeforeMs A time in the past: that of an installed file. */
 export const clockFinding = (now: number, notBeforeMs: number): Finding =>
   now >= notBeforeMs
     ? fine("clock", `The clock says ${new Date(now).toISOString()}.`)
@@ -37,7 +37,7 @@ export const clockFinding = (now: number, notBeforeMs: number): Finding =>
         "timedatectl set-ntp true"
       )
 
-/** @param locale As the environment names it; undefined: none. */
+/** @param locale As in the environment; undefined when unset. */
 export const localeFinding = (locale: string | undefined): Finding =>
   locale === undefined || locale === "" || /^(C|POSIX)$|utf-?8$/i.test(locale)
     ? fine("locale", locale ? `The locale is ${locale}.` : "No locale is set, and none is needed.")
@@ -65,7 +65,7 @@ export const memoryFinding = (totalBytes: number, perSandboxBytes: number): Find
         "Lower ATOLL_SANDBOX_MEMORY_BYTES, or give the host more memory."
       )
 
-/** The folder itself, or the nearest one above it that is there. */
+/** The folder itself, or its nearest existing ancestor. */
 const nearest = async (folder: string): Promise<string> =>
   access(folder).then(
     () => folder,
@@ -107,7 +107,7 @@ const readIfThere = (path: string): string => {
   }
 }
 
-/** A moment after which Atoll was put here. */
+/** The time of the installation. */
 const installedAtMs = (): number => statSync(new URL("../../package.json", import.meta.url)).mtimeMs
 
 export const systemFindings = async (settings: SettingsShape): Promise<ReadonlyArray<Finding>> => [

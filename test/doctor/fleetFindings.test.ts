@@ -52,7 +52,7 @@ it.live("tells what keeps a process of a fleet from the others, and of one that 
     ])
     assert.deepStrictEqual(yield* findings({ ATOLL_ROLE: "host", ...secret }), [
       ["fleet", "ok", proves("ATOLL_FLEET_SECRET_FILE")],
-      ["services", "missing", "It is not said where this host's services are."]
+      ["services", "missing", "The addresses of this host's services are not set."]
     ])
   }).pipe(Effect.scoped)
 )
