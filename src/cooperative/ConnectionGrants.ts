@@ -10,7 +10,7 @@ import type { Boot } from "../gateway/SandboxReach.ts"
 
 type Unreachable = NotFound | UnsupportedByRuntime | SandboxUnavailable
 
-/** A connection that a grant let in. */
+/** A connection that a grant admitted. */
 export interface SshAdmission extends Boot {
   readonly actorId: string
 }
@@ -23,7 +23,7 @@ export class ConnectionGrants extends Context.Service<
       sandboxId: string,
       asked: { readonly requestId: string; readonly publicKeys: ReadonlyArray<string> }
     ) => Effect.Effect<CooperativeEnvelope, Unreachable | InvalidRequest>
-    /** The original for the same keys. */
+    /** The original grant for the same keys. */
     readonly recover: (
       accountId: string,
       sandboxId: string,
@@ -38,7 +38,7 @@ export class ConnectionGrants extends Context.Service<
     ) => Effect.Effect<CooperativeRevoke, Unreachable>
     /** The canonical form of the key with this SSH blob, if it may open a connection now. */
     readonly keyFor: (endpointId: string, blob: Uint8Array) => Effect.Effect<string | null>
-    /** Once the client has proved to hold such a key. Null: its seconds are over after all. */
+    /** Called once the client has proved possession of such a key. Null when the grant has expired meanwhile. */
     readonly connect: (endpointId: string) => Effect.Effect<SshAdmission | null>
   }
 >()("atoll/cooperative/ConnectionGrants") {}

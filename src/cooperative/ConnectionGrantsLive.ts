@@ -36,7 +36,7 @@ const make = Effect.gen(function* () {
     expiresAt: new Date(expiresAt).toISOString()
   })
 
-  /** Whose Sandbox it is comes before whether the feature is on. */
+  /** The check of the Sandbox's account precedes the check of the feature. */
   const ownSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
     yield* way.ownSandbox(accountId, sandboxId)
     if (settings.cooperative === "off") return yield* new UnsupportedByRuntime()

@@ -1,4 +1,4 @@
-/** How the commands of a connection grant are done. */
+/** Interprets the commands of a connection grant. */
 import { Effect } from "effect"
 import { connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import { ConnectionGrantContext } from "../../schemas/contexts/ConnectionGrant.ts"
@@ -14,7 +14,7 @@ export const grantDefinition = Effect.gen(function* () {
   const reach = yield* SandboxReach
   const { clusterPort } = yield* Settings
 
-  /** With several processes another one may carry connections: then only the end of the Sandbox ends the wait. */
+  /** With several processes another one may carry connections. Then the wait ends only with the Sandbox. */
   const untilConnectionsOver = (id: string) =>
     Effect.suspend(() => Effect.succeed(clusterPort === 0 && connections.countOf(id) === 0)).pipe(
       Effect.delay(lookEvery),

@@ -1,5 +1,5 @@
 /**
- * Who the SSH gateway is: its host key, the same for every process and after every restart, and where it listens.
+ * The identity and address of the SSH gateway: its host key, the same in every process and after every restart, and where it listens.
  *
  * @source OpenSSH PROTOCOL.key (openssh-key-v1), RFC 8032 (Ed25519), RFC 8410 section 7
  */
@@ -9,7 +9,7 @@ import { Settings } from "../Config.ts"
 import { serverKey } from "../store/ServerKeys.ts"
 
 const keyType = "ssh-ed25519"
-/** PKCS #8 of an Ed25519 key, up to its 32 bytes of seed. */
+/** PKCS #8 of an Ed25519 key, before its 32 bytes of seed. */
 const pkcs8Prefix = Buffer.from("302e020100300506032b657004220420", "hex")
 
 const string = (value: string | Buffer): Buffer => {
@@ -51,7 +51,10 @@ export const hostKeyOf = (seed: Buffer): HostKey => {
   }
 }
 
-/** Nobody can connect to all addresses: of a gateway that listens on all of them clients are told the one where browsers go. */
+/**
+ * The host name that clients receive. A gateway that listens on all addresses reports the host of the public URL, because a wildcard address cannot
+ * be dialled.
+ */
 export const toldHost = (sshHost: string, publicUrl: string | null): string => {
   if (sshHost !== "0.0.0.0" && sshHost !== "::") return sshHost
   return publicUrl === null ? "127.0.0.1" : new URL(publicUrl).hostname.replace(/^\[(.*)\]$/, "$1")

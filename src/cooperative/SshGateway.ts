@@ -1,6 +1,6 @@
 /**
- * The SSH server before all Sandboxes. The user name is an endpoint id; a connection is let in by one of its grant's keys, while the
- * grant lasts, and leads into that grant's Sandbox and nowhere else.
+ * The SSH server for all Sandboxes. The user name is an endpoint id. A connection is admitted by one of its grant's keys, while the grant lasts, and
+ * leads only into that grant's Sandbox.
  *
  * @source contract.md "Cooperative connection"; RFC 4252 section 7, RFC 4254
  */
@@ -24,7 +24,7 @@ import { type Ends, serveSession } from "./sshSession.ts"
 const authenticateWithinMs = 20_000
 const authAttemptsMax = 10
 const channelsMax = 32
-/** Connections that nobody has proved anything on yet. */
+/** Bounds the connections that are not authenticated yet. */
 const strangersMax = 128
 
 /** The SSH port cannot be listened on. `message` is a sentence for the operator. */
@@ -34,16 +34,16 @@ const action: GatewayAction = "openSshSession"
 
 const loopbacks = new Set(["localhost", "127.0.0.1", "::1", "sandbox"])
 
-/** No such channel: SSH tells no more. */
+/** The channel is refused; SSH has no more detail. */
 class Refused extends Data.TaggedError("Refused") {}
 
 const mayGoOn = ({ status }: { readonly status: string }): boolean => status === "granted" || status === "elapsed"
 
-/** Both sides have closed it: ssh2's channels tell it by their event alone. */
+/** Resolves when both sides have closed the channel: ssh2 reports that only by its event. */
 const closed = (channel: ServerChannel): Effect.Effect<void> =>
   Effect.callback((resume) => void channel.once("close", () => resume(Effect.void)))
 
-/** Ends our direction, once the client has taken what is on its way to it. */
+/** Ends the server's direction once the client has taken all pending bytes. */
 const flushed = (channel: ServerChannel): Effect.Effect<void> =>
   Effect.callback((resume) => void channel.end(() => resume(Effect.void)))
 
@@ -61,7 +61,7 @@ const make = Effect.gen(function* () {
   const sockets = new Set<Socket>()
   let strangers = 0
 
-  /** Answers one attempt. `letIn` comes before the answer: with it the connection is ready. */
+  /** Answers one authentication attempt. `letIn` is called before the answer, with which the connection is ready. */
   const authenticate = async (context: AuthContext, letIn: (admission: SshAdmission) => void): Promise<void> => {
     if (context.method !== "publickey") {
       context.reject(["publickey"])
@@ -72,7 +72,7 @@ const make = Effect.gen(function* () {
       context.reject(["publickey"])
       return
     }
-    // Without a signature the client only asks whether this key would do.
+    // Without a signature the client only asks whether this key would be accepted.
     if (context.signature === undefined || context.blob === undefined) {
       context.accept()
       return
@@ -84,7 +84,8 @@ const make = Effect.gen(function* () {
       context.reject(["publickey"])
       return
     }
-    // A client opens its session at once, and who hears of it is there once the connection has its place: no statement may be waited for between.
+    // A client opens its session immediately, and the session handler is attached once the connection has its place. So no statement may be awaited
+    // in between.
     const gathering = connections.gather(admission)
     if (gathering !== null) await fork(gathering)
     letIn(admission)
@@ -103,7 +104,7 @@ const make = Effect.gen(function* () {
       const channel = yield* Effect.acquireRelease(Effect.sync(accept), (channel) =>
         Effect.sync(() => {
           channel.destroy()
-          // Else what the client still sends would be kept.
+          // Otherwise further bytes of the client would be buffered.
           channel.resume()
         })
       )
@@ -114,13 +115,13 @@ const make = Effect.gen(function* () {
       yield* Effect.raceFirst(closed(channel), Effect.andThen(whenClosed(stream), flushed(channel)))
     }).pipe(Effect.scoped)
 
-  /** One connection, until it is closed. Its channels are connections into the Sandbox too, each with a place of its own. */
+  /** Serves one connection until it closes. Its channels are connections into the Sandbox too; each takes a place. */
   const served = Effect.fnUntraced(function* (client: Connection, admission: SshAdmission, ends: Ends) {
     const carryEach = yield* FiberSet.makeRuntime()
     const guest = reach.guest(admission)
     const connection = { ...admission, mayGoOn }
     let channels = 0
-    /** The place is taken before anything is waited for. */
+    /** Takes the place before it waits for anything. */
     const carry = (use: Effect.Effect<void, Refused>, reject: () => void): void => {
       const onChannel = Effect.acquireUseRelease(
         Effect.suspend(() => (channels < channelsMax ? Effect.sync(() => channels++) : new Refused())),
@@ -142,7 +143,7 @@ const make = Effect.gen(function* () {
     })
   }, Effect.scoped)
 
-  /** @param client What its first line says of it, as SSH-2.0-OpenSSH_9.2. */
+  /** @param client The client's identification line, such as SSH-2.0-OpenSSH_9.2. */
   const note = ({ accountId, sandboxId, actorId }: SshAdmission, ends: Ends, client: string, refusal?: ErrorCode) =>
     audit.note({
       accountId,
@@ -241,6 +242,6 @@ const make = Effect.gen(function* () {
 })
 
 export const SshGateway = {
-  /** Listens only where cooperative connections are on. */
+  /** Listens only if cooperative connections are on. */
   layer: Layer.effectDiscard(make)
 }

@@ -1,7 +1,7 @@
 /**
- * The names of signals as SSH has them: those that RFC 4254 lists by themselves, all others as `name@domain`, here `RTMIN+6@ATOLL`.
+ * Signal names in SSH: those that RFC 4254 lists are used as they are, all others as `name@domain`, here `RTMIN+6@ATOLL`.
  *
- * ssh2 takes no name that is not in its table, which is the RFC's list, so ours are put there. It sends them in capitals.
+ * ssh2 accepts only names from its table, which is the RFC's list, so these names are added there. ssh2 sends them in capitals.
  *
  * @source RFC 4254 section 6.10 (exit-signal), RFC 4251 section 6 (names)
  */
@@ -16,7 +16,7 @@ const { SIGNALS: known } = createRequire(import.meta.url)("ssh2/lib/protocol/con
 const domain = "@ATOLL"
 const listed: ReadonlySet<string> = new Set(Object.keys(known))
 
-/** Linux's numbers 32 to 64, as the agent tells them. */
+/** Linux's signals 32 to 64, with the agent's names. */
 const realTime = ["32", "33", "RTMIN", ...Array.from({ length: 30 }, (_, at) => `RTMIN+${at + 1}`)]
 const others = [...Object.keys(constants.signals).map((name) => name.replace(/^SIG/, "")), ...realTime]
 for (const name of others) if (!listed.has(name)) known[`${name}${domain}`] = 1
@@ -24,10 +24,10 @@ for (const name of others) if (!listed.has(name)) known[`${name}${domain}`] = 1
 /** `SIGTERM` of `TERM`, `SIGRTMIN+6` of `RTMIN+6@ATOLL`. */
 export const signalOf = (name: string): string => `SIG${name.replace(/^SIG/, "").replace(/@.*$/, "")}`
 
-/** What a guest calls a signal and nobody else does is told as a failure without a name: as `ssh` itself exits. */
+/** An unknown signal name from a guest is reported as a failure without a name, with the exit code of `ssh` itself. */
 const unnamedExitCode = 255
 
-/** Tells the client by which signal its command ended: `SIGTERM` spelling. */
+/** Sends the client the signal that ended its command (`SIGTERM` spelling). */
 export const tellSignal = (channel: ServerChannel, signal: string): void => {
   const name = signal.replace(/^SIG/, "")
   const told = listed.has(name) ? name : `${name}${domain}`

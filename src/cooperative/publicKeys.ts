@@ -5,9 +5,9 @@ import ssh2 from "ssh2"
 const rsaMinBits = 3072
 
 /**
- * `algorithm base64`, without the comment and in the one spelling.
+ * The canonical spelling `algorithm base64`, without a comment.
  *
- * @returns Null for what is no key, is damaged, or is too weak.
+ * @returns Null for a line that is not a key, is damaged, or is too weak.
  */
 export const canonicalKey = (line: string): string | null => {
   const key = ssh2.utils.parseKey(line.trim())

@@ -1,5 +1,5 @@
 /**
- * What a client asks of one SSH session channel: a shell, a command or sftp, as a process in the Sandbox.
+ * Serves the requests of one SSH session channel: a shell, a command or sftp, as a process in the Sandbox.
  *
  * @source RFC 4254 sections 6.2 (pty-req), 6.5 (exec), 6.7 (window-change), 6.9 (signal), 6.10 (exit-status)
  */
@@ -16,11 +16,11 @@ const unanswered = publicText`The Sandbox does not answer. Connect again.`
 const variablesMax = 64
 const variableMaxCharacters = 4096
 const variableName = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/
-/** When a session cannot be had at all: as `ssh` itself exits. */
+/** The exit code of `ssh` itself, used when no session is possible. */
 const failedExitCode = 255
 
 const byShell = (command: string) => ["/bin/sh", "-c", 'exec "$SHELL" -c "$1"', "sh", command]
-/** OpenSSH's own server, which Debian has as openssh-sftp-server. */
+/** OpenSSH's own server, in Debian's package openssh-sftp-server. */
 const sftpServer = [
   "/bin/sh",
   "-c",
@@ -34,7 +34,7 @@ const write = async (channel: ServerChannel, stream: NodeJS.WritableStream, byte
 
 type Run = (effect: Effect.Effect<void>) => { readonly interruptUnsafe: () => void }
 
-/** Input of the client, one piece after the other: the channel's window is what holds it back. */
+/** Passes the client's input on piece by piece; the channel's window provides backpressure. */
 const feed = (channel: ServerChannel, process: ProcessChannel, run: Run): void => {
   channel.on("data", (bytes: Buffer) => {
     channel.pause()
@@ -48,7 +48,7 @@ const feed = (channel: ServerChannel, process: ProcessChannel, run: Run): void =
   channel.on("end", () => void run(process.end))
 }
 
-/** Runs it to its end and tells the client how it ended. What it left in the background goes on, as with sshd. */
+/** Runs the process to its end and reports the end to the client. Background processes continue, as with sshd. */
 const carry = (channel: ServerChannel, process: ProcessChannel, run: Run) =>
   Effect.gen(function* () {
     feed(channel, process, run)
@@ -71,22 +71,22 @@ interface End {
   readonly port: number
 }
 
-/** Of the connection, as programs see them in SSH_CONNECTION. */
+/** The two ends of the connection, as programs see them in SSH_CONNECTION. */
 export interface Ends {
   readonly client: End
   readonly server: End
 }
 
-/** As sshd sets them; SSH_CLIENT is the older one. */
+/** As sshd sets them; SSH_CLIENT is the older variable. */
 const connectionVariables = ({ client, server }: Ends): Readonly<Record<string, string>> => ({
   SSH_CONNECTION: `${client.address} ${client.port} ${server.address} ${server.port}`,
   SSH_CLIENT: `${client.address} ${client.port} ${server.port}`
 })
 
 /**
- * Serves one session, until the client closes it. Whatever still runs for it then ends.
+ * Serves one session until the client closes it; then its processes end.
  *
- * @param given The Sandbox's own variables; what the client sets wins.
+ * @param given The Sandbox's own variables; the client's variables override them.
  */
 export const serveSession = Effect.fnUntraced(function* (
   session: Session,
