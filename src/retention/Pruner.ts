@@ -1,10 +1,10 @@
 /**
- * Forgets what is past its retention, a small batch at a time, so that no statement holds the tables for long. Each look goes by an index over
- * ages: a pass reads what is due, not what is kept.
+ * Deletes rows past their retention in small batches, so that no statement holds the tables for long. Each query uses an index over ages: a pass
+ * reads what is due, not what is kept.
  *
- * Streams that another statement is at are left for the next pass. Deleted Sandboxes go with all that belongs to them.
+ * Output streams that another statement uses are left for the next pass. Deleted Sandboxes go with everything that belongs to them.
  *
- * Deleted Sandboxes go only when all that they have cost is posted.
+ * A deleted Sandbox goes only after all its costs are posted.
  *
  * @source contract-details.md "A deleted Sandbox stays listed and inspectable", "Keys live as long as the thing that they made"
  */
@@ -21,7 +21,7 @@ const batch = 1000
 const hourMs = 60 * 60 * 1000
 const dayMs = 24 * hourMs
 
-/** How many there were stays, by account and UTC hour. `gone`: a query for the `account_id` and the instant `at` of each. */
+/** Keeps the number of deleted rows, by account and UTC hour. `gone`: a query for the `account_id` and the time `at` of each. */
 const keepCounts = (what: "executes" | "operations", gone: string) => `
   insert into usage_hours as h (account_id, hour, ${what})
   select account_id, at / ${hourMs} * ${hourMs}, count(*) from (${gone}) g group by 1, 2 order by 1, 2
@@ -32,7 +32,7 @@ type Removed = Effect.Effect<number, SqlError.SqlError | Schema.SchemaError>
 const Parameters = Schema.Array(Schema.Unknown)
 const Thing = Schema.Struct({ id: Schema.String })
 
-/** Repeats a statement that reports how much it did, until it does less than a batch. */
+/** Repeats a statement that returns its number of rows, until that is less than a batch. */
 const repeatedly = (statement: Removed): Removed =>
   Effect.gen(function* () {
     let total = 0
@@ -49,9 +49,9 @@ const parts = Effect.gen(function* () {
   const { retentionDays, endedRetentionDays, logBytesPerSandbox } = yield* Settings
   const now = yield* Clock.currentTimeMillis
   const cutoff = BigInt(now - retentionDays * dayMs)
-  // Its key lives for a day at least.
+  // Its idempotency key lives for at least a day.
   const deletedCutoff = BigInt(now - Math.max(retentionDays, 1) * dayMs)
-  // What lies in a deleted Sandbox is promised for as long as the Sandbox is.
+  // The content of a deleted Sandbox is kept as long as the Sandbox.
   const endedCutoff = BigInt(now - Math.max(endedRetentionDays, retentionDays) * dayMs)
   const room = outputRoom(sql, sql)
 
@@ -74,8 +74,8 @@ const parts = Effect.gen(function* () {
     )
 
   /**
-   * Things with all that is kept of them: output, transitions, keys. Every thing that is ever forgotten goes through here, and its transitions
-   * with it: whoever counts by them has to be done before.
+   * Deletes actors with their output, transitions and keys. Every actor is deleted here, together with its transitions, so counts based on them must
+   * be done before.
    */
   const forgetThings = Effect.fnUntraced(function* (ids: ReadonlyArray<string>) {
     const things = [textColumn(ids)]
@@ -87,7 +87,7 @@ const parts = Effect.gen(function* () {
        select count(*)::int4 as count from gone`,
       things
     )
-    // One whose output was just in use stays for the next pass.
+    // An actor whose output was just in use stays for the next pass.
     total += yield* counted(
       `with gone as (
          delete from actors a where a.id = any($1::text[]) and not exists (select 1 from outputs o where o.owner_id = a.id)
@@ -107,7 +107,7 @@ const parts = Effect.gen(function* () {
     return total
   })
 
-  /** Things by a condition, a batch at a time, until none of a batch goes. */
+  /** Deletes actors by a condition, batch by batch, until a batch deletes none. */
   const forgetAll = Effect.fnUntraced(function* (which: string, parameters: ReadonlyArray<unknown>) {
     const find = SqlSchema.findAll({
       Request: Parameters,
@@ -125,7 +125,8 @@ const parts = Effect.gen(function* () {
 
   const oldOutput = forgetChunks("at < $1", [cutoff])
 
-  // Whoever stores output cuts what is over its share; what is left here is of a process that was killed over it, or of a larger share before.
+  // The writer of output already trims what exceeds a Sandbox's share. The rest here is from a process that was killed before it did, or from a
+  // larger share in earlier settings.
   const findLarge = SqlSchema.findAll({
     Request: Int8,
     Result: Schema.Struct({ sandbox_id: Schema.String, stored_bytes: Int8 }),
@@ -141,7 +142,7 @@ const parts = Effect.gen(function* () {
 
   const samples = repeatedly(
     counted(
-      // The newest CPU time of a boot stays as long as another may come: by it is told how much that grew. Waking is no new boot.
+      // The newest CPU time of a boot stays as long as another sample may come, because growth is computed from it. Waking is not a new boot.
       `with doomed as (
               select sandbox_id, at from telemetry_samples t where at < $1
                 and (cpu_seconds is null
@@ -164,7 +165,7 @@ const parts = Effect.gen(function* () {
     )
   )
 
-  /** Of a Sandbox that lives on. Whatever still waits for something is not done. That a host was given up is remembered for ever. */
+  /** Ended actors of a Sandbox that still exists. An actor with pending work is not done. The record of a host that was given up is kept for ever. */
   const endedThings = forgetAll(
     "kind not in ('sandbox', 'host') and ended_at is not null and ended_at < $1 and pending = '[]'::jsonb and due_at is null order by ended_at",
     [endedCutoff]
@@ -191,7 +192,7 @@ const parts = Effect.gen(function* () {
   const deletedSandboxes = Effect.gen(function* () {
     let total = 0
     for (const { id } of yield* findDead(deletedCutoff)) {
-      // What it has cost stays in the ledger, and is read from its transitions.
+      // Its costs stay in the ledger, which reads them from its transitions.
       const isPosted = yield* ledger.foldSandbox(id).pipe(
         Effect.map((folded) => folded === null || folded.isClosed),
         Effect.catchDefect((defect) =>
@@ -229,7 +230,7 @@ const parts = Effect.gen(function* () {
   } satisfies Record<string, Removed>
 })
 
-/** One pass: everything that is due, in batches. Returns how many rows went. What cannot be removed holds up nothing else. */
+/** One pass: deletes everything that is due, in batches. Returns the number of deleted rows. A failure in one part does not stop the others. */
 export const prune = Effect.fn("Pruner.prune")(function* () {
   let total = 0
   const due: Readonly<Record<string, Removed>> = yield* parts

@@ -1,9 +1,9 @@
 /**
- * The way to the collector of traces, for an exporter that posts batches: bounded, whatever becomes of the collector.
+ * The connection of an exporter to the collector of traces: bounded, even if the collector does not answer.
  *
- * - A batch that is not taken, sent twice, is dropped; so is one that comes while `postsMax` others are on their way.
- * - From then on one batch in `tryEveryMs` looks whether the collector serves again, and the others are dropped at once.
- * - That it is away is said once, and once that it serves again. The exporter is told that all went well: it knows less.
+ * - A batch that fails twice is dropped; so is one that comes while `postsMax` others are being sent.
+ * - After a failure one batch per `tryEveryMs` tests whether the collector works again, and the others are dropped immediately.
+ * - The failure is logged once, and the recovery once. The exporter always gets a success, because it has no better reaction.
  */
 import { Cause, Clock, Context, Effect, Metric } from "effect"
 import { HttpClient, HttpClientError, type HttpClientRequest, HttpClientResponse } from "effect/http"
@@ -21,7 +21,7 @@ const droppedBatches = Metric.counter("atoll_trace_batches_dropped_total", {
 const taken = (request: HttpClientRequest.HttpClientRequest) =>
   HttpClientResponse.fromWeb(request, new Response(null, { status: 204 }))
 
-/** The innermost fault's code, as ECONNREFUSED. No text of it: a URL may hold a password. */
+/** The innermost fault's code, such as ECONNREFUSED. Its text is not used: a URL may contain a password. */
 const codeOf = (fault: unknown): string | null => {
   let inner = fault
   while (inner instanceof Error && inner.cause !== undefined) inner = inner.cause
@@ -43,7 +43,7 @@ interface Absence {
   tryAtMs: number
 }
 
-/** @param name Of the collector, for the log. */
+/** @param name The collector's name for the log. */
 export const boundedCollector = (name: string) => (client: HttpClient.HttpClient) => {
   let posting = 0
   let away: Absence | null = null
@@ -76,7 +76,7 @@ export const boundedCollector = (name: string) => (client: HttpClient.HttpClient
         return Effect.succeed(taken(request))
       }
       posting++
-      // The one that looks whether it is back stands for all that come meanwhile.
+      // One batch tests the collector; batches that come meanwhile are dropped.
       if (away !== null) away.tryAtMs = Number.POSITIVE_INFINITY
       const once = post.pipe(Effect.flatMap(HttpClientResponse.filterStatusOk), Effect.timeout(answerWithinMs))
       const again = Effect.catchCause(once, () => Effect.delay(once, againAfterMs))

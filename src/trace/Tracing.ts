@@ -1,24 +1,23 @@
 /**
- * Spans over boundaries that no fiber crosses: the mailbox of an actor, the batches of the journal, commands that outlive who asked for them.
+ * Spans across boundaries that no fiber crosses: the mailbox of an actor, the batches of the journal, commands that outlive their caller.
  *
- * A span is handed along beside the message, the record or the command that belongs to it. Where nothing is traced there is no `Tracing`:
- * nothing is made, and nothing is handed along.
+ * A span is passed along with its message, record or command. Without tracing there is no `Tracing`: no span is made, and none is passed.
  */
 import { Clock, Effect, Exit, type Fiber, Option, References, Tracer } from "effect"
 
 export interface Tracing {
-  /** Begins a span below another one. */
+  /** Begins a child span. */
   readonly begin: (
     name: string,
     parent: Tracer.AnySpan,
     attributes: Readonly<Record<string, unknown>>,
     links?: ReadonlyArray<Tracer.AnySpan>
   ) => Tracer.Span
-  /** `fault`: a sentence; null: it went well. */
+  /** `fault`: a sentence; null on success. */
   readonly end: (span: Tracer.Span, fault: string | null) => void
 }
 
-/** Null where nothing is traced. */
+/** Null without tracing. */
 export const tracing: Effect.Effect<Tracing | null> = Effect.withFiber((fiber) => {
   const tracer = fiber.getRef(Tracer.Tracer)
   if (!fiber.getRef(References.TracerEnabled) || tracer === Tracer.nativeTracer) return Effect.succeed(null)
@@ -43,13 +42,13 @@ export const tracing: Effect.Effect<Tracing | null> = Effect.withFiber((fiber) =
   })
 })
 
-/** That a fiber is in, if it is one that is exported. */
+/** The span of a fiber, if it is exported. */
 export const spanOf = (fiber: Fiber.Fiber<unknown, unknown>): Tracer.AnySpan | null => {
   const span = fiber.cache.span
   return span?.sampled ? span : null
 }
 
-/** As a part of that span, whoever runs it. */
+/** Runs an effect as a child of that span, in any fiber. */
 export const within = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
   span: Tracer.AnySpan | null
@@ -58,7 +57,7 @@ export const within = <A, E, R>(
     ? (effect as Effect.Effect<A, E, Exclude<R, Tracer.ParentSpan>>)
     : Effect.withParentSpan(effect, span, { captureStackTrace: false })
 
-/** With a span of its own where it is a part of a trace; else as it is. */
+/** Adds a span if the effect is part of a trace; otherwise returns it unchanged. */
 export const asPart =
   (name: string, attributes: Readonly<Record<string, unknown>>) =>
   <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>

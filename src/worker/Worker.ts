@@ -1,32 +1,32 @@
 /**
- * Work that goes on for as long as the service does: never ends silently.
+ * Background work that lasts as long as the service and never ends silently.
  *
- * Whatever ends it before its scope does (an error, a defect, an inner interruption, its own return) is logged and counted, and it is run
- * again after a pause. A worker that cannot go on without a resource says so with `waitingFor`. `/healthz`, `/metrics` and the operator's page
- * show each worker by its name.
+ * If a worker ends before its scope (by an error, a defect, an inner interruption, or a return), that is logged and counted, and the worker runs
+ * again after a pause. A worker that needs a resource reports that with `waitingFor`. `/healthz`, `/metrics` and the operator's page show each worker
+ * by its name.
  */
 import { Cause, Clock, Context, Effect, Exit, Fiber, Metric, type Scope } from "effect"
 import { measuredGauge } from "../metric/measured.ts"
 
 const pauseFirstMs = 100
 const pauseMaxMs = 30_000
-/** One that went on for so long has recovered from whatever ended it before. */
+/** A worker that ran this long has recovered from its last fault. */
 const recoveredAfterMs = 60_000
 /** A wait that lasts longer makes the process unready. */
 export const waitMaxMs = 30_000
 
-/** `starting`: not begun yet. `waiting`: it needs a resource that it does not have. `down`: it ended, and is started again after a pause. */
+/** `starting`: not started yet. `waiting`: it needs a resource that it does not have. `down`: it ended, and starts again after a pause. */
 export type WorkerPhase = "starting" | "up" | "waiting" | "down"
 
 export interface WorkerState {
   readonly name: string
-  /** Without it requests wait or fail. */
+  /** Without this worker requests wait or fail. */
   readonly isVital: boolean
   readonly state: WorkerPhase
   /** The resource that a `waiting` worker needs, and since when; else null. */
   readonly waiting: { readonly for: string; readonly since: string; readonly isOverdue: boolean } | null
   readonly restarts: number
-  /** The kind of fault that ended it last: a message may hold anything. */
+  /** The kind of its last fault. The message is left out, because it may contain anything. */
   readonly lastFault: string | null
 }
 
@@ -57,7 +57,7 @@ interface Wait {
   readonly maxMs: number
 }
 
-/** A worker as the list has it. */
+/** One entry of the list. */
 class ListedWorker {
   readonly name: string
   readonly isVital: boolean
@@ -69,7 +69,7 @@ class ListedWorker {
   restarts = 0
   lastFault: string | null = null
 
-  /** `count` is called as it begins and ceases to be up. */
+  /** `count` is called when the worker comes up and when it ceases to be up. */
   constructor(name: string, isVital: boolean, clock: Clock.Clock, count: (change: 1 | -1) => void) {
     this.name = name
     this.isVital = isVital
@@ -83,7 +83,7 @@ class ListedWorker {
 
   set phase(phase) {
     this.#phase = phase
-    // What has ended waits for nothing.
+    // An ended worker waits for nothing.
     if (phase === "down") this.#waits.clear()
     this.#recount()
   }
@@ -95,7 +95,7 @@ class ListedWorker {
     this.#count(isUp ? 1 : -1)
   }
 
-  /** Returns how to say that the wait is over. */
+  /** Returns a function that ends the wait. */
   wait(what: string, maxMs: number): () => void {
     const began = this.#clock.monotonicTimeNanosUnsafe()
     const wait: Wait = { for: what, sinceMs: this.#clock.currentTimeMillisUnsafe(), began, maxMs }
@@ -111,7 +111,7 @@ class ListedWorker {
     return Number((this.#clock.monotonicTimeNanosUnsafe() - wait.began) / 1_000_000n)
   }
 
-  /** The first of its waits that are not over. */
+  /** The first of its current waits. */
   get #wait(): Wait | undefined {
     return this.phase === "up" ? this.#waits.values().next().value : undefined
   }
@@ -150,7 +150,7 @@ const worse = (one: WorkerState, other: WorkerState): WorkerState => {
 export class WorkerList {
   readonly #workers = new Set<ListedWorker>()
 
-  /** Those of one name as one: in the worst state of them. */
+  /** Merges workers of one name into one entry: the worst state of them. */
   get byName(): ReadonlyArray<WorkerState> {
     const found = new Map<string, WorkerState>()
     for (const { state } of this.#workers) {
@@ -185,7 +185,7 @@ export class WorkerList {
 export const isMissing = ({ isVital, state, waiting }: WorkerState): boolean =>
   isVital && (state === "down" || waiting?.isOverdue === true)
 
-/** Why requests should not come to this process, as a sentence; null: its workers do what they should. */
+/** Why this process should get no requests, as a sentence; null when its workers work. */
 export const obstacleOf = (workers: ReadonlyArray<WorkerState>): string | null => {
   const idle = workers.find(({ isVital, state }) => isVital && state === "down")
   if (idle !== undefined) return `The worker "${idle.name}" does not run.`
@@ -210,9 +210,9 @@ const notListed: Waiter = { wait: () => () => {} }
 export const CurrentWorker = Context.Reference<Waiter>("atoll/worker/CurrentWorker", { defaultValue: () => notListed })
 
 /**
- * Gets what a worker cannot go on without. The worker is `waiting` meanwhile; outside of a worker it is only done.
+ * Waits for a resource that a worker needs. The worker is `waiting` meanwhile; outside of a worker the effect just runs.
  *
- * @param what The resource, to be read after "waits for".
+ * @param what The resource, as it reads after "waits for".
  * @param maxMs A longer wait makes the process unready.
  */
 export const waitingFor = <A, E, R>(
@@ -244,7 +244,7 @@ const supervise = Effect.fnUntraced(function* <E, R>(
   const listed = new ListedWorker(name, isVital, yield* Clock.Clock, (change) =>
     life(name).modifyUnsafe(change, context)
   )
-  // It is there before the first one: nobody sees the growth of what begins at 1.
+  // Registers the counter at 0: growth from a first value of 1 would be invisible.
   restarts(name).updateUnsafe(0, context)
 
   const supervised = Effect.gen(function* () {
@@ -252,7 +252,7 @@ const supervise = Effect.fnUntraced(function* <E, R>(
     while (true) {
       listed.phase = "up"
       const began = yield* Clock.monotonicTimeNanos
-      // In a fiber of its own: its interruption from within is not ours.
+      // In a child fiber: an interruption inside the work must not interrupt the supervisor.
       const fiber = yield* Effect.forkChild(Effect.provideService(work, CurrentWorker, listed))
       const exit = yield* Fiber.await(fiber).pipe(Effect.onInterrupt(() => Fiber.interrupt(fiber)))
       listed.phase = "down"
