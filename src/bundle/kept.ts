@@ -1,6 +1,6 @@
 /**
- * What is made of sources, kept beside the packages for as long as none of these changes: each start of the service would make the same again.
- * Where nothing can be written it is made each time.
+ * Caches files made from sources, beside the packages, until a source changes: otherwise each start of the service would make them again. If the
+ * cache cannot be written, they are made each time.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { readFileSync, statSync } from "node:fs"
@@ -10,18 +10,18 @@ import { deserialize, serialize } from "node:v8"
 
 const root = join(import.meta.dirname, "../..")
 
-/** Where it is kept. */
+/** The folder of the cache. */
 export const keptFolder = join(root, "node_modules/.cache/atoll")
 
 /** A file system's clock ticks coarsely. */
 const tickMs = 100
 
-/** Several checkouts may have the packages of one, and so this folder: of what they make, the last is kept. */
+/** Several checkouts may share one package folder, and so this cache: it keeps the result of the last one. */
 const maker = `${process.version} ${root}`
 
 interface Kept<A> {
   readonly maker: string
-  /** Path and digest of each source; null: there is none. */
+  /** Path and digest of each source; null when the source is missing. */
   readonly sources: ReadonlyArray<readonly [path: string, digest: string | null]>
   readonly value: A
 }
@@ -34,10 +34,10 @@ const digestOf = (path: string): string | null => {
   }
 }
 
-/** What changed while it was read may have gone in as it was before. */
+/** A source that changed during the build may have been read before the change. */
 const isOlder = (path: string, instantMs: number): boolean => {
   const found = statSync(path, { throwIfNoEntry: false })
-  // A name that a plugin made up is none.
+  // A plugin's virtual file does not exist.
   return found === undefined || Math.max(found.ctimeMs, found.mtimeMs) < instantMs - tickMs
 }
 
@@ -64,8 +64,8 @@ const write = async <A>(path: string, made: Kept<A>): Promise<void> => {
 }
 
 /**
- * @param name Of the file.
- * @param makers Paths of the code that makes it, as far as `make` does not name it among its sources.
+ * @param name The name of the cached file.
+ * @param makers Paths of the code that makes it, unless `make` lists them among its sources.
  */
 export const kept = async <A>(
   name: string,

@@ -1,6 +1,6 @@
 /**
- * What a data folder says of itself: an id of its own (`host`), what proves to a fleet that it is that one (`host.key`), and the database whose Sandboxes
- * it carries (`installation`). Each is written once.
+ * The identity files of a data folder: its id (`host`), the secret that proves this id to a fleet (`host.key`), and the database whose Sandboxes it
+ * holds (`installation`). Each is written once.
  */
 import { randomBytes, randomUUID } from "node:crypto"
 import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises"
@@ -17,7 +17,7 @@ const readIfThere = (path: string) =>
     }
   )
 
-/** Two processes that start at once on a new folder: the first writes, whole, and both read. */
+/** If two processes start concurrently on a new folder, the first writes the file atomically, and both read it. */
 const readOrMake = async (path: string, made: string, mode = 0o644): Promise<string> => {
   const found = await readIfThere(path)
   if (found !== null) return found
@@ -33,18 +33,18 @@ const readOrMake = async (path: string, made: string, mode = 0o644): Promise<str
   return (await readFile(path, "utf8")).trim()
 }
 
-/** Each call rejects where the folder cannot be used. */
+/** Each call rejects if the folder cannot be used. */
 export const DataFolder = {
   make: (folder: string): Promise<unknown> => mkdir(folder, { recursive: true }),
-  /** `host_` and 24 hex digits; made where there is none. */
+  /** `host_` and 24 hex digits; made if missing. */
   host: (folder: string): Promise<string> =>
     readOrMake(join(folder, "host"), `host_${randomBytes(12).toString("hex")}`),
-  /** 64 hex digits that nobody else knows; made where there is none. */
+  /** 64 secret hex digits; made if missing. */
   key: (folder: string): Promise<string> =>
     readOrMake(join(folder, "host.key"), randomBytes(32).toString("hex"), 0o600),
-  /** Null: it belongs to no database yet. */
+  /** Null when it belongs to no database yet. */
   installation: (folder: string): Promise<string | null> => readIfThere(join(folder, "installation")),
-  /** Whom it belongs to from now on: that one, if it was nobody's. */
+  /** Binds the folder to the database, unless it is bound already. Resolves with the database to which it is bound. */
   bind: (folder: string, installation: string): Promise<string> =>
     readOrMake(join(folder, "installation"), installation)
 }

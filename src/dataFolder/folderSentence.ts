@@ -1,4 +1,4 @@
-/** What is wrong with a data folder, in sentences that say what to do. */
+/** Turns faults of a data folder into sentences that say what to do. */
 
 const errno = (cause: unknown): string =>
   typeof cause === "object" && cause !== null && "code" in cause && typeof cause.code === "string" ? cause.code : ""

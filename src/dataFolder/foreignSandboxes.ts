@@ -1,8 +1,8 @@
 /**
- * Sandboxes that another user's service left in a data folder.
+ * Detects Sandboxes that another user's service left in a data folder.
  *
- * Root may go on with any user's folder, and no other user with root's: its Sandboxes run as users that only root can act for, so they would be
- * taken for crashed, and never end.
+ * Root may continue with any user's folder, but no other user with root's: its Sandboxes run as users that only root can signal. They would count as
+ * crashed, and never end.
  */
 import { readdir, stat } from "node:fs/promises"
 import { join } from "node:path"
@@ -13,7 +13,7 @@ const namesIn = (folder: string): Promise<ReadonlyArray<string>> =>
     () => []
   )
 
-/** Rejects with a sentence where there are any that `user` cannot act for. */
+/** Rejects with a sentence if there are Sandboxes that `user` cannot act for. */
 export const refuseForeignSandboxes = async (dataDir: string, user = process.getuid?.() ?? 0): Promise<void> => {
   if (user === 0) return
   const runtimes = join(dataDir, "runtime")

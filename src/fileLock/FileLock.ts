@@ -1,15 +1,15 @@
 /**
  * Advisory locks of the operating system on a file, by util-linux `flock`.
  *
- * The lock belongs to the open file, which this process shares with the short-lived `flock` child: it is held until the
- * file is closed or the process dies, `kill -9` included. Node has no call for it.
+ * The lock belongs to the open file, which this process shares with the short-lived `flock` child. It is held until the file is closed or the process
+ * dies, even by `kill -9`. Node has no call for it.
  *
  * @source flock(2), flock(1)
  */
 import { spawn } from "node:child_process"
 import { type FileHandle, open } from "node:fs/promises"
 
-/** Runs `flock` on an open file; true when the lock was got within `waitSeconds` (0: at once or not at all). */
+/** Runs `flock` on an open file. True when the lock was acquired within `waitSeconds` (0: without waiting). */
 const flock = (file: FileHandle, mode: "shared" | "exclusive", waitSeconds: number): Promise<boolean> =>
   new Promise((resolve, reject) => {
     const child = spawn("flock", [`--${mode}`, "--wait", String(waitSeconds), "3"], {
@@ -22,7 +22,7 @@ const flock = (file: FileHandle, mode: "shared" | "exclusive", waitSeconds: numb
     child.once("exit", (code) => resolve(code === 0))
   })
 
-/** A file whose lock may be taken, shared or exclusive, and is let go by `close`. Taking it again changes its mode. */
+/** A file whose lock may be acquired, shared or exclusive; `close` releases it. Acquiring it again changes its mode. */
 export class FileLock {
   readonly #file: FileHandle
 

@@ -1,4 +1,4 @@
-/** Identifiers that follow from what they are for: the same thing gets the same one again, in every process. */
+/** Identifiers derived from their subject: the same subject gets the same id in every process. */
 import { createHash } from "node:crypto"
 import { base32 } from "./newId.ts"
 

@@ -66,15 +66,15 @@ const uuid7 = (): readonly [high: bigint, low: bigint] => {
 
 export const newId = <P extends IdPrefix>(prefix: P): `${P}${string}` => `${prefix}${base32(...uuid7())}`
 
-/** For a call that comes in without HTTP: `req_` and 32 lowercase hexadecimal characters from 128 random bits. */
+/** For a call without HTTP: `req_` and 32 lowercase hexadecimal characters from 128 random bits. */
 export const newRequestId = (): `req_${string}` =>
   `req_${randomBytes8().toString("hex")}${randomBytes8().toString("hex")}`
 
-/** By which an operator finds the log line of a failure that a customer reports: `flt_` and 8 characters. */
+/** A reference by which an operator finds the log line of a failure that a customer reports: `flt_` and 8 characters. */
 export const newReference = (): PublicText =>
   `flt_${base32(0n, randomBytes8().readBigUInt64BE(0)).slice(-8)}` as PublicText
 
-/** `op_` and the 32 lowercase hexadecimal digits of a UUIDv7: of operations of one millisecond the ids tell which came first. */
+/** `op_` and the 32 lowercase hexadecimal digits of a UUIDv7: ids of operations of one process sort by creation even within a millisecond. */
 export const newOperationId = (): `op_${string}` =>
   `op_${uuid7()
     .map((half) => half.toString(16).padStart(16, "0"))

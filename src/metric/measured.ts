@@ -1,10 +1,10 @@
-/** Metrics whose value lies elsewhere and is read whenever somebody asks for them: nothing is counted twice, and nothing is done in between. */
+/** Metrics whose value is read from elsewhere when metrics are requested: nothing is counted twice, and no work is done in between. */
 import { Context, Effect, Metric, type Scope } from "effect"
 
 const context = Context.empty()
 const ignore = (): void => {}
 
-/** Until the scope closes; a later one of the same name and attributes takes its place. */
+/** Registers the metric until the scope closes. A later one of the same name and attributes replaces it. */
 const registered = <Input, State>(
   metric: Metric.Metric<Input, State>,
   get: () => State
@@ -20,6 +20,6 @@ const registered = <Input, State>(
 export const measuredGauge = (gauge: Metric.Gauge<number>, read: () => number) =>
   registered(gauge, () => ({ value: read() }))
 
-/** @param read Cheap, never throws, and never tells less than before. */
+/** @param read Cheap, never throws, and never decreases. */
 export const measuredCounter = (counter: Metric.Counter<number>, read: () => number) =>
   registered(counter, () => ({ count: read(), incremental: true }))

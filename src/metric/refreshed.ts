@@ -1,11 +1,11 @@
-/** Gauges that are read when somebody asks for metrics. */
+/** Reads gauges when metrics are requested. */
 import { Clock, Effect } from "effect"
 
 const patience = "1 second"
 
 /**
- * Reads them anew where they are older than `freshForMs`, however often it is asked. They stay as they are where what is read fails or does not
- * answer soon.
+ * Reads the gauges again if they are older than `freshForMs`, independently of the number of requests. They keep their values if the read fails or
+ * does not answer soon.
  */
 export const refreshed = <E, R>(read: Effect.Effect<void, E, R>, freshForMs: number): Effect.Effect<void, never, R> => {
   let readAt = Number.NEGATIVE_INFINITY

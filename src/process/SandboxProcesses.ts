@@ -1,5 +1,5 @@
 /**
- * What runs in a Sandbox, as its guest tells it.
+ * The processes in a Sandbox, as its guest reports them.
  *
  * A Sandbox of another account is NOT_FOUND, and so is a process that has ended.
  *
@@ -26,7 +26,7 @@ const startedBy: ReadonlyArray<readonly [key: RegExp, by: StartedBy]> = [
   [/^ssh-/, "ssh"]
 ]
 
-/** What the service gave that key to; a guest that lies about it names nothing but its own. */
+/** The origin of a key that the service assigned. A guest can forge it only for its own processes. */
 const originOf = (key: string | null | undefined) => {
   const by = startedBy.find(([like]) => like.test(key ?? ""))?.[1] ?? null
   return { startedBy: by, operationId: by === "operation" ? key! : null }
@@ -41,7 +41,7 @@ export class SandboxProcesses extends Context.Service<
   SandboxProcesses,
   {
     readonly list: (accountId: string, sandboxId: string) => Effect.Effect<ProcessList, NotFound | SandboxUnavailable>
-    /** TERM, then KILL after the grace. */
+    /** Sends TERM, then KILL after the grace. */
     readonly end: (
       accountId: string,
       sandboxId: string,

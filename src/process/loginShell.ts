@@ -1,2 +1,2 @@
-/** The user's own shell as a login shell, whichever way somebody comes in. */
+/** The user's own shell as a login shell, for every kind of session. */
 export const loginShell = ["/bin/sh", "-c", 'exec "$SHELL" -l']
