@@ -1,4 +1,4 @@
-/** One boot of a Sandbox, from its volume to the first answer of its agent and its network. */
+/** One boot of a Sandbox: from its volume to its network and the first answer of its agent. */
 import type { ChildProcess } from "node:child_process"
 import { closeSync, existsSync, fstatSync, openSync, readdirSync, readSync } from "node:fs"
 import { rm } from "node:fs/promises"
@@ -22,10 +22,10 @@ export interface BootOptions {
   readonly cgroups: CgroupHost
   readonly state: SandboxState
   readonly spec: SandboxSpec
-  /** The Sandbox's own user, when the service is root. */
+  /** The Sandbox's user id, when the service is root. */
   readonly uid: number | null
   readonly processesMax: number
-  /** The boot has begun: this process waits for the Sandbox. */
+  /** Called when the boot has started: this process waits for the Sandbox. */
   readonly began: (monitor: ProcessIdentity) => void
   /** Resolves with the agent's pid inside the Sandbox once it answers. */
   readonly agentAnswers: () => Promise<number>
@@ -40,7 +40,7 @@ const CONSOLE_SHOWN_CHARS = 500
 
 const seccomp = seccompProgram(process.arch)
 
-/** On failure the caller ends what was started; the error carries what the console said. */
+/** On failure the caller ends the started processes; the error contains the console's last lines. */
 export const boot = async (options: BootOptions): Promise<Booted> => {
   const { layout, state, spec, uid } = options
   const obstacle = spec.networkEnabled ? networkObstacle() : null
@@ -51,7 +51,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
   const { gone } = launched
   try {
     const monitor = identify(launched.monitor.pid)
-    if (monitor === null) throw new Error("bubblewrap ended at once")
+    if (monitor === null) throw new Error("bubblewrap ended immediately")
     options.began(monitor)
     const { generation, networkEnabled } = spec
     const begun: RuntimeRecord = { generation, networkEnabled, monitor, init: null, agent: null }
@@ -75,7 +75,7 @@ export const boot = async (options: BootOptions): Promise<Booted> => {
     const innerPid = await unlessEnded(launched.monitor, options.agentAnswers())
     const init = identify(state.readStatus().childPid ?? 0)
     const agent = init === null ? null : identifyInside(init.pid, innerPid)
-    if (init === null || agent === null) throw new Error("the agent's process cannot be told")
+    if (init === null || agent === null) throw new Error("the agent's process was not found")
     if (uid !== null) {
       const [connected] = await Promise.all([
         networkEnabled ? connectSandbox({ ...way, init }, gone!) : null,
@@ -130,14 +130,14 @@ const launchWith = async ({ layout, cgroups, state, spec, uid, processesMax }: B
   return { launched, serves: groups.serves }
 }
 
-/** Those of earlier generations. */
+/** Removes the consoles of earlier generations. */
 const removeConsoles = async (folder: string): Promise<void> => {
   for (const name of readdirSync(folder)) {
     if (name.startsWith("console-")) await rm(join(folder, name), { force: true })
   }
 }
 
-/** What is awaited, unless the monitor ends before. */
+/** Awaits `awaited`, but rejects if the monitor ends before. */
 const unlessEnded = async <A>(monitor: ChildProcess, awaited: Promise<A>): Promise<A> => {
   let ended = () => {}
   const end = new Promise<never>((_, reject) => {
@@ -154,7 +154,7 @@ const unlessEnded = async <A>(monitor: ChildProcess, awaited: Promise<A>): Promi
   }
 }
 
-/** The end of what a console says, which may be as long as the volume has room. */
+/** The end of a console file, which may be as large as the volume. */
 const tailOf = (path: string): string => {
   try {
     const fd = openSync(path, "r")

@@ -17,10 +17,10 @@ export interface LaunchOptions {
   readonly bubblewrap: BubblewrapOptions
   /** `<instance>/<sandboxId>/<generation>`. */
   readonly marker: string
-  /** Made by the launcher once it may go. */
+  /** Created by the launcher after `go`. */
   readonly console: string
   readonly seccomp: Buffer | null
-  /** The Sandbox's own user, when the service is root. */
+  /** The Sandbox's user id, when the service is root. */
   readonly uid: number | null
   /** `cgroup.procs` files to enter before privileges are dropped. */
   readonly cgroups: ReadonlyArray<string>
@@ -30,26 +30,26 @@ export interface LaunchOptions {
 
 export interface Launched {
   readonly monitor: ChildProcess & { readonly pid: number }
-  /** Lets it run bwrap. Until then it waits, and ends if the service does. */
+  /** Lets the launcher run bwrap. Until then it waits, and ends if the service does. */
   readonly go: () => void
-  /** Only with `bubblewrap.inNetwork`, before `go`: lets it make its network namespace. */
+  /** Only with `bubblewrap.inNetwork`, before `go`: lets the launcher make its network namespace. */
   readonly makeNetwork: () => void
   /** Only with `bubblewrap.inNetwork`: resolves when the process is in its network namespace. */
   readonly networkMade: Promise<void>
-  /** Reads end of file when the Sandbox is gone; for slirp. Only with a network. */
+  /** Reads end of file when the Sandbox is gone; for slirp4netns. Only with a network. */
   readonly gone: number | null
 }
 
-/** Where the launcher says that its network namespace is made. */
+/** The descriptor on which the launcher reports that its network namespace exists. */
 const MADE = 9
-/** Below 10: more digits than one is more than `sh` reads before a redirection. */
+/** Below 10, because `sh` accepts only one digit before a redirection. */
 const GO = 8
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`
 
 /**
- * Enters the cgroups (each move may wait 10 ms for the kernel, meanwhile the volume is made), waits for `go`, becomes the Sandbox's user.
- * All steps are one process that ends up as bwrap, so its pid is known from the start.
+ * Enters the cgroups (each move may wait 10 ms for the kernel; meanwhile the volume is made), waits for `go`, and becomes the Sandbox's user. All
+ * steps are one process that becomes bwrap by exec, so its pid is known from the start.
  */
 const argvOf = (options: LaunchOptions): readonly [string, ...Array<string>] => {
   const bwrap = ["bwrap", "--args", String(Descriptor.arguments), "--", ...agentCommand]
@@ -74,10 +74,10 @@ const argvOf = (options: LaunchOptions): readonly [string, ...Array<string>] => 
 
 const last = `exec ${GO}<&- ${MADE}>&- "$@"`
 
-/** In a user namespace of its own, whose root it is; the Sandbox's lies below and has no power over this network and these mounts. */
+/** Runs in a separate user namespace, as its root. The Sandbox's user namespace is below it and cannot change this network and these mounts. */
 const inside = ({ inNetwork, hasTerminals }: BubblewrapOptions): string =>
   [
-    // Or it ends here: bwrap would show the Sandbox the terminals of the host.
+    // If the mount fails, it exits: bwrap would show the Sandbox the host's terminals.
     ...(hasTerminals ? [`${MOUNT_TERMINALS} || exit 95`] : []),
     ...(inNetwork ? [`echo made >&${MADE} || exit 96`, `read -r go <&${GO} || exit 98`] : []),
     last
@@ -144,7 +144,7 @@ const firstData = (stream: Readable): Promise<void> => {
     stream.once("data", () => resolve())
     stream.once("close", () => reject(new Error("the network namespace was not made")))
   }).finally(() => stream.destroy())
-  // Whoever does not wait for it need not hear of it.
+  // A rejection that is never awaited must not end the process.
   made.catch(() => {})
   return made
 }

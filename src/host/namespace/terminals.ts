@@ -1,6 +1,6 @@
 /**
- * Bounds the terminals of one Sandbox. The kernel has a few thousand for all of a host, and whoever opened them all would leave none to the others;
- * bubblewrap mounts a `devpts` for each Sandbox, but without its bound.
+ * Bounds the terminals of one Sandbox. The kernel has a few thousand for the whole host, and a Sandbox that opened them all would leave none to the
+ * others. bubblewrap mounts a `devpts` for each Sandbox, but without a bound.
  *
  * @source Linux Documentation/filesystems/devpts.rst, `max`
  */
@@ -11,18 +11,18 @@ import type { ProcessIdentity } from "../linux/ProcessIdentity.ts"
 const TERMINALS_MAX = 64
 const OPTIONS = `nosuid,noexec,mode=620,ptmxmode=666,max=${TERMINALS_MAX}`
 
-/** As root, from outside, before anything of the user's runs. What is not said again is reset. */
+/** Sets the bound as root, from outside, before any process of the user runs. The remount must repeat all options, because omitted ones are reset. */
 export const boundTerminals = async (init: ProcessIdentity): Promise<void> => {
   const mount = ["mount", "-n", "-i", "-t", "devpts", "-o", `remount,${OPTIONS}`, "devpts", "/dev/pts"]
   await mustRun(["nsenter", `--target=${init.pid}`, "--mount", "--", ...mount])
 }
 
-/** Without root a `devpts` with its bound is mounted before bubblewrap, by the root of a user namespace that the Sandbox's lies below. */
+/** Without root: mounts a bounded `devpts` before bubblewrap starts, as root of a user namespace above the Sandbox's. */
 export const MOUNT_TERMINALS = `mount -n -i -t devpts -o newinstance,${OPTIONS} devpts /dev/pts`
 
 let can: boolean | null = null
 
-/** Some hosts let bubblewrap have user namespaces, and nobody else. Known after the first call. */
+/** Some hosts allow user namespaces only to bubblewrap. The result is cached after the first call. */
 export const canMountTerminals = (): boolean => {
   can ??=
     spawnSync("unshare", ["--user", "--map-root-user", "--mount", "--", "/bin/sh", "-c", MOUNT_TERMINALS], {

@@ -1,4 +1,4 @@
-/** The machines that run and that we are connected to: found again after a restart, watched, and reported when they end by themselves. */
+/** The running machines to which the service is connected: found again after a restart, watched, and reported when they end by themselves. */
 
 import { closeSync } from "node:fs"
 import { Effect, Queue } from "effect"
@@ -26,23 +26,23 @@ const ADOPTED_AGENT_TIMEOUT_MS = 5_000
 export interface LiveMachine {
   readonly machine: Machine
   record: MachineRecord
-  /** We are ending it, so its end is no news. */
+  /** The service is ending it, so its end is not reported. */
   expected: boolean
-  /** Why the host holds it up; null when it does not, undefined before the first look. */
+  /** Why the host holds it up; null when it does not, undefined before the first check. */
   stall: StallReason | null | undefined
-  /** Its clock was looked at since we connected, or is. */
+  /** Its clock was checked since the connection, or is being checked. */
   isClockWatched: boolean
-  /** A look at it is under way. */
+  /** A check of it is running. */
   isLookedAt: boolean
-  /** The holding of its volume for which it was, or is, paused last. */
+  /** The last hold of its volume for which it was, or is, paused. */
   holding: string | null
   /** Null without a network. */
   readonly network: ConnectedNetwork | null
-  /** A network that keeps ending is mended, and told, at ever longer intervals. */
+  /** Spaces the restarts, and their log lines, of a network that keeps ending. */
   readonly networkPause: RetryPause
 }
 
-/** What became of machines by themselves, for whoever consumes it. */
+/** Events of machines that were not asked for, for the runtime's streams. */
 export interface News {
   readonly downs: Queue.Queue<RuntimeDown>
   readonly stalls: Queue.Queue<RuntimeStall>
@@ -52,7 +52,7 @@ export class LiveMachines {
   private readonly host: QemuHost
   private readonly news: News
   private readonly live = new Map<string, LiveMachine>()
-  /** Machines that are paused while their volumes are read. */
+  /** The pauses of machines whose volumes are being read. */
   private readonly pauses = new Set<Promise<void>>()
   private isReleased = false
 
@@ -67,7 +67,7 @@ export class LiveMachines {
     return this.live.get(sandboxId)
   }
 
-  /** Our connections end; the machines run on. */
+  /** Closes the service's connections; the machines keep running. */
   readonly release: Effect.Effect<void> = Effect.suspend(() => {
     this.isReleased = true
     const disconnectAll = Effect.forEach(
@@ -78,14 +78,14 @@ export class LiveMachines {
       },
       { discard: true }
     )
-    // None is left paused.
+    // Waits for all pauses, so that no machine stays paused.
     return Effect.andThen(
       Effect.promise(() => Promise.allSettled(this.pauses)),
       Effect.suspend(() => disconnectAll)
     )
   })
 
-  /** From now on this machine counts as running. */
+  /** Records and registers this machine as running. */
   begin(folder: SandboxFolder, started: MachineRecord, machine: Machine): Effect.Effect<void, RuntimeUnavailable> {
     const running: MachineRecord = { ...started, state: "running" }
     return Effect.tap(
@@ -129,11 +129,11 @@ export class LiveMachines {
   }
 
   /**
-   * True when that machine runs and we are connected to it. Whoever calls holds the machine's turn: QEMU serves one control connection, and a second one
-   * would wait for it in vain.
+   * True when that machine runs and is connected. The caller holds the machine's lock: QEMU serves one control connection, and a second one would
+   * wait for it in vain.
    */
   adopted(folder: SandboxFolder, record: MachineRecord): Effect.Effect<boolean> {
-    // When it is run, not when it is made: the turn before may have connected.
+    // Evaluated when it runs, not when it is created: the previous lock holder may have connected.
     return Effect.suspend(() => {
       const { process } = record
       if (process === null || !isAlive(process)) return Effect.succeed(false)
@@ -143,7 +143,7 @@ export class LiveMachines {
       const connected = connectMachine(folder, process, this.host.answerTimeoutMs).pipe(
         Effect.tap((machine) => Effect.promise(() => resumeHeld(folder, machine).catch(() => {}))),
         Effect.tap((machine) => Effect.tapError(this.brought(folder, record, machine), () => disconnect(machine))),
-        // By the agent's answer QEMU has taken every connection. One that is busy is adopted all the same.
+        // When the agent answers, QEMU has accepted every connection. A busy machine is adopted all the same.
         Effect.tap((machine) => Effect.ignore(agentAnswers(machine, ADOPTED_AGENT_TIMEOUT_MS)))
       )
       return withRoomToConnect(process, record.uid, connected).pipe(
@@ -162,7 +162,7 @@ export class LiveMachines {
     })
   }
 
-  /** Makes a machine go on that an earlier service left running, or left standing still. Fails for one that cannot. */
+  /** Continues a machine that an earlier service left running or paused. Fails for a machine that cannot continue. */
   private brought(
     folder: SandboxFolder,
     record: MachineRecord,
@@ -185,7 +185,8 @@ export class LiveMachines {
   }
 
   /**
-   * Finishes a waking that a killed service had begun. The caller holds the machine's turn. False: its memory is lost, and nothing of it runs.
+   * Finishes a wake that a killed service had started. The caller holds the machine's lock. False when its memory is lost and none of its processes
+   * runs.
    */
   woken(folder: SandboxFolder, record: MachineRecord): Effect.Effect<boolean, RuntimeUnavailable> {
     return Effect.gen({ self: this }, function* () {
@@ -200,7 +201,7 @@ export class LiveMachines {
     })
   }
 
-  /** Ends what is left of the QEMU of a machine whose memory is saved. */
+  /** Ends the rest of QEMU for a machine whose memory is saved. */
   private slept(folder: SandboxFolder, record: MachineRecord): Effect.Effect<void, RuntimeUnavailable> {
     return Effect.gen({ self: this }, function* () {
       const process = processOf(record)
@@ -215,7 +216,7 @@ export class LiveMachines {
     return Effect.gen({ self: this }, function* () {
       const record = yield* Effect.promise(() => folder.read())
       if (record?.state === "suspended") return yield* Effect.ignore(this.slept(folder, record))
-      // One whose memory is lost is told so by the command that wakes it.
+      // If its memory is lost, the command that wakes it reports that.
       if (record?.state === "waking") return yield* Effect.ignore(this.woken(folder, record))
       if (record === null || record.state !== "running") return
       if ((yield* this.adopted(folder, record)) || this.isReleased) return
@@ -231,7 +232,7 @@ export class LiveMachines {
     })
   }
 
-  /** Gives a machine whose way out of its network namespace has died another one. Until then it reaches nothing. */
+  /** Starts another slirp4netns for a machine whose own has died. Until then it has no network. */
   mendNetwork(folder: SandboxFolder, live: LiveMachine): Effect.Effect<void> {
     const { record, machine } = live
     return Effect.gen({ self: this }, function* () {
@@ -241,7 +242,7 @@ export class LiveMachines {
       const network = yield* networkFor({ process: machine.process, lifeFd }, cgroupsOf(this.host.cgroups, record))
       live.record = { ...record, network }
       yield* attempt("writing a record", () => folder.write(live.record))
-      yield* Effect.logWarning(`The network of Sandbox ${record.sandboxId} had died and was started anew.`)
+      yield* Effect.logWarning(`The network of Sandbox ${record.sandboxId} had died and was restarted.`)
     }).pipe(
       Effect.catchTag("RuntimeUnavailable", ({ message }) =>
         Effect.logWarning(`The network of Sandbox ${record.sandboxId} has died: ${message}`)
@@ -249,13 +250,13 @@ export class LiveMachines {
     )
   }
 
-  /** Somebody wants to read the volume of this machine, and it was not paused for that yet. */
+  /** Whether a backup wants to read the volume of this machine, and it was not paused for that hold yet. */
   isToBeHeld(folder: SandboxFolder, live: LiveMachine): boolean {
     const holding = wantedHolding(folder)
     return holding !== null && holding !== live.holding && !live.expected
   }
 
-  /** Pauses a machine while its volume is read. The caller holds the machine's turn. */
+  /** Pauses a machine while its volume is read. The caller holds the machine's lock. */
   holdStill(folder: SandboxFolder, live: LiveMachine): Effect.Effect<void> {
     const { machine, record } = live
     const isOurs = () => !this.isReleased && !live.expected && this.live.get(record.sandboxId) === live
@@ -263,7 +264,7 @@ export class LiveMachines {
       if (!isOurs() || !this.isToBeHeld(folder, live)) return
       const holding = wantedHolding(folder)
       live.holding = holding
-      // The host does not let it.
+      // A held-up machine cannot write.
       if (!live.stall) await writeOut(machine)
       if (!isOurs()) return
       const pause = pauseHeld(folder, machine, () => isOurs() && wantedHolding(folder) === holding)
@@ -276,13 +277,13 @@ export class LiveMachines {
   }
 
   /**
-   * Asks QEMU how its machine is: one that is held up by the host is told of, and goes on when it can; a QEMU that does not answer ends with its
-   * control socket (`Qmp`).
+   * Asks QEMU for the state of its machine. A machine that the host holds up is reported, and continues when it can. A QEMU that does not answer ends
+   * with its control socket (`Qmp`).
    */
   async look(live: LiveMachine): Promise<void> {
     if (live.isLookedAt || live.expected) return
     live.isLookedAt = true
-    // What cannot be done now is tried at the next look.
+    // A failure is retried at the next check.
     if (live.network !== null && isAlive(live.machine.process)) void closeHostAddresses(live.network).catch(() => {})
     const { qmp, boot } = live.machine
     try {
@@ -291,11 +292,11 @@ export class LiveMachines {
         if (!live.stall) this.stalled(live, await likelyReason(this.host.root))
         if (live.expected || !live.stall || !(await isWorthTrying(live.stall, this.host.root))) return
         await qmp.execute("cont")
-        // Its time had stood still.
+        // Its clock stood still meanwhile.
         await boot.clock(CLOCK_TIMEOUT_MS).catch(() => {})
       } else if (live.stall !== null && isRunning(status)) this.resumed(live)
     } catch {
-      // It has ended, or what could not be done now is tried at the next look.
+      // It has ended, or the next check retries.
     } finally {
       live.isLookedAt = false
     }
@@ -314,7 +315,7 @@ export class LiveMachines {
     Queue.offerUnsafe(this.news.stalls, { type: "resumed", sandboxId, generation })
   }
 
-  /** QEMU closed its control socket: it is gone, or as good as. */
+  /** QEMU closed its control socket: it has ended, or is useless. */
   private async ended(live: LiveMachine): Promise<void> {
     const { record, machine } = live
     if (this.live.get(record.sandboxId) === live) this.live.delete(record.sandboxId)
@@ -343,7 +344,7 @@ export class LiveMachines {
 export const hasLostNetwork = ({ record, expected }: LiveMachine): boolean =>
   !expected && record.network !== null && !isAlive(record.network)
 
-/** The process that is the way out of a machine's network namespace; null when it has none. Closes the life pipe. */
+/** Connects a machine's network namespace and returns its slirp4netns; null when it has no network. Closes the life pipe. */
 export const networkFor = (
   { process, lifeFd }: Pick<Launched, "process" | "lifeFd">,
   cgroups: ReadonlyArray<string>

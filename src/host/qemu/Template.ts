@@ -1,8 +1,8 @@
 /**
- * A machine that has booted up to its agent and was then frozen: every Sandbox starts as a copy-on-write clone of it.
+ * A template: a machine that was booted up to its agent and then frozen. Every Sandbox starts as a copy-on-write clone of it.
  *
- * Memory, device state and root disk belong together and never change; the folder's name is a digest of everything that went into them (image, agent,
- * QEMU build, devices, sizes), so what does not fit is not found and a new template is made.
+ * Memory, device state and root disk belong together and never change. The folder's name is a digest of all its inputs (image, agent, QEMU build,
+ * devices, sizes), so a template that does not fit is not found, and a new one is made.
  *
  * @source lab.md "QEMU"
  */
@@ -39,19 +39,19 @@ import { SandboxFolder } from "./SandboxFolder.ts"
 
 const execute = promisify(execFile)
 
-/** Raised when templates made by an older version of this code must not be used. */
+/** Incremented when templates of an older version of this code must not be used. */
 const REVISION = 3
-/** A guest whose processor is emulated boots in 4 s on an idle host; a busy one takes several times that. */
+/** A guest under emulation boots in 4 s on an idle host; a busy host takes several times that. */
 const BOOT_TIMEOUT_MS = 90_000
-/** The agent's code paths run this often before the freeze, so that clones find them compiled and in memory. */
+/** How often the agent's code paths run before the freeze, so that clones find them compiled and in memory. */
 const WARM_RUNS = 12
 /** The guest's own start-up work is over by then. */
 const SETTLE_MS = 500
 /** A clock runs wrong in one of ten templates at worst; three in a row mean that something else is wrong with this host. */
 const BUILDS_MAX = 3
-/** How long a template's clock is watched. With round trips of 10 ms the whole window bounds the rate to 0.1 %, and most need a few seconds. */
+/** How long a template's clock is measured. With round trips of 10 ms the whole window bounds the rate to 0.1 %, and most need a few seconds. */
 const CLOCK_WINDOW = { windowMs: 20_000, everyMs: 250 }
-/** A template that was made when the counter had another frequency, on another host for instance, has a clock that runs wrong here. */
+/** The largest difference between the counter's frequencies. A template made with another frequency, for example on another host, has a wrong clock here. */
 const FREQUENCY_ERROR_MAX = 0.0005
 
 export interface Template {
@@ -67,7 +67,7 @@ export interface TemplateHost {
   readonly qemu: QemuBuild
   readonly image: GuestImage
   readonly ticks: Pick<HostTicks, "khz">
-  /** Runs the machine that becomes the template; null: our own user. */
+  /** The user that runs the template's machine; null: the service's user. */
   readonly uid: number | null
   /** How long QEMU may take to answer a command before it counts as hung. */
   readonly answerTimeoutMs: number
@@ -103,7 +103,7 @@ const templatesOf = (host: TemplateHost): string => `${host.vmFolder}/templates`
 const SealedFile = Schema.fromJsonString(Schema.Struct({ tscKhz: Schema.NullOr(Schema.Number) }))
 const decodeSealed = Schema.decodeUnknownOption(SealedFile)
 
-/** False only where both frequencies are known. */
+/** True only when both frequencies are known and differ. */
 const hasOtherFrequency = async (host: TemplateHost, folder: string): Promise<boolean> => {
   const text = await readFile(`${folder}/template.json`, "utf8").catch(() => "")
   const sealed = Option.getOrNull(decodeSealed(text))?.tscKhz ?? null
@@ -112,7 +112,7 @@ const hasOtherFrequency = async (host: TemplateHost, folder: string): Promise<bo
   return now !== null && Math.abs(sealed / now - 1) > FREQUENCY_ERROR_MAX
 }
 
-/** The complete template of that key, or null. One that this host's counter does not fit is removed. */
+/** The complete template of that key, or null. Removes a template whose frequency does not fit this host's counter. */
 export const findTemplate = async (host: TemplateHost, key: string): Promise<Template | null> => {
   const folder = `${templatesOf(host)}/${key}`
   if (await hasOtherFrequency(host, folder)) {
@@ -120,7 +120,7 @@ export const findTemplate = async (host: TemplateHost, key: string): Promise<Tem
     return null
   }
   const now = new Date()
-  // Its time stamp tells when it was last of use.
+  // Its time stamp is the time of its last use.
   const complete = await utimes(`${folder}/template.json`, now, now).then(
     () => true,
     () => false
@@ -128,7 +128,7 @@ export const findTemplate = async (host: TemplateHost, key: string): Promise<Tem
   return complete ? templateAt(folder, key) : null
 }
 
-/** An overlay whose backing file need not be there yet. */
+/** Makes an overlay; its backing file need not exist yet. */
 export const makeOverlay = async (path: string, backing: { path: string; format: "raw" | "qcow2"; bytes: number }) => {
   await execute("qemu-img", [
     ...["create", "-q", "-u", "-f", "qcow2", "-o", "cluster_size=64k,extended_l2=off"],
@@ -136,7 +136,7 @@ export const makeOverlay = async (path: string, backing: { path: string; format:
   ])
 }
 
-/** A root disk of one's own, as the template left it. */
+/** Copies the template's root disk. */
 export const copyRootDisk = async (from: string, to: string, uid: number | null): Promise<void> => {
   await copyFile(from, to)
   await chmod(to, 0o600)
@@ -161,13 +161,13 @@ const prepareFolder = async (host: TemplateHost, shape: MachineShape, folder: Sa
   if (uid !== null) await chown(folder.file("overlay"), uid, uid)
 }
 
-/** What a sealed template says of its clock: the frequency that it was given, and the rate that was measured. */
+/** The clock of a sealed template: the given frequency and the measured rate. */
 interface SealedClock {
   readonly tscKhz: number | null
   readonly rate: Interval
 }
 
-/** From now on nobody writes what clones share. */
+/** Makes the files that clones share read-only, and publishes the template. */
 const seal = async (host: TemplateHost, folder: SandboxFolder, key: string, clock: SealedClock): Promise<void> => {
   const finalFolder = `${templatesOf(host)}/${key}`
   for (const name of ["memory", "state", "root.qcow2"]) {
@@ -182,12 +182,12 @@ const seal = async (host: TemplateHost, folder: SandboxFolder, key: string, cloc
     `${JSON.stringify({ key, qemu: host.qemu.version, image: host.image.id, ...clock })}\n`
   )
   await rename(folder.path, finalFolder).catch((error: NodeJS.ErrnoException) => {
-    // Another Atoll of this host was faster with the same template.
+    // Another Atoll of this host has published the same template first.
     if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error
   })
 }
 
-/** Boots a machine, warms it and freezes it. Fails when the machine does not come up, in particular with an accelerator that does not work. */
+/** Boots a machine, warms it and freezes it. Fails when the machine does not boot, in particular with an accelerator that does not work. */
 export const buildTemplate = (
   host: TemplateHost,
   shape: MachineShape,
@@ -206,7 +206,7 @@ export const buildTemplate = (
     return yield* unavailable("The clock of every template that was built ran wrong.")
   })
 
-/** Seals the template unless its clock runs wrong. Succeeds with the rate of the clock. */
+/** Builds one template, and seals it unless its clock runs wrong. Succeeds with the rate of the clock. */
 const buildOnce = (
   host: TemplateHost,
   shape: MachineShape,
@@ -229,7 +229,7 @@ const buildOnce = (
     }).pipe(Effect.ensuring(Effect.promise(() => folder.remove().catch(() => {}))))
   })
 
-/** Runs commands that do nothing, as a customer's first ones will. */
+/** Runs commands that do nothing, on the code paths of a customer's first commands. */
 export const warm = (guest: Guest, runs = WARM_RUNS): Effect.Effect<void, RuntimeUnavailable> =>
   Effect.forEach(
     Array.from({ length: runs }, () => `warm-${randomUUID()}`),
@@ -271,7 +271,7 @@ const freeze = (
         accelerator: shape.accelerator,
         fileMaxBytes: fileMaxBytes(shape, host.image.rootBytes),
         life: false,
-        // Nobody would know of it.
+        // After a crash no service would know of this machine.
         outlives: false
       })
     )
@@ -283,7 +283,7 @@ const freeze = (
         Effect.mapError(({ message }) => unavailable(message)),
         Effect.filterOrFail(
           (measured) => measured !== null,
-          () => unavailable("The guest's agent does not tell its clock.")
+          () => unavailable("The guest's agent does not report its clock.")
         )
       )
       machine.session.close()

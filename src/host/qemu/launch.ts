@@ -1,6 +1,6 @@
 /**
- * Starts QEMU as its own process group, with nothing it does not need: an unprivileged user of its own when we are root, no capabilities,
- * no network but an empty namespace, no inherited descriptors, a minimal environment. A Sandbox's outlives this service.
+ * Starts QEMU in its own process group, with nothing that it does not need: a separate unprivileged user when the service is root, no capabilities,
+ * an empty network namespace, no inherited descriptors, a minimal environment. A Sandbox's QEMU outlives this service.
  */
 import { spawn } from "node:child_process"
 import { closeSync, openSync, readdirSync, statSync } from "node:fs"
@@ -17,16 +17,16 @@ import { type Accelerator, Descriptor, machineFiles } from "./machineArguments.t
 export interface Launch {
   readonly binary: string
   readonly arguments: ReadonlyArray<string>
-  /** QEMU's working folder; relative names in its arguments are below it. */
+  /** QEMU's working directory; relative names in its arguments are below it. */
   readonly folder: string
-  /** Null: our own user (we are not root). */
+  /** Null: the service's user (it is not root). */
   readonly uid: number | null
   readonly accelerator: Accelerator
-  /** No file that it writes grows past this. */
+  /** The largest size of a file that it writes. */
   readonly fileMaxBytes: number
   /** Keeps the write end of a pipe open for as long as QEMU lives. */
   readonly life: boolean
-  /** False: the kernel kills it with this process, however that ends. */
+  /** False: the kernel kills it with this process, for any end of this process. */
   readonly outlives: boolean
 }
 
@@ -34,16 +34,19 @@ export interface Launched {
   readonly process: ProcessIdentity
   /** Read end of the life pipe; the caller closes it. */
   readonly lifeFd: number | null
-  /** QEMU ended before it was asked to; what it said. */
+  /** Resolves with QEMU's output when QEMU ended before it was asked to. */
   readonly ended: Promise<string>
   readonly hasEnded: () => boolean
 }
 
 const SAID_MAX_CHARACTERS = 2000
 
-/** Of which a guest's connections take one each. With more a guest would have the host look through more of them whenever one is ready. */
+/**
+ * The limit of open files; each connection of a guest takes one. With a higher limit, a guest could make the host poll more descriptors whenever one
+ * is ready.
+ */
 const OPEN_FILES_MAX = 4096
-/** As many again for whoever connects to a QEMU whose guest has taken all the others. */
+/** The same number again for the service, which must connect to a QEMU whose guest has taken all the others. */
 const OPEN_FILES_MORE = 4096
 
 /** A command line that becomes QEMU by successive `exec`: the pid stays. */
@@ -63,7 +66,7 @@ const confinement = ({ uid, accelerator, fileMaxBytes, outlives }: Launch): Read
   ]
 }
 
-/** QEMU itself goes up to its hard limit when it starts, and may be set by its own user only: not every root has CAP_SYS_RESOURCE. */
+/** QEMU raises its limit to the hard limit when it starts. Only its own user may set it, because root may lack CAP_SYS_RESOURCE. */
 const limitOpenFiles = (pid: number, uid: number | null, soft: number): Effect.Effect<void> => {
   const set = ["prlimit", `--pid=${pid}`, `--nofile=${soft}:${OPEN_FILES_MAX + OPEN_FILES_MORE}`]
   const as = uid === null ? [] : ["setpriv", `--reuid=${uid}`, `--regid=${uid}`, "--clear-groups", "--"]
@@ -71,7 +74,7 @@ const limitOpenFiles = (pid: number, uid: number | null, soft: number): Effect.E
   return Effect.ignore(attempt("setting QEMU's limits", () => mustRun([command, ...args])))
 }
 
-/** All that it may ever have, where it cannot be told. */
+/** The maximum, where the number cannot be read. */
 const openFiles = (pid: number): number => {
   try {
     return readdirSync(`/proc/${pid}/fd`).length
@@ -81,21 +84,21 @@ const openFiles = (pid: number): number => {
 }
 
 /**
- * As low as it goes, and never below what QEMU has open: poll(2) refuses more descriptors than the limit, and a QEMU whose every poll fails serves
- * nobody until its guest has let go of some.
+ * Lowers the limit as far as possible, but not below the number that QEMU has open: poll(2) refuses more descriptors than the limit, and a QEMU whose
+ * every poll fails serves no request until its guest closes some.
  */
 const bindOpenFiles = (pid: number, uid: number | null): Effect.Effect<void> =>
   Effect.gen(function* () {
     for (let soft = 0, open = openFiles(pid); soft < open; open = openFiles(pid)) {
       soft = Math.max(OPEN_FILES_MAX, open)
-      // From here on it opens no more than that; it may have just before.
+      // From here on it cannot open more than that; it may have just before.
       yield* limitOpenFiles(pid, uid, soft)
     }
   })
 
 /**
- * QEMU can take the connections that `connect` makes also when its guest has used up every descriptor that it may have. From then on it has some left
- * that only this can give it.
+ * Lets QEMU accept the connections that `connect` makes even when its guest has used up all descriptors. Afterwards QEMU keeps some in reserve that
+ * only this function can release.
  */
 export const withRoomToConnect = <A, E>(
   { pid }: ProcessIdentity,
@@ -108,7 +111,7 @@ export const withRoomToConnect = <A, E>(
     () => bindOpenFiles(pid, uid)
   )
 
-/** The same for a QEMU that has just been started, whose limit is high yet. */
+/** Sets the reserve for a QEMU that was just started, whose limit is still high. */
 export const takeRoomToConnect = ({ pid }: ProcessIdentity, uid: number | null): Effect.Effect<void> =>
   limitOpenFiles(pid, uid, OPEN_FILES_MAX)
 
@@ -126,7 +129,7 @@ export const launch = async (options: Launch): Promise<Launched> => {
       sockets.push(socket)
       stdio[Descriptor[name]] = socket.fd
     }
-    // A child cannot be told to close what this process was itself started with.
+    // Node cannot close an inherited descriptor in a child, only replace it.
     for (const fd of inheritedDescriptors) stdio[fd] ??= nothing
     for (let fd = 0; fd < stdio.length; fd++) stdio[fd] ??= "ignore"
     const [command, ...args] = [...confinement(options), options.binary, ...options.arguments] as [
@@ -153,7 +156,7 @@ export const launch = async (options: Launch): Promise<Launched> => {
       child.on("exit", (code, signal) => end(`it ended with ${signal ?? code}`))
     })
     child.unref()
-    // A pipe keeps this process alive and is gone with it; QEMU says nothing after its start that we would need.
+    // The pipe would keep this process alive, and it ends with this process; QEMU writes nothing needed after its start.
     if (child.stderr !== null && "unref" in child.stderr) (child.stderr as unknown as { unref(): void }).unref()
     const identity = child.pid === undefined ? null : identify(child.pid)
     if (identity === null) throw new Error(`${command} did not start: ${said}`)

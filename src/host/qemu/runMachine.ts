@@ -1,4 +1,4 @@
-/** Runs QEMU for a record and connects it; what was started is gone if the rest fails. */
+/** Runs QEMU for a record and connects to it. On failure, everything started is ended. */
 import { Effect } from "effect"
 import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
@@ -17,7 +17,7 @@ export interface Run {
   readonly start: Start
 }
 
-/** `use` brings the guest up; it gets the record as it is now, with the processes in it. */
+/** `use` brings the guest up; it receives the current record, with the processes in it. */
 export const runMachine = <A>(
   host: QemuHost,
   { folder, record, shape, start }: Run,
@@ -37,7 +37,7 @@ export const runMachine = <A>(
       })
     )
     const bring = Effect.gen(function* () {
-      // First: who serves the machine enters the same.
+      // First, because slirp4netns enters the same cgroups.
       yield* attempt("limiting a machine", () => limitMachine(host.makeCgroups(), record, launched.process.pid))
       const [network, machine] = yield* Effect.all(
         [
@@ -49,7 +49,7 @@ export const runMachine = <A>(
         }
       )
       const started = { ...record, process: launched.process, network }
-      // A sleeping machine's record stays as it is until it is awake: its saved state is all there is of it.
+      // A sleeping machine's record stays unchanged until it is awake: its saved state is the only copy.
       if (record.state === "starting") yield* attempt("writing a record", () => folder.write(started))
       const [used] = yield* Effect.all([use(machine, started), takeRoomToConnect(launched.process, record.uid)], {
         concurrency: 2
