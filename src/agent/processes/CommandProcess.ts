@@ -15,11 +15,11 @@ import { awaitDevice, resizeTerminal, type TerminalSize, terminalArgv } from "./
 import { folderRefusal } from "./workingDirectory.ts"
 
 const TIMEOUT_GRACE_MS = 2_000
-/** How often a tree that is being ended is looked at, and at most how seldom one that does not end. */
+/** The first and the longest interval between two checks of a tree that is being ended. */
 const KILL_POLL_MS = 20
 const KILL_POLL_MAX_MS = 1_000
 const SECOND_LOOK_MS = 5
-/** A tree that is not gone this long after KILL (a process stuck in the kernel) is reported as unconfirmed; it is killed on until it is gone. */
+/** A tree that still exists this long after KILL (a process stuck in the kernel) is reported as unconfirmed; KILL is repeated until it is gone. */
 const KILL_CONFIRM_MS = 5_000
 
 export interface CommandSpec {
@@ -29,17 +29,17 @@ export interface CommandSpec {
   readonly stdin: Uint8Array | null
   readonly timeoutMs: number | null
   readonly output: { readonly mode: "window" | "head"; readonly bytes: number }
-  /** Whoever starts it waits for its end and cannot use its start. */
+  /** The caller waits for its end and does not use its start. */
   readonly unwaited?: boolean
-  /** It waits for its turn: while so many commands that waited for theirs are running, and while there is no room at all. */
+  /** If set, the command waits: while this many commands with this field run, and while there is no room at all. */
   readonly turnsMax?: number
-  /** It is an execute: it waits so long at most while as many of them run as may, whoever started them. */
+  /** If set, the command is an execute: it waits at most this long while the maximum number of executes run, for all callers. */
   readonly waitMs?: number
-  /** Its input stays open (`stdin` is null then), on a terminal of its own if `terminal` is given. */
+  /** If set, its input stays open (`stdin` is then null), on its own terminal if `terminal` is given. */
   readonly interactive?: { readonly terminal: TerminalSize | null }
 }
 
-/** Commands that wait for one another. */
+/** The two queues of waiting commands. */
 export type Line = "operations" | "executes"
 
 export const lineOf = ({ turnsMax, waitMs }: CommandSpec): Line | null => {
@@ -51,17 +51,17 @@ export interface CommandHost {
   readonly trees: ProcessTrees
   /** For commands without an open input. */
   readonly launch: Launch
-  /** For interactive ones. */
+  /** For interactive commands. */
   readonly launchInteractive: Launch
   readonly retained: RetainedBytes
-  /** Commands run as this user; null: as the agent's own. */
+  /** Commands run as this user; null: the agent's own. */
   readonly runAs: PipeOwner | null
   readonly defaultEnv: Readonly<Record<string, string>>
-  /** For the agent's own files of a moment; not readable by commands when `runAs` is set. */
+  /** For short-lived files of the agent; not readable by commands when `runAs` is set. */
   readonly scratchDir: string
   /** See memoryKills.ts. */
   readonly memoryKills: () => number
-  /** Runs a program of the agent's own to its end. */
+  /** Runs one of the agent's own programs to its end. */
   readonly runOwn: (argv: readonly [string, ...Array<string>]) => Promise<void>
 }
 
@@ -69,7 +69,7 @@ export interface Exit {
   readonly exitCode: number | null
   readonly signal: string | null
   readonly timedOut: boolean
-  /** It was killed, and meanwhile the kernel killed for want of memory. */
+  /** It was killed, and the kernel killed a process of the Sandbox meanwhile because memory ran out. */
   readonly outOfMemory: boolean
   readonly startedAt: number
   readonly finishedAt: number
@@ -86,25 +86,25 @@ type Outcome = {
   readonly finishedAt: number
 }
 
-/** Of `script`. */
+/** The exit code of `script` for a failure. */
 const TERMINAL_FAILED_CODE = 1
-/** As a shell reports that a signal ended what it ran. */
+/** The exit code with which a shell reports a kill. */
 const KILLED_CODE = 128 + 9
 
 export class CommandProcess {
   readonly key: string
-  /** Null: it never waits. */
+  /** Null when it never waits. */
   readonly line: Line | null
   readonly stdout: OutputBuffer
   readonly stderr: OutputBuffer
   readonly startedAt: number
   /** Set once all output of the command itself was read. */
   exit: Exit | null = null
-  /** Set after `exit`, when what is left of the tree is known. */
+  /** Set after `exit`, when the state of the rest of the tree is known. */
   settled: TreeState | null = null
   /** Open input of an interactive command. */
   readonly input: Writable | null
-  /** Called whenever there is more to tell a reader. */
+  /** Called when there is more for a reader. */
   readonly listeners = new Set<() => void>()
 
   private readonly tree: ProcessTree
@@ -112,16 +112,16 @@ export class CommandProcess {
   private readonly process: Launched | null
   private readonly host: CommandHost
   private readonly isOnTerminal: boolean
-  /** Before it started. */
+  /** The counter before it started. */
   private readonly memoryKills: number
   private outcome: Outcome | null = null
   private timedOut = false
   private timeout: NodeJS.Timeout | null = null
-  /** `isReported`: how it went was told, though it may still go on. */
+  /** `isReported`: the result was reported, though the ending may still continue. */
   private ending: { killAt: number; isReported: boolean; waitMs: number; timer: NodeJS.Timeout | null } | null = null
   private disposed = false
 
-  /** Throws a Refusal when the command cannot be started for a reason of the caller's. */
+  /** Throws a Refusal when the command cannot be started for a reason that the caller can fix. */
   static async start(key: string, spec: CommandSpec, host: CommandHost): Promise<CommandProcess> {
     const startedAt = Date.now()
     const memoryKills = host.memoryKills()
@@ -201,17 +201,17 @@ export class CommandProcess {
     return this.settled === null
   }
 
-  /** Its own process has ended; what it wrote and what it left may still be looked at. */
+  /** Its own process has ended; its output and its tree may still be checked. */
   get hasEnded(): boolean {
     return this.outcome !== null
   }
 
-  /** True when processes of the tree may be left, after `settled` too. */
+  /** True when processes of the tree may be left, even after `settled`. */
   get treeAlive(): boolean {
     return !this.disposed
   }
 
-  /** Of the tree that `treeAlive` speaks of. */
+  /** The name of the tree. */
   get treeName(): string {
     return this.tree.name
   }
@@ -222,19 +222,19 @@ export class CommandProcess {
     this.wake()
   }
 
-  /** Buffers may have room again. */
+  /** Called when buffers may have room again. */
   wake(): void {
     this.process?.wake()
   }
 
-  /** TERM to the tree now, and its terminal hangs up; KILL after `graceMs`; a second call can only bring the KILL forward. */
+  /** Sends TERM to the tree now and hangs up its terminal; sends KILL after `graceMs`. A second call can only bring the KILL forward. */
   kill(graceMs: number): void {
     if (this.disposed) return
     const killAt = performance.now() + graceMs
     if (this.ending === null) {
       this.ending = { killAt, isReported: false, waitMs: KILL_POLL_MS, timer: null }
       if (graceMs > 0) {
-        // A shell at its prompt ignores TERM. With the program that holds the other end of its terminal that is closed, which the kernel tells it (HUP).
+        // A shell at its prompt ignores TERM. Killing the program at the other end closes its terminal, and the kernel then sends the shell HUP.
         if (this.isOnTerminal) this.signal("SIGKILL")
         this.tree.terminate()
       }
@@ -246,21 +246,21 @@ export class CommandProcess {
     this.pursue()
   }
 
-  /** To the command's own process. */
+  /** Sends a signal to the command's own process. */
   signal(signal: NodeJS.Signals): void {
     if (this.outcome === null) this.process?.signal(signal)
   }
 
-  /** Of a command on a terminal. */
+  /** Sizes the terminal of a command that has one. */
   async resize(size: TerminalSize): Promise<void> {
     const device = await this.device()
     if (device !== null) await resizeTerminal(device, size, this.host.runOwn)
   }
 
-  /** Of a command on a terminal, soon after its start: false where none could be made for it, and nothing ran. */
+  /** Whether a command on a terminal got it. Called soon after its start. False when none could be made, and nothing ran. */
   async hasTerminal(): Promise<boolean> {
     if (this.process === null || (await this.device()) !== null || this.exit === null) return true
-    // The program that makes it says why it could not; what runs on it has no other way to that stream.
+    // The program that makes the terminal reports a failure on stderr; the command on the terminal cannot write there.
     const { exitCode, stdoutBytes, stderrBytes } = this.exit
     return exitCode !== TERMINAL_FAILED_CODE || stdoutBytes > 0 || stderrBytes === 0
   }
@@ -270,7 +270,7 @@ export class CommandProcess {
     return awaitDevice(this.process.pid, () => this.exit !== null)
   }
 
-  /** Looks whether background processes that were left have ended by now. */
+  /** Checks whether remaining background processes have ended. */
   sweep(): void {
     if (this.disposed || this.settled === null || this.ending !== null) return
     if (!this.tree.isEmpty()) return
@@ -278,7 +278,7 @@ export class CommandProcess {
     this.dispose()
   }
 
-  /** Keeps no output any more: what is still written is counted and dropped. */
+  /** Keeps no output any more: further output is counted and dropped. */
   discard(): void {
     this.stdout.discard()
     this.stderr.discard()
@@ -294,7 +294,7 @@ export class CommandProcess {
     this.progress()
   }
 
-  /** exec failed: what a shell would report. */
+  /** exec failed: reports what a shell would. */
   private notStarted(program: string, cause: NodeJS.ErrnoException): void {
     const missing = cause.code === "ENOENT"
     const text = missing ? "not found" : cause.code === "EACCES" ? "permission denied" : (cause.code ?? cause.message)
@@ -319,7 +319,7 @@ export class CommandProcess {
     for (const listener of this.listeners) listener()
   }
 
-  /** A tree that is not empty is looked at twice: the kernel may take a moment to count out the command that just ended. */
+  /** A tree that is not empty is checked twice: the kernel may take a moment to remove the ended command from the count. */
   private settle(secondLook = false): void {
     if (this.settled !== null || this.exit === null) return
     if (this.ending !== null && !this.ending.isReported) return
@@ -335,7 +335,7 @@ export class CommandProcess {
     for (const listener of this.listeners) listener()
   }
 
-  /** From TERM to the tree's end, one look at a time, for as long as something lives. */
+  /** Checks the tree from TERM to its end, as long as a process lives. */
   private pursue(): void {
     const ending = this.ending
     if (ending === null) return
@@ -365,7 +365,7 @@ export class CommandProcess {
   }
 }
 
-/** A file and not a pipe: end of file comes by itself, and `/dev/stdin` can be opened. */
+/** A file instead of a pipe: end of file comes by itself, and `/dev/stdin` can be opened. */
 const stdinFile = (bytes: Uint8Array, host: CommandHost): InputFile => {
   const path = join(host.scratchDir, `stdin-${process.pid}-${process.hrtime.bigint()}`)
   const write = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)

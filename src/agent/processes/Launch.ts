@@ -1,4 +1,7 @@
-/** How a command's process comes to be and how its output is read: by a program beside the agent that tells every end (SpawnerProgram.ts), or, where there is none for the processor, by Node (NodeLaunch.ts). */
+/**
+ * Starts a command's process and reads its output: through a program beside the agent that reports every exit (SpawnerProgram.ts), or, where none
+ * exists for the processor, through Node (NodeLaunch.ts).
+ */
 import type { Writable } from "node:stream"
 import type { OutputBuffer } from "./OutputBuffer.ts"
 import type { PipeOwner } from "./outputPipes.ts"
@@ -12,34 +15,34 @@ export interface LaunchRequest {
   readonly argv: ReadonlyArray<string>
   readonly cwd: string
   readonly env: Readonly<Record<string, string>>
-  /** Null: as the agent's own user. */
+  /** Null means the agent's own user. */
   readonly runAs: PipeOwner | null
   readonly tree: ProcessTree
-  /** A file is opened before `Launch` resolves, and its name not needed any more. */
+  /** A file is opened before `Launch` resolves; its name is not needed afterwards. */
   readonly stdin: InputFile | "ignore" | "pipe"
-  /** Nobody can do anything with the process before it ends. */
+  /** The caller cannot use the process before it ends. */
   readonly unwaited: boolean
 }
 
 export interface Output {
   readonly stdout: OutputBuffer
   readonly stderr: OutputBuffer
-  /** Called after every read, and when all that the process wrote was read. */
+  /** Called after every read, and when all output of the process was read. */
   readonly onProgress: () => void
 }
 
 export interface Launched {
   readonly pid: number
-  /** Its input, of a `pipe`. */
+  /** The input, if `stdin` is `pipe`. */
   readonly input: Writable | null
   readonly signal: (signal: NodeJS.Signals) => void
-  /** One listener, called once; at once if the process has ended. */
+  /** One listener, called once; immediately if the process has ended. */
   readonly onEnd: (listener: EndListener) => void
-  /** Nothing that the process itself wrote is still to come. */
+  /** True when all of the process's own output was read. */
   readonly isDrained: () => boolean
-  /** True when it is known, at no cost, that nobody else is in its tree; false says nothing. */
+  /** True when its tree is known, at no cost, to have no other process; false means unknown. */
   readonly isAlone: () => boolean
-  /** Reads on if the buffers have room again. */
+  /** Continues to read if the buffers have room again. */
   readonly wake: () => void
   /** Closes the pipes. */
   readonly dispose: () => void
@@ -55,7 +58,7 @@ export type Launch = (request: LaunchRequest, output: Output) => Promise<Launche
 
 type EndListener = (exitCode: number | null, signal: string | null) => void
 
-/** An end that may come before or after somebody listens. */
+/** The end of a process, which may come before or after the listener is attached. */
 export class ProcessEnd {
   #ended: Parameters<EndListener> | null = null
   #listener: EndListener | null = null

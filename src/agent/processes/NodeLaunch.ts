@@ -1,4 +1,4 @@
-/** Commands as child processes of the agent's own, which reads their pipes. */
+/** Commands as child processes of the agent, which reads their pipes. */
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { closeSync, openSync, writeFileSync } from "node:fs"
@@ -9,14 +9,14 @@ import { posixSignal } from "./signals.ts"
 import { checkFolder } from "./workingDirectory.ts"
 
 const PREFER_AGAIN_MS = 10
-/** Most commands have ended by then, and reading what they left is cheaper than watching for it. */
+/** Most commands have ended by then, and one read of their output is cheaper than watching for it. */
 const WATCH_AFTER_MS = 5
-/** In thousandths of all memory, added to what a process uses. */
+/** In thousandths of all memory, added to the process's usage. */
 const COMMAND_OOM_SCORE = "500"
 
 /**
- * Makes the command the kernel's choice before the agent when memory runs out. Not inherited from the agent, which would have to be that
- * choice itself while it forks: forking takes memory, and the agent was killed just then.
+ * When memory runs out, the kernel should kill the command before the agent. The score is not inherited from the agent: while the agent forks, which
+ * takes memory, it would itself be the first victim, and was.
  */
 const preferForOutOfMemory = (pid: number): void => {
   try {
@@ -71,7 +71,7 @@ export const launchByNode =
         stdin === "pipe" ? 0 : WATCH_AFTER_MS
       )
       preferForOutOfMemory(pid)
-      // Its children inherit the preference, but the first may have been born before.
+      // Its children inherit the score, but the first may have started before it was set.
       const preference = setTimeout(() => {
         for (const member of tree.members()) preferForOutOfMemory(member)
       }, PREFER_AGAIN_MS)
@@ -80,7 +80,7 @@ export const launchByNode =
       child.on("exit", (code, signal) => {
         clearTimeout(watching)
         clearTimeout(preference)
-        // A real-time signal is told as an exit with 0: Node has no name for it and says no more of how a child ended. SpawnerProgram.ts does.
+        // Node reports a death by a real-time signal as exit 0, because it has no name for it. SpawnerProgram.ts reports it.
         end.set(code, signal === null ? null : posixSignal(signal))
         for (const reader of readers) reader.processExited()
       })

@@ -1,5 +1,5 @@
 /**
- * Commands as children of a small program beside the agent, which starts them and reads what they write in a fraction of the time that Node takes.
+ * Commands as children of a small program beside the agent, which starts them and reads their output in a fraction of Node's time.
  *
  * @source src/host/linux/native/spawner.c: the form of requests and events
  */
@@ -16,9 +16,9 @@ const Request = { start: 1, credit: 2, forget: 3 } as const
 const EVENT_BYTES = 16
 const Event = { started: 1, failed: 2, output: 3, exited: 4, drained: 5 } as const
 const NONE = -1
-/** The stage of a failure: the working directory was the reason. */
+/** The stage of a failure caused by the working directory. */
 const AT_FOLDER = 1
-/** What the program may tell of a stream before it hears of more room. */
+/** How many bytes of a stream the program may send before it gets more credit. */
 const CREDIT_BYTES = 64 * 1024
 
 const errorNames = new Map(Object.entries(constants.errno).map(([name, number]) => [number, name]))
@@ -31,7 +31,7 @@ const endOf = (status: number): readonly [number | null, string | null] => {
   return signal === 0 ? [(status >> 8) & 0xff, null] : [null, signalName(signal)]
 }
 
-/** A request: its numbers, then its strings, filled up to whole numbers. */
+/** A request: its numbers, then its strings, padded to whole numbers. */
 const encode = (numbers: ReadonlyArray<number>, strings: ReadonlyArray<string>): Buffer => {
   const text = Buffer.from(strings.map((string) => `${string}\0`).join(""))
   const bytes = Buffer.alloc(4 * (1 + numbers.length + Math.ceil(text.length / 4)))
@@ -59,7 +59,7 @@ const startRequest = (id: number, { argv, cwd, env, runAs, tree, stdin, unwaited
   )
 }
 
-/** One stream of one command: what was told goes into its buffer, and credit back while that has room. */
+/** One stream of one command: received bytes go into its buffer, and credit is returned while that has room. */
 class ToldStream {
   private credit = CREDIT_BYTES
   private readonly buffer: OutputBuffer
@@ -83,7 +83,7 @@ class ToldStream {
   }
 }
 
-/** One command of the program's. */
+/** One command of the program. */
 class ToldCommand {
   readonly end = new ProcessEnd()
   readonly streams: readonly [ToldStream, ToldStream]
@@ -137,7 +137,7 @@ class SpawnerProgram {
       pid,
       input: null,
       signal: (signal) => {
-        // The program may have reaped it, and its word of that be still on its way.
+        // The program may have reaped it, and its report may still be on the way.
         if (!command.exited) signalPid(pid, signal)
       },
       onEnd: command.end.listen,
@@ -200,16 +200,15 @@ class SpawnerProgram {
 }
 
 /**
- * A command is to be the kernel's choice before the agent when memory runs out, and says so of itself before it executes its program. While it lives on the
- * memory of a sealed one, the kernel refuses it that; so it inherits it.
+ * When memory runs out, the kernel should kill a command before the agent, so a command sets its own score before it executes its program. While it
+ * runs on the memory of a sealed program, the kernel refuses that; then it inherits the score.
  */
 const inheritingPreference = (path: string): readonly [string, ...Array<string>] =>
   [...["/bin/sh", "-c", 'echo 500 > /proc/self/oom_score_adj; exec "$0"'], path] as const
 
 /**
- * Starts the program. `gone` is called when it ends by itself: nothing can be told any more of what it had started, and the agent has to
- * begin anew. `isSealed`: it can be executed and not
- * read.
+ * Starts the program. `gone` is called when it ends by itself: the state of its commands is then unknown, and the agent must restart. `isSealed`: the
+ * program may be executed but not read.
  */
 export const openSpawnerProgram = (
   path: string,

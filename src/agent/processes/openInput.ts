@@ -1,4 +1,4 @@
-/** An input that stays open, for a way of launching that takes a file: the command reads a pipe, the agent holds its other end. */
+/** An input that stays open, for a `Launch` that takes only a file: the command reads a pipe, and the agent holds its other end. */
 import { closeSync, unlinkSync } from "node:fs"
 import { Socket } from "node:net"
 import type { Launch } from "./Launch.ts"
