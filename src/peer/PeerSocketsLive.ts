@@ -1,4 +1,4 @@
-/** PeerSockets as the settings say: with the fleet's secret, or with certificates. */
+/** PeerSockets according to the settings: with the fleet's secret, or with certificates. */
 import { Effect, Layer } from "effect"
 import { Settings, type SettingsShape, SettingsUnusable } from "../Config.ts"
 import { type CertificateFiles, certificateProof } from "./CertificateProof.ts"
@@ -13,7 +13,7 @@ type Credentials =
 
 const unusable = (message: string) => Effect.fail(new SettingsUnusable({ message }))
 
-/** Null: neither is named. */
+/** Null when neither is set. */
 export const fleetCredentials = ({
   fleetSecretFile,
   fleetCertFile: certFile,
@@ -37,7 +37,7 @@ export const fleetCredentials = ({
 }
 
 export const PeerSocketsLive = {
-  /** Needs Settings. Fails with SettingsUnusable where neither is named, with PeerUnusable where what is named is no good. */
+  /** Needs Settings. Fails with SettingsUnusable when neither is set, and with PeerUnusable when the secret or certificates are unusable. */
   layer: Layer.effect(
     PeerSockets,
     Effect.gen(function* () {

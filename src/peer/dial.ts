@@ -11,7 +11,7 @@ const flushWithinMs = 1000
 
 const shown = ({ host, port }: PeerAddress): string => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`)
 
-/** By the system's codes; whatever else ends a handshake is about who is there. */
+/** Sentences for the system's error codes. Any other failure of a handshake means that the peer is not the expected one. */
 const whyNobody: Readonly<Record<string, string>> = {
   ECONNREFUSED: "nothing listens there",
   ENOTFOUND: "there is no machine of that name",
@@ -27,7 +27,7 @@ const reason = (cause: Error | null, { lacks }: Proof, protocol: PeerProtocol): 
   return whyNobody[code] ?? `nothing is there ${lacks}`
 }
 
-/** Open once the other end has said that it takes it. */
+/** The connection counts as open once the peer has accepted it. */
 export const dial = (proof: Proof, to: PeerPlace, protocol: PeerProtocol) =>
   Effect.gen(function* () {
     const fails = (why: string) => new PeerUnreachable({ message: `No connection to ${shown(to)}: ${why}.` })
@@ -39,15 +39,15 @@ export const dial = (proof: Proof, to: PeerPlace, protocol: PeerProtocol) =>
       (socket) =>
         Effect.sync(() => {
           if (!isOpen) return void socket.destroy()
-          // What was written goes out, if the other end takes it.
+          // Written bytes are still sent, if the peer takes them.
           socket.destroySoon()
           setTimeout(() => socket.destroy(), flushWithinMs).unref()
         })
     )
-    // Whoever has the socket sees that it has closed.
+    // The owner of the socket gets its close event.
     socket.on("error", () => {})
     socket.setNoDelay(true)
-    // Whoever finds it full listens for its room.
+    // Each writer that finds it full adds a listener.
     socket.setMaxListeners(0)
     socket.setKeepAlive(true, keepAliveMs)
     yield* Effect.callback<void, PeerUnreachable>((resume) => {
@@ -56,7 +56,7 @@ export const dial = (proof: Proof, to: PeerPlace, protocol: PeerProtocol) =>
       const readable = () => {
         const first: Buffer | null = socket.read(1)
         if (first === null) return
-        // What follows is for whoever gets the socket.
+        // The following bytes belong to the caller.
         socket.off("readable", readable)
         if (first[0] === welcome && socket.alpnProtocol === protocol) resume(Effect.void)
         else fail(null)

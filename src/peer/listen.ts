@@ -1,24 +1,24 @@
-/** A port for other processes of the fleet, and for nobody else. */
+/** A port for other processes of the fleet only. */
 import type { AddressInfo, Socket } from "node:net"
 import { createServer, type Server, type TLSSocket } from "node:tls"
 import { Effect } from "effect"
 import { type PeerAddress, type PeerProtocol, PeerUnusable } from "./PeerSockets.ts"
 import type { Proof } from "./Proof.ts"
 
-/** The first byte of whoever takes a connection: by then he knows who dials, which a handshake's end alone does not tell that one. */
+/** The first byte that the accepting side sends. It tells the caller that it was authenticated, which the end of the handshake alone does not. */
 export const welcome = 1
 
-/** Whoever has not shown by then who he is, is cut, however busy he is. */
+/** A connection that is not authenticated by then is closed, even if it is active. */
 const proveWithinMs = 5000
-/** Connections that have not; one more, and the oldest is cut. */
+/** Bounds the unauthenticated connections; one more closes the oldest. */
 const unprovenMax = 128
 const keepAliveMs = 10_000
 
 export type Doors = Readonly<Partial<Record<PeerProtocol, (socket: TLSSocket) => void>>>
 
-/** Connections that have not shown yet who they are. */
+/** Connections that are not authenticated yet. */
 class Unproven {
-  /** By the other end's address: a TLS socket does not tell which one it was made of. */
+  /** By the peer's address, because a TLS socket does not expose its underlying socket. */
   readonly #found = new Map<string, { readonly socket: Socket; readonly timer: NodeJS.Timeout }>()
 
   static #nameOf({ remoteAddress, remotePort }: Socket): string {
@@ -35,7 +35,7 @@ class Unproven {
     if (this.#found.size > unprovenMax) this.#cut(this.#found.keys().next().value!)
   }
 
-  /** It has. */
+  /** The connection was authenticated. */
   delete(socket: TLSSocket): void {
     this.#forget(Unproven.#nameOf(socket))
   }
@@ -56,7 +56,7 @@ class Unproven {
   }
 }
 
-/** Why a port cannot be had, as a sentence. */
+/** Why a port cannot be used, as a sentence. */
 export const portUnusable = ({ host, port }: PeerAddress, cause: unknown): PeerUnusable => {
   const code = (cause as NodeJS.ErrnoException).code
   const why =
@@ -82,7 +82,7 @@ export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress
   const known = Object.keys(doors)
   const server = createServer({
     ...proof.server,
-    // Nothing in common is refused in the handshake; who asks for nothing, afterwards.
+    // Without a common protocol the handshake fails; a peer that requests none is refused afterwards.
     ALPNCallback: ({ protocols }) => protocols.find((it) => known.includes(it))
   })
   yield* Effect.addFinalizer(() =>
@@ -100,7 +100,7 @@ export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress
   server.on("tlsClientError", (_, socket) => socket.destroy())
   server.on("secureConnection", (socket) => {
     unproven.delete(socket)
-    // Whoever has the socket sees that it has closed.
+    // The owner of the socket gets its close event.
     socket.on("error", () => {})
     const protocol = socket.alpnProtocol === false || socket.alpnProtocol === null ? null : socket.alpnProtocol
     const door = protocol === null ? undefined : doors[protocol as PeerProtocol]
@@ -110,7 +110,7 @@ export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress
     proof.hold(socket)
     socket.once("close", () => open.delete(socket))
     socket.setNoDelay(true)
-    // Whoever finds it full listens for its room.
+    // Each writer that finds it full adds a listener.
     socket.setMaxListeners(0)
     socket.setKeepAlive(true, keepAliveMs)
     socket.write(Buffer.of(welcome))
@@ -121,7 +121,7 @@ export const listen = Effect.fnUntraced(function* (proof: Proof, at: PeerAddress
     (end) => Effect.sync(end)
   )
   const port = yield* bind(server, at)
-  // A fault of one connection that is being accepted, out of file descriptors say.
+  // A fault of one connection that is being accepted, for example for lack of file descriptors.
   server.on("error", () => {})
   return { port }
 })
