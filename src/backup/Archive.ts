@@ -230,18 +230,18 @@ export async function* framesOf(
         const bytes = all.subarray(0, wanted)
         held = [all.subarray(wanted)]
         heldBytes -= wanted
-        if (end !== null) throw broken(path, "something stands behind its end")
+        if (end !== null) throw broken(path, "there is data after its end")
         if (kind === null) {
           kind = kinds[bytes.readUInt8(0)] ?? null
           const length = bytes.readUInt32LE(1)
-          if (kind === null || length > frameMaxBytes) throw broken(path, "it has a frame that is none")
+          if (kind === null || length > frameMaxBytes) throw broken(path, "it has an invalid frame")
           if (kind !== "end") digest.update(bytes)
           wanted = length
           continue
         }
         if (kind === "end") {
           end = Schema.decodeUnknownSync(ArchiveEnd)(JSON.parse(bytes.toString()))
-          if (end.sha256 !== digest.digest("hex")) throw broken(path, "its checksum is another")
+          if (end.sha256 !== digest.digest("hex")) throw broken(path, "its checksum is wrong")
         } else {
           digest.update(bytes)
           yield { kind, bytes }

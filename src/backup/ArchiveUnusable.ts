@@ -10,7 +10,7 @@ export const unusable = (cause: unknown): ArchiveUnusable => {
   if (cause instanceof ArchiveUnusable) return cause
   const { code } = cause as NodeJS.ErrnoException
   if (code === "ENOSPC" || code === "EDQUOT") {
-    return new ArchiveUnusable({ message: "There is not enough room on the disk; what was begun is removed." })
+    return new ArchiveUnusable({ message: "There is not enough room on the disk; the partial files are removed." })
   }
   return new ArchiveUnusable({ message: cause instanceof Error ? cause.message : String(cause) })
 }

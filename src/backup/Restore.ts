@@ -133,7 +133,9 @@ const load = Effect.fnUntraced(function* (
       case "table": {
         const table = parse(ArchivedTable, frame)
         if (!here.some(({ name }) => name === table.name)) {
-          return yield* new ArchiveUnusable({ message: `The archive has a table that is none here: ${table.name}.` })
+          return yield* new ArchiveUnusable({
+            message: `The archive has a table that this Atoll does not know: ${table.name}.`
+          })
         }
         insert = yield* openTable(sql, table)
         break

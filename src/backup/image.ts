@@ -3,7 +3,7 @@
  *
  * Both work in chunks of a mebibyte. For each chunk that is not all zeros a digest is kept: 16 bytes per mebibyte used.
  *
- * @source NIST SP 800-38D (GMAC): under a key that nobody has, chunks that differ have the same digest once in 2^112. Ten times as fast as SHA-256.
+ * @source NIST SP 800-38D (GMAC): under a random key of this process, chunks that differ have the same digest once in 2^112. Ten times as fast as SHA-256.
  */
 import { createCipheriv, randomBytes } from "node:crypto"
 import { type FileHandle, open } from "node:fs/promises"

@@ -144,7 +144,7 @@ export const prepareCluster = async (home: string, binaries: Binaries, user: Ser
   }
   if (version.trim() !== binaries.major) {
     throw new PostgresUnusable({
-      message: `The database in ${data} was made by Postgres ${version.trim()}, but this Atoll brings Postgres ${binaries.major}. Move it over with pg_dump of its own version, or set ATOLL_DATA_DIR to another folder.`
+      message: `The database in ${data} was made by Postgres ${version.trim()}, but this Atoll brings Postgres ${binaries.major}. Migrate it with the pg_dump of Postgres ${version.trim()}, or set ATOLL_DATA_DIR to another folder.`
     })
   }
 }

@@ -196,10 +196,7 @@ const parts = Effect.gen(function* () {
       const isPosted = yield* ledger.foldSandbox(id).pipe(
         Effect.map((folded) => folded === null || folded.isClosed),
         Effect.catchDefect((defect) =>
-          Effect.as(
-            Effect.logWarning(`${id} is past its retention, and what it cost could not be posted`, defect),
-            false
-          )
+          Effect.as(Effect.logWarning(`${id} is past its retention, but its costs could not be posted`, defect), false)
         )
       )
       if (!isPosted) continue
@@ -220,13 +217,13 @@ const parts = Effect.gen(function* () {
 
   return {
     "old output": oldOutput,
-    "the output of Sandboxes that have too much": largeSandboxes,
+    "output beyond a Sandbox's share": largeSandboxes,
     "old samples": samples,
     "old executes": executions,
-    "what ended long ago": endedThings,
-    "old keys of starts": startKeys,
+    "actors that ended long ago": endedThings,
+    "old idempotency keys of starts": startKeys,
     "Sandboxes that were deleted long ago": deletedSandboxes,
-    "room of what was forgotten": Effect.as(room.vacuum, 0)
+    "free space of removed output": Effect.as(room.vacuum, 0)
   } satisfies Record<string, Removed>
 })
 
@@ -239,7 +236,7 @@ export const prune = Effect.fn("Pruner.prune")(function* () {
       Effect.catchCause((cause) =>
         Cause.hasInterrupts(cause)
           ? Effect.failCause(cause)
-          : Effect.as(Effect.logWarning(`Past its retention, and could not be removed: ${what}`, cause), 0)
+          : Effect.as(Effect.logWarning(`Could not remove what is past its retention: ${what}`, cause), 0)
       )
     )
   }
@@ -257,7 +254,7 @@ export const Pruner = {
         Effect.provideService(SqlClient.SqlClient, sql),
         Effect.provideService(Ledger, ledger),
         Effect.provideService(Settings, settings),
-        Effect.catchCause((cause) => Effect.logWarning("What is past its retention could not all be removed", cause))
+        Effect.catchCause((cause) => Effect.logWarning("Could not remove everything that is past its retention", cause))
       )
       yield* worker("pruner", pass.pipe(Effect.delay(pruneIntervalMs), Effect.forever))
     })

@@ -59,7 +59,7 @@ const refusalsOf = () => {
       destroyed.has(sandboxId)
         ? new RuntimeRefused({
             code: "HOST_FULL",
-            message: publicText`This host was told to keep nothing of the Sandbox.`
+            message: publicText`The Sandbox was removed from this host.`
           })
         : null
   }

@@ -1,5 +1,5 @@
 /**
- * Gives each Sandbox a host user id of its own. Sandboxes, and the processes that run them, therefore have no access to each other, to the rest of
+ * Gives each Sandbox its own host user id. Sandboxes, and the processes that run them, therefore have no access to each other, to the rest of
  * the host, or to Sandboxes of another Atoll on it. One register serves the whole host, for every runtime.
  *
  * To claim a uid, a process creates the symbolic link `<folder>/<uid>` to the Sandbox's folder. Only one process can succeed.

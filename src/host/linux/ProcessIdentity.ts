@@ -121,7 +121,7 @@ export const identifyInside = (init: number, innerPid: number): ProcessIdentity 
       const pids = /^NSpid:\s+(.+)$/m.exec(readFileSync(`/proc/${child}/status`, "latin1"))?.[1]
       if (Number(pids?.split(/\s+/).at(-1)) === innerPid) return identify(child)
     } catch {
-      // It ended while we looked.
+      // It ended in between.
     }
   }
   return null

@@ -120,7 +120,7 @@ const ownNamespace = async (pid: number, timeoutMs: number): Promise<number> => 
     const fd = openSync(`/proc/${pid}/ns/net`, "r")
     if (fstatSync(fd).ino !== ours) return fd
     closeSync(fd)
-    if (performance.now() > deadline) throw new Error("the process has no network namespace of its own")
+    if (performance.now() > deadline) throw new Error("the process stayed in the service's network namespace")
     await sleep(ENTER_POLL_MS)
   }
 }

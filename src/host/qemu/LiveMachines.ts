@@ -179,7 +179,7 @@ export class LiveMachines {
       Effect.flatMap((adoption) =>
         adoption === "goOn"
           ? Effect.void
-          : Effect.logWarning(`Sandbox ${record.sandboxId} stood still since its service was killed, and goes on`)
+          : Effect.logWarning(`Sandbox ${record.sandboxId} was paused when its service was killed, and goes on`)
       )
     )
   }

@@ -4,7 +4,7 @@
  * Node's HTTP/2 session stops reading its socket while one of its writes waits for the socket. When both ends do that with full socket buffers (208
  * KiB for a unix socket), neither ever reads again: measured with Node 24.21, 10 writers and 40 readers of 100 KiB on one session stall within a few
  * rounds. One end that keeps reading resolves the deadlock. Reading through a JavaScript stream (EagerTransport.ts) does that too, but costs 20 ms of
- * CPU for 8 MiB. Here the socket stays native, and is told to read again only when its write has waited for a while.
+ * CPU for 8 MiB. Here the socket stays native, and this module restarts its reads only when its write has waited for a while.
  *
  * `readStart` and `writeQueueSize` belong to Node's handle, not to its public API; a socket without them gets an EagerTransport.
  *

@@ -2,7 +2,7 @@
  * Keeps empty pieces out of an HTTP/2 stream's gathered writes.
  *
  * Node completes a gathered write (`writev`) when its last piece is taken. Empty pieces are taken immediately, before the pieces ahead of them were
- * sent, and the completion frees their memory: the bytes sent afterwards are whatever the memory then holds. Measured with Node 20.20 and 24.21: a
+ * sent, and the completion frees their memory: later bytes in that memory are sent instead. Measured with Node 20.20 and 24.21: a
  * `[head, body, ""]`, as `http.request` writes it, arrives with the first 16 bytes of the head overwritten.
  *
  * @source node/src/node_http2.cc, Http2Stream::Provider::Stream::OnRead ("Remove all empty chunks from the head of the queue")

@@ -20,10 +20,10 @@ export const FAULT_MAX_CHARS = 1024
 /** The id of a host, a Sandbox or a process: it is used in SQL, paths and labels of metrics. */
 export const Id = Schema.String.check(Schema.isPattern(/^\w[\w-]{0,63}$/))
 
-/** Of a data folder, as DataFolder makes it. */
+/** The id of a data folder, in DataFolder's form. */
 export const HostId = Schema.String.check(Schema.isPattern(/^host_[0-9a-f]{24}$/))
 
-/** Of a data folder, as DataFolder makes it. */
+/** The secret of a data folder, in DataFolder's form. */
 export const HostKey = Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/))
 
 /** The generation of a Sandbox: a PostgreSQL integer. */

@@ -35,7 +35,7 @@ describe("network namespace", () => {
     const child = spawn("sleep", ["60"], { stdio: "ignore" })
     try {
       const connected = connectNetwork({ pid: child.pid!, throughUserNamespace: false, lifeFd, enterTimeoutMs: 50 })
-      await expect(connected).rejects.toThrow("no network namespace of its own")
+      await expect(connected).rejects.toThrow("stayed in the service's network namespace")
       expect(Object.keys(networkInterfaces())).toEqual(before)
     } finally {
       child.kill()
