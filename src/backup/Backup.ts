@@ -22,7 +22,7 @@ import { readRows, tablesOf } from "./tables.ts"
 import { type BegunVolume, heldStill, VolumesWriter } from "./VolumesWriter.ts"
 import { type Volume, volumesIn } from "./volumes.ts"
 
-/** A frozen volume must be reached within this time; its own reading takes longer. */
+/** The reading of a frozen volume must start within this time; the reading itself comes on top. */
 const frozenMaxMs = 10_000
 const freezesAtOnce = 16
 

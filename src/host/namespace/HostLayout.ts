@@ -129,8 +129,8 @@ export class HostLayout {
   }
 
   /**
-   * Ends this process's use of the shared files. The last process removes them. It also runs `also` if `isOver` then finds no Sandbox; the lock keeps
-   * another process from starting meanwhile.
+   * Ends this process's use of the shared files. If no other process uses them and `isOver` finds no Sandbox, removes them and runs `also`; the lock
+   * keeps another process from starting meanwhile.
    * Removes only the driver's own files: a folder with other content, a volume above all, stays. `runs`: a Sandbox still runs, and its /etc must stay
    * up to date.
    */
