@@ -1,8 +1,7 @@
 /**
  * Creates, finds, watches and removes the Sandboxes of this host, which `SandboxState` records.
  *
- * Calls for one Sandbox run one after the other, across processes that use the same folder. Every step can be repeated after a crash at any point,
- * because each first checks what exists.
+ * Calls for one Sandbox run one after the other, across processes. Every step is repeatable after a crash: each first checks what exists.
  */
 
 import { rm } from "node:fs/promises"
