@@ -38,5 +38,5 @@ export const diskObstacle = async ({ folder, held, wanted, reserveBytes }: DiskQ
   const owed = owedBytes(held)
   const needed = owedBytes(wanted)
   if (free - owed - needed >= reserveBytes) return null
-  return `The disk of ${folder} has ${mebibytes(free)} left. Of these, ${mebibytes(owed)} are reserved for Sandboxes and ${mebibytes(reserveBytes)} for the host, and ${mebibytes(needed)} are needed: delete a Sandbox, or give ATOLL_DATA_DIR more room.`
+  return `The disk of ${folder} has ${mebibytes(free)} left. Of these, ${mebibytes(owed)} are reserved for Sandboxes and ${mebibytes(reserveBytes)} are kept for the host, and ${mebibytes(needed)} are needed: delete a Sandbox, or give ATOLL_DATA_DIR more room.`
 }

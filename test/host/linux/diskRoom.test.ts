@@ -20,7 +20,7 @@ describe("room on a disk", () => {
     ).toBe(5)
     expect(await ask({ wanted: [{ bytes: huge, allocatedBytes: 0 }] })).toContain("delete a Sandbox")
     expect(await ask({ wanted: [{ bytes: huge, allocatedBytes: huge }] })).toBeNull()
-    expect(await ask({ held: [{ bytes: huge, allocatedBytes: 0 }] })).toContain("promised")
+    expect(await ask({ held: [{ bytes: huge, allocatedBytes: 0 }] })).toContain("reserved for Sandboxes")
     expect(await ask({ held: [{ bytes: huge, allocatedBytes: huge }] })).toBeNull()
   })
 
