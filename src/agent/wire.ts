@@ -1,8 +1,8 @@
 /**
  * The agent's answers to the service as data: every answer, field by field, with its bounds.
  *
- * The agent is untrusted once a command runs beside it, so the service accepts only answers that fit this table.
- * `src/runtime/agentClient/heldToShape.ts` makes the service's decoders from it, and the standing suite of hostile agents makes its lies from it
+ * The agent is untrusted once a command runs beside it. So nothing that it says is believed further than this table goes:
+ * `src/runtime/agentClient/heldToShape.ts` makes the service's decoders of it, and the standing suite of hostile agents its lies
  * (`test/agent/hostile/`). Frames of a process have their heads and bounds in `processes/processFrames.ts`.
  *
  * A field that an older agent does not send is `optional`; a field that is not named here is dropped.

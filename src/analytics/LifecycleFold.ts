@@ -44,7 +44,7 @@ export const foldLifecycle = (
     const { at, from, to } = entry
     if (from === to) continue
     if (from === "running") endRun(at)
-    // A sleeping Sandbox wakes to the same generation. Every other transition to pending after the first starts a new one.
+    // A sleeping Sandbox wakes to the same generation; every other way to pending after the first is a new one.
     if (to === "pending" && from !== null && from !== "sleeping") current++
     const inWindow = at >= window.from && at < window.to
     if (to === "running") {

@@ -25,7 +25,7 @@ const POLL_MS = 10
 
 export class HostMutex {
   readonly #options: HostMutexOptions
-  /** Orders the calls of this process. */
+  /** Within this process, in order. */
   readonly #turns = new Turns()
 
   constructor(options: HostMutexOptions) {

@@ -1,8 +1,8 @@
-/** A keyed mutex within this process: calls with the same key run one after the other, in order of arrival. A key without a holder takes no memory. */
+/** Calls with the same key go one after the other, in the order in which they came; a key that nobody holds takes no memory. */
 export class Turns {
   private readonly last = new Map<string, Promise<void>>()
 
-  /** Resolves once the caller holds the key, with a function that releases it. */
+  /** Resolves when it is this caller's turn, with what ends it. */
   async hold(key: string): Promise<() => void> {
     const before = this.last.get(key)
     let end = () => {}

@@ -1,4 +1,4 @@
-/** A semaphore: a bounded number of calls run concurrently, and the others wait in order of arrival. */
+/** Lets a bounded number of calls through at once; the others wait in their order. */
 export class Turnstile {
   private free: number
   private readonly waiting: Array<() => void> = []
@@ -7,7 +7,7 @@ export class Turnstile {
     this.free = width
   }
 
-  /** @param wanted If it aborts while the call waits, the call leaves the queue and rejects with the reason; `act` is not called. */
+  /** @param wanted Aborted while the call still waits: it leaves, and rejects with the reason; `act` is not called. */
   async pass<A>(act: () => Promise<A>, wanted?: AbortSignal): Promise<A> {
     wanted?.throwIfAborted()
     if (this.free > 0) this.free--

@@ -72,7 +72,7 @@ export const connectNetwork = async (options: NetworkOptions): Promise<ProcessId
       : [["--netns-type=path", path], [`--net=${path}`]]
     const slirp = await startSlirp(slirpWay, options)
     try {
-      // The filter comes first, because the route commands bring the device up.
+      // First: with the routes the device comes up.
       await mustRun(["nsenter", ...way, "tc", "-batch", "-"], filterCommands(DEVICE, NAMESERVER))
       await mustRun(["nsenter", ...way, "ip", "-batch", "-"], routeCommands(hostAddresses()))
     } catch (cause) {

@@ -98,7 +98,7 @@ export class NamespaceHost {
   private readonly watchers = new Set<() => void>()
   private looks = 0
   private readonly starts: Turnstile
-  /** One at a time: two concurrent admissions could both take the last room. */
+  /** One at a time: two must not both take the last room. */
   private readonly admissions = new Turnstile(1)
   private readonly trash: Trash
 

@@ -1,7 +1,7 @@
 /**
  * Tests what this host can do: runs bubblewrap once exactly as for a Sandbox.
  *
- * `packages` are the Debian packages that a host needs. slirp4netns, iproute2 and util-linux-extra are needed only for Sandboxes with network.
+ * `packages` are the Debian packages that a host needs; slirp4netns, iproute2 and util-linux-extra only for Sandboxes with network.
  */
 import { spawn } from "node:child_process"
 import { accessSync, closeSync, constants, mkdtempSync, openSync, rmSync, writeFileSync } from "node:fs"
@@ -181,6 +181,6 @@ export const statementsOf = (cgroups: CgroupHost, volumesEnforced: boolean): Rea
     obstacle === null
       ? "Sandboxes with network reach the internet but not this host, private ranges, link-local or metadata addresses; IPv6 is off."
       : `Sandboxes cannot have network: ${obstacle}.`,
-    "The kernel is shared with the host: use the qemu runtime where you want the isolation of a virtual machine."
+    "The kernel is shared with the host: use the qemu runtime where a virtual machine's wall is wanted."
   ]
 }

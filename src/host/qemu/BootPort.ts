@@ -42,7 +42,7 @@ export class BootPort {
     socket.on("error", () => {})
   }
 
-  /** Sets clock, names, entropy, network and volume. Rejects with the guest's reason. */
+  /** Clock, names, entropy, network, volume. Rejects with the guest's reason. */
   identity(identity: Identity, timeoutMs: number): Promise<void> {
     const machineId = randomBytes(16).toString("hex")
     const seed = randomBytes(32).toString("hex")
@@ -54,17 +54,17 @@ export class BootPort {
     )
   }
 
-  /** Sets clock and host name of a machine that got the rest of its identity before it had an owner. */
+  /** Clock and host name, for a machine that had its identity before it was anybody's. */
   name(hostname: string, timeoutMs: number): Promise<void> {
     return this.ask("name", `${timespecEscapes(Date.now())} ${hostname}`, timeoutMs)
   }
 
-  /** Sets the clock after a sleep. */
+  /** After a sleep. */
   clock(timeoutMs: number): Promise<void> {
     return this.ask("clock", timespecEscapes(Date.now()), timeoutMs)
   }
 
-  /** Resolves when all written data is on the volume. */
+  /** Everything that was written is on the volume. */
   flush(timeoutMs: number): Promise<void> {
     return this.ask("flush", "", timeoutMs)
   }

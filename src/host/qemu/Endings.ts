@@ -108,7 +108,7 @@ export class Endings {
         await machine.qmp.execute("stop")
       }).pipe(
         Effect.andThen(saveState(machine, machineFiles.suspended, { memoryIsShared: false })),
-        // On failure the machine stays awake, and the files of the attempt are removed.
+        // It stays awake, and nothing of the sleep is left.
         Effect.tapError(() => Effect.ignore(attempt("resuming a machine", () => bringBack(folder, machine))))
       )
       live.expected = true

@@ -116,7 +116,7 @@ export class Machines {
     )
   }
 
-  /** Closes the service's connections. The machines keep running, except spares. */
+  /** Our connections end; the machines run on, but for those that are nobody's. */
   readonly release: Effect.Effect<void> = Effect.suspend(() =>
     Effect.andThen(
       Effect.andThen(this.spares.close, this.live.release),
@@ -309,7 +309,7 @@ const memoryLost = new RuntimeRefused({
 const readRecord = (folder: SandboxFolder): Effect.Effect<MachineRecord | null, RuntimeUnavailable> =>
   attempt("reading a record", () => folder.read())
 
-/** Whether it runs, or is suspended and can continue. */
+/** It runs, or was frozen and can go on. */
 const isUp = (record: MachineRecord): boolean => record.state === "suspended" || processOf(record) !== null
 
 const entryOf = (sandboxId: string, record: MachineRecord | null): InventoryEntry => {

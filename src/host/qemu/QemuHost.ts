@@ -115,5 +115,5 @@ export const statementsOf = (host: QemuHost): ReadonlyArray<string> => [
   "A volume's size is enforced: it is a separate disk. Memory and processors are the machine's own.",
   host.networkObstacle === null
     ? "Network is filtered outside the machine: this host, private and link-local addresses are unreachable; there is no IPv6."
-    : `Machines have no network, even if a client asks for one: ${host.networkObstacle}.`
+    : `Machines have no network, whatever was asked: ${host.networkObstacle}.`
 ]

@@ -21,7 +21,7 @@ import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./Qe
 const CONSOLE_INTERVAL_MS = 500
 /** How often each machine is checked: whether it answers, runs, and has its network. */
 const LOOK_INTERVAL_MS = 2_000
-/** How often the driver checks whether a backup wants to read a volume. */
+/** How often it is looked whether somebody wants to read a volume. */
 const HOLD_INTERVAL_MS = 500
 
 /** How much of the guest's memory and QEMU's own memory is resident on the host. */

@@ -2,8 +2,8 @@
  * Spares: machines that are started ahead, without an owner. They are cloned, given an identity except the name, warmed and paused. A Sandbox that
  * gets one waits for neither QEMU nor the translation of the guest's code, which takes most of a start under emulation.
  *
- * Their number is bounded for each kind of machine. They count in the host's admission like any other machine, are dropped as soon as a Sandbox needs
- * their room, and end with the service. Spares that a killed service left are found by their name.
+ * A bounded number for each kind of machine. They count in the host's admission like any other, are given up as soon as a Sandbox needs their room,
+ * and end with the service; those that a killed service left are found by their name.
  */
 import { Effect, Fiber } from "effect"
 import type { RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
@@ -16,7 +16,7 @@ const REFILL_DELAY_MS = 1_000
 
 const PREFIX = "spare-"
 
-/** The name of a spare's folder and record, in place of a Sandbox id. */
+/** The name of a spare's folder and record, in the place of a Sandbox's id. */
 export const spareName = (unique: string): string => `${PREFIX}${unique}`
 export const isSpare = (sandboxId: string): boolean => sandboxId.startsWith(PREFIX)
 

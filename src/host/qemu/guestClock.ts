@@ -82,10 +82,9 @@ export const tighter = (one: ClockReading, other: ClockReading): ClockReading =>
   other.heardAt - other.sentAt < one.heardAt - one.sentAt ? other : one
 
 /**
- * Reads the clock until its rate is known to be right or wrong, or the window is over. Null when the agent does not report its clock, or `isWanted`
- * returns false.
+ * Reads the clock until its rate is known to be right or wrong, or the window is over. Null: the agent does not tell, or the rate is not wanted any more.
  *
- * @param everyMs Time between two readings.
+ * @param everyMs Between two readings.
  */
 export const measureRate = (
   session: AgentSession,

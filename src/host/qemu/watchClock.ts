@@ -1,8 +1,8 @@
 /**
- * Checks the clock of a running machine: after its start, its wake, or when a restarted service has found it. A time that is off by more than a
- * second is set. A clock that runs fast or slow cannot be corrected from outside and is reported.
+ * Looks at the clock of a machine once it runs: after its start, its wake, or when a service that was restarted has found it. A time that is off by more
+ * than a second is set; a clock that runs fast or slow cannot be mended from outside and is reported.
  *
- * It runs concurrently with the first calls and delays none. A guest's answers affect only its own clock.
+ * It runs beside the first calls and delays none of them. What the guest says moves its own clock only.
  */
 import { Effect } from "effect"
 import { clockMended, noteOffset, noteRate, rateWrong } from "./clockMetrics.ts"
@@ -30,7 +30,7 @@ export const watchClock = (live: Clocked): Effect.Effect<void> =>
     const reading = yield* readClock(live.machine.session)
     if (reading === null) return
     yield* checkOffset(live, reading)
-    // A machine that its host pauses during the measurement looks slow. It counts as wrong only when two windows agree.
+    // A machine that its host pauses meanwhile looks slow: it counts as wrong only when two windows say so.
     const measured = measureRate(live.machine.session, {
       everyMs: READ_EVERY_MS,
       windowMs: WINDOW_MAX_MS,
@@ -43,7 +43,7 @@ export const watchClock = (live: Clocked): Effect.Effect<void> =>
     if (rateVerdict(rate) !== "wrong") return
     yield* rateWrong
     yield* Effect.logWarning(
-      `The clock of Sandbox ${sandboxId} runs at ${middleOf(rate).toFixed(4)} of the host's. Stop and start the Sandbox to correct it.`
+      `The clock of Sandbox ${sandboxId} runs at ${middleOf(rate).toFixed(4)} of the host's. Stop and start the Sandbox to mend it.`
     )
   }).pipe(Effect.ignore)
 

@@ -80,10 +80,7 @@ const specBody = (key: string, spec: ProcessSpec) => ({
 })
 
 export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
-  /**
-   * Bounds the executes of one Sandbox. The agent allows no more, including those of other services, and a machine that starts hundreds concurrently
-   * answers none in time.
-   */
+  /** Executes of one Sandbox: the agent lets no more run, those of other services counted, and a machine that starts hundreds at once answers none in time. */
   const running = new Places(EXECUTES_MAX, EXECUTES_WAITING_MAX)
   const starting = new Places(STARTS_MAX, EXECUTES_WAITING_MAX)
 

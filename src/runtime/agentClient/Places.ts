@@ -1,5 +1,5 @@
 /**
- * A semaphore with a bounded queue and a bounded wait.
+ * So many at a time: whoever comes when all places are taken waits in line, for a while.
  *
  * Plain counters, because every command takes two of them.
  */
@@ -16,12 +16,12 @@ export class Places {
     this.#waitingMax = waitingMax
   }
 
-  /** Takes a place until the scope closes. Refused when none becomes free in time, or too many wait already: then nothing was started. */
+  /** A place until the scope closes. Refused when none came free in time, or too many wait already: then nothing was started. */
   readonly take: Effect.Effect<void, SpawnRefused, Scope.Scope> = Effect.suspend(() =>
     Effect.acquireRelease(this.#enter, () => this.#leave, { interruptible: true })
   )
 
-  /** Runs an effect in a place. */
+  /** Does this in a place. */
   within<A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E | SpawnRefused, R> {
     return Effect.acquireUseRelease(
       Effect.interruptible(this.#enter),
@@ -54,7 +54,7 @@ export class Places {
     })
   })
 
-  /** The place goes to the longest waiter. */
+  /** The place goes to whoever waits longest. */
   readonly #leave: Effect.Effect<void> = Effect.sync(() => {
     for (const next of this.#waiting) {
       this.#waiting.delete(next)

@@ -1,4 +1,4 @@
-/** A semaphore: a bounded number of callers run concurrently, and the others wait in order of arrival. */
+/** So many do something at a time; others wait for their turn, in order. */
 export class Turns {
   #free: number
   readonly #waiting: Array<() => void> = []
@@ -7,7 +7,7 @@ export class Turns {
     this.#free = atATime
   }
 
-  /** Resolves once the caller may run; disposing the result lets the next one run. */
+  /** Resolves when it is the caller's turn, which lasts until it is disposed. */
   async take(): Promise<Disposable> {
     if (this.#free > 0) this.#free -= 1
     else await new Promise<void>((resolve) => this.#waiting.push(resolve))

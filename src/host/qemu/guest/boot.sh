@@ -4,7 +4,7 @@
 #   identity TOKEN TIME HOSTNAME MACHINE_ID SEED NAMESERVER|-   clock, names, entropy, volume, network
 #   name TOKEN TIME HOSTNAME                                    clock and host name, for a machine that got its identity before its owner
 #   clock TOKEN TIME                                            after a sleep
-#   flush TOKEN                                                 writes all data to the volume
+#   flush TOKEN                                                 writes everything to the volume
 #   halt TOKEN                                                  the same, and powers off
 #
 # The answer is `TOKEN ready` or `TOKEN failed WHY`; to halt there is none. TIME is a struct timespec as printf escapes.
