@@ -15,9 +15,9 @@ const fleet = () => {
 
 /** Where nothing is named, Sandboxes are of memory, or in containers that have everything. */
 const wanted = {
-  "test/crash/main.ts": args.some((word) => word.startsWith("--money-rounds")) ? [] : [setUp],
-  "test/flood/main.ts": [setUp],
-  "test/fleet/main.ts": fleet()
+  "test/system/crash/main.ts": args.some((word) => word.startsWith("--money-rounds")) ? [] : [setUp],
+  "test/system/flood/main.ts": [setUp],
+  "test/system/fleet/main.ts": fleet()
 }
 
 setUpPackages()

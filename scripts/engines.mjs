@@ -1,7 +1,7 @@
 /**
  * The Nodes, Deno and Bun that the TypeScript library promises to run on, for its tests.
  *
- * They have 700 MB, so they are no dependencies of the repository: who runs Atoll would install them too. `test/clients/engines/` names them with
+ * They have 700 MB, so they are no dependencies of the repository: who runs Atoll would install them too. `test/system/clients/engines/` names them with
  * the digests of their packages, and `npm test` installs them once for all work trees of a machine. No package needs its install script.
  */
 import { spawnSync } from "node:child_process"
@@ -11,7 +11,7 @@ import { homedir } from "node:os"
 import { dirname, join } from "node:path"
 import { ownEnvironment, root } from "./setup.mjs"
 
-const named = join(root, "test/clients/engines")
+const named = join(root, "test/system/clients/engines")
 const files = ["package.json", "package-lock.json"]
 
 const cacheFolder = () =>

@@ -53,7 +53,7 @@ const faultsOf = (path) => {
   return faults
 }
 
-for (const name of ["package-lock.json", "test/clients/engines/package-lock.json"]) {
+for (const name of ["package-lock.json", "test/system/clients/engines/package-lock.json"]) {
   for (const fault of faultsOf(join(root, name))) {
     console.error(`${name}: ${fault}; run node scripts/lock.mjs --complete`)
     process.exitCode = 1

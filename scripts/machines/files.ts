@@ -4,7 +4,7 @@ import { describe } from "../../src/statechart/describe.ts"
 import { mermaidOf } from "../../src/statechart/mermaid.ts"
 import type { Statechart } from "../../src/statechart/Statechart.ts"
 import { svgOf } from "../../src/statechart/svg.ts"
-import { machineSources } from "../../test/machines/MachineSource.ts"
+import { machineSources } from "../../test/support/machines/MachineSource.ts"
 import { layOut } from "./layout.ts"
 import { implementationDocs } from "./machineDocs.ts"
 

@@ -1,7 +1,7 @@
 /** A small life for the pictures: what a person's first hour with Atoll may leave, in some minutes. All of it is asked for over the API. */
 import { randomUUID } from "node:crypto"
 import { setTimeout as sleep } from "node:timers/promises"
-import type { ServiceProcess } from "../../test/crash/ServiceProcess.ts"
+import type { ServiceProcess } from "../../test/support/crash/ServiceProcess.ts"
 
 const bootWithinMs = 60_000
 /** What is measured is shown by the minute. */

@@ -2,7 +2,7 @@
  * The types of a machine's own `setup`, as its host uses them.
  *
  * A machine's actions have one of three roles, by name: `note…` changes the context; `schedule` and `unschedule` keep deadlines; every other
- * action is a command. `test/machines/` holds the machines to that.
+ * action is a command. `test/unit/machines/` holds the machines to that.
  */
 import type { AnyStateMachine, ContextFrom, EventFromLogic, InputFrom, StateMachine } from "xstate"
 

@@ -3,7 +3,7 @@
  *
  * The agent is untrusted once a command runs beside it. So nothing that it says is believed further than this table goes:
  * `src/runtime/agentClient/heldToShape.ts` makes the service's decoders of it, and the standing suite of hostile agents its lies
- * (`test/agent/hostile/`). Frames of a process have their heads and bounds in `processes/processFrames.ts`.
+ * (`test/support/agent/hostile/`). Frames of a process have their heads and bounds in `processes/processFrames.ts`.
  *
  * A field that an older agent does not send is `optional`; a field that is not named here is dropped.
  */

@@ -1,7 +1,7 @@
 /**
  * The service and the operator's command line as a few files each (vitest `globalSetup`), for the processes that tests start by the hundred:
  * of what such a start takes, two thirds are to find and link a thousand modules. What a program does is in the same words, and every path
- * that a module tells by itself is the source's own. The sources are what `test/setup/launch.test.ts` starts, and its neighbours.
+ * that a module tells by itself is the source's own. The sources are what `test/system/setup/launch.test.ts` starts, and its neighbours.
  */
 import { createHash, randomUUID } from "node:crypto"
 import { existsSync } from "node:fs"

@@ -2,7 +2,7 @@
 import { Layer } from "effect"
 import { Atoll } from "../../src/Atoll.ts"
 import { ActorCluster } from "../../src/actor/ActorCluster.ts"
-import { freshDriver } from "../host/namespace/TestHost.ts"
+import { freshDriver } from "./host/namespace/TestHost.ts"
 import { testSettings } from "./TestSettings.ts"
 
 const small = {

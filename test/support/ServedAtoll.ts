@@ -18,9 +18,9 @@ import { SignInLinks } from "../../src/console/server/SignInLinks.ts"
 import { ApiServer } from "../../src/http/ApiServer.ts"
 import { Listener } from "../../src/http/Listener.ts"
 import type { Runtime } from "../../src/runtime/Runtime.ts"
-import { auditWrittenBy } from "../fleet/auditWritten.ts"
-import { fleetEdge, overAFleetOr } from "../fleet/FleetEdge.ts"
-import { type Answer, type Ask, sendTo } from "../http/TestApi.ts"
+import { auditWrittenBy } from "./fleet/auditWritten.ts"
+import { fleetEdge, overAFleetOr } from "./fleet/FleetEdge.ts"
+import { type Answer, type Ask, sendTo } from "./http/TestApi.ts"
 import { testSettings } from "./TestSettings.ts"
 
 const temporaryFolder = Effect.acquireRelease(

@@ -4,10 +4,10 @@ import { once } from "node:events"
 import { existsSync } from "node:fs"
 import { join } from "node:path"
 import { Effect } from "effect"
-import { isOtherVersion } from "../described/otherVersions.ts"
-import { sendTo } from "../http/TestApi.ts"
 import { bundledOnce } from "./bundledOnce.ts"
 import { atollWith } from "./commandLine.ts"
+import { isOtherVersion } from "./described/otherVersions.ts"
+import { sendTo } from "./http/TestApi.ts"
 
 const ownSources = join(import.meta.dirname, "../..")
 

@@ -1,6 +1,6 @@
 /** What the service that a suite tries writes to its log, one JSON object a line: in this process by a logger, over a fleet by what its services say. */
 import { Layer, Logger, References } from "effect"
-import { isOverAFleet } from "../fleet/isOverAFleet.ts"
+import { isOverAFleet } from "./fleet/isOverAFleet.ts"
 import type { Program } from "./Program.ts"
 
 const lookEveryMs = 50

@@ -1,4 +1,0 @@
-import { fileContract } from "./fileContract.ts"
-import { agentRuntime } from "./TestService.ts"
-
-fileContract("a real agent beside a simulated machine", agentRuntime)

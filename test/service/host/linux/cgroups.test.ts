@@ -1,0 +1,64 @@
+import { execFileSync, spawn } from "node:child_process"
+import { randomUUID } from "node:crypto"
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import {
+  type CgroupHost,
+  cgroupNames,
+  detectCgroups,
+  makeCgroups,
+  releaseCgroups,
+  removeCgroups
+} from "../../../../src/host/linux/cgroups.ts"
+import { goneWithin } from "../../../../src/host/linux/ProcessIdentity.ts"
+
+const isRoot = process.getuid?.() === 0
+const usable = isRoot && detectCgroups("atoll", false).v2 !== null
+
+const lend = async (body: (host: CgroupHost, v2: string) => Promise<void>) => {
+  const host = detectCgroups(`atoll-test-${randomUUID().slice(0, 8)}`, true)
+  try {
+    await body(host, host.v2!)
+  } finally {
+    await releaseCgroups(host)
+    expect(existsSync(host.v2!)).toBe(false)
+  }
+}
+
+describe.skipIf(!usable)("cgroups", () => {
+  it("directories deeper than any path may be long are removed", () =>
+    lend(async (host, v2) => {
+      mkdirSync(join(v2, "deep"))
+      const code = `import os\nos.chdir(${JSON.stringify(join(v2, "deep"))})\nfor _ in range(40):\n  os.mkdir("d"*200); os.chdir("d"*200)`
+      execFileSync("python3", ["-c", code])
+      expect(await removeCgroups(host, "deep")).toBe(true)
+      expect(existsSync(join(v2, "deep"))).toBe(false)
+    }))
+
+  it("what runs in them is told and ended, wherever below", () =>
+    lend(async (host, v2) => {
+      mkdirSync(join(v2, "busy", "below"), { recursive: true })
+      mkdirSync(join(v2, "idle"))
+      const child = spawn("sleep", ["600"], { stdio: "ignore" })
+      const ended = new Promise((resolve) => child.once("exit", (_, signal) => resolve(signal)))
+      writeFileSync(join(v2, "busy", "below", "cgroup.procs"), String(child.pid))
+      expect(cgroupNames(host, () => true)).toEqual(["busy"])
+      expect(cgroupNames(host, (name) => name !== "busy")).toEqual([])
+      expect(await goneWithin(async () => !(await removeCgroups(host, "busy")), 10_000)).toBe(true)
+      expect(await ended).toBe("SIGKILL")
+      expect(await removeCgroups(host, "idle")).toBe(true)
+      expect(await removeCgroups(host, "never")).toBe(true)
+    }))
+
+  it("where socket buffers have a counter beside the memory's, it has a limit", () =>
+    lend(async (host) => {
+      const { memory } = host.v1
+      if (memory === undefined) return
+      const memoryBytes = 256 * 1024 ** 2
+      await makeCgroups(host, "bounded", { memoryBytes, vcpus: 1, processes: 10 }, null)
+      const limit = readFileSync(join(memory, "bounded", "memory.kmem.tcp.limit_in_bytes"), "latin1")
+      expect(Number(limit)).toBe(memoryBytes / 8)
+      expect(await removeCgroups(host, "bounded")).toBe(true)
+    }))
+})

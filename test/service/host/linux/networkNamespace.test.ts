@@ -1,0 +1,55 @@
+import { execFileSync, spawn } from "node:child_process"
+import { randomBytes } from "node:crypto"
+import { closeSync, openSync, readFileSync } from "node:fs"
+import { networkInterfaces } from "node:os"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { connectNetwork, routeCommands } from "../../../../src/host/linux/networkNamespace.ts"
+import { signal } from "../../../../src/host/linux/ProcessIdentity.ts"
+import { probe } from "../../../../src/host/namespace/probe.ts"
+import { specialRanges } from "../../../support/host/linux/specialRanges.ts"
+
+const { ok } = await Effect.runPromise(probe)
+
+describe("network namespace", () => {
+  it.runIf(ok && process.getuid?.() === 0)("the machine's named network namespaces stay where they are", async () => {
+    const name = `atoll-test-${randomBytes(6).toString("hex")}`
+    execFileSync("ip", ["netns", "add", name])
+    const lifeFd = openSync("/dev/null", "r")
+    const child = spawn("unshare", ["--net", "sleep", "60"], { stdio: "ignore" })
+    try {
+      const slirp = await connectNetwork({ pid: child.pid!, throughUserNamespace: false, lifeFd })
+      const mounts = readFileSync("/proc/self/mounts", "utf8")
+      signal(slirp, "SIGKILL")
+      expect(mounts).toContain(`/${name} nsfs`)
+    } finally {
+      child.kill()
+      closeSync(lifeFd)
+      execFileSync("ip", ["netns", "del", name])
+    }
+  })
+
+  it("nothing is done for a process that has not entered a network namespace of its own", async () => {
+    const before = Object.keys(networkInterfaces())
+    const lifeFd = openSync("/dev/null", "r")
+    const child = spawn("sleep", ["60"], { stdio: "ignore" })
+    try {
+      const connected = connectNetwork({ pid: child.pid!, throughUserNamespace: false, lifeFd, enterTimeoutMs: 50 })
+      await expect(connected).rejects.toThrow("stayed in the service's network namespace")
+      expect(Object.keys(networkInterfaces())).toEqual(before)
+    } finally {
+      child.kill()
+      closeSync(lifeFd)
+    }
+  })
+
+  it("the host's own addresses and every range of a special purpose are refused, and only the name server is let through", () => {
+    const commands = routeCommands(["192.88.99.7", "192.88.99.7"])
+    for (const range of specialRanges) expect(commands).toContain(`route replace prohibit ${range}\n`)
+    expect(commands.match(/192\.88\.99\.7/g)?.length).toBe(1)
+    expect(commands).toContain("route replace 10.0.2.3/32 dev tap0\n")
+    // A wider address of its own would bring a route to the gateway.
+    expect(commands.match(/address add \S+/g)).toEqual(["address add 10.0.2.100/32"])
+    expect(commands.indexOf("prohibit")).toBeLessThan(commands.indexOf("tap0"))
+  })
+})

@@ -1,0 +1,82 @@
+/** Sandboxes that wait for their turn to boot do not run out of the time that a boot has. */
+import { assert, describe, it, layer } from "@effect/vitest"
+import { Deferred, Effect, Fiber, Schedule } from "effect"
+import { TestClock } from "effect/testing"
+import { type SimulatedCall, SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
+import { bootInTurn } from "../../../src/sandbox/bootInTurn.ts"
+import { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
+import { newAccount, testAtoll } from "../../support/TestAtoll.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+import { createIn, untilStatus } from "../../support/TestSandboxes.ts"
+
+describe("a boot in its turn", () => {
+  /** One of 60 s, when what it waits for comes at these instants (ms), and all that was told meanwhile. */
+  const told = Effect.fnUntraced(function* (turnAt: number, upAt: number) {
+    const untils: Array<number> = []
+    const boot = (turn: () => void) =>
+      Effect.sleep(turnAt).pipe(Effect.andThen(Effect.sync(turn)), Effect.andThen(Effect.sleep(upAt - turnAt)))
+    const booting = yield* Effect.forkChild(
+      bootInTurn(boot, 60_000, (until) => Effect.sync(() => void untils.push(until)))
+    )
+    yield* TestClock.adjust(upAt)
+    yield* Fiber.join(booting)
+    return untils
+  })
+
+  it.effect("has its time from then on, and keeps it while it waits", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* told(100_000, 150_000), [90_000, 120_000, 150_000, 160_000])
+    })
+  )
+
+  it.effect("tells nobody of a short wait, of none, and when it is up", () =>
+    Effect.gen(function* () {
+      assert.deepStrictEqual(yield* told(0, 50_000), [])
+      assert.deepStrictEqual(yield* told(5999, 200_000), [])
+    })
+  )
+
+  it.effect("fails as it fails, before and after its turn", () =>
+    Effect.gen(function* () {
+      const waits = () => Effect.void
+      assert.strictEqual(yield* Effect.flip(bootInTurn(() => Effect.fail("full"), 60_000, waits)), "full")
+      const late = (turn: () => void) => Effect.andThen(Effect.sync(turn), Effect.fail("broken"))
+      assert.strictEqual(yield* Effect.flip(bootInTurn(late, 60_000, waits)), "broken")
+    })
+  )
+})
+
+layer(TestDatabase.layer, { excludeTestServices: true })("a Sandbox that waits for its turn", (it) => {
+  /** Of these an eighth is waited, which is worth telling. */
+  const bootTimeoutMs = 10_000
+
+  it.effect("has its deadline moved, and runs", () =>
+    Effect.gen(function* () {
+      const world = yield* SimulatedWorld.make
+      const [itsTurn, mayBoot] = [yield* Deferred.make<void>(), yield* Deferred.make<void>()]
+      const gates: Partial<Record<SimulatedCall, Deferred.Deferred<void>>> = { turn: itsTurn, provision: mayBoot }
+      world.intercept = (call) => {
+        const gate = gates[call]
+        return gate === undefined ? Effect.void : Deferred.await(gate)
+      }
+      yield* Effect.gen(function* () {
+        const account = yield* newAccount
+        const { id } = (yield* createIn(account)).sandbox
+        const sandboxes = yield* Sandboxes
+        yield* Effect.sleep(bootTimeoutMs / 8)
+        const turnAt = Date.now()
+        yield* Deferred.succeed(itsTurn, undefined)
+        const waits = sandboxes
+          .transitions(account.accountId, id, { limit: 1000, cursor: null })
+          .pipe(Effect.map(({ transitions }) => transitions.find(({ event }) => event["type"] === "BOOT_WAITS")))
+        const told = yield* Effect.repeat(waits, {
+          until: (transition) => transition !== undefined,
+          schedule: Schedule.spaced(20)
+        })
+        assert.isAtLeast(told!.event["until"] as number, turnAt + bootTimeoutMs)
+        yield* Deferred.succeed(mayBoot, undefined)
+        yield* untilStatus(account.accountId, id, "running")
+      }).pipe(Effect.provide(testAtoll(world, { ATOLL_BOOT_TIMEOUT_MS: String(bootTimeoutMs) })))
+    })
+  )
+})

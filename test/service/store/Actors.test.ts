@@ -1,0 +1,103 @@
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { type ActorFilter, Actors } from "../../../src/store/Actors.ts"
+import { fillColumns } from "../../support/derivedColumns.ts"
+import { rowsRead, settle } from "../../support/rowsRead.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+
+const insert = Effect.fnUntraced(function* (id: string, kind: string, context: object) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
+    values (${id}, ${kind}, 'acc', ${id}, 1, 1, '{}'::jsonb, ${JSON.stringify({ value: "pending", context })}::jsonb, 1)`
+})
+
+/** As any other process might. */
+const commit = Effect.fnUntraced(function* (id: string, value: string, context: object) {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`
+    update actors set revision = revision + 1, snapshot = ${JSON.stringify({ value, context })}::jsonb where id = ${id}`
+})
+
+layer(Actors.layer.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices: true })("Actors", (it) => {
+  it.effect("a Sandbox is read as it is committed, whoever committed it, and is the same record until then", () =>
+    Effect.gen(function* () {
+      const actors = yield* Actors
+      yield* insert("sbx_1", "sandbox", { name: "first" })
+      const first = yield* actors.read("sbx_1")
+      assert.deepStrictEqual([first?.status, first?.revision, first?.context], ["pending", 1, { name: "first" }])
+      assert.strictEqual(yield* actors.read("sbx_1"), first)
+      yield* commit("sbx_1", "running", { name: "second" })
+      const second = yield* actors.read("sbx_1")
+      assert.deepStrictEqual([second?.status, second?.revision, second?.context], ["running", 2, { name: "second" }])
+      assert.strictEqual(yield* actors.read("sbx_1"), second)
+      const sql = yield* SqlClient.SqlClient
+      yield* sql`delete from actors where id = 'sbx_1'`
+      assert.isNull(yield* actors.read("sbx_1"))
+    })
+  )
+
+  it.effect("what changes without a new revision is read each time, for every other kind", () =>
+    Effect.gen(function* () {
+      const actors = yield* Actors
+      const sql = yield* SqlClient.SqlClient
+      yield* insert("op_1", "operation", {})
+      yield* sql`update actors set payload = '{"env": {"A": "secret"}}'::jsonb where id = 'op_1'`
+      assert.deepStrictEqual((yield* actors.read("op_1"))?.payload, { env: { A: "secret" } })
+      yield* sql`update actors set payload = '{"env": null}'::jsonb where id = 'op_1'`
+      assert.deepStrictEqual((yield* actors.read("op_1"))?.payload, { env: null })
+    })
+  )
+
+  it.effect("many read at once are each told their own, more than are remembered too", () =>
+    Effect.gen(function* () {
+      const actors = yield* Actors
+      const ids = Array.from({ length: 600 }, (_, index) => `sbx_many_${index}`)
+      yield* Effect.forEach(ids, (id) => insert(id, "sandbox", { name: id }), { concurrency: 8, discard: true })
+      for (let round = 0; round < 3; round++) {
+        const records = yield* Effect.forEach(ids, actors.read, { concurrency: "unbounded" })
+        assert.deepStrictEqual(
+          records.map((record) => record?.context),
+          ids.map((name) => ({ name }))
+        )
+      }
+      assert.isNull(yield* actors.read("sbx_none"))
+    })
+  )
+
+  it.effect("a search by status or metadata reads the Sandboxes that fit, of one account, however many there are", () =>
+    Effect.gen(function* () {
+      const actors = yield* Actors
+      const sql = yield* SqlClient.SqlClient
+      const many = (account: string, count: number) => sql`
+        insert into actors (id, kind, account_id, sandbox_id, machine_version, revision, input, snapshot, created_at)
+        select ${account} || n, 'sandbox', ${account}, ${account} || n, 1, 1, '{}', jsonb_build_object(
+          'value', case when n % 1000 = 0 then 'running' else 'deleted' end,
+          'context', jsonb_build_object('metadata', jsonb_build_object('n', (n % 1000)::text, 'it''s "so"', 'yes'))), n
+        from generate_series(1, ${count}::int4) n`
+      yield* many("acc_many", 4000)
+      yield* many("acc_other", 4000)
+      yield* fillColumns
+      yield* settle("actors")
+      const list = (filter: Partial<ActorFilter>) =>
+        rowsRead("actors", actors.list({ kind: "sandbox", accountId: "acc_many", before: null, limit: 100, ...filter }))
+      const ids = ["acc_many4000", "acc_many3000", "acc_many2000", "acc_many1000"]
+      for (const filter of [
+        { status: ["running"] },
+        { metadata: { n: "0" } },
+        { metadata: { n: "0", 'it\'s "so"': "yes" }, status: ["running"] }
+      ]) {
+        const { result, rows } = yield* list(filter)
+        assert.deepStrictEqual(
+          result.map(({ id }) => id),
+          ids
+        )
+        assert.isBelow(rows, 100, JSON.stringify(filter))
+      }
+      for (const metadata of [{ n: "4000" }, { n: "0", more: "x" }, { N: "0" }, { n: "" }]) {
+        assert.deepStrictEqual((yield* list({ metadata })).result, [])
+      }
+    })
+  )
+})

@@ -1,0 +1,155 @@
+/** Takes an account through a scenario, with one ledger or several, and lets the witness look after every step. */
+import assert from "node:assert/strict"
+import type { FoldedTransition, MeteredSandbox } from "../../../src/wallet/Fold.ts"
+import type { NewGrant } from "../../../src/wallet/Ledger.ts"
+import type { RateCard } from "../../../src/wallet/RateCard.ts"
+import { type Books, check, checkSpending, type Logs } from "../../support/wallet/Witness.ts"
+import { type Scenario, type Step, sandboxes } from "./steps.ts"
+
+export interface LedgerUnderTest {
+  readonly now: (at: number) => void
+  /** Commits a transition of a Sandbox; makes the Sandbox with its first. */
+  readonly commit: (sandbox: MeteredSandbox, transition: FoldedTransition) => Promise<void>
+  readonly fold: (sandboxId: string) => Promise<void>
+  readonly settle: (at: number) => Promise<void>
+  readonly balance: () => Promise<bigint>
+  readonly grant: (grant: Omit<NewGrant, "accountId">) => Promise<void>
+  readonly setRates: (
+    rates: Omit<RateCard, "createdAt" | "effectiveAt"> & { readonly effectiveAt: number }
+  ) => Promise<void>
+  readonly books: () => Promise<Books>
+}
+
+const next: Readonly<Record<string, ReadonlyArray<string>>> = {
+  none: ["pending"],
+  pending: ["running", "running", "running", "stopping", "deleting"],
+  running: ["running", "sleeping", "stopping", "stopping", "deleting"],
+  sleeping: ["pending", "pending", "stopping", "deleting"],
+  stopping: ["stopped", "stopped", "pending", "deleting"],
+  stopped: ["pending", "pending", "deleting"],
+  deleting: ["deleted"],
+  deleted: []
+}
+
+export class MoneyRun {
+  readonly #ledger: LedgerUnderTest
+  readonly #scenario: Scenario
+  readonly #logs = new Map<string, { readonly sandbox: MeteredSandbox; readonly log: Array<FoldedTransition> }>()
+  #now: number
+  /** Everything due up to here was posted. */
+  #through = 0
+
+  constructor(ledger: LedgerUnderTest, scenario: Scenario, accountId: string) {
+    this.#ledger = ledger
+    this.#scenario = scenario
+    this.#now = scenario.startAt
+    for (let i = 0; i < sandboxes; i++) {
+      const sandboxId = `${accountId}_${i}`
+      const sandbox = { sandboxId, accountId, workspaceId: `w${i % 2}`, name: null, ...scenario.sizes[i]! }
+      this.#logs.set(sandboxId, { sandbox, log: [] })
+    }
+  }
+
+  get logs(): Logs {
+    return this.#logs
+  }
+
+  async run(): Promise<void> {
+    this.#ledger.now(this.#now)
+    for (const step of this.#scenario.steps) {
+      await this.#take(step)
+      check(await this.#ledger.books(), this.#logs, this.#through)
+    }
+    await this.finish()
+  }
+
+  /** Posted to the end, and once more: the same as one fold of the whole log. */
+  async finish(): Promise<void> {
+    await this.#balance()
+    const books = await this.#ledger.books()
+    check(books, this.#logs, this.#through)
+    if (this.#scenario.isPunctual) checkSpending(books, this.#logs, this.#now)
+    for (const meter of books.meters) {
+      assert.ok(meter.closedAt !== null || meter.at >= this.#now, "all is posted")
+      assert.equal(meter.revision, this.#logs.get(meter.sandboxId)!.log.length, "the whole log is folded")
+    }
+    for (const [sandboxId, known] of this.#logs) {
+      const ran = known.log.some(({ to }) => to === "running")
+      assert.equal(
+        books.meters.some((meter) => meter.sandboxId === sandboxId),
+        ran,
+        "what ran has a meter"
+      )
+    }
+    await this.#settle(this.#now)
+    for (const sandboxId of this.#logs.keys()) await this.#ledger.fold(sandboxId)
+    assert.deepEqual(await this.#ledger.books(), books, "posting again changes nothing")
+  }
+
+  async #settle(at: number): Promise<void> {
+    await this.#ledger.settle(at)
+    this.#through = Math.max(this.#through, at)
+  }
+
+  /** What is shown between two postings is what would be posted, unless a clock was ahead. */
+  async #balance(): Promise<void> {
+    for (const sandboxId of this.#logs.keys()) await this.#ledger.fold(sandboxId)
+    const shown = await this.#ledger.balance()
+    await this.#settle(this.#now)
+    const { wallet, meters } = await this.#ledger.books()
+    if (meters.every(({ at }) => at <= this.#now)) assert.equal(shown, wallet.balanceMicroUsd, "what is shown")
+  }
+
+  async #take(step: Step): Promise<void> {
+    const { isPunctual } = this.#scenario
+    switch (step.type) {
+      case "wait":
+        this.#now += step.ms
+        this.#ledger.now(this.#now)
+        return
+      case "move": {
+        const { sandbox, log } = [...this.#logs.values()][step.sandbox]!
+        const from = log.at(-1)?.to ?? "none"
+        const to = next[from]![step.choice % next[from]!.length]
+        if (to === undefined) return
+        const transition: FoldedTransition = {
+          revision: log.length + 1,
+          at: isPunctual ? this.#now : this.#now + step.skewMs,
+          from: from === "none" ? null : from,
+          to,
+          seenAt: isPunctual || step.seenMsAgo === null ? null : this.#now - step.seenMsAgo
+        }
+        log.push(transition)
+        await this.#ledger.commit(sandbox, transition)
+        // A Sandbox that is gone is not looked for: the command that goes with its last transition has it folded.
+        if (isPunctual && to === "deleted") await this.#ledger.fold(sandbox.sandboxId)
+        return
+      }
+      case "fold":
+        return this.#ledger.fold([...this.#logs.keys()][step.sandbox]!)
+      case "settle":
+        return this.#settle(isPunctual ? this.#now : Math.max(this.#now - step.msAgo, 0))
+      case "balance":
+        return this.#balance()
+      case "grant": {
+        const effectiveAt = this.#now + step.inMs
+        await this.#ledger.grant({
+          kind: step.kind,
+          microUsd: step.microUsd,
+          effectiveAt,
+          expiresAt: step.forMs === null ? null : effectiveAt + step.forMs,
+          description: "a gift"
+        })
+        this.#through = Math.max(this.#through, this.#now)
+        return
+      }
+      case "rates":
+        return this.#ledger.setRates({
+          vcpuSecondNanoUsd: step.vcpu,
+          memoryGibSecondNanoUsd: step.memory,
+          volumeGibSecondNanoUsd: step.volume,
+          effectiveAt: this.#now + step.inMs
+        })
+    }
+  }
+}

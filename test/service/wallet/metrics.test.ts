@@ -1,0 +1,70 @@
+/** Own process: it reads the metrics of the process. */
+/** What the operator's metrics say of money, over all processes that post, and what they do not: no account. */
+import { randomUUID } from "node:crypto"
+import { setTimeout as sleep } from "node:timers/promises"
+import { assert, layer } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { Accounts } from "../../../src/account/Accounts.ts"
+import { TestApi } from "../../support/http/TestApi.ts"
+import { sampleOf } from "../../support/Scrape.ts"
+
+const service = Accounts.layer.pipe(Layer.provideMerge(TestApi.layer()))
+
+/** Asks until the answer is as it is wanted: postings come after what they are for, and gauges are read anew now and then. */
+const until = async <A>(ask: () => Promise<A>, holds: (found: A) => boolean): Promise<A> => {
+  const began = performance.now()
+  while (true) {
+    const found = await ask()
+    if (holds(found)) return found
+    assert.isBelow(performance.now() - began, 90_000, JSON.stringify(found))
+    await sleep(50)
+  }
+}
+
+layer(service, { excludeTestServices: true })("metrics", (it) => {
+  it.effect("show burn, what was posted and how late, and who has nothing left", () =>
+    Effect.gen(function* () {
+      const { send, newWorkspace, newSandbox, accountId, scrapes } = yield* TestApi
+      const { id: payer } = yield* (yield* Accounts).create({ name: randomUUID(), email: null, billing: "prepaid" })
+      yield* Effect.promise(async () => {
+        const texts = async (): Promise<ReadonlyArray<string>> => {
+          const found = await scrapes()
+          for (const text of found) for (const id of [payer, accountId]) assert.notInclude(text, id)
+          return found
+        }
+        /** Of gauges every process has the same. */
+        const gauge = async (series: string) => (await texts()).map((text) => sampleOf(text, series))
+        const counted = async (series: string) =>
+          (await texts()).reduce((sum, text) => sum + (sampleOf(text, series) ?? 0), 0)
+        const balance = async (): Promise<{ readonly microUsd: number; readonly burnMicroUsdPerHour: number }> =>
+          (await send("GET", "/api/v2/usage/balance")).json.balance
+
+        const sandboxId = await newSandbox(await newWorkspace())
+        const { burnMicroUsdPerHour } = await until(balance, (found) => found.burnMicroUsdPerHour > 0)
+        await until(
+          () => gauge('atoll_burn_micro_usd_per_hour{billing="unlimited"}'),
+          (values) => values.every((value) => value === burnMicroUsdPerHour)
+        )
+        for (const value of await gauge('atoll_burn_micro_usd_per_hour{billing="prepaid"}'))
+          assert.strictEqual(value, 0)
+        for (const value of await gauge("atoll_accounts_exhausted")) assert.strictEqual(value, 1)
+        for (const value of await gauge("atoll_postings_overdue_seconds")) assert.isBelow(value!, 60)
+
+        await sleep(300)
+        assert.strictEqual((await send("DELETE", `/api/v2/sandboxes/${sandboxId}`)).status, 204)
+        // It ran, does not run any more, and is gone: each is posted once, whoever does it.
+        await until(
+          () => counted("atoll_posting_lag_seconds_count"),
+          (count) => count >= 3
+        )
+        const { microUsd } = await until(balance, (found) => found.burnMicroUsdPerHour === 0)
+        assert.isBelow(microUsd, 0)
+        assert.strictEqual(await counted('atoll_usage_micro_usd_total{billing="unlimited"}'), -microUsd)
+        assert.strictEqual(await counted("atoll_posting_lag_seconds_count"), 3)
+        assert.isBelow(await counted("atoll_posting_lag_seconds_sum"), 60)
+        assert.isAtLeast(await counted('atoll_postings_total{billing="unlimited"}'), 2)
+        assert.strictEqual(await counted('atoll_postings_total{billing="prepaid"}'), 0)
+      })
+    })
+  )
+})

@@ -1,0 +1,82 @@
+/** A host of a fleet as a process of its own, on its own data folder and at its own address. */
+
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { childrenOf } from "../../../src/host/linux/ProcessIdentity.ts"
+import { sandboxIdsIn } from "../../../src/host/linux/SandboxRecords.ts"
+import { HostLayout } from "../../../src/host/namespace/HostLayout.ts"
+import { markedProcesses } from "../../../src/host/namespace/markedProcesses.ts"
+import type { Place } from "../crash/ServiceProcess.ts"
+import { Program } from "../Program.ts"
+
+export const main = "src/main.ts"
+const agentProgram = "/opt/atoll/node\0"
+
+const descendantsOf = (pid: number): ReadonlyArray<number> =>
+  childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)])
+
+export class HostProcess extends Program {
+  readonly name: string
+  readonly dataDir: string
+  readonly #place: Place
+  readonly #environment: Readonly<Record<string, string>>
+  #isItself = true
+
+  constructor(name: string, place: Place, dataDir: string, environment: Readonly<Record<string, string>>) {
+    super()
+    this.name = name
+    this.dataDir = dataDir
+    this.#place = place
+    this.#environment = environment
+  }
+
+  /** Returns at once: the fleet says when it is ready. `source`: another program in the place of Atoll's own. */
+  start(source = main): void {
+    this.#isItself = source === main
+    this.spawn([source], { ...this.#environment, ATOLL_DATA_DIR: this.dataDir }, this.#place.enter)
+  }
+
+  get host() {
+    return this.#place.address
+  }
+
+  /** It is Atoll's own program that runs. */
+  get isItself() {
+    return this.#isItself
+  }
+
+  /** As its data folder says, once it was started. */
+  get id() {
+    return readFileSync(join(this.dataDir, "host"), "utf8").trim()
+  }
+
+  /** A Sandbox here dies by itself: kill -9 of the first process inside. */
+  crash(sandboxId: string): void {
+    for (const found of markedProcesses(HostLayout.at(this.dataDir).instance)) {
+      if (found.sandboxId !== sandboxId) continue
+      for (const inside of childrenOf(found.pid)) process.kill(inside, "SIGKILL")
+    }
+  }
+
+  /** The processes of a Sandbox's agent, as this machine knows them. */
+  agentsOf(sandboxId: string): ReadonlyArray<number> {
+    return markedProcesses(HostLayout.at(this.dataDir).instance)
+      .filter((found) => found.sandboxId === sandboxId)
+      .flatMap(({ pid }) => descendantsOf(pid))
+      .filter((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").startsWith(agentProgram))
+  }
+
+  /** Sandboxes of which anything is kept here: a volume, or what is left of one. */
+  get kept(): ReadonlyArray<string> {
+    return sandboxIdsIn(join(this.dataDir, "runtime", "namespace"))
+  }
+
+  /** What really runs here by the marks of its processes, whatever anybody says: each Sandbox and generation once. */
+  get alive(): ReadonlyArray<{ readonly sandboxId: string; readonly generation: number }> {
+    const found = new Map<string, { readonly sandboxId: string; readonly generation: number }>()
+    for (const { sandboxId, generation } of markedProcesses(HostLayout.at(this.dataDir).instance)) {
+      found.set(`${sandboxId}#${generation}`, { sandboxId, generation })
+    }
+    return [...found.values()]
+  }
+}

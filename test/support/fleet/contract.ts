@@ -1,0 +1,115 @@
+/**
+ * The suites of the HTTP contract: every one that serves the API, or has a gateway. They are run over a fleet of two services and two hosts as well
+ * (`npm run test:fleet`), or it is said why not.
+ */
+
+export const overAFleet: ReadonlyArray<string> = [
+  "test/service/account/audit.test.ts",
+  "test/service/account/keys.test.ts",
+  "test/service/account/limits.test.ts",
+  "test/service/account/suspension.test.ts",
+  "test/system/clients/cli/cli.test.ts",
+  "test/system/clients/examples.test.ts",
+  "test/system/clients/gigabyte.test.ts",
+  "test/system/clients/python/library.test.ts",
+  "test/system/clients/typescript/connections.test.ts",
+  "test/system/clients/typescript/directories.test.ts",
+  "test/service/clients/typescript/files.test.ts",
+  "test/service/clients/typescript/library.test.ts",
+  "test/system/console/pages/account.test.ts",
+  "test/system/console/pages/attacks.test.ts",
+  "test/system/console/pages/commands.test.ts",
+  "test/system/console/pages/console.test.ts",
+  "test/service/console/pages/files.test.ts",
+  "test/system/console/pages/machines.test.ts",
+  "test/system/console/pages/parts.test.ts",
+  "test/system/console/pages/sandbox/real.test.ts",
+  "test/system/console/pages/timeline.test.ts",
+  "test/system/console/pages/whole.test.ts",
+  "test/system/console/pages/windows.test.ts",
+  "test/service/console/server/bruteForce.test.ts",
+  "test/service/console/server/cli.test.ts",
+  "test/system/console/server/downloads.test.ts",
+  "test/service/console/server/foreign.test.ts",
+  "test/service/console/server/keys.test.ts",
+  "test/service/console/server/operator.test.ts",
+  "test/service/console/server/registration.test.ts",
+  "test/service/console/server/sessions.test.ts",
+  "test/service/console/server/tickets.test.ts",
+  "test/system/cooperative/openssh.test.ts",
+  "test/system/files/archiveCalls.test.ts",
+  "test/service/files/contract.agent.test.ts",
+  "test/system/files/contract.namespace.test.ts",
+  "test/system/files/contract.qemu.test.ts",
+  "test/service/files/lostGuest.test.ts",
+  "test/service/http/audited.test.ts",
+  "test/service/http/credit.test.ts",
+  "test/service/http/cursors.test.ts",
+  "test/service/http/edge.test.ts",
+  "test/service/http/events.test.ts",
+  "test/service/http/faults.test.ts",
+  "test/service/http/fuzz.test.ts",
+  "test/service/http/history.test.ts",
+  "test/service/http/largeBodies.test.ts",
+  "test/service/http/logStream.test.ts",
+  "test/system/http/lostAnswers.test.ts",
+  "test/service/http/machines.test.ts",
+  "test/service/http/metrics.test.ts",
+  "test/service/http/openapi.test.ts",
+  "test/service/http/openapiExamples.test.ts",
+  "test/service/http/operations.test.ts",
+  "test/system/http/outage.test.ts",
+  "test/service/http/outputStream.test.ts",
+  "test/service/http/pages.test.ts",
+  "test/service/http/prepaid.test.ts",
+  "test/service/http/proxies.test.ts",
+  "test/service/http/requestLog.test.ts",
+  "test/service/http/runningWait.test.ts",
+  "test/service/http/sandboxChanges.test.ts",
+  "test/service/http/sandboxes.test.ts",
+  "test/service/http/streamEnds.test.ts",
+  "test/service/http/tls.test.ts",
+  "test/service/http/traces.test.ts",
+  "test/service/http/usage.test.ts",
+  "test/service/http/watching.test.ts",
+  "test/service/http/ways.test.ts",
+  "test/service/http/workspaces.test.ts",
+  "test/service/mcp/mcp.test.ts",
+  "test/service/operation/outOfMemory.test.ts",
+  "test/system/preview/echo.test.ts",
+  "test/system/preview/vite.test.ts",
+  "test/system/serviceAccess/programs.test.ts",
+  "test/system/terminal/namespace.test.ts",
+  "test/system/terminal/qemu.test.ts",
+  "test/service/terminal/terminal.test.ts",
+  "test/service/wallet/metrics.test.ts"
+]
+
+/** Of those suites: single tests that only one process with simulated machines can pass, by their names; the reason. */
+export const inProcessOnly: Readonly<Record<string, string>> = {
+  "boots that run, wait for their turn and are refused are counted": "holds up and refuses boots in its process",
+  "sees that there is no host but this one where the service does all": "asks a service that has no hosts",
+  "of an agent that was taken over is refused or closed": "puts a hostile agent in the place of one of its process"
+}
+
+/** By suite: the reason. */
+export const inProcess: Readonly<Record<string, string>> = {
+  "test/system/clients/engines/engines.test.ts":
+    "tries the engines of the TypeScript library; its suites are run over a fleet",
+  "test/system/clients/python/versions.test.ts": "tries versions of Python; the library's suites are run over a fleet",
+  "test/service/http/hostFailures.test.ts": "makes simulated machines fail in its process",
+  "test/system/http/hostileText.test.ts":
+    "bodies of a mebibyte that are answered before they end, and whose connection the service closes",
+  "test/system/http/largeAnswers.test.ts": "counts the answers that one process holds in its memory",
+  "test/system/host/namespace/besideAttacks.test.ts":
+    "looks at the driver itself, what one tenant leaves on its machine",
+  "test/service/preview/gateway.test.ts":
+    "the gateway alone: simulated programs that break off, hang or do not read, whose tunnels it counts",
+  "test/service/preview/hostile.test.ts": "simulated programs, which answer byte for byte what it says",
+  "test/service/preview/smuggling.test.ts": "simulated programs, which are given byte for byte what comes to them",
+  "test/service/preview/ways.test.ts":
+    "crashes simulated machines between any two steps, and counts in the service what is open",
+  "test/service/serviceAccess/tunnel.test.ts":
+    "the gateway alone: simulated programs that hold or break off, whose connections it counts",
+  "test/service/wallet/openWays.test.ts": "puts simulated machines to sleep, and counts in the service what is open"
+}

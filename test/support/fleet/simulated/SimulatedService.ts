@@ -1,0 +1,143 @@
+/** One service of a simulated fleet: below HTTP, on a way of its own to the database, one of a cluster; killed, cut off from the database, started again. */
+import { type Context, Effect, Exit, type Fiber, Layer, Redacted, References, Scope } from "effect"
+import { Atoll } from "../../../../src/Atoll.ts"
+import { ActorCluster } from "../../../../src/actor/ActorCluster.ts"
+import type { ActorHost } from "../../../../src/actor/ActorHost.ts"
+import { FleetHosts } from "../../../../src/fleet/FleetHosts.ts"
+import { FleetPlacement } from "../../../../src/fleet/FleetPlacement.ts"
+import { FleetRuntime } from "../../../../src/fleet/FleetRuntime.ts"
+import type { HostJoins } from "../../../../src/fleet/HostJoins.ts"
+import { Promises } from "../../../../src/fleet/Promises.ts"
+import type { Operations } from "../../../../src/operation/Operations.ts"
+import { RuntimeUnavailable } from "../../../../src/runtime/Runtime.ts"
+import type { Sandboxes } from "../../../../src/sandbox/Sandboxes.ts"
+import { Database } from "../../../../src/store/Database.ts"
+import { DatabaseServer } from "../../../../src/store/DatabaseServer.ts"
+import { freePort } from "../../freePort.ts"
+import { testDatabaseUrl } from "../../TestPostgres.ts"
+import { testSettings } from "../../TestSettings.ts"
+import { DatabaseWire } from "./DatabaseWire.ts"
+import type { Asker, SimulatedHost } from "./SimulatedHost.ts"
+
+export type Services = ActorHost | HostJoins | Operations | Sandboxes
+
+const hostOptions = { sweepIntervalMs: 1_000, stopWithinMs: 0 }
+
+/** As `src/FleetService.ts` puts it together, but for its ways to hosts and theirs to it. */
+const serviceOn = (hosts: ReadonlyArray<SimulatedHost>, asker: Asker) => {
+  const ways = FleetHosts.ways((hostId) => {
+    const host = hosts.find(({ id }) => id === hostId)
+    return host === undefined ? Effect.fail(new RuntimeUnavailable({ message: "There is none." })) : host.dial(asker)
+  })
+  const fleet = { watch: Layer.empty, kinds: FleetHosts.actors, placement: FleetPlacement.layer }
+  return Atoll.ofFleet(hostOptions, fleet).pipe(
+    Layer.provide(FleetRuntime.layer),
+    Layer.provide(Promises.layer),
+    Layer.provide(ways),
+    Layer.provide(ActorCluster.layer)
+  )
+}
+
+/** Nobody hears of what came of it. */
+export const lost = "lost"
+
+interface Life {
+  isDead: boolean
+  readonly scope: Scope.Closeable
+  readonly wire: DatabaseWire
+  readonly calls: Set<Fiber.Fiber<unknown, unknown>>
+  service: Context.Context<Services> | null
+}
+
+export interface SimulatedServiceOptions {
+  /** For sockets, a folder each life. */
+  readonly folder: string
+  /** Of the real database. */
+  readonly socketFolder: string
+  readonly database: string
+  readonly hosts: ReadonlyArray<SimulatedHost>
+  readonly environment: Readonly<Record<string, string>>
+}
+
+export class SimulatedService {
+  readonly name: string
+  readonly #options: SimulatedServiceOptions
+  #life: Life | null = null
+  #lives = 0
+  readonly #ends: Array<Promise<unknown>> = []
+
+  constructor(name: string, options: SimulatedServiceOptions) {
+    this.name = name
+    this.#options = options
+  }
+
+  /** It takes calls. */
+  get isUp(): boolean {
+    return this.#life !== null && this.#life.service !== null
+  }
+
+  async start(): Promise<void> {
+    const { folder, socketFolder, database, hosts, environment } = this.#options
+    const wire = await DatabaseWire.open(`${folder}/${this.name}.${++this.#lives}`, socketFolder)
+    const life: Life = {
+      isDead: false,
+      scope: Scope.makeUnsafe(),
+      wire,
+      calls: new Set(),
+      service: null
+    }
+    this.#life = life
+    const settings = testSettings({ ATOLL_CLUSTER_PORT: String(await freePort()), ...environment })
+    const layer = serviceOn(hosts, life).pipe(
+      Layer.provide(Database.layerOn),
+      Layer.provide(DatabaseServer.at(Redacted.make(testDatabaseUrl(wire.folder, database)))),
+      Layer.provide(settings)
+    )
+    life.service = (await this.#quietly(Layer.buildWithScope(layer, life.scope))) as Context.Context<Services>
+  }
+
+  /** What falls says much of it. */
+  #quietly<A, E>(effect: Effect.Effect<A, E>): Promise<A> {
+    return Effect.runPromise(Effect.provideService(effect, References.MinimumLogLevel, "None"))
+  }
+
+  /** A request of a client: what came of it, or `lost` where the service died before it was answered. */
+  async call<A, E>(request: Effect.Effect<A, E, Services>): Promise<Exit.Exit<A, E> | typeof lost> {
+    const life = this.#life
+    if (life === null || life.service === null) return lost
+    const fiber = Effect.runForkWith(life.service)(Effect.provideService(request, References.MinimumLogLevel, "None"))
+    life.calls.add(fiber)
+    return new Promise((resolve) => {
+      fiber.addObserver((exit) => {
+        life.calls.delete(fiber)
+        resolve(life.isDead ? lost : exit)
+      })
+    })
+  }
+
+  /** kill -9: nothing that it was about to do is done, but for what hosts and the database were asked for already. */
+  kill(): void {
+    const life = this.#life
+    if (life === null) return
+    this.#life = null
+    life.isDead = true
+    life.wire.cut()
+    for (const fiber of life.calls) fiber.interruptUnsafe()
+    this.#ends.push(this.#quietly(Scope.close(life.scope, Exit.void)).finally(() => life.wire.close()))
+  }
+
+  /** Between it and the database is nothing any more; it goes on. */
+  cutOff(): void {
+    this.#life?.wire.cut()
+  }
+
+  /** Null: it was killed meanwhile. */
+  mend(): void {
+    this.#life?.wire.mend()
+  }
+
+  /** Until all of its lives have come to their end. */
+  async ended(): Promise<void> {
+    await Promise.all(this.#ends)
+  }
+}

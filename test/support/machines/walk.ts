@@ -1,0 +1,132 @@
+/**
+ * Every state that a machine can reach, context included, and what it says of every event there.
+ *
+ * The verdicts are the host's own (`src/actor/Transition.ts`). Events carry one instant, or the end of what they are sent to, so contexts stay finite; the one thing
+ * that grows, a generation, is followed to its third boot, and from a client's change on to the next one.
+ */
+import type { AnyMachineSnapshot } from "xstate"
+import type { AnyEvent } from "../../../src/actor/ActorDefinition.ts"
+import { begin, decide, restore, store, type Verdict } from "../../../src/actor/Transition.ts"
+import type { Deadlines } from "../../../src/store/JournalRecord.ts"
+import type { MachineSource } from "./MachineSource.ts"
+import { at, combinations, samplesTogether } from "./sampleValues.ts"
+
+const generationMax = 3
+
+export interface Step {
+  readonly from: string
+  readonly event: AnyEvent
+  readonly verdict: Verdict
+  /** Key of the state that the verdict leads to; the same one unless it was accepted. */
+  readonly to: string
+}
+
+export interface Reached {
+  readonly key: string
+  readonly snapshot: AnyMachineSnapshot
+  readonly steps: ReadonlyArray<Step>
+}
+
+export const deepFreeze = <A>(value: A): A => {
+  if (typeof value === "object" && value !== null && !Object.isFrozen(value)) {
+    Object.freeze(value)
+    for (const inner of Object.values(value)) deepFreeze(inner)
+  }
+  return value
+}
+
+/** A state with everything that is stored of it: value, context and deadlines. */
+const keyOf = (snapshot: AnyMachineSnapshot, deadlines: Deadlines) => JSON.stringify({ ...store(snapshot), deadlines })
+
+export const deadlinesOf = (key: string): Deadlines => JSON.parse(key).deadlines
+
+/**
+ * Events of every type with every sample of their fields; generations before, at and after the present one; the last look at a Sandbox's use
+ * and another one; two processes of a host; at a way's end too, at which its deadline may not have fired.
+ */
+export const eventsIn = ({ events }: MachineSource, snapshot: AnyMachineSnapshot): ReadonlyArray<AnyEvent> => {
+  const {
+    generation: present = 1,
+    idleStopAt,
+    expiresAt
+  } = snapshot.context as {
+    readonly generation?: number
+    readonly idleStopAt?: number | null
+    readonly expiresAt?: number
+  }
+  const sampled = events.flatMap(({ type, fields }) =>
+    combinations(fields).flatMap((event) =>
+      "generation" in event
+        ? [present - 1, present, present + 1].map((generation) => ({ ...event, type, generation }))
+        : "idleStopAt" in event
+          ? [at, ...(idleStopAt ? [idleStopAt] : [])].map((look) => ({ ...event, type, idleStopAt: look }))
+          : "boot" in event
+            ? ["boot-1", "boot-2"].map((boot) => ({ ...event, type, boot }))
+            : [{ ...event, type }]
+    )
+  )
+  return expiresAt === undefined ? sampled : [...sampled, ...sampled.map((event) => ({ ...event, at: expiresAt }))]
+}
+
+export const inputsOf = ({ input }: MachineSource) => samplesTogether(input).map((value) => ({ ...value, at }))
+
+/** Without what XState keeps for itself. */
+export const plainVerdict = (verdict: Verdict) =>
+  verdict.type === "accepted" ? { ...verdict, snapshot: store(verdict.snapshot) } : verdict
+
+/** Decides twice over frozen values: a guard, factory or action that is not pure throws or differs. */
+const decideTwice = (source: MachineSource, key: string, event: AnyEvent): Verdict => {
+  const again = () =>
+    decide(source.machine, restoreFrozen(source, key), deepFreeze(structuredClone(event)), 2, deadlinesOf(key))
+  const [first, second] = [again(), again()]
+  const plain = (verdict: Verdict) => JSON.stringify(plainVerdict(verdict))
+  if (plain(first) !== plain(second)) {
+    throw new Error(
+      `${source.name} is not pure: ${plain(first)} and then ${plain(second)} for ${JSON.stringify(event)}`
+    )
+  }
+  return first
+}
+
+/** As after a restart: only what JSON keeps. */
+export const restoreFrozen = ({ machine }: MachineSource, key: string) => restore(machine, deepFreeze(JSON.parse(key)))
+
+export const walk = (source: MachineSource): ReadonlyMap<string, Reached> => {
+  const reached = new Map<string, Reached>()
+  const waiting = inputsOf(source).map((input) => {
+    const [first, second] = [0, 1].map(() => {
+      const { snapshot, deadlines } = begin(source.machine, deepFreeze(input))
+      return keyOf(snapshot, deadlines)
+    })
+    if (first !== second) throw new Error(`${source.name} begins differently each time.`)
+    return first!
+  })
+  for (let key = waiting.pop(); key !== undefined; key = waiting.pop()) {
+    if (reached.has(key)) continue
+    const snapshot = restoreFrozen(source, key)
+    const { generation = 0, edition = 1 } = snapshot.context as {
+      readonly generation?: number
+      readonly edition?: number
+    }
+    const isBeyond = generation > (edition > 1 ? 1 : generationMax)
+    const steps = isBeyond
+      ? []
+      : eventsIn(source, snapshot).map((event): Step => {
+          const verdict = decideTwice(source, key, event)
+          return {
+            from: key,
+            event,
+            verdict,
+            to: verdict.type === "accepted" ? keyOf(verdict.snapshot, verdict.deadlines) : key
+          }
+        })
+    reached.set(key, { key, snapshot, steps })
+    waiting.push(...steps.map(({ to }) => to))
+  }
+  return reached
+}
+
+/** States past the last generation that is followed are not asked what leads on. */
+export const isFollowed = ({ steps }: Reached) => steps.length > 0
+
+export const isEnd = (snapshot: AnyMachineSnapshot) => snapshot.status === "done" || snapshot.hasTag("terminal")

@@ -1,0 +1,88 @@
+/** The simulated runtime behind gates, and what it did that a crash of the service may have cut off. */
+
+import { Effect } from "effect"
+import { publicText } from "../../../schemas/PublicText.ts"
+import { simulatedRuntime } from "../../../src/host/simulated/SimulatedRuntime.ts"
+import type { SimulatedMachine, SimulatedWorld } from "../../../src/host/simulated/SimulatedWorld.ts"
+import { GuestUnavailable } from "../../../src/runtime/Guest.ts"
+import { type Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../../../src/runtime/Runtime.ts"
+import type { GateCall, GateFault, Gates } from "./Gates.ts"
+
+const faultOf = (fault: GateFault) =>
+  fault === "refuse"
+    ? new RuntimeRefused({ code: "HOST_FULL", message: publicText`The race refuses it.` })
+    : new RuntimeUnavailable({ message: "The race fails it." })
+
+const unavailable = () => new RuntimeUnavailable({ message: "The race loses the answer." })
+
+export class GatedRuntime {
+  /** Every machine that ever booted. */
+  readonly machines = new Set<SimulatedMachine>()
+  /** Boots that were under way when their service crashed: the host may still finish them. */
+  readonly unfinishedBoots: Array<SandboxSpec> = []
+  /** Of these the host may have a machine again although they are deleted, until it is compared with the rows. */
+  readonly lateBoots = new Set<string>()
+  readonly service: Runtime["Service"]
+  readonly #world: SimulatedWorld
+
+  constructor(world: SimulatedWorld, gates: Gates) {
+    this.#world = world
+    world.intercept = (call) =>
+      call === "guest" ? Effect.void : gates.arrive(call, "before").pipe(Effect.mapError(faultOf))
+    const runtime = simulatedRuntime(world)
+    const after =
+      (call: GateCall) =>
+      <A, E>(effect: Effect.Effect<A, E>) =>
+        Effect.tap(effect, () => gates.arrive(call, "after").pipe(Effect.mapError(unavailable)))
+    this.service = {
+      ...runtime,
+      provision: (spec, turn) =>
+        runtime.provision(spec, turn).pipe(
+          Effect.onInterrupt(() => Effect.sync(() => void this.unfinishedBoots.push(spec))),
+          Effect.tap(() => Effect.sync(() => this.#note(spec.sandboxId))),
+          after("provision")
+        ),
+      stop: (sandboxId, generation) => after("stop")(runtime.stop(sandboxId, generation)),
+      destroy: (sandboxId) => after("destroy")(runtime.destroy(sandboxId)),
+      suspend: (sandboxId, generation) => after("suspend")(runtime.suspend(sandboxId, generation)),
+      guest: (sandboxId, generation) =>
+        Effect.map(runtime.guest(sandboxId, generation), (guest) => {
+          const lost = (call: GateCall) =>
+            gates.arrive(call, "after").pipe(Effect.mapError(() => new GuestUnavailable({ message: "lost answer" })))
+          return {
+            ...guest,
+            processes: {
+              ...guest.processes,
+              start: (key, spec) => Effect.tap(guest.processes.start(key, spec), () => lost("start")),
+              kill: (key, options) => Effect.tap(guest.processes.kill(key, options), () => lost("kill"))
+            }
+          }
+        })
+    }
+  }
+
+  /** The host finishes a boot of a service that is no more. */
+  finishBoot(index: number) {
+    const spec = this.unfinishedBoots[index % Math.max(1, this.unfinishedBoots.length)]
+    if (spec === undefined) return Effect.void
+    this.unfinishedBoots.splice(this.unfinishedBoots.indexOf(spec), 1)
+    this.lateBoots.add(spec.sandboxId)
+    const { intercept } = this.#world
+    return Effect.suspend(() => {
+      this.#world.intercept = () => Effect.void
+      const boot = simulatedRuntime(this.#world).provision(spec)
+      return Effect.ensuring(
+        Effect.ignore(boot),
+        Effect.sync(() => {
+          this.#world.intercept = intercept
+          this.#note(spec.sandboxId)
+        })
+      )
+    })
+  }
+
+  #note(sandboxId: string) {
+    const machine = this.#world.machines.get(sandboxId)
+    if (machine !== undefined) this.machines.add(machine)
+  }
+}

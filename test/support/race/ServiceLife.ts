@@ -1,0 +1,118 @@
+/** One life of the service below HTTP, from its start to its crash. */
+import { Context, Effect, Exit, type Fiber, Layer, Scope } from "effect"
+import { SqlClient } from "effect/sql"
+import { Atoll } from "../../../src/Atoll.ts"
+import { ActorCluster } from "../../../src/actor/ActorCluster.ts"
+import type { ActorHost } from "../../../src/actor/ActorHost.ts"
+import type { Operations } from "../../../src/operation/Operations.ts"
+import { Runtime } from "../../../src/runtime/Runtime.ts"
+import type { Sandboxes } from "../../../src/sandbox/Sandboxes.ts"
+import { JournalDatabase } from "../../../src/store/Database.ts"
+import { testSettings } from "../TestSettings.ts"
+import type { Connections, DatabaseContext, Pools } from "./Connections.ts"
+import type { Gates } from "./Gates.ts"
+import { gatedClient, gatedJournal } from "./gatedDatabase.ts"
+
+export const limits = { sandboxes: 3, volumeBytes: 1024, workspaceBytes: 2048, operations: 2 }
+
+const environment = {
+  ATOLL_SANDBOXES_PER_ACCOUNT: String(limits.sandboxes),
+  ATOLL_VOLUME_BYTES: String(limits.volumeBytes),
+  ATOLL_WORKSPACE_STORAGE_BYTES: String(limits.workspaceBytes),
+  ATOLL_OPERATIONS_RUNNING: String(limits.operations),
+  ATOLL_RECONCILE_INTERVAL_MS: "5000",
+  ATOLL_BOOT_TIMEOUT_MS: "30000",
+  ATOLL_SLEEP_AFTER_SECONDS: "25",
+  ATOLL_TELEMETRY_INTERVAL_MS: "1000000000",
+  ATOLL_PRUNE_INTERVAL_MS: "1000000000"
+}
+
+/** Read once, for all lives. */
+const settings = Layer.succeedContext(await Effect.runPromise(Effect.scoped(Layer.build(testSettings(environment)))))
+
+const hostOptions = {
+  sweepIntervalMs: 5000,
+  shardsLookEveryMs: 5000,
+  passivateAfterMs: 3000,
+  deadlineHorizonMs: 10_000,
+  stopWithinMs: 0
+}
+
+export type ServiceContext = Context.Context<ActorHost | Operations | Sandboxes>
+
+export class ServiceLife {
+  readonly #context: DatabaseContext
+  readonly #scope: Scope.Closeable
+  readonly #service: ServiceContext
+  readonly #gates: Gates
+  readonly #owner: object
+  readonly #connections: Connections
+  readonly #pools: Pools
+  readonly #calls = new Set<Fiber.Fiber<unknown, unknown>>()
+
+  private constructor(
+    context: DatabaseContext,
+    scope: Scope.Closeable,
+    service: ServiceContext,
+    gates: Gates,
+    owner: object,
+    connections: Connections,
+    pools: Pools
+  ) {
+    this.#context = context
+    this.#scope = scope
+    this.#service = service
+    this.#gates = gates
+    this.#owner = owner
+    this.#connections = connections
+    this.#pools = pools
+  }
+
+  /**
+   * @param context Also holds the clock of the run.
+   * @param pools Taken from the connections, which get them back when it crashes.
+   */
+  static async start(
+    context: DatabaseContext,
+    connections: Connections,
+    pools: Pools,
+    runtime: Runtime["Service"],
+    gates: Gates
+  ): Promise<ServiceLife> {
+    const owner = {}
+    const scope = Scope.makeUnsafe()
+    const build = Effect.gen(function* () {
+      const database = Layer.mergeAll(
+        Layer.succeedContext(pools),
+        Layer.succeed(JournalDatabase, gatedJournal(Context.get(pools, JournalDatabase), gates, owner)),
+        Layer.succeed(SqlClient.SqlClient, gatedClient(Context.get(pools, SqlClient.SqlClient), gates, owner))
+      )
+      const layer = Atoll.layer(hostOptions).pipe(
+        Layer.provide([Layer.succeed(Runtime, runtime), ActorCluster.layerSingle, settings, database])
+      )
+      return yield* Layer.buildWithScope(layer, scope)
+    })
+    const service = await Effect.runPromiseWith(context)(build)
+    return new ServiceLife(context, scope, service, gates, owner, connections, pools)
+  }
+
+  /** A request of a client; a crash cuts it off. */
+  call(request: Effect.Effect<void, never, ActorHost | Operations | Sandboxes>): void {
+    const fiber = Effect.runForkWith(Context.merge(this.#context, this.#service))(request)
+    this.#calls.add(fiber)
+    fiber.addObserver(() => void this.#calls.delete(fiber))
+  }
+
+  get openCalls(): number {
+    return this.#calls.size
+  }
+
+  /** Everything stops where it is; nothing is finished, handed over or told. */
+  async crash(): Promise<void> {
+    this.#gates.abandon(this.#owner)
+    // A request that cannot be interrupted is left as it is: whatever it waits for will not come.
+    for (const fiber of this.#calls) fiber.interruptUnsafe()
+    await Effect.runPromise(Scope.close(this.#scope, Exit.void))
+    this.#connections.giveBack(this.#pools)
+  }
+}

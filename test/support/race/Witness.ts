@@ -1,0 +1,133 @@
+/**
+ * What clients were told and what the database showed, and what must then hold for ever.
+ *
+ * @source design.md "Races that must hold"
+ */
+import type { Operation } from "../../../schemas/Operation.ts"
+import type { Sandbox } from "../../../schemas/Sandbox.ts"
+
+/** A committed row of an actor. */
+export interface ActorFact {
+  readonly id: string
+  readonly kind: string
+  /** The number of the Idempotency-Key that made it, as the request repeated it. */
+  readonly key: string
+  readonly status: string
+  readonly revision: number
+  readonly generation: number
+  readonly sandbox_id: string
+  readonly workspaceId: string | null
+  readonly pending: number
+  readonly due_at: number | null
+  readonly argv: ReadonlyArray<string> | null
+  /** Of an operation: everything of its result that may not change once it is terminal. */
+  readonly result: string | null
+}
+
+const terminal: ReadonlyArray<string> = ["completed", "cancelled", "failed"]
+export const isTerminal = (status: string) => terminal.includes(status)
+
+const resultOf = ({ status, exitCode, signal, reason, finishedAt }: Operation) =>
+  JSON.stringify([status, exitCode, signal, reason?.code ?? null, finishedAt === null ? null : Date.parse(finishedAt)])
+
+export class Witness {
+  readonly faults: Array<string> = []
+  /** Idempotency key to what its first acknowledgement said. */
+  readonly #acknowledged = new Map<string, { readonly id: string; readonly body: string }>()
+  readonly #results = new Map<string, string>()
+  readonly #seen = new Map<string, ActorFact>()
+  /** Operations that had begun at the last look. */
+  readonly #begun = new Set<string>()
+  /** Statuses that clients were told, as `id status`. */
+  readonly told = new Set<string>()
+
+  fault(what: string) {
+    this.faults.push(what)
+  }
+
+  /** A create or an operation start was answered. */
+  acknowledge(key: string, body: string, id: string) {
+    const known = this.#acknowledged.get(key)
+    if (known === undefined) this.#acknowledged.set(key, { id, body })
+    else if (known.id !== id) this.fault(`${key} was answered with ${known.id} and with ${id}`)
+    else if (known.body !== body) this.fault(`${key} was answered for ${known.body} and for ${body}`)
+  }
+
+  /** A request was refused because its key belongs to another one. */
+  conflict(key: string, body: string) {
+    const known = this.#acknowledged.get(key)
+    if (known !== undefined && known.body === body) this.fault(`${key} conflicts with its own ${body}`)
+  }
+
+  sandbox({ id, status }: Sandbox) {
+    this.told.add(`${id} ${status}`)
+  }
+
+  operation(operation: Operation) {
+    const { id, status } = operation
+    this.told.add(`${id} ${status}`)
+    if (isTerminal(status)) this.#result(id, resultOf(operation))
+  }
+
+  #result(id: string, result: string) {
+    const known = this.#results.get(id) ?? result
+    this.#results.set(id, known)
+    if (known !== result) this.fault(`${id} ended as ${known} and as ${result}`)
+  }
+
+  /** The committed rows at one moment, later ones after earlier ones. */
+  observe(facts: ReadonlyArray<ActorFact>) {
+    const present = new Map(facts.map((fact) => [fact.id, fact]))
+    for (const [key, { id }] of this.#acknowledged) {
+      if (!present.has(id)) this.fault(`${id}, acknowledged for ${key}, vanished`)
+    }
+    for (const fact of facts) {
+      const before = this.#seen.get(fact.id)
+      if (before !== undefined) this.#compare(before, fact)
+      this.#seen.set(fact.id, fact)
+      if (fact.kind === "operation" && isTerminal(fact.status)) this.#result(fact.id, fact.result!)
+    }
+    this.#once(facts)
+  }
+
+  /**
+   * Of operations that were queued at the last look, none is overtaken.
+   *
+   * @param operations Those of one generation of a Sandbox, in the order in which they were accepted.
+   * @param waited Which were queued at the last look.
+   * @param starts What has begun in it, in that order.
+   */
+  turns(operations: ReadonlyArray<ActorFact>, waited: ReadonlySet<string>, starts: ReadonlyArray<string>) {
+    const begun = new Map(starts.map((id, index) => [id, index]))
+    for (const [index, late] of operations.entries()) {
+      const at = begun.get(late.id)
+      if (at === undefined || this.#begun.has(late.id)) continue
+      for (const early of operations.slice(0, index)) {
+        if (!waited.has(early.id)) continue
+        const isOvertaken = (begun.get(early.id) ?? (early.status === "queued" ? Number.POSITIVE_INFINITY : -1)) > at
+        if (isOvertaken) this.fault(`${early.key} was accepted before ${late.key}, which began first`)
+      }
+    }
+    for (const id of starts) this.#begun.add(id)
+  }
+
+  #compare(before: ActorFact, fact: ActorFact) {
+    if (fact.revision < before.revision) this.fault(`${fact.id} went back to revision ${fact.revision}`)
+    if (fact.generation < before.generation) this.fault(`${fact.id} went back to generation ${fact.generation}`)
+    const isLost =
+      fact.kind === "sandbox" &&
+      ((before.status === "deleted" && fact.status !== "deleted") ||
+        (before.status === "deleting" && !["deleting", "deleted"].includes(fact.status)))
+    if (isLost) this.fault(`${fact.id} came back from ${before.status} to ${fact.status}`)
+  }
+
+  /** One key, one actor. */
+  #once(facts: ReadonlyArray<ActorFact>) {
+    const keys = new Map<string, string>()
+    for (const { kind, key, id } of facts) {
+      const known = keys.get(`${kind} ${key}`)
+      if (known !== undefined) this.fault(`the key ${key} made ${known} and ${id}`)
+      keys.set(`${kind} ${key}`, id)
+    }
+  }
+}

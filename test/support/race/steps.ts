@@ -1,0 +1,166 @@
+/**
+ * What may happen in a run, as plain data: a failing list of steps shrinks to a short one and can be read.
+ *
+ * Sandboxes and operations are named by the number of the key that made them; a step that names one that does not exist
+ * does nothing.
+ */
+import fc from "fast-check"
+import type { UpdateSandboxRequest } from "../../../schemas/Sandbox.ts"
+import { databaseCalls, type Rule, runtimeCalls } from "./Gates.ts"
+
+export const programs = [
+  ["echo", "words"],
+  ["hang"],
+  ["sleep", "3"],
+  ["sleep", "40"],
+  ["exit", "3"],
+  ["missing"],
+  ["cat"]
+] as const
+
+/** What a client changes of a Sandbox. */
+export const changes: ReadonlyArray<UpdateSandboxRequest> = [
+  { lifetime: { stopAfterSeconds: 9 } },
+  { lifetime: { stopAfterIdleSeconds: 6 } },
+  { lifetime: { deleteAfterStoppedSeconds: 4 } },
+  { lifetime: null },
+  { metadata: { team: "blue" }, env: { NAME: "value" } },
+  { metadata: { team: null }, env: null }
+]
+
+export type ClientStep = { readonly life: number } & (
+  | { readonly type: "create"; readonly sandbox: number; readonly body: number }
+  | { readonly type: "start"; readonly sandbox: number; readonly key: number | null }
+  | { readonly type: "stop" | "remove" | "sleep"; readonly sandbox: number }
+  | { readonly type: "update"; readonly sandbox: number; readonly change: number }
+  | {
+      readonly type: "operation"
+      readonly operation: number
+      readonly sandbox: number
+      readonly program: number
+      readonly timeoutSeconds: number | null
+    }
+  | { readonly type: "cancel" | "get" | "output"; readonly operation: number }
+  | { readonly type: "wait"; readonly operation: number; readonly timeoutSeconds: number }
+  | { readonly type: "execute"; readonly sandbox: number; readonly program: number; readonly timeoutSeconds: number }
+)
+
+/** Needs no service: the machines go on while it is down. */
+export type WorldStep =
+  | { readonly type: "crashMachine"; readonly sandbox: number }
+  | { readonly type: "write"; readonly operation: number; readonly bytes: number }
+  | { readonly type: "finish"; readonly operation: number; readonly exitCode: number | null }
+  | { readonly type: "finishBoot"; readonly index: number }
+
+export type Step =
+  | ClientStep
+  | WorldStep
+  | {
+      readonly type: "together"
+      readonly steps: ReadonlyArray<ClientStep | WorldStep>
+      readonly crashAfterTurns: number | null
+    }
+  | { readonly type: "crash"; readonly life: number; readonly meanwhile: ReadonlyArray<WorldStep> }
+  /** A second service on the same database and host, which believes that it owns every actor too; or its end. */
+  | { readonly type: "twin" }
+  /** An event that the runtime sent before comes once more, of whatever generation it was. */
+  | { readonly type: "repeatEvent"; readonly sandbox: number; readonly index: number; readonly life: number }
+  /** An outcome of an operation that has already ended, from an owner that did not know. */
+  | { readonly type: "lateOutcome"; readonly operation: number; readonly life: number }
+  | { readonly type: "disturb"; readonly rule: Rule }
+  | { readonly type: "release"; readonly index: number }
+  | { readonly type: "releaseAll" }
+  | { readonly type: "advance"; readonly ms: number }
+
+const life = fc.nat(1)
+const sandbox = fc.nat(4)
+const operation = fc.nat(5)
+const program = fc.nat(programs.length - 1)
+
+const of = (type: string, fields: Record<string, fc.Arbitrary<unknown>>) =>
+  fc.record({ type: fc.constant(type), ...fields }) as fc.Arbitrary<unknown> as fc.Arbitrary<never>
+
+const clientStep: fc.Arbitrary<ClientStep> = fc.oneof(
+  { weight: 5, arbitrary: of("create", { life, sandbox, body: fc.nat(1) }) },
+  { weight: 3, arbitrary: of("start", { life, sandbox, key: fc.option(fc.nat(1)) }) },
+  { weight: 2, arbitrary: of("stop", { life, sandbox }) },
+  { weight: 2, arbitrary: of("remove", { life, sandbox }) },
+  { weight: 1, arbitrary: of("sleep", { life, sandbox }) },
+  { weight: 2, arbitrary: of("update", { life, sandbox, change: fc.nat(changes.length - 1) }) },
+  {
+    weight: 8,
+    arbitrary: of("operation", {
+      life,
+      operation,
+      sandbox: fc.nat(1),
+      program,
+      timeoutSeconds: fc.option(fc.constantFrom(2, 30), { freq: 2 })
+    })
+  },
+  { weight: 3, arbitrary: of("cancel", { life, operation }) },
+  { weight: 1, arbitrary: of("get", { life, operation }) },
+  { weight: 1, arbitrary: of("output", { life, operation }) },
+  { weight: 1, arbitrary: of("wait", { life, operation, timeoutSeconds: fc.constantFrom(0, 1, 30) }) },
+  { weight: 1, arbitrary: of("execute", { life, sandbox: fc.nat(1), program, timeoutSeconds: fc.constantFrom(1, 5) }) }
+)
+
+const worldStep: fc.Arbitrary<WorldStep> = fc.oneof(
+  { weight: 1, arbitrary: of("crashMachine", { sandbox }) },
+  { weight: 1, arbitrary: of("write", { operation, bytes: fc.constantFrom(1, 1000) }) },
+  { weight: 3, arbitrary: of("finish", { operation, exitCode: fc.option(fc.nat(2)) }) },
+  { weight: 1, arbitrary: of("finishBoot", { index: fc.nat(3) }) }
+)
+
+const rule: fc.Arbitrary<Rule> = fc
+  .oneof(
+    fc.record({
+      call: fc.constantFrom(...runtimeCalls),
+      phase: fc.constantFrom("before" as const, "after" as const),
+      action: fc.oneof({ weight: 3, arbitrary: fc.constant("hold" as const) }, fc.constantFrom("fail", "refuse"))
+    }),
+    fc.record({
+      call: fc.constantFrom(...databaseCalls),
+      phase: fc.constantFrom("before" as const, "after" as const),
+      action: fc.constantFrom("hold" as const, "hold" as const, "fail" as const)
+    })
+  )
+  .chain((base) => fc.nat(3).map((more) => ({ ...base, left: more + 1 }) as Rule))
+
+const together = of("together", {
+  steps: fc.array(fc.oneof({ weight: 5, arbitrary: clientStep }, { weight: 1, arbitrary: worldStep }), {
+    minLength: 2,
+    maxLength: 5
+  }),
+  crashAfterTurns: fc.option(fc.nat(40), { freq: 2 })
+})
+
+const common: ReadonlyArray<fc.WeightedArbitrary<Step>> = [
+  { weight: 12, arbitrary: clientStep },
+  { weight: 4, arbitrary: worldStep },
+  { weight: 4, arbitrary: together },
+  {
+    weight: 3,
+    arbitrary: of("crash", { life, meanwhile: fc.array(worldStep, { maxLength: 2 }) }) as fc.Arbitrary<Step>
+  },
+  { weight: 1, arbitrary: of("repeatEvent", { life, sandbox, index: fc.nat(5) }) },
+  { weight: 2, arbitrary: of("lateOutcome", { life, operation }) },
+  { weight: 5, arbitrary: of("disturb", { rule }) },
+  { weight: 3, arbitrary: of("release", { index: fc.nat(3) }) },
+  { weight: 1, arbitrary: of("releaseAll", {}) },
+  { weight: 3, arbitrary: of("advance", { ms: fc.constantFrom(20, 600, 2500, 12_000, 35_000) }) }
+]
+
+const beginning: ReadonlyArray<Step> = [{ type: "create", life: 0, sandbox: 0, body: 0 }]
+
+const listOf = (step: fc.Arbitrary<Step>) =>
+  fc.array(step, { minLength: 1, maxLength: 24, size: "max" }).map((steps) => [...beginning, ...steps])
+
+/** One service at a time. */
+export const steps = listOf(fc.oneof(...common))
+
+/** With a second service that comes and goes. */
+export const stepsOfTwo = listOf(fc.oneof(...common, { weight: 3, arbitrary: of("twin", {}) })).map((list) => [
+  ...list.slice(0, 1),
+  { type: "twin" } as Step,
+  ...list.slice(1)
+])

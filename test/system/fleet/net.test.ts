@@ -1,0 +1,114 @@
+/** The networks that the tests of fleets are made of do what those rely on. */
+import { once } from "node:events"
+import { existsSync } from "node:fs"
+import { connect } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { setTimeout as sleep } from "node:timers/promises"
+import { assert, describe, it } from "vitest"
+import { clearAbandoned, folderPrefix } from "../../support/fleet/leftovers.ts"
+import { Net } from "../../support/fleet/Net.ts"
+import { Program } from "../../support/Program.ts"
+
+const port = "7777"
+const soonMs = 60_000
+/** Bytes are sent every 20 ms; what is on its way may come before. */
+const silenceMs = 400
+
+/** Less than a slow link takes, and more than another one on a machine that has a moment for it. */
+const leastMs = 100
+
+const connectedAfter = async (address: string): Promise<number> => {
+  const began = performance.now()
+  const socket = connect(Number(port), address)
+  await once(socket, "connect")
+  socket.destroy()
+  return performance.now() - began
+}
+
+const until = async (holds: () => boolean, otherwise: () => string) => {
+  for (const end = Date.now() + soonMs; !holds(); await sleep(20)) assert.isBelow(Date.now(), end, otherwise())
+}
+
+const refusal = await Net.refusal()
+if (refusal !== null) console.warn(`Skipped: ${refusal}`)
+
+describe.skipIf(refusal !== null)("a network of namespaces", () => {
+  it("cuts in silence what was open, one way and both, and heals", async () => {
+    const net = await Net.make()
+    const [echo, caller] = [new Program(), new Program()]
+    try {
+      const one = await net.join("one")
+      const other = await net.join("other")
+      echo.spawn(["test/system/fleet/fixtures/echo.ts", one.address, port], {}, one.enter)
+      const heard = () => Number(caller.log.trim().split(" ").at(-1))
+      const isHearing = async () => {
+        const before = heard()
+        await until(
+          () => heard() > before,
+          () => caller.log
+        )
+      }
+      const isDeaf = async () => {
+        const end = Date.now() + soonMs
+        for (let before = -1; before !== heard(); await sleep(silenceMs)) {
+          assert.isBelow(Date.now(), end, caller.log)
+          before = heard()
+        }
+      }
+      await until(
+        () => {
+          if (!caller.isUp) caller.spawn(["test/system/fleet/fixtures/caller.ts", one.address, port], {}, other.enter)
+          return caller.log.includes("heard")
+        },
+        () => caller.log
+      )
+      for (const cut of [
+        () => net.cut("one", "other"),
+        () => net.cutOneWay("one", "other"),
+        () => net.cutOneWay("other", "one"),
+        () => net.isolate("other")
+      ]) {
+        await cut()
+        await isDeaf()
+        await net.heal()
+        await isHearing()
+      }
+      await net.slow("one")
+      await isHearing()
+      // What is sent to it is not delayed, what it answers is.
+      for (let times = 0; times < 5; times++) assert.isAtLeast(await connectedAfter(one.address), leastMs)
+      await net.heal()
+      await isHearing()
+      for (const end = Date.now() + soonMs; (await connectedAfter(one.address)) >= leastMs; )
+        assert.isBelow(Date.now(), end)
+      assert.notInclude(caller.log, "closed")
+    } finally {
+      await Promise.all([echo.kill(), caller.kill()])
+      await net.end()
+    }
+  })
+
+  it("what a killed run left is removed by the next one, and nobody else's", async () => {
+    const lost = new Program()
+    try {
+      lost.spawn(["test/system/fleet/fixtures/abandoned.ts"])
+      await until(
+        () => lost.log.includes("\n"),
+        () => lost.log
+      )
+      const [id, link] = lost.log.trim().split(" ")
+      const left = () => [existsSync(join(tmpdir(), `${folderPrefix}${id}`)), existsSync(`/sys/class/net/${link}`)]
+      clearAbandoned()
+      assert.deepStrictEqual(left(), [true, true])
+      await lost.kill()
+      clearAbandoned()
+      await until(
+        () => left().every((is) => !is),
+        () => String(left())
+      )
+    } finally {
+      await lost.kill()
+    }
+  })
+})

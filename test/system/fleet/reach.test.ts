@@ -1,0 +1,151 @@
+/** A fleet of real processes whose database, or one of whose services, is cut off. */
+import { setTimeout as sleep } from "node:timers/promises"
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { describe } from "vitest"
+import { assertOutageLines } from "../../support/assertOutageLines.ts"
+import type { ServiceProcess } from "../../support/crash/ServiceProcess.ts"
+import { Fleet } from "../../support/fleet/Fleet.ts"
+import { heardFrom } from "../../support/heardFrom.ts"
+import { TestDatabase } from "../../support/TestDatabase.ts"
+import { refusal } from "./refusal.ts"
+
+const outageMs = 10_000
+const withinMs = 60_000
+
+const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  for (const end = Date.now() + withinMs; !(await holds()); await sleep(100)) {
+    if (Date.now() > end) throw new Error(`It does not hold within ${withinMs} ms: ${holds}`)
+  }
+}
+
+describe.skipIf(refusal !== null)("a fleet", () => {
+  describe("of real processes", () => {
+    it.live(
+      "says in two lines of each of its processes that its database is gone for a while",
+      () =>
+        Effect.gen(function* () {
+          const fleet = yield* Fleet.make({ environment: { ATOLL_LOG_LEVEL: "info" } })
+          yield* Effect.promise(async () => {
+            const services = fleet.services.map(heardFrom)
+            const hosts = fleet.hosts.map(heardFrom)
+            await fleet.net.isolate("database")
+            await sleep(outageMs)
+            await fleet.net.heal()
+            await until(() => services.every((lines) => lines.some((line) => line.includes("serves again"))))
+            await until(() => hosts.every((lines) => lines.some((line) => line.includes("has joined"))))
+            await fleet.untilReady()
+            for (const lines of services) assertOutageLines(lines)
+            for (const lines of hosts) {
+              const text = lines.join("\n")
+              assert.strictEqual(lines.length, 2, text)
+              assert.match(lines[0]!, /^WARN This host is with no service now\. The service \S+ .+\.$/, text)
+              assert.match(
+                lines[1]!,
+                /^INFO This host, \S+, has joined its fleet by the service \S+, \d+ s after it was with none: \d+ attempts failed$/,
+                text
+              )
+            }
+          })
+        }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
+      180_000
+    )
+
+    const ways: ReadonlyArray<readonly [string, (fleet: Fleet, name: string) => Promise<void>]> = [
+      [
+        "is cut off from the other services",
+        async ({ net }, name) => {
+          for (const other of ["service-0", "service-1"]) await net.cut(name, other)
+        }
+      ],
+      ["has another secret than the others while it runs", async (fleet, name) => fleet.estrange(name)],
+      [
+        "starts with another secret",
+        async (fleet, name) => {
+          const service = fleet.services[2]!
+          await service.kill()
+          fleet.estrange(name)
+          await service.start()
+        }
+      ]
+    ]
+    for (const [what, befall] of ways) {
+      it.live(
+        `serve every request by the others while one service ${what}, and are whole again after that`,
+        () =>
+          Effect.gen(function* () {
+            const fleet = yield* Fleet.make({
+              services: 3,
+              environment: { ATOLL_LOG_LEVEL: "info", ATOLL_SANDBOXES_PER_ACCOUNT: "100" }
+            })
+            yield* Effect.promise(async () => {
+              const [one, two, three] = fleet.services as [ServiceProcess, ServiceProcess, ServiceProcess]
+              const heard = fleet.services.map(heardFrom)
+              const about = (words: string) => heard.map((lines) => lines.filter((line) => line.includes(words)).length)
+              const readiness = async ({ origin }: ServiceProcess) => {
+                const answer = await fetch(`${origin}/readyz`)
+                const { reason } = (await answer.json()) as { readonly reason: string | null }
+                return { status: answer.status, reason }
+              }
+              await until(async () =>
+                (await Promise.all(fleet.services.map(readiness))).every(({ status }) => status === 200)
+              )
+              const { body } = await one.ask("POST", "/workspaces", { name: what.slice(0, 50) }, what.slice(0, 50))
+              const workspaceId: string = body.workspace.id
+              let made = 0
+              /** Sandboxes of all shards are made, stopped and deleted, by a service. */
+              const allWorks = async (service: ServiceProcess) => {
+                const ids = await Promise.all(
+                  Array.from({ length: 8 }, async () => {
+                    const name = `${workspaceId}-${made++}`
+                    const answer = await service.ask(
+                      "POST",
+                      "/sandboxes",
+                      { workspaceId, name, networkEnabled: false },
+                      name
+                    )
+                    assert.isBelow(answer.status, 300, JSON.stringify(answer.body))
+                    return answer.body.sandbox.id as string
+                  })
+                )
+                for (const [action, end] of [
+                  ["stop", "stopped"],
+                  ["delete", "deleted"]
+                ] as const) {
+                  for (const id of ids) {
+                    const answer = await (action === "stop"
+                      ? service.ask("POST", `/sandboxes/${id}/stop`)
+                      : service.ask("DELETE", `/sandboxes/${id}`))
+                    assert.isBelow(answer.status, 300, JSON.stringify(answer.body))
+                  }
+                  const statusOf = async (id: string) =>
+                    (await service.ask("GET", `/sandboxes/${id}`)).body.sandbox?.status
+                  await until(async () =>
+                    (await Promise.all(ids.map(statusOf))).every((it) => it === end || it === undefined)
+                  )
+                }
+              }
+              await allWorks(three)
+              await befall(fleet, "service-2")
+              await until(async () => (await readiness(three).catch(() => null))?.status === 503)
+              await until(() => about("owns no actors").every((count) => count === 1))
+              assert.match(
+                (await readiness(three)).reason ?? "",
+                /^The worker "cluster reach" has waited for the other processes of the cluster to reach this one since /
+              )
+              for (const service of [one, two]) {
+                assert.strictEqual((await readiness(service)).status, 200)
+                await allWorks(service)
+              }
+              assert.deepStrictEqual(about("owns no actors"), [1, 1, 1])
+              await fleet.mend()
+              await until(async () => (await readiness(three)).status === 200)
+              for (const service of fleet.services) await allWorks(service)
+              assert.deepStrictEqual(about("owns no actors"), [1, 1, 1])
+            })
+          }).pipe(Effect.scoped, Effect.provide(TestDatabase.layer)),
+        300_000
+      )
+    }
+  })
+})

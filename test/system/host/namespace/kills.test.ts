@@ -1,0 +1,73 @@
+/**
+ * A service that is killed at an effect of a start, a stop or a deletion of a namespace Sandbox: the next one finishes it, keeps the volume as long as it
+ * should, and leaves nothing on the host. By default at some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
+ */
+import { rmSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { dataFolder, driverOn, skipped, unusable } from "../../../support/host/namespace/TestHost.ts"
+import { lastingTracesOf } from "../../../support/host/namespace/traces.ts"
+import { output } from "../../../support/runtime/contract/commands.ts"
+import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
+import { untilKilled } from "../../../support/untilKilled.ts"
+
+const everyNth = process.env["ATOLL_KILLS"] === "all" ? 1 : 6
+const seed = Number(process.env["ATOLL_KILLS_SEED"] ?? Date.now() % everyNth)
+const program = join(import.meta.dirname, "fixtures/killedAt.ts")
+
+describe.skipIf(skipped(unusable))("a service of namespaces that is killed", () => {
+  it.live(
+    "at any effect of a start, a stop or a deletion leaves what the next one finishes",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* Effect.acquireRelease(Effect.sync(dataFolder), (path) =>
+          Effect.sync(() => rmSync(path, { recursive: true, force: true }))
+        )
+        const on = <A, E>(body: (driver: Runtime["Service"]) => Effect.Effect<A, E>) =>
+          Effect.provide(Effect.flatMap(Runtime, body), driverOn(folder))
+        const acted = (action: string, generation: number, at: number) =>
+          Effect.promise(() => untilKilled(program, [folder, action, String(generation), String(at)]))
+        const destroyed = Effect.gen(function* () {
+          yield* on((driver) => driver.destroy("victim"))
+          assert.deepStrictEqual(yield* on((driver) => driver.inventory), [])
+          assert.deepStrictEqual(yield* Effect.promise(() => lastingTracesOf(folder)), [])
+        })
+        const running = (generation: number) =>
+          on((driver) =>
+            Effect.gen(function* () {
+              yield* driver.provision(sandboxSpec("victim", { generation }))
+              return yield* output(
+                yield* driver.guest("victim", generation),
+                "cat /workspace/kept 2>/dev/null || echo kept > /workspace/kept"
+              )
+            })
+          )
+        let kills = 0
+        for (const action of ["start", "stop", "destroy"] as const) {
+          for (let at = 1 + (seed % everyNth); ; at += everyNth) {
+            // A start of the first generation, which makes the volume; of a later one for the others.
+            if (action !== "start") yield* running(1)
+            const effects = yield* acted(action, 1, at)
+            const what = `${action}, killed at ${at}`
+            if (action === "stop") {
+              yield* on((driver) => driver.stop("victim", 1))
+              const inventory = yield* on((driver) => driver.inventory)
+              assert.deepStrictEqual(inventory, [{ sandboxId: "victim", state: "volume", generation: null }], what)
+              assert.strictEqual(yield* running(2), "kept", what)
+            } else if (action === "start") {
+              yield* running(1)
+              assert.strictEqual(yield* running(1), "kept", what)
+            }
+            yield* destroyed
+            if (effects !== null) break
+            kills++
+          }
+        }
+        console.log(`${kills} kills of a service in a start, a stop or a deletion, seed ${seed}`)
+        assert.isAtLeast(kills, 3)
+      }).pipe(Effect.scoped),
+    240_000
+  )
+})

@@ -1,0 +1,115 @@
+/** What machines may write on the host's disk, on a small disk of their own. */
+import { execFileSync } from "node:child_process"
+import { rmSync, statSync } from "node:fs"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Fiber, Queue, type Scope, Stream } from "effect"
+import { recipe } from "../../../../src/host/qemu/image/recipe.ts"
+import { Runtime, type RuntimeStall } from "../../../../src/runtime/Runtime.ts"
+import { smallDisk } from "../../../support/host/linux/smallDisk.ts"
+import { destroyAll, driverOn, scopedFolder, TIMEOUT_MS, unusable } from "../../../support/host/qemu/TestMachines.ts"
+import { eventually, output, run, shell } from "../../../support/runtime/contract/commands.ts"
+import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
+
+const MiB = 1024 ** 2
+const volumeBytes = 64 * MiB
+
+const overlayBytes = (disk: string, sandboxId: string): number =>
+  statSync(`${disk}/runtime/qemu/${sandboxId}/root.qcow2`).blocks * 512
+
+const diskIsOurs = process.getuid?.() === 0
+
+describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small disk", () => {
+  const testOnDisk = (
+    title: string,
+    bytes: number,
+    body: (disk: string) => Effect.Effect<unknown, unknown, Runtime | Scope.Scope>
+  ) =>
+    it.live(
+      title,
+      () =>
+        Effect.scoped(
+          Effect.flatMap(
+            Effect.flatMap(scopedFolder, (folder) => smallDisk(folder, bytes)),
+            (disk) =>
+              Effect.provide(
+                Effect.flatMap(Runtime, (driver) => Effect.ensuring(body(disk), Effect.orDie(destroyAll(driver)))),
+                driverOn(disk, { ATOLL_DISK_RESERVE_BYTES: "0" })
+              )
+          )
+        ),
+      TIMEOUT_MS
+    )
+
+  testOnDisk(
+    "whoever is let in has room for all that it may write, outside of its volume too; the next one is refused in plain words",
+    recipe.rootBytes + volumeBytes + 400 * MiB,
+    () =>
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* driver.provision(sandboxSpec("first"))
+        const refused = yield* Effect.flip(driver.provision(sandboxSpec("second")))
+        expect(refused).toMatchObject({ _tag: "RuntimeRefused", code: "HOST_FULL" })
+        expect(refused.message).not.toMatch(/ATOLL_|MiB|\d/)
+        // One that does not run keeps its volume only.
+        yield* driver.stop("first", 1)
+        yield* driver.provision(sandboxSpec("second"))
+      })
+  )
+
+  testOnDisk("what a guest deletes is the host's again", recipe.rootBytes + volumeBytes + 400 * MiB, (disk) =>
+    Effect.gen(function* () {
+      const driver = yield* Runtime
+      yield* driver.provision(sandboxSpec("tidy"))
+      const guest = yield* driver.guest("tidy", 1)
+      const before = overlayBytes(disk, "tidy")
+      yield* output(guest, "head -c 60000000 /dev/urandom > /tmp/big && sync -f /tmp/big")
+      expect(overlayBytes(disk, "tidy") - before).toBeGreaterThan(50 * MiB)
+      yield* output(guest, "rm /tmp/big && sync -f /tmp")
+      yield* eventually(Effect.sync(() => overlayBytes(disk, "tidy") - before < 10 * MiB))
+    })
+  )
+
+  testOnDisk(
+    "a machine whose writes the host cannot take waits, says why, and goes on by itself when there is room",
+    recipe.rootBytes + volumeBytes + 400 * MiB,
+    (disk) =>
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const told = yield* Queue.unbounded<RuntimeStall>()
+        yield* Effect.forkScoped(Stream.runForEach(driver.stalls, (stall) => Queue.offer(told, stall)))
+        yield* driver.provision(sandboxSpec("writer"))
+        const guest = yield* driver.guest("writer", 1)
+        // Somebody else takes the host's disk.
+        execFileSync(
+          "bash",
+          ["-c", `fallocate -l 100G ${disk}/filler 2>/dev/null || cat /dev/zero > ${disk}/filler || true`],
+          {
+            stdio: "ignore"
+          }
+        )
+        const written = yield* Effect.forkScoped(
+          run(
+            guest,
+            shell("head -c 60000000 /dev/urandom > /tmp/big; sync -f /tmp/big; date +%s%3N", { timeoutMs: 90_000 })
+          )
+        )
+        expect(yield* Queue.take(told)).toMatchObject({
+          ...{ type: "stalled", sandboxId: "writer", generation: 1 },
+          reason: { code: "HOST_FULL", message: expect.stringContaining("goes on by itself") }
+        })
+        expect(yield* driver.inventory).toMatchObject([{ sandboxId: "writer", state: "running" }])
+        expect(yield* Effect.flip(driver.guest("writer", 1))).toMatchObject({
+          message: expect.stringContaining("disk")
+        })
+        // A start changes nothing: it runs as soon as it can.
+        yield* driver.provision(sandboxSpec("writer"))
+        expect(yield* Effect.flip(driver.suspend("writer", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
+
+        rmSync(`${disk}/filler`)
+        expect(yield* Queue.take(told)).toEqual({ type: "resumed", sandboxId: "writer", generation: 1 })
+        // The command never noticed, and the time is right.
+        expect(Math.abs(Number((yield* Fiber.join(written)).stdout.trim()) - Date.now())).toBeLessThan(30_000)
+        expect(yield* output(yield* driver.guest("writer", 1), "stat -c %s /tmp/big")).toBe("60000000")
+      })
+  )
+})

@@ -1,0 +1,173 @@
+/** A guest's clock: what is known of it from outside, and that no machine starts from a template whose clock runs wrong. */
+import { existsSync } from "node:fs"
+import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, Metric, Schedule } from "effect"
+import { Settings } from "../../../../src/Config.ts"
+import {
+  type ClockReading,
+  offsetOf,
+  offsetVerdict,
+  rateOf,
+  rateVerdict,
+  tighter
+} from "../../../../src/host/qemu/guestClock.ts"
+import { decodeReading, frequencyOf, HostTicks } from "../../../../src/host/qemu/HostTicks.ts"
+import { openQemuHost, shapeOf } from "../../../../src/host/qemu/QemuHost.ts"
+import { buildTemplate, findTemplate, templateKey } from "../../../../src/host/qemu/Template.ts"
+import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import {
+  destroyAll,
+  driverOn,
+  scopedFolder,
+  settingsOn,
+  TIMEOUT_MS,
+  unusable
+} from "../../../support/host/qemu/TestMachines.ts"
+import { output } from "../../../support/runtime/contract/commands.ts"
+import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
+
+/** A guest whose clock runs at `rate` and is `offsetMs` ahead, asked `at` ms and answering after `tripMs`, in the middle of which it reads. */
+const reading = (at: number, tripMs: number, { rate = 1, offsetMs = 0 } = {}): ClockReading => ({
+  sentAt: at,
+  heardAt: at + tripMs,
+  epochAtZero: 1e12,
+  guestMonotonicMs: 500 + (at + tripMs / 2) * rate,
+  guestEpochMs: 1e12 + at + tripMs / 2 + offsetMs
+})
+
+describe("a guest's clock", () => {
+  it("counts as wrong or right only when the round trips leave no other possibility", () => {
+    const verdict = (windowMs: number, tripMs: number, rate: number) =>
+      rateVerdict(rateOf(reading(0, tripMs), reading(windowMs, tripMs, { rate })))
+    expect(verdict(20_000, 5, 1)).toBe("right")
+    expect(verdict(1_000, 5, 1)).toBe("undecided")
+    expect(verdict(1_000, 5, 4.5)).toBe("wrong")
+    expect(verdict(1_000, 5, 0.2)).toBe("wrong")
+    expect(verdict(20_000, 5, 1.002)).toBe("wrong")
+    expect(verdict(20_000, 5, 1.001)).toBe("undecided")
+    // The second question was asked before the first answer came.
+    expect(verdict(3, 5, 1)).toBe("undecided")
+  })
+
+  it("holds the true rate and the true offset in its intervals, wherever in the round trip the guest read", () => {
+    for (const at of [0, 0.5, 1]) {
+      const moved = (it: ClockReading): ClockReading => ({
+        ...it,
+        guestMonotonicMs: it.guestMonotonicMs + (at - 0.5) * (it.heardAt - it.sentAt),
+        guestEpochMs: it.guestEpochMs + (at - 0.5) * (it.heardAt - it.sentAt)
+      })
+      const rate = rateOf(moved(reading(0, 40)), reading(5_000, 40))
+      expect([rate.low <= 1, rate.high >= 1]).toEqual([true, true])
+      const offset = offsetOf(moved(reading(7, 40, { offsetMs: 300 })))
+      expect([offset.low <= 300, offset.high >= 300]).toEqual([true, true])
+    }
+  })
+
+  it("is off when it must be by more than a second", () => {
+    const verdict = (offsetMs: number, tripMs: number) => offsetVerdict(offsetOf(reading(0, tripMs, { offsetMs })))
+    expect([verdict(0, 10), verdict(-1_500, 10), verdict(1_500, 10)]).toEqual(["right", "wrong", "wrong"])
+    expect(verdict(1_500, 3_000)).toBe("undecided")
+  })
+
+  it("is best known by the shortest round trip", () => {
+    expect(tighter(reading(0, 9), reading(20, 4)).sentAt).toBe(20)
+    expect(tighter(reading(0, 4), reading(20, 9)).sentAt).toBe(0)
+  })
+})
+
+describe("the host's time stamp counter", () => {
+  const at = (before: bigint, clockNs: bigint, slack = 400n) => ({ before, after: before + slack, clockNs })
+
+  it("has a frequency with an error, and none where the clock stood or went back", () => {
+    expect(frequencyOf(at(1_000n, 0n), at(2_600_001_000n, 1_000_000_000n))).toEqual({
+      khz: 2_600_000,
+      error: 400 / 2.6e9
+    })
+    expect(frequencyOf(at(1_000n, 5n), at(2_000n, 5n))).toBeNull()
+    expect(frequencyOf(at(2_000n, 5n), at(1_000n, 9n))).toBeNull()
+    expect(() => decodeReading(Buffer.alloc(31))).toThrow("31 bytes")
+  })
+
+  it("is not known where the program that reads it does not run", async () => {
+    expect(await new HostTicks("/nonexistent", null).khz()).toBeNull()
+  })
+})
+
+const counted = (name: string) =>
+  Effect.map(Metric.snapshot, (all) => {
+    const found = all.find(({ id }) => id === name)
+    return found === undefined ? 0 : Number((found.state as { readonly count: number | bigint }).count)
+  })
+
+describe.skipIf(unusable !== null)("the clock of a virtual machine", () => {
+  it.live(
+    "is given the host's frequency; a template whose clock runs wrong is thrown away, as one of another frequency is",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* scopedFolder
+        const settings = yield* Effect.provide(Settings, settingsOn(folder))
+        const real = yield* openQemuHost(settings)
+        const khz = (yield* Effect.promise(() => real.ticks.khz()))!
+        expect(khz).toBeGreaterThan(100_000)
+        const vmFolder = `${folder}/vm`
+        yield* Effect.promise(() => mkdir(vmFolder))
+        const shape = { ...shapeOf(settings, false), accelerator: "tcg" as const }
+        const key = templateKey(real, shape)
+        const sealedAt = `${vmFolder}/templates/${key}/template.json`
+
+        // As a guest that calibrated it wrongly.
+        const wrong = { ...real, vmFolder, ticks: { khz: async () => Math.round(khz / 4) } }
+        const before = yield* counted("atoll_templates_rejected_total")
+        expect((yield* Effect.flip(buildTemplate(wrong, shape))).message).toContain("clock")
+        expect((yield* counted("atoll_templates_rejected_total")) - before).toBe(3)
+        expect(yield* Effect.promise(() => readdir(`${vmFolder}/templates`))).toEqual([])
+
+        const right = { ...real, vmFolder }
+        yield* buildTemplate(right, shape)
+        const sealed = JSON.parse(yield* Effect.promise(() => readFile(sealedAt, "utf8")))
+        expect(rateVerdict(sealed.rate)).not.toBe("wrong")
+        expect(Math.abs(sealed.tscKhz / khz - 1)).toBeLessThan(1e-4)
+        expect(yield* Effect.promise(() => findTemplate(right, key))).toMatchObject({ key })
+
+        yield* Effect.promise(() => writeFile(sealedAt, JSON.stringify({ ...sealed, tscKhz: khz * 1.01 })))
+        expect(yield* Effect.promise(() => findTemplate(right, key))).toBeNull()
+        expect(existsSync(sealedAt)).toBe(false)
+      }).pipe(Effect.scoped),
+    TIMEOUT_MS
+  )
+
+  it.live(
+    "runs as the host's does, and is set when a service finds it off",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* scopedFolder
+        const withDriver = <A, E>(body: Effect.Effect<A, E, Runtime>) => Effect.provide(body, driverOn(folder))
+        yield* Effect.gen(function* () {
+          yield* withDriver(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              yield* driver.provision(sandboxSpec("clocked"))
+              const guest = yield* driver.guest("clocked", 1)
+              // The kernel says so of the frequency that it was given.
+              expect(yield* output(guest, "cat /proc/cmdline")).toMatch(/ tsc_early_khz=\d+( |$)/)
+              yield* output(guest, "sudo date -s '2001-01-01 00:00:00'")
+            })
+          )
+          yield* withDriver(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              const guest = yield* driver.guest("clocked", 1)
+              const isSet = Effect.filterOrFail(
+                output(guest, "date +%s"),
+                (seconds) => Math.abs(Number(seconds) - Date.now() / 1000) < 10
+              )
+              yield* Effect.retry(isSet, { schedule: Schedule.spaced(200) })
+              expect(yield* counted("atoll_guest_clocks_mended_total")).toBeGreaterThan(0)
+            })
+          )
+        }).pipe(Effect.ensuring(Effect.orDie(withDriver(Effect.flatMap(Runtime, destroyAll)))))
+      }).pipe(Effect.scoped),
+    TIMEOUT_MS
+  )
+})

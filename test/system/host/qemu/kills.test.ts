@@ -1,0 +1,88 @@
+/**
+ * A service that is killed at an effect of a sleep or a waking, on a real machine: the machine goes on, or sleeps with its memory whole. By default at
+ * some of the effects, which a seed chooses; ATOLL_KILLS=all: at each.
+ */
+import { existsSync, readdirSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { destroyAll, driverOn, scopedFolder, TIMEOUT_MS, unusable } from "../../../support/host/qemu/TestMachines.ts"
+import { eventually, output, shell } from "../../../support/runtime/contract/commands.ts"
+import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
+import { untilKilled } from "../../../support/untilKilled.ts"
+
+const everyNth = process.env["ATOLL_KILLS"] === "all" ? 1 : 4
+const seed = Number(process.env["ATOLL_KILLS_SEED"] ?? Date.now() % everyNth)
+
+/** Its effects, if it was not killed; else null. */
+const actedOn = (folder: string, action: "suspend" | "wake", killAt: number) =>
+  Effect.promise(() => untilKilled(join(import.meta.dirname, "fixtures/killedAt.ts"), [folder, action, String(killAt)]))
+
+describe.skipIf(unusable !== null)("a service that is killed", () => {
+  it.live(
+    "at any effect of a sleep or a waking leaves a machine that goes on with its memory",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* scopedFolder
+        const on = <A, E>(body: Effect.Effect<A, E, Runtime>) => Effect.provide(body, driverOn(folder))
+        const files = () => readdirSync(`${folder}/runtime/qemu/held`).toSorted()
+
+        /** Runs on, or is woken: with what it had in memory, and with nothing of a sleep left. */
+        const goesOn = (what: string, before: number) =>
+          on(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              const [entry] = yield* driver.inventory
+              assert.include(["running", "suspended"], entry?.state, what)
+              yield* driver.provision(sandboxSpec("held"))
+              const guest = yield* driver.guest("held", 1)
+              const count = Effect.map(output(guest, "cat /dev/shm/count"), Number)
+              const first = yield* count
+              assert.isAtLeast(first, before, `${what}: its memory is another one`)
+              yield* eventually(Effect.map(count, (now) => now > first))
+              const off = Number(yield* output(guest, "date +%s%3N")) - Date.now()
+              assert.isBelow(Math.abs(off), 20_000, `${what}: its clock`)
+              assert.isFalse(existsSync(`${folder}/runtime/qemu/held/suspended.state`), what)
+              return first
+            })
+          )
+
+        yield* Effect.gen(function* () {
+          let count = yield* on(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              yield* driver.provision(sandboxSpec("held"))
+              const guest = yield* driver.guest("held", 1)
+              yield* guest.processes.start(
+                "count",
+                shell(
+                  "i=0; while :; do i=$((i+1)); echo $i > /dev/shm/new; mv /dev/shm/new /dev/shm/count; sleep 0.1; done"
+                )
+              )
+              yield* eventually(Effect.map(output(guest, "cat /dev/shm/count || echo 0"), (now) => Number(now) > 0))
+              return 1
+            })
+          )
+          const before = files()
+          let kills = 0
+          for (const action of ["suspend", "wake"] as const) {
+            for (let at = 1 + (seed % everyNth); ; at += everyNth) {
+              if (action === "wake") yield* on(Effect.flatMap(Runtime, (driver) => driver.suspend("held", 1)))
+              const effects = yield* actedOn(folder, action, at)
+              count = yield* goesOn(`${action}, killed at ${at}`, count)
+              assert.deepStrictEqual(files(), before)
+              if (effects !== null) {
+                assert.isAbove(effects, 8)
+                break
+              }
+              kills++
+            }
+          }
+          console.log(`${kills} kills of a service in a sleep or a waking, seed ${seed}`)
+          assert.isAbove(kills, 4)
+        }).pipe(Effect.ensuring(Effect.orDie(on(Effect.flatMap(Runtime, destroyAll)))))
+      }).pipe(Effect.scoped),
+    TIMEOUT_MS * 2
+  )
+})

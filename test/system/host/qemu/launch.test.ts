@@ -1,0 +1,112 @@
+/** What QEMU is started with, shown by another program in its place. */
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import {
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { describe, expect, it, vi } from "vitest"
+import { connectUnix } from "../../../../src/host/linux/unixSocket.ts"
+import { inFolder } from "../../../support/host/linux/inFolder.ts"
+
+const module = fileURLToPath(new URL("../../../../src/host/qemu/launch.ts", import.meta.url))
+
+const script = (folder: string, { uid, outlives }: { readonly uid: number | null; readonly outlives: boolean }) => `
+  import { launch } from ${JSON.stringify(module)}
+  const { process: { pid } } = await launch({
+    binary: "sleep", arguments: ["60"], folder: ${JSON.stringify(folder)}, uid: ${uid}, accelerator: "tcg",
+    fileMaxBytes: 4096, life: false, outlives: ${outlives}
+  })
+  console.log(pid)
+`
+
+/** Runs `body` with the pid of what a service launched that was itself started with a descriptor of a secret file. */
+const launched = (body: (pid: number, folder: string) => Promise<void> | void) =>
+  inFolder(async (folder) => {
+    mkdirSync(join(folder, "run"), { mode: 0o700 })
+    const secret = join(folder, "secret")
+    writeFileSync(secret, "secret")
+    const service = spawn(
+      process.execPath,
+      ["--input-type=module", "-e", script(folder, { uid: null, outlives: true })],
+      {
+        // Higher than where Node itself looks for what it was started with.
+        stdio: ["ignore", "pipe", "inherit", ...Array<"ignore">(30).fill("ignore"), openSync(secret, "r")]
+      }
+    )
+    const [said] = (await once(service.stdout!, "data")) as [Buffer]
+    const pid = Number(said.toString())
+    try {
+      // It becomes that program by steps.
+      await vi.waitUntil(() => readFileSync(`/proc/${pid}/comm`, "utf8") === "sleep\n", {
+        timeout: 100_000,
+        interval: 2
+      })
+      await body(pid, folder)
+    } finally {
+      process.kill(pid, "SIGKILL")
+    }
+  })
+
+describe("QEMU's process", () => {
+  it("has no descriptor of the service's, and listens where nobody else can", () =>
+    launched(async (pid, folder) => {
+      const held = () =>
+        readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+          try {
+            return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
+          } catch {
+            return []
+          }
+        })
+      const strange = () => held().filter((it) => !/^(\/dev\/null|socket:.*|pipe:.*)$/.test(it))
+      // What a program opens to load its libraries it closes again.
+      await vi.waitUntil(() => strange().length === 0, { timeout: 10_000, interval: 20 }).catch(() => {})
+      expect(strange()).toEqual([])
+      for (const name of ["qmp", "agent", "boot"]) {
+        const socket = await connectUnix(join(folder, `run/${name}.sock`))
+        socket.destroy()
+      }
+      expect(statSync(join(folder, "run")).uid).toBe(process.getuid?.())
+    }))
+
+  it("has bounded files, descriptors and no core dumps", () =>
+    launched((pid) => {
+      const limits = readFileSync(`/proc/${pid}/limits`, "utf8")
+      expect(limits).toMatch(/Max file size\s+4096\s+4096/)
+      expect(limits).toMatch(/Max open files\s+4096\s+8192/)
+      expect(limits).toMatch(/Max core file size\s+0\s+0/)
+    }))
+
+  // As root it is another user's.
+  for (const uid of process.getuid?.() === 0 ? [null, 65_000] : [null])
+    it(`ends with a service that is killed, where it is nobody's Sandbox${uid === null ? "" : ", as a user of its own"}`, () =>
+      inFolder(async (folder) => {
+        const launchedBy = async (outlives: boolean) => {
+          mkdirSync(join(folder, "run"), { recursive: true, mode: 0o700 })
+          const body = `${script(folder, { uid, outlives })}; setInterval(() => {}, 1000)`
+          const service = spawn(process.execPath, ["--input-type=module", "-e", body], {
+            stdio: ["ignore", "pipe", "inherit"]
+          })
+          const [said] = (await once(service.stdout!, "data")) as [Buffer]
+          const pid = Number(said.toString())
+          await vi.waitUntil(() => readFileSync(`/proc/${pid}/comm`, "utf8") === "sleep\n", { timeout: 20_000 })
+          service.kill("SIGKILL")
+          await once(service, "exit")
+          return pid
+        }
+        const kept = await launchedBy(true)
+        const bound = await launchedBy(false)
+        await vi.waitUntil(() => !existsSync(`/proc/${bound}`), { timeout: 10_000, interval: 5 })
+        expect(existsSync(`/proc/${kept}`)).toBe(true)
+        process.kill(kept, "SIGKILL")
+      }))
+})

@@ -1,0 +1,150 @@
+import { spawn } from "node:child_process"
+import { once } from "node:events"
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { describe, expect, it } from "@effect/vitest"
+import { Effect, type Scope } from "effect"
+import { identify } from "../../../../src/host/linux/ProcessIdentity.ts"
+import { isSpare, spareName } from "../../../../src/host/qemu/Spares.ts"
+import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { destroyAll, driverOn, scopedFolder, TIMEOUT_MS, unusable } from "../../../support/host/qemu/TestMachines.ts"
+import { eventually, output } from "../../../support/runtime/contract/commands.ts"
+import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
+
+const MiB = 1024 ** 2
+
+interface Record {
+  readonly process: { readonly pid: number } | null
+  readonly networkEnabled: boolean
+  readonly uid: number | null
+}
+
+const rootOf = (dataDir: string) => `${dataDir}/runtime/qemu`
+
+const recordOf = (dataDir: string, sandboxId: string) =>
+  JSON.parse(readFileSync(`${rootOf(dataDir)}/${sandboxId}/record.json`, "utf8")) as Record
+
+const sparesOf = (dataDir: string): ReadonlyArray<Record> =>
+  readdirSync(rootOf(dataDir))
+    .filter(isSpare)
+    .flatMap((name) => {
+      try {
+        return [recordOf(dataDir, name)]
+      } catch {
+        // Not written yet, or gone since it was listed.
+        return []
+      }
+    })
+
+/** QEMU of a spare with or without network runs. */
+const sparePid = (dataDir: string, network: boolean) =>
+  sparesOf(dataDir).find(({ networkEnabled }) => networkEnabled === network)?.process?.pid
+
+describe.skipIf(unusable !== null)("machines started ahead", () => {
+  const testOnFolder = (
+    title: string,
+    more: Readonly<{ [name: string]: string }>,
+    body: (folder: string) => Effect.Effect<unknown, unknown, Runtime | Scope.Scope>,
+    after: (folder: string) => void = () => {}
+  ) =>
+    it.live(
+      title,
+      () =>
+        Effect.scoped(
+          Effect.flatMap(scopedFolder, (folder) =>
+            Effect.provide(
+              Effect.flatMap(Runtime, (driver) => Effect.ensuring(body(folder), Effect.orDie(destroyAll(driver)))),
+              driverOn(folder, { ATOLL_VM_SPARES: "1", ...more })
+            ).pipe(Effect.andThen(Effect.sync(() => after(folder))))
+          )
+        ),
+      TIMEOUT_MS
+    )
+
+  testOnFolder(
+    "a new Sandbox gets one with its own name, generation, time and an empty volume; spares are nobody's and end with the driver",
+    {},
+    (folder) =>
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* eventually(Effect.sync(() => sparePid(folder, false) !== undefined))
+        const pid = sparePid(folder, false)
+        expect(yield* driver.inventory).toEqual([])
+        yield* driver.provision(sandboxSpec("first"))
+        expect(recordOf(folder, "first").process?.pid).toBe(pid)
+        const guest = yield* driver.guest("first", 1)
+        const [name, time, entries] = (yield* output(guest, "hostname; date +%s%3N; ls -A | wc -l; touch mine")).split(
+          "\n"
+        )
+        expect([name, entries]).toEqual(["first", "0"])
+        expect(Math.abs(Number(time) - Date.now())).toBeLessThan(20_000)
+        expect(yield* driver.inventory).toEqual([{ sandboxId: "first", state: "running", generation: 1 }])
+
+        // The next one is another machine, with another user and another volume.
+        yield* eventually(Effect.sync(() => sparePid(folder, false) !== undefined))
+        yield* driver.provision(sandboxSpec("second"))
+        expect(recordOf(folder, "second").process?.pid).not.toBe(pid)
+        expect(recordOf(folder, "second").uid === null).toBe(recordOf(folder, "first").uid === null)
+        const ids = new Set<string>()
+        for (const id of ["first", "second"]) {
+          const look = yield* driver.guest(id, 1)
+          ids.add(yield* output(look, "cat /etc/machine-id"))
+        }
+        expect(ids.size).toBe(2)
+        expect(yield* output(yield* driver.guest("second", 1), "ls -A | wc -l")).toBe("0")
+
+        // A later boot keeps what was written.
+        yield* driver.stop("first", 1)
+        yield* driver.provision(sandboxSpec("first", { generation: 2 }))
+        expect(yield* output(yield* driver.guest("first", 2), "ls")).toBe("mine")
+      }),
+    (folder) => expect(readdirSync(rootOf(folder)).filter(isSpare)).toEqual([])
+  )
+
+  testOnFolder(
+    "one gives way to a Sandbox that needs its memory, and a full host still refuses",
+    { ATOLL_VM_MEMORY_BYTES: String(2 * (256 + 160) * MiB) },
+    (folder) =>
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        yield* eventually(Effect.sync(() => sparesOf(folder).filter(({ process }) => process !== null).length === 2))
+        yield* driver.provision(sandboxSpec("one"))
+        // What is left is of the other kind, with a network.
+        yield* driver.provision(sandboxSpec("two"))
+        expect(sparesOf(folder)).toEqual([])
+        expect(yield* Effect.flip(driver.provision(sandboxSpec("three")))).toMatchObject({ code: "HOST_FULL" })
+      })
+  )
+
+  it.live(
+    "those that a killed service left are ended at the next start",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const folder = yield* scopedFolder
+          const left = spawn("sleep", ["600"], { stdio: "ignore" })
+          const ended = once(left, "exit")
+          const name = spareName("left")
+          mkdirSync(`${rootOf(folder)}/${name}`, { recursive: true })
+          writeFileSync(
+            `${rootOf(folder)}/${name}/record.json`,
+            JSON.stringify({
+              ...{ sandboxId: name, uid: null, generation: 0, vcpus: 1, memoryBytes: 256 * MiB, volumeBytes: 64 * MiB },
+              ...{ networkEnabled: false, state: "starting", accelerator: "tcg", uuid: "none", network: null },
+              process: identify(left.pid!)
+            })
+          )
+          yield* Effect.provide(
+            Effect.flatMap(Runtime, (driver) =>
+              Effect.gen(function* () {
+                expect(yield* Effect.promise(() => ended)).toEqual([null, "SIGKILL"])
+                expect(yield* driver.inventory).toEqual([])
+              })
+            ),
+            driverOn(folder)
+          )
+          yield* eventually(Effect.sync(() => !existsSync(`${rootOf(folder)}/${name}`)))
+        })
+      ),
+    TIMEOUT_MS
+  )
+})

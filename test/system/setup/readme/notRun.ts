@@ -1,0 +1,46 @@
+/** What the README shows and its test does not type, each with the reason. */
+import type { Shown } from "./shown.ts"
+
+interface NotRun {
+  /** Of the command, from its first character on. */
+  readonly command: RegExp
+  readonly why: string
+}
+
+const development =
+  "It is what runs this test, or takes minutes, or changes files of this folder; CI and developers run it."
+
+export const notRun: ReadonlyArray<NotRun> = [
+  { command: /^sysctl -w /, why: "It changes the kernel of the machine that tests." },
+  { command: /^modprobe tun$/, why: "It changes the kernel of the machine that tests." },
+  { command: /^apt-get (?:install|remove) /, why: "It changes the machine that tests." },
+  { command: /^rm -rf \/var\/cache\/atoll$/, why: "It takes the images of all Atolls of the machine that tests." },
+  {
+    command: /^sudo apt-get update && /,
+    why: "It is typed inside a virtual machine, and takes it minutes under emulation."
+  },
+  { command: /^npm install$/, why: "It is typed inside a Sandbox, and needs the registry." },
+  {
+    command: /^(?:echo "POSTGRES_PASSWORD=|docker compose )/,
+    why: "It needs a container engine: npm run test:container."
+  },
+  { command: /^git pull$/, why: "It changes what is tested; upgrade.test.ts starts two versions one after the other." },
+  {
+    command: /^npm ci --ignore-scripts$/,
+    why: "It takes the packages away that run the test; packages.test.ts has its own."
+  },
+  { command: /^npm run vm:image$/, why: "It builds for minutes; test/system/host/qemu boots what it builds." },
+  {
+    command: /^ATOLL_HOST=0\.0\.0\.0 ATOLL_PORT=443 /,
+    why: "It wants port 443 and a certificate: test/service/http/tls.test.ts has its own."
+  },
+  {
+    command: /^ATOLL_PORT=8081 npm run up$/,
+    why: "It is npm run up, which is run, with a port of its own, as here every start."
+  },
+  { command: /^npm run --silent atoll --(?: …)?$/, why: "It is how others begin." },
+  { command: /^npm run (?:check|docs|shots|machines|bench|test:\w+)\b/, why: development },
+  { command: /^(?:ATOLL_KILLS=all )?npm test\b/, why: development }
+]
+
+export const reasonsFor = ({ command }: Shown) => notRun.filter((one) => one.command.test(command))

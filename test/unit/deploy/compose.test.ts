@@ -1,0 +1,135 @@
+/** `docker-compose.yml`, read as compose reads it: who is started by what, and that what its containers name of each other is there. */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "@effect/vitest"
+import { parse } from "yaml"
+import { settings } from "../../../src/Config.ts"
+
+const root = join(import.meta.dirname, "../../..")
+const text = (path: string): string => readFileSync(join(root, path), "utf8")
+const read = (path: string) => parse(text(path), { merge: true })
+
+interface Container {
+  readonly profiles?: ReadonlyArray<string>
+  readonly depends_on?: Readonly<Record<string, unknown>>
+  readonly environment: Readonly<Record<string, string | number>>
+  readonly networks?:
+    | ReadonlyArray<string>
+    | Readonly<Record<string, { readonly aliases?: ReadonlyArray<string> } | null>>
+  readonly ports?: ReadonlyArray<string>
+  readonly volumes?: ReadonlyArray<string>
+  readonly secrets?: ReadonlyArray<string>
+  readonly privileged?: boolean
+}
+
+const composition = read("docker-compose.yml") as {
+  readonly services: Readonly<Record<string, Container>>
+  readonly networks: Readonly<Record<string, unknown>>
+  readonly volumes: Readonly<Record<string, unknown>>
+  readonly secrets: Readonly<Record<string, { readonly file: string }>>
+}
+const { services } = composition
+const ofFleet = Object.keys(services).filter((name) => services[name]!.profiles !== undefined)
+const byRole = (role: string) => ofFleet.filter((name) => services[name]!.environment["ATOLL_ROLE"] === role)
+
+/** As `up NAME` starts them. */
+const startedWith = (name: string): ReadonlySet<string> => {
+  const found = new Set([name])
+  for (const each of found) for (const other of Object.keys(services[each]!.depends_on ?? {})) found.add(other)
+  return found
+}
+
+const networksOf = (name: string): ReadonlyArray<string> => {
+  const { networks = ["default"] } = services[name]!
+  return Array.isArray(networks) ? networks : Object.keys(networks)
+}
+
+describe("docker compose", () => {
+  it("starts Postgres and all of Atoll, and nothing of a fleet", () => {
+    const started = Object.keys(services).filter((name) => services[name]!.profiles === undefined)
+    assert.deepStrictEqual(started, ["postgres", "atoll"])
+    const { environment } = services["atoll"]!
+    assert.deepStrictEqual(Object.keys(environment), ["DATABASE_URL", "ATOLL_PORT"])
+  })
+
+  it("starts with the balancer all of the fleet, and not the one that does everything", () => {
+    assert.deepStrictEqual([...startedWith("fleet")].sort(), ["postgres", ...ofFleet].sort())
+    for (const name of ofFleet) assert.deepStrictEqual(services[name]!.profiles, ["fleet"])
+    assert.strictEqual(byRole("service").length, 2)
+    assert.strictEqual(byRole("host").length, 3)
+  })
+
+  it("publishes only the balancer, and shows hosts nothing but services", () => {
+    assert.deepStrictEqual(
+      ofFleet.filter((name) => services[name]!.ports !== undefined),
+      ["fleet"]
+    )
+    for (const name of byRole("host")) {
+      assert.deepStrictEqual(networksOf(name), ["inside"])
+      assert.notProperty(services[name]!.environment, "DATABASE_URL")
+    }
+    const reachable = ["postgres", "fleet"].filter((name) => networksOf(name).includes("inside"))
+    assert.deepStrictEqual(reachable, [])
+  })
+
+  it("gives each process settings that there are, and a secret that stays out of the repository and the image", () => {
+    const known = new Set<string>([...Object.values(settings).map(({ env }) => env)])
+    for (const name of [...byRole("service"), ...byRole("host"), "atoll"]) {
+      for (const setting of Object.keys(services[name]!.environment)) {
+        assert.isTrue(known.has(setting), `there is no setting ${setting}`)
+      }
+    }
+    for (const name of [...byRole("service"), ...byRole("host")]) {
+      assert.deepStrictEqual(services[name]!.secrets, ["fleet"])
+      assert.strictEqual(services[name]!.environment["ATOLL_FLEET_SECRET_FILE"], "/run/secrets/fleet")
+    }
+    const { file } = composition.secrets["fleet"]!
+    for (const ignored of [".gitignore", ".dockerignore"]) {
+      assert.include(text(ignored).split("\n"), file.replace("./", ""), ignored)
+    }
+  })
+
+  it("names each process as the others reach it", () => {
+    for (const name of byRole("service")) {
+      const { networks, environment } = services[name]!
+      const aliases = Object.entries(networks as Record<string, { readonly aliases?: ReadonlyArray<string> } | null>)
+      // By a name of one network: it is listened on, too.
+      const named = aliases.filter(([, it]) => it?.aliases?.includes(String(environment["ATOLL_CLUSTER_HOST"])))
+      assert.deepStrictEqual(
+        named.map(([network]) => network),
+        ["inside"]
+      )
+    }
+    for (const name of byRole("host")) {
+      const { environment, volumes } = services[name]!
+      assert.strictEqual(environment["ATOLL_FLEET_ADDRESS"], `${name}:7070`)
+      assert.strictEqual(
+        environment["ATOLL_FLEET_JOIN"],
+        byRole("service")
+          .map((it) => `${it}:7070`)
+          .join()
+      )
+      assert.deepStrictEqual(volumes, [`${name}:/var/lib/atoll`])
+      assert.property(composition.volumes, name)
+    }
+    for (const name of ofFleet) {
+      for (const network of networksOf(name)) if (network !== "default") assert.property(composition.networks, network)
+    }
+  })
+
+  it("balances over the services that there are", () => {
+    const servers = Array.from(text("deploy/haproxy.cfg").matchAll(/^ {2}server (\S+) (\S+?):/gm), ([, name, at]) => {
+      assert.strictEqual(name, at)
+      return name
+    })
+    // Those that are ready, and whoever answers.
+    assert.deepStrictEqual(servers, [...byRole("service"), ...byRole("service")])
+    for (const name of byRole("service")) assert.include(networksOf(name), "front")
+    assert.deepStrictEqual(networksOf("fleet"), ["front"])
+  })
+
+  it("has for each privileged container a way without", () => {
+    const privileged = Object.keys(services).filter((name) => services[name]!.privileged === true)
+    assert.deepStrictEqual(Object.keys(read("deploy/compose.unprivileged.yml").services), privileged)
+  })
+})

@@ -1,0 +1,85 @@
+import { mkdirSync, readdirSync } from "node:fs"
+import { rm } from "node:fs/promises"
+import { join } from "node:path"
+import { describe, expect, it } from "@effect/vitest"
+import { HostUsers } from "../../../../src/host/linux/HostUsers.ts"
+import { inFolder } from "../../../support/host/linux/inFolder.ts"
+
+const register = (folder: string) => {
+  mkdirSync(join(folder, "users"))
+  return join(folder, "users")
+}
+
+const range = { first: 300_000, count: 4 }
+
+describe("host users", () => {
+  it("two Sandboxes never share a user, one keeps its own, and a released one is used again", () =>
+    inFolder(async (folder) => {
+      const users = new HostUsers(folder, range, register(folder))
+      const taken = await Promise.all(["a", "b", "c"].map((id) => users.take(id)))
+      expect(taken.toSorted()).toEqual([300_000, 300_001, 300_002])
+      const [first] = taken
+      expect(await users.take("a")).toBe(first)
+      await users.release(first!, "b")
+      expect(await users.take("d")).toBe(300_003)
+      await expect(users.take("e")).rejects.toThrow("taken")
+      await users.release(first!, "a")
+      expect(await users.take("e")).toBe(first)
+      await users.pass(first!, "g")
+      await users.release(first!, "e")
+      await expect(users.take("h")).rejects.toThrow("taken")
+      expect(await users.take("g")).toBe(first)
+      expect(await new HostUsers(folder, null).take("f")).toBeNull()
+    }))
+
+  it("what was taken for a Sandbox that is gone is free at the next start, and what a Sandbox has stays its own", () =>
+    inFolder(async (folder) => {
+      const place = register(folder)
+      const users = new HostUsers(folder, range, place)
+      const gone = await users.take("gone")
+      const kept = await users.take("kept")
+      mkdirSync(join(folder, "kept"))
+      const next = new HostUsers(folder, range, place)
+      // One that is being taken by another process has no folder yet.
+      await next.settle([])
+      expect(await next.take("third")).toBe(300_002)
+      expect(await next.settle([{ sandboxId: "earlier", uid: 300_003 }], Date.now() + 120_000)).toEqual([])
+      expect(await next.take("kept")).toBe(kept)
+      expect(await next.take("new")).toBe(gone)
+      expect(await next.take("other")).toBe(300_002)
+      await expect(next.take("last")).rejects.toThrow("taken")
+      await next.release(null, "kept")
+      expect(await next.take("last")).toBe(kept)
+    }))
+
+  it("what a start that was killed had taken, and had no folder for yet, is its Sandbox's at the next start, and goes with it", () =>
+    inFolder(async (folder) => {
+      const place = register(folder)
+      const cut = await new HostUsers(folder, range, place).take("cut")
+      const next = new HostUsers(folder, range, place)
+      await next.settle([])
+      expect(await next.take("cut")).toBe(cut)
+      const another = new HostUsers(folder, range, place)
+      await another.settle([])
+      await another.release(null, "cut")
+      expect(readdirSync(place)).toEqual([])
+    }))
+
+  it("two Atolls of one host never give out the same, and what one left that is gone is used last", () =>
+    inFolder(async (folder) => {
+      const place = register(folder)
+      const [one, two] = ["one", "two"].map((name) => {
+        mkdirSync(join(folder, name))
+        return new HostUsers(join(folder, name), range, place)
+      }) as [HostUsers, HostUsers]
+      expect(await Promise.all([one.take("a"), two.take("a"), one.take("b")])).toHaveLength(3)
+      expect(await two.settle([{ sandboxId: "old", uid: (await one.take("a"))! }])).toEqual(["old"])
+      await two.take("b")
+      expect(readdirSync(place).toSorted()).toEqual(["300000", "300001", "300002", "300003"])
+      await expect(two.take("c")).rejects.toThrow("taken")
+      await rm(join(folder, "one"), { recursive: true })
+      await two.take("c")
+      await two.take("d")
+      await expect(two.take("e")).rejects.toThrow("taken")
+    }))
+})

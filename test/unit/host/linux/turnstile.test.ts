@@ -1,0 +1,43 @@
+import { describe, expect, it } from "@effect/vitest"
+import { Turnstile } from "../../../../src/host/linux/Turnstile.ts"
+
+describe("a turnstile", () => {
+  const never = () => Promise.reject(new Error("It was given up."))
+
+  it("lets so many through at once, and the others in their order", async () => {
+    const starts = new Turnstile(2)
+    const seen: Array<string> = []
+    const ends: Array<() => void> = []
+    const hold = (name: string) => () => {
+      seen.push(name)
+      return new Promise<void>((resolve) => ends.push(resolve))
+    }
+    const all = ["a", "b", "c", "d"].map((name) => starts.pass(hold(name)))
+    expect(seen).toEqual(["a", "b"])
+    ends[1]!()
+    await all[1]
+    expect(seen).toEqual(["a", "b", "c"])
+    ends[0]!()
+    await all[0]
+    expect(seen).toEqual(["a", "b", "c", "d"])
+    for (const end of ends) end()
+    await Promise.all(all)
+  })
+
+  it("is left by who is no longer wanted while it waits, and takes no turn of those behind it", async () => {
+    const starts = new Turnstile(1)
+    const [second, ahead] = [new AbortController(), new AbortController()]
+    let end = () => {}
+    const first = starts.pass(() => new Promise<string>((resolve) => (end = () => resolve("first"))), ahead.signal)
+    const leaving = starts.pass(never, second.signal)
+    const third = starts.pass(async () => "third")
+    second.abort(new Error("deleted"))
+    await expect(leaving).rejects.toThrow("deleted")
+    await expect(starts.pass(never, second.signal)).rejects.toThrow("deleted")
+    // One that has its turn is not given up.
+    ahead.abort()
+    end()
+    expect(await Promise.all([first, third])).toEqual(["first", "third"])
+    expect(await starts.pass(async () => "free")).toBe("free")
+  })
+})

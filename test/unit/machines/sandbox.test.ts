@@ -1,0 +1,280 @@
+import { assert, describe, it } from "vitest"
+import { deletesAt, inputOf, ofThisVersion, stopsAt } from "../../../machines/sandbox.ts"
+import type { SandboxContext } from "../../../schemas/contexts/Sandbox.ts"
+import { machineSources } from "../../support/machines/MachineSource.ts"
+import { isFollowed, walk } from "../../support/machines/walk.ts"
+
+const source = machineSources.find(({ name }) => name === "sandbox")!
+const reached = [...walk(source).values()].filter(isFollowed)
+const stepsOf = (type: string) =>
+  reached.flatMap(({ snapshot, steps }) =>
+    steps.filter(({ event }) => event.type === type).map((step) => ({ state: snapshot.value as string, ...step }))
+  )
+
+describe("the Sandbox machine", () => {
+  it("lets a delete win in every state, and nothing lead back from it", () => {
+    for (const { state, verdict } of stepsOf("DELETE")) {
+      if (state === "deleting" || state === "deleted") assert.strictEqual(verdict.type, "unchanged")
+      else assert.isTrue(verdict.type === "accepted" && verdict.snapshot.value === "deleting", state)
+    }
+    for (const { snapshot, steps } of reached) {
+      if (snapshot.value !== "deleting") continue
+      for (const { verdict } of steps) {
+        if (verdict.type === "accepted") assert.strictEqual(verdict.snapshot.value, "deleted")
+      }
+    }
+  })
+
+  it("asks to destroy runtime and volume on every way into deleting", () => {
+    for (const { verdict } of stepsOf("DELETE")) {
+      if (verdict.type !== "accepted") continue
+      assert.deepStrictEqual(
+        verdict.commands.map(({ type }) => type).filter((type) => type !== "meter"),
+        ["closeDependents", "destroyRuntime"]
+      )
+    }
+  })
+
+  it("never forgets a Sandbox that ran once: it neither expires nor fails any more, its volume is kept", () => {
+    let asked = 0
+    for (const { snapshot, steps } of reached) {
+      if ((snapshot.context as SandboxContext).startedAt === null) continue
+      for (const { event, to } of steps) {
+        if (snapshot.value === "pending" && event.type === "RUNTIME_REFUSED") asked++
+        assert.notInclude(["expired", "failed"], JSON.parse(to).value, `${snapshot.value} ${event.type}`)
+      }
+    }
+    assert.isAbove(asked, 0)
+  })
+
+  it("refuses whatever the runtime says of another generation", () => {
+    for (const { snapshot, steps } of reached) {
+      const { generation } = snapshot.context as SandboxContext
+      for (const { event, verdict } of steps) {
+        if ("generation" in event && event["generation"] !== generation) {
+          assert.strictEqual(verdict.type, "refused", `${snapshot.value} ${JSON.stringify(event)}`)
+        }
+      }
+    }
+  })
+
+  it("boots a new generation only after the one before has ended", () => {
+    for (const { snapshot, steps } of reached) {
+      const { generation } = snapshot.context as SandboxContext
+      for (const { verdict } of steps) {
+        if (verdict.type !== "accepted") continue
+        const next = (verdict.snapshot.context as SandboxContext).generation
+        if (next === generation) continue
+        assert.strictEqual(next, generation + 1)
+        assert.include(["stopped", "stopping"], snapshot.value)
+        assert.deepInclude(verdict.commands[0], { type: "provision", params: { generation: next } })
+      }
+    }
+  })
+
+  it("ends only what began in its generation or one before, however late it is heard", () => {
+    let told = 0
+    for (const { snapshot, steps } of reached) {
+      const { generation } = snapshot.context as SandboxContext
+      for (const { verdict } of steps) {
+        if (verdict.type !== "accepted") continue
+        for (const { params } of verdict.commands.filter(({ type }) => type === "closeDependents")) {
+          assert.deepInclude(params, { generation })
+          told++
+        }
+      }
+    }
+    assert.isAbove(told, 0)
+  })
+
+  it("says why the service stopped it, to what lives in it and until its next start; a client's stop needs no reason", () => {
+    const seen = new Set<string>()
+    for (const { state, event, verdict } of stepsOf("STOP")) {
+      if (verdict.type !== "accepted" || state === "stopping") continue
+      const { statusReason } = verdict.snapshot.context as SandboxContext
+      const told = verdict.commands.find(({ type }) => type === "closeDependents")!.params as { readonly code: string }
+      seen.add(state)
+      assert.deepStrictEqual(statusReason, (event["reason"] ?? null) as SandboxContext["statusReason"])
+      assert.strictEqual(told.code, statusReason?.code ?? "SANDBOX_STOPPED")
+    }
+    assert.sameMembers([...seen], ["pending", "running", "sleeping"])
+    for (const { state, verdict, from } of stepsOf("RUNTIME_STOPPED")) {
+      if (verdict.type !== "accepted" || verdict.snapshot.value !== "stopped") continue
+      const { statusReason } = verdict.snapshot.context as SandboxContext
+      assert.deepStrictEqual(statusReason, JSON.parse(from).context.statusReason, state)
+    }
+    for (const { verdict } of stepsOf("START")) {
+      if (verdict.type !== "accepted" || verdict.snapshot.value !== "pending") continue
+      assert.isNull((verdict.snapshot.context as SandboxContext).statusReason)
+    }
+  })
+
+  it("withdraws a start that waits when the service stops it, and says why", () => {
+    let overruled = 0
+    for (const { state, event, verdict, from } of stepsOf("STOP")) {
+      if (state !== "stopping" || verdict.type !== "accepted") continue
+      const before = JSON.parse(from).context as SandboxContext
+      const { startRequested, statusReason } = verdict.snapshot.context as SandboxContext
+      const says = before.startRequested && event["reason"] !== undefined
+      if (says) overruled++
+      assert.isFalse(startRequested)
+      assert.deepStrictEqual(statusReason, says ? event["reason"] : before.statusReason)
+    }
+    assert.isAbove(overruled, 0)
+  })
+
+  it("is metered whenever it begins or ends to run, and when it is gone", () => {
+    let metered = 0
+    for (const { snapshot, steps } of reached) {
+      for (const { verdict } of steps) {
+        if (verdict.type !== "accepted") continue
+        const [from, to] = [snapshot.value, verdict.snapshot.value]
+        const isWanted = (from === "running") !== (to === "running") || (to === "deleted" && from !== "deleted")
+        const times = verdict.commands.filter(({ type }) => type === "meter").length
+        assert.strictEqual(times, isWanted ? 1 : 0, `${from} ${to}`)
+        metered += times
+      }
+    }
+    assert.isAbove(metered, 0)
+  })
+
+  /** What a wait for its turn made of a boot's deadline. */
+  const moved = new Set(
+    stepsOf("BOOT_WAITS").flatMap(({ event, verdict }) =>
+      verdict.type === "accepted" ? [Math.ceil(event["until"] as number)] : []
+    )
+  )
+  const isMoved = ({ value }: { readonly value: unknown }, at: number | undefined) =>
+    value === "pending" && at !== undefined && moved.has(at)
+
+  it("waits with a deadline for every boot, while it runs for its idleness, for what its lifetime ends, and for nothing else", () => {
+    const ends = new Set<string>()
+    for (const { key, snapshot } of reached) {
+      const context = snapshot.context as SandboxContext
+      const { generation, updatedAt, bootTimeoutMs, idleStopAt, lifetime } = context
+      const { idle, ...deadlines } = JSON.parse(key).deadlines
+      if (isMoved(snapshot, deadlines.boot?.at)) deadlines.boot.at = Math.ceil(updatedAt + bootTimeoutMs)
+      if (idle !== undefined) assert.deepStrictEqual([snapshot.value, idle.event], ["running", { type: "IDLE_DUE" }])
+      const wanted = (name: string, at: number | null, event: object) => (at === null ? {} : { [name]: { at, event } })
+      const isKept = snapshot.value === "stopped" || snapshot.value === "failed"
+      assert.deepStrictEqual(deadlines, {
+        ...(snapshot.value === "pending"
+          ? wanted("boot", Math.ceil(updatedAt + bootTimeoutMs), { type: "BOOT_TIMEOUT", generation })
+          : {}),
+        ...wanted("stop", stopsAt(context), { type: "STOP_DUE" }),
+        ...wanted("idleStop", idleStopAt, { type: "IDLE_STOP_DUE" }),
+        ...(isKept ? wanted("deletion", deletesAt(context), { type: "DELETE_DUE" }) : {})
+      })
+      for (const name of Object.keys(deadlines)) ends.add(`${snapshot.value} ${name}`)
+      const runs = ["running", "sleeping"].includes(snapshot.value as string)
+      if (runs && lifetime?.stopAfterIdleSeconds) assert.isNotNull(idleStopAt)
+      if (!runs && snapshot.value !== "pending") assert.deepStrictEqual([context.upAt, idleStopAt], [null, null])
+    }
+    assert.includeMembers(
+      [...ends],
+      ["pending stop", "sleeping idleStop", "running stop", "stopped deletion", "failed deletion"]
+    )
+  })
+
+  it("says which part of its lifetime ended its run, to what lives in it too", () => {
+    for (const [type, code] of [
+      ["STOP_DUE", "LIFETIME_ENDED"],
+      ["WAS_IDLE", "IDLE_TOO_LONG"]
+    ] as const) {
+      let ended = 0
+      for (const { verdict } of stepsOf(type)) {
+        if (verdict.type !== "accepted") continue
+        const told = verdict.commands.find(({ type }) => type === "closeDependents")!.params as {
+          readonly code: string
+        }
+        const { statusReason } = verdict.snapshot.context as SandboxContext
+        assert.deepStrictEqual([verdict.snapshot.value, statusReason?.code, told.code], ["stopping", code, code])
+        ended++
+      }
+      assert.isAbove(ended, 0)
+    }
+  })
+
+  it("takes a change only of the edition that it is of, keeps what it was made with, and goes nowhere by it", () => {
+    let taken = 0
+    for (const { state, event, verdict, from } of stepsOf("CHANGED")) {
+      if (verdict.type !== "accepted") continue
+      const before = JSON.parse(from).context as SandboxContext
+      const context = verdict.snapshot.context as SandboxContext
+      assert.deepStrictEqual([verdict.snapshot.value, event["edition"]], [state, before.edition])
+      assert.deepInclude(context, { ...(event["changes"] as object), edition: before.edition + 1 })
+      const { name, metadata, env, lifetime } = inputOf(before)
+      assert.deepStrictEqual(context.madeWith, { name, metadata, env, lifetime })
+      assert.strictEqual(context.updatedAt, before.updatedAt)
+      taken++
+    }
+    assert.isAbove(taken, 0)
+  })
+
+  it("is stopped with its lost host in every state in which something of it may be there, and only of its generation", () => {
+    const from: Record<string, Set<string>> = {}
+    for (const { state, event, verdict, from: before } of stepsOf("HOST_LOST")) {
+      const { generation, startedAt, startRequested } = JSON.parse(before).context as SandboxContext
+      if ((event["generation"] ?? generation) !== generation) {
+        assert.strictEqual(verdict.type, "refused", state)
+        continue
+      }
+      if (verdict.type !== "accepted") {
+        assert.include(["stopped", "failed", "expired", "deleting", "deleted"], state)
+        assert.deepInclude(verdict, { type: "refused", code: "STALE_RUNTIME_EVENT" })
+        continue
+      }
+      const to = verdict.snapshot.value as string
+      const context = verdict.snapshot.context as SandboxContext
+      from[state] = (from[state] ?? new Set()).add(to)
+      assert.strictEqual(to, state === "pending" && generation === 1 && startedAt === null ? "failed" : "stopped")
+      const reason = event["reason"] as NonNullable<SandboxContext["statusReason"]>
+      assert.strictEqual(context.generation, generation)
+      if (to === "failed") {
+        // No volume of it is ever used again, whatever is said of those that have one.
+        assert.strictEqual(context.statusReason?.code, reason.code)
+        assert.include(context.statusReason?.message, "Nothing was in it")
+        continue
+      }
+      assert.deepStrictEqual(context.statusReason, reason)
+      assert.isFalse(context.startRequested, `${startRequested}`)
+      assert.isNotNull(context.stoppedAt)
+      assert.isNull(context.upAt)
+      const commands = verdict.commands.map(({ type }) => type)
+      // Nothing is asked of a host that does not answer, and nothing that was goes on.
+      assert.include(commands, "leaveRuntime")
+      assert.notInclude(commands, "stopRuntime")
+      const told = verdict.commands.find(({ type }) => type === "closeDependents")?.params
+      if (state === "stopping") assert.isUndefined(told)
+      else assert.deepInclude(told, { code: "SANDBOX_LOST", generation })
+    }
+    assert.deepStrictEqual(Object.fromEntries(Object.entries(from).map(([state, to]) => [state, [...to].sort()])), {
+      pending: ["failed", "stopped"],
+      running: ["stopped"],
+      sleeping: ["stopped"],
+      stopping: ["stopped"]
+    })
+  })
+
+  it("reads a context of each earlier version as this one", () => {
+    const { context } = reached.find(({ snapshot }) => snapshot.value === "running")!.snapshot as {
+      readonly context: SandboxContext
+    }
+    const { hostId: _, ...ofTwo } = context
+    assert.deepStrictEqual(ofThisVersion("running", ofTwo as SandboxContext), { ...context, hostId: null })
+    const { env, lifetime, upAt, idleStopAt, edition, madeWith, ...ofOne } = ofTwo
+    assert.deepStrictEqual(ofThisVersion("running", ofOne as SandboxContext), {
+      ...ofOne,
+      ...{
+        hostId: null,
+        env: null,
+        lifetime: null,
+        upAt: context.startedAt,
+        idleStopAt: null,
+        edition: 1,
+        madeWith: null
+      }
+    })
+    assert.strictEqual(ofThisVersion("running", context), context)
+  })
+})

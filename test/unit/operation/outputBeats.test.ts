@@ -1,0 +1,81 @@
+/** A stream of output on which nothing is told says every 15 s that it lives, and is woken by what is stored, not by time. */
+import { assert, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { TestClock } from "effect/testing"
+import { heartbeatSeconds } from "../../../schemas/Limits.ts"
+import { ActorHost } from "../../../src/actor/ActorHost.ts"
+import { type OutputEvent, outputReadings } from "../../../src/operation/OutputReading.ts"
+import { Actors } from "../../../src/store/Actors.ts"
+import { Output } from "../../../src/store/Output.ts"
+
+const unasked = () => assert.fail("Nobody asks for this.")
+
+/** An operation that runs, and what it has written to stdout so far. */
+const running = () => {
+  let written = 0
+  let told = () => {}
+  const layer = Layer.mergeAll(
+    Layer.mock(ActorHost)({
+      onCommit: () => Effect.void,
+      owns: () => true,
+      prepare: unasked,
+      peek: unasked,
+      awaken: unasked
+    }),
+    Layer.mock(Actors)({ read: () => Effect.succeed({ status: "running", context: {} } as never) }),
+    Layer.mock(Output)({
+      read: (_, stream, offset) => {
+        const totalBytes = stream === "stdout" ? written : 0
+        const bytes = new Uint8Array(totalBytes - offset)
+        return Effect.succeed({ offset, nextOffset: totalBytes, bytes, truncated: false, totalBytes })
+      },
+      onAppend: (_, listener) => {
+        told = listener
+        return () => {}
+      },
+      storedElsewhere: unasked,
+      meetOthers: unasked
+    })
+  )
+  const write = (bytes: number) => {
+    written += bytes
+    told()
+  }
+  return { layer, write }
+}
+
+it.effect(
+  "beats after 15 s without a byte and no sooner, and again; a byte is told at once, and the time begins anew",
+  () => {
+    const { layer, write } = running()
+    return Effect.gen(function* () {
+      assert.strictEqual(heartbeatSeconds, 15)
+      const reading = (yield* outputReadings)("op_1", { stdout: 0, stderr: 0 })
+      const told: Array<OutputEvent["type"] | undefined> = []
+      const next = () => reading.next((event) => void told.push(event?.type))
+      const pass = Effect.fnUntraced(function* (seconds: number) {
+        for (let second = 0; second < seconds; second++) yield* TestClock.adjust("1 second")
+      })
+      next()
+      yield* pass(14)
+      assert.deepStrictEqual(told, [])
+      yield* pass(1)
+      assert.deepStrictEqual(told, ["quiet"])
+      next()
+      yield* pass(14)
+      write(3)
+      yield* TestClock.adjust(0)
+      assert.deepStrictEqual(told, ["quiet", "output"])
+      next()
+      for (let second = 0; second < 14; second++) {
+        // Woken for nothing, as by what another operation wrote.
+        write(0)
+        yield* pass(1)
+      }
+      assert.deepStrictEqual(told, ["quiet", "output"])
+      yield* pass(1)
+      assert.deepStrictEqual(told, ["quiet", "output", "quiet"])
+      reading.close()
+    }).pipe(Effect.provide(layer), Effect.scoped)
+  }
+)

@@ -1,0 +1,123 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { dirname, join } from "node:path"
+import { afterEach, assert, beforeEach, describe, it } from "vitest"
+import { importFaults } from "../../../scripts/imports/rules.ts"
+
+describe("the import rules", () => {
+  let folder = ""
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), "atoll-imports-"))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const plant = (files: Readonly<Record<string, string>>): ReadonlyArray<string> => {
+    for (const [path, text] of Object.entries(files)) {
+      mkdirSync(dirname(join(folder, path)), { recursive: true })
+      writeFileSync(join(folder, path), text)
+    }
+    return importFaults(folder)
+  }
+
+  it("let the table's own directions through", () => {
+    const faults = plant({
+      "schemas/Sandbox.ts": 'import { Schema } from "effect"\nexport const a = Schema.String',
+      "machines/sandbox.ts":
+        'import { setup } from "xstate"\nimport type { a } from "../schemas/Sandbox.ts"\nexport type B = typeof a',
+      "src/store/Journal.ts": 'import { a } from "../../schemas/Sandbox.ts"\nexport const j = a',
+      "src/actor/Host.ts":
+        'import { j } from "../store/Journal.ts"\nimport * as m from "../../machines/sandbox.ts"\nexport const h = [j, m]',
+      "src/Atoll.ts": 'import { h } from "./actor/Host.ts"\nconsole.log(h)'
+    })
+    assert.deepStrictEqual(faults, [])
+  })
+
+  const breaches: ReadonlyArray<readonly [string, Record<string, string>, RegExp]> = [
+    [
+      "a value against the direction",
+      {
+        "src/store/A.ts": 'import { b } from "../http/B.ts"\nexport const a = b',
+        "src/http/B.ts": "export const b = 1"
+      },
+      /src\/store\/A\.ts may not import src\/http\/B\.ts/
+    ],
+    [
+      "a type against the direction",
+      {
+        "schemas/A.ts": 'import type { B } from "../src/actor/B.ts"\nexport type A = B',
+        "src/actor/B.ts": "export type B = 1"
+      },
+      /schemas\/A\.ts may not import src\/actor\/B\.ts/
+    ],
+    [
+      "an inline import type",
+      { "schemas/A.ts": 'export type A = import("../src/actor/B.ts").B', "src/actor/B.ts": "export type B = 1" },
+      /schemas\/A\.ts may not import src\/actor\/B\.ts/
+    ],
+    [
+      "a dynamic import",
+      { "src/store/A.ts": 'export const a = () => import("../main.ts")', "src/main.ts": "export const b = 1" },
+      /src\/store\/A\.ts may not import src\/main\.ts/
+    ],
+    [
+      "a package in a pure place",
+      { "machines/a.ts": 'import { Effect } from "effect"\nexport const a = Effect.void' },
+      /machines\/a\.ts may not import the package effect/
+    ],
+    [
+      "a builtin in a pure place",
+      { "machines/a.ts": 'import "node:fs"\nexport const a = 1' },
+      /machines\/a\.ts may not import node:fs/
+    ],
+    [
+      "anything foreign in the agent",
+      { "src/agent/a.ts": 'import "effect"\nexport const a = 1' },
+      /may not import the package effect/
+    ],
+    [
+      "a package as a whole that brings what nobody needs",
+      { "src/main.ts": 'import { NodeRuntime } from "@effect/platform-node"\nNodeRuntime.runMain' },
+      /src\/main\.ts imports all of @effect\/platform-node: it loads a client of Redis/
+    ],
+    [
+      "a driver's inside from a resource",
+      {
+        "src/sandbox/A.ts": 'import "../host/qemu/B.ts"\nexport const a = 1',
+        "src/host/qemu/B.ts": "export const b = 1"
+      },
+      /src\/sandbox\/A\.ts may not import src\/host\/qemu\/B\.ts/
+    ],
+    [
+      "a circle",
+      {
+        "src/store/A.ts": 'import { b } from "./B.ts"\nexport const a = b',
+        "src/store/B.ts": 'import { c } from "./C.ts"\nexport const b = c',
+        "src/store/C.ts": 'import type { a } from "./A.ts"\nexport const c = 0 as typeof a'
+      },
+      /in a circle: .*A\.ts, .*B\.ts, .*C\.ts/
+    ],
+    [
+      "a barrel",
+      {
+        "src/store/all.ts": 'export * from "./A.ts"\nexport { b } from "./B.ts"',
+        "src/store/A.ts": "export const a = 1",
+        "src/store/B.ts": "export const b = 1"
+      },
+      /src\/store\/all\.ts is a barrel/
+    ],
+    ["a folder without a place", { "src/lib/a.ts": "" }, /src\/lib\/a\.ts belongs to no place/],
+    [
+      "an import without a place",
+      { "machines/../lib/a.ts": "", "src/main.ts": 'import "../lib/a.ts"' },
+      /src\/main\.ts imports lib\/a\.ts, which belongs to no place/
+    ]
+  ]
+
+  for (const [breach, files, sentence] of breaches) {
+    it(`find ${breach}`, () => {
+      const faults = plant(files)
+      assert.lengthOf(faults, 1)
+      assert.match(faults[0]!, sentence)
+    })
+  }
+})

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, describe, it } from "vitest"
+import { litOf } from "../../../src/statechart/lit.ts"
+import type { Statechart } from "../../../src/statechart/Statechart.ts"
+
+const chartOf = (kind: string): Statechart =>
+  JSON.parse(readFileSync(join(import.meta.dirname, `../../../docs/machines/${kind}.json`), "utf8"))
+
+describe("what is lit of a drawing", () => {
+  it("is the state, the edge that led to it, and what may come next", () => {
+    const lit = litOf(chartOf("sandbox"), {
+      state: "running",
+      last: { from: "pending", event: "RUNTIME_UP", to: "running" },
+      nextEvents: ["STOP", "IDLE_DUE"]
+    })
+    assert.strictEqual(lit.current, "running")
+    assert.strictEqual(lit.previous, "pending")
+    assert.isFalse(lit.isBeginning)
+    assert.deepStrictEqual([...lit.lastEdges], ["pending>running"])
+    assert.deepStrictEqual([...lit.lastTransitions], ["pending.RUNTIME_UP.0"])
+    assert.deepStrictEqual([...lit.nextEdges], ["running>stopping"])
+    assert.deepStrictEqual([...lit.nextTransitions], ["running.STOP.0", "running.IDLE_DUE.0"])
+    assert.deepStrictEqual([...lit.nextStates], ["stopping"])
+  })
+
+  it("is the arrow from the dot at the beginning", () => {
+    const lit = litOf(chartOf("operation"), {
+      state: "queued",
+      last: { from: null, event: "CREATED", to: "queued" },
+      nextEvents: []
+    })
+    assert.isTrue(lit.isBeginning)
+    assert.strictEqual(lit.previous, null)
+    assert.strictEqual(lit.lastEdges.size + lit.lastTransitions.size, 0)
+  })
+
+  it("is a line within the state, and no edge, where the state was not left", () => {
+    const lit = litOf(chartOf("sandbox"), {
+      state: "stopping",
+      last: { from: "stopping", event: "STOP", to: "stopping" },
+      nextEvents: []
+    })
+    assert.strictEqual(lit.previous, null)
+    assert.strictEqual(lit.lastEdges.size, 0)
+    assert.deepStrictEqual([...lit.lastTransitions], ["stopping.STOP.0", "stopping.STOP.1"])
+  })
+
+  it("is the one edge that stands for every state, whichever it came from", () => {
+    for (const from of ["opening", "funded", "low"]) {
+      const lit = litOf(chartOf("wallet"), {
+        state: "low",
+        last: { from, event: "RECKONED", to: "low" },
+        nextEvents: []
+      })
+      assert.deepStrictEqual([...lit.lastEdges], ["*>low"])
+    }
+  })
+
+  it("is the way that guards chose, told by where it led", () => {
+    const refused = (from: string, to: string) => [
+      ...litOf(chartOf("sandbox"), { state: to, last: { from, event: "RUNTIME_REFUSED", to }, nextEvents: [] })
+        .lastEdges
+    ]
+    assert.deepStrictEqual(refused("pending", "expired"), ["pending>expired"])
+    assert.deepStrictEqual(refused("pending", "stopping"), ["pending>stopping"])
+  })
+})

@@ -1,0 +1,25 @@
+import { assert, describe, it } from "vitest"
+import { BoundedMap } from "../../../src/store/BoundedMap.ts"
+
+const keys = (map: BoundedMap<string, number>) => [...map].map(([key]) => key).join("")
+
+describe("a bounded map", () => {
+  it("gives up what was set longest ago", () => {
+    const map = new BoundedMap<string, number>(3)
+    for (const key of ["a", "b", "c", "a", "a", "d", "d", "e"]) map.set(key, 1)
+    assert.strictEqual(keys(map), "ade")
+  })
+
+  it("puts last what was deleted and set again, and has the newest value", () => {
+    const map = new BoundedMap<string, number>(3)
+    map.set("a", 1)
+    map.set("b", 1)
+    map.delete("b")
+    map.set("b", 2)
+    map.set("a", 1)
+    map.set("a", 3)
+    assert.strictEqual(keys(map), "ba")
+    assert.strictEqual(map.get("a"), 3)
+    assert.strictEqual(map.get("b"), 2)
+  })
+})
