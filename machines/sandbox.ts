@@ -166,24 +166,38 @@ const late = {
   CHANGED: "STALE_CHANGE"
 }
 
-/** The deadlines of a lifetime, as they fall now: what `schedule` is told of them. */
-const stopDeadline = ({ context }: { readonly context: SandboxContext }) => ({
-  name: "stop",
-  at: stopsAt(context),
-  event: { type: "STOP_DUE" }
-})
-const idleStopDeadline = ({ context }: { readonly context: SandboxContext }) => ({
-  name: "idleStop",
-  at: context.idleStopAt,
-  event: { type: "IDLE_STOP_DUE" }
-})
-const deletionDeadline = ({ context }: { readonly context: SandboxContext }) => ({
-  name: "deletion",
-  at: deletesAt(context),
-  event: { type: "DELETE_DUE" }
+interface OfContext {
+  readonly context: SandboxContext
+}
+
+/** Most commands name the generation that they are for. */
+const ofGeneration = ({ context }: OfContext) => ({ generation: context.generation })
+
+const bootDeadline = ({ generation }: SandboxContext, at: number) => ({
+  name: "boot",
+  at: Math.ceil(at),
+  event: { type: "BOOT_TIMEOUT", generation }
 })
 
-/** Of one whose host is lost: its runtime is given up, and whatever lived in it. */
+/** The deadlines of a lifetime, as they fall now. */
+const stopDeadline = {
+  type: "schedule",
+  params: ({ context }: OfContext) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+} as const
+const idleStopDeadline = {
+  type: "schedule",
+  params: ({ context }: OfContext) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+} as const
+const deletionDeadline = {
+  type: "schedule",
+  params: ({ context }: OfContext) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+} as const
+const forget = (name: string) => ({ type: "unschedule", params: { name } }) as const
+
+/** The run is over: the lifetime's deadlines of running end with it. */
+const runOver = ["noteRunOver", forget("stop"), forget("idleStop")] as const
+
+/** Its host is lost: the service gives up the runtime and everything that lives in it. */
 const lost = [
   "noteTime",
   "noteReason",
@@ -193,23 +207,59 @@ const lost = [
     params: ({
       context: { generation },
       event: { reason }
-    }: {
-      readonly context: SandboxContext
-      readonly event: Extract<SandboxEvent, { readonly type: "HOST_LOST" }>
-    }) => ({
+    }: OfContext & { readonly event: Extract<SandboxEvent, { readonly type: "HOST_LOST" }> }) => ({
       code: "SANDBOX_LOST",
       message: `The Sandbox's runtime ended: ${reason.message}`,
       generation
     })
   },
-  {
-    type: "leaveRuntime",
-    params: ({ context }: { readonly context: SandboxContext }) => ({ generation: context.generation })
-  },
-  "noteRunOver",
-  { type: "unschedule", params: { name: "stop" } },
-  { type: "unschedule", params: { name: "idleStop" } }
+  { type: "leaveRuntime", params: ofGeneration },
+  ...runOver
 ] as const
+
+/** A client's change, with the deadlines that it can move in each state. */
+const changed = { guard: "isOfEdition", actions: ["noteChanges"], description: "A client changes it." } as const
+const changedWhileUp = { ...changed, actions: [...changed.actions, stopDeadline, idleStopDeadline] } as const
+const changedWhileDown = { ...changed, actions: [...changed.actions, deletionDeadline] } as const
+
+const stopDue = { guard: "hasStop", target: "stopping", actions: ["noteTime", "noteRunEnd"] } as const
+
+/** While the runtime exists and can be idle. */
+const watchedForIdleness = {
+  CHANGED: changedWhileUp,
+  IDLE_STOP_DUE: {
+    guard: "hasIdleStop",
+    actions: [{ type: "lookAtIdleness", params: ({ context }: OfContext) => ({ idleStopAt: context.idleStopAt }) }],
+    description: "It could have been idle for too long."
+  },
+  WAS_USED: {
+    guard: "isOfThatLook",
+    actions: ["noteUse", idleStopDeadline],
+    description: "It was used; it is looked at again when it could be idle for too long at the earliest."
+  },
+  WAS_IDLE: {
+    guard: "isOfThatLook",
+    target: "stopping",
+    actions: ["noteTime", "noteIdleness"],
+    description: "It was idle for as long as its lifetime allows."
+  }
+} as const
+
+/** While only the volume exists. */
+const keptWithoutRuntime = {
+  CHANGED: changedWhileDown,
+  RUNTIME_FOUND: {
+    actions: [{ type: "stopRuntime", params: ofGeneration }],
+    description: "None should run: it is ended."
+  }
+} as const
+
+const deletionDue = { guard: "hasDeletion", target: "deleting", actions: ["noteTime"] } as const
+
+/** What a Sandbox that does not run refuses. */
+const notRunning = { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
+/** What a Sandbox that can never run again refuses. */
+const over = (code: string) => ({ ...late, START: code, STOP: code, SLEEP: code, CHANGED: code })
 
 export const sandboxMachine = setup({
   types: {
@@ -396,22 +446,12 @@ export const sandboxMachine = setup({
     pending: {
       description: "Accepted durably; a runtime of the current generation is being made, booted or woken.",
       tags: ["counted", "inhabited"],
-      meta: {
-        unchanged: ["START"],
-        refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
-      },
+      meta: { unchanged: ["START"], refuses: notRunning },
       entry: [
-        { type: "provision", params: ({ context }) => ({ generation: context.generation }) },
-        {
-          type: "schedule",
-          params: ({ context }) => ({
-            name: "boot",
-            at: Math.ceil(context.updatedAt + context.bootTimeoutMs),
-            event: { type: "BOOT_TIMEOUT", generation: context.generation }
-          })
-        }
+        { type: "provision", params: ofGeneration },
+        { type: "schedule", params: ({ context }) => bootDeadline(context, context.updatedAt + context.bootTimeoutMs) }
       ],
-      exit: [{ type: "unschedule", params: { name: "boot" } }],
+      exit: [forget("boot")],
       on: {
         RUNTIME_UP: {
           guard: "isCurrent",
@@ -449,16 +489,7 @@ export const sandboxMachine = setup({
         ],
         BOOT_WAITS: {
           guard: "isCurrent",
-          actions: [
-            {
-              type: "schedule",
-              params: ({ context, event }) => ({
-                name: "boot",
-                at: Math.ceil(event.until),
-                event: { type: "BOOT_TIMEOUT", generation: context.generation }
-              })
-            }
-          ],
+          actions: [{ type: "schedule", params: ({ context, event }) => bootDeadline(context, event.until) }],
           description: "It waits, or has waited, for its turn at the host: the time of its boot begins anew."
         },
         BOOT_TIMEOUT: [
@@ -496,27 +527,8 @@ export const sandboxMachine = setup({
             description: "Its host is lost; the volume waits there."
           }
         ],
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: stopDeadline
-            },
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        STOP_DUE: {
-          guard: "hasStop",
-          target: "stopping",
-          actions: ["noteTime", "noteRunEnd"],
-          description: "It had run for long enough before it was woken."
-        },
+        CHANGED: changedWhileUp,
+        STOP_DUE: { ...stopDue, description: "It had run for long enough before it was woken." },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped while it booted." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while it booted." }
       }
@@ -526,68 +538,16 @@ export const sandboxMachine = setup({
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
       tags: ["counted", "inhabited", "alive", "notStarting"],
       meta: { unchanged: ["START"], refuses: late },
-      entry: [
-        { type: "lookAtUse" },
-        { type: "meter" },
-        {
-          type: "schedule",
-          params: stopDeadline
-        },
-        {
-          type: "schedule",
-          params: idleStopDeadline
-        }
-      ],
-      exit: [{ type: "unschedule", params: { name: "idle" } }, { type: "meter" }],
+      entry: [{ type: "lookAtUse" }, { type: "meter" }, stopDeadline, idleStopDeadline],
+      exit: [forget("idle"), { type: "meter" }],
       on: {
         STOP: {
           target: "stopping",
           actions: ["noteTime", "noteReason"],
           description: "A client stops it, or the service, which says why."
         },
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: stopDeadline
-            },
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        STOP_DUE: {
-          guard: "hasStop",
-          target: "stopping",
-          actions: ["noteTime", "noteRunEnd"],
-          description: "It has run for long enough."
-        },
-        IDLE_STOP_DUE: {
-          guard: "hasIdleStop",
-          actions: [{ type: "lookAtIdleness", params: ({ context }) => ({ idleStopAt: context.idleStopAt }) }],
-          description: "It could have been idle for too long."
-        },
-        WAS_USED: {
-          guard: "isOfThatLook",
-          actions: [
-            "noteUse",
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "It was used; it is looked at again when it could be idle for too long at the earliest."
-        },
-        WAS_IDLE: {
-          guard: "isOfThatLook",
-          target: "stopping",
-          actions: ["noteTime", "noteIdleness"],
-          description: "It was idle for as long as its lifetime allows."
-        },
+        ...watchedForIdleness,
+        STOP_DUE: { ...stopDue, description: "It has run for long enough." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "A client deletes it." },
         SLEEP: { target: "sleeping", actions: ["noteTime"], description: "It was idle long enough." },
         IN_USE: {
@@ -625,52 +585,11 @@ export const sandboxMachine = setup({
       description: "The runtime is frozen to disk with its processes; a start wakes the same generation.",
       tags: ["counted", "inhabited", "alive", "notStarting"],
       meta: { unchanged: ["SLEEP"], refuses: late },
-      entry: [{ type: "suspendRuntime", params: ({ context }) => ({ generation: context.generation }) }],
+      entry: [{ type: "suspendRuntime", params: ofGeneration }],
       on: {
         START: { target: "pending", actions: ["noteTime", "noteNoReason"], description: "Woken." },
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: stopDeadline
-            },
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        STOP_DUE: {
-          guard: "hasStop",
-          target: "stopping",
-          actions: ["noteTime", "noteRunEnd"],
-          description: "It has run, and slept, for long enough."
-        },
-        IDLE_STOP_DUE: {
-          guard: "hasIdleStop",
-          actions: [{ type: "lookAtIdleness", params: ({ context }) => ({ idleStopAt: context.idleStopAt }) }],
-          description: "It could have been idle for too long."
-        },
-        WAS_USED: {
-          guard: "isOfThatLook",
-          actions: [
-            "noteUse",
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "It was used; it is looked at again when it could be idle for too long at the earliest."
-        },
-        WAS_IDLE: {
-          guard: "isOfThatLook",
-          target: "stopping",
-          actions: ["noteTime", "noteIdleness"],
-          description: "It was idle for as long as its lifetime allows."
-        },
+        ...watchedForIdleness,
+        STOP_DUE: { ...stopDue, description: "It has run, and slept, for long enough." },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped in its sleep." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted in its sleep." },
         SUSPEND_FAILED: {
@@ -696,10 +615,7 @@ export const sandboxMachine = setup({
     stopping: {
       description: "The runtime is being ended; the volume stays.",
       tags: ["counted"],
-      meta: {
-        unchanged: [],
-        refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
-      },
+      meta: { unchanged: [], refuses: notRunning },
       entry: [
         {
           type: "closeDependents",
@@ -712,17 +628,11 @@ export const sandboxMachine = setup({
               : { code: "SANDBOX_LOST", message: `The Sandbox's runtime ended: ${statusReason.message}`, generation }
           }
         },
-        { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) },
-        "noteRunOver",
-        { type: "unschedule", params: { name: "stop" } },
-        { type: "unschedule", params: { name: "idleStop" } }
+        { type: "stopRuntime", params: ofGeneration },
+        ...runOver
       ],
       on: {
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: ["noteChanges"],
-          description: "A client changes it."
-        },
+        CHANGED: changed,
         RUNTIME_STOPPED: [
           {
             guard: "restartsAfterStop",
@@ -735,12 +645,7 @@ export const sandboxMachine = setup({
         HOST_LOST: {
           guard: "isLost",
           target: "stopped",
-          actions: [
-            "noteTime",
-            "noteReason",
-            "noteStopped",
-            { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) }
-          ],
+          actions: ["noteTime", "noteReason", "noteStopped", { type: "leaveRuntime", params: ofGeneration }],
           description: "Its host is lost: nothing more can be ended there until that returns."
         },
         START: { actions: ["noteTime", "noteStartRequested"], description: "Boots again once the runtime has ended." },
@@ -758,40 +663,16 @@ export const sandboxMachine = setup({
     stopped: {
       description: "No runtime; the volume is kept. Counts toward the account's limits.",
       tags: ["counted", "runtimeless", "ended", "notStarting"],
-      meta: { unchanged: ["STOP"], refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" } },
-      entry: [
-        {
-          type: "schedule",
-          params: deletionDeadline
-        }
-      ],
-      exit: [{ type: "unschedule", params: { name: "deletion" } }],
+      meta: { unchanged: ["STOP"], refuses: notRunning },
+      entry: [deletionDeadline],
+      exit: [forget("deletion")],
       on: {
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: deletionDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        DELETE_DUE: {
-          guard: "hasDeletion",
-          target: "deleting",
-          actions: ["noteTime"],
-          description: "Nobody has started it for as long as its lifetime says."
-        },
+        ...keptWithoutRuntime,
+        DELETE_DUE: { ...deletionDue, description: "Nobody has started it for as long as its lifetime says." },
         START: {
           target: "pending",
           actions: ["noteTime", "noteNextGeneration"],
           description: "Boots the next generation."
-        },
-        RUNTIME_FOUND: {
-          actions: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
-          description: "None should run: it is ended."
         },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." }
       }
@@ -799,16 +680,7 @@ export const sandboxMachine = setup({
     expired: {
       description: "A limit refused the first boot; nothing of it is kept but this record.",
       tags: ["removed", "ended", "notStarting"],
-      meta: {
-        unchanged: [],
-        refuses: {
-          ...late,
-          START: "SANDBOX_EXPIRED",
-          STOP: "SANDBOX_EXPIRED",
-          SLEEP: "SANDBOX_EXPIRED",
-          CHANGED: "SANDBOX_EXPIRED"
-        }
-      },
+      meta: { unchanged: [], refuses: over("SANDBOX_EXPIRED") },
       on: { DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." } }
     },
     failed: {
@@ -818,52 +690,18 @@ export const sandboxMachine = setup({
         unchanged: [],
         refuses: { ...late, START: "SANDBOX_FAILED", STOP: "SANDBOX_FAILED", SLEEP: "SANDBOX_FAILED" }
       },
-      entry: [
-        { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) },
-        {
-          type: "schedule",
-          params: deletionDeadline
-        }
-      ],
-      exit: [{ type: "unschedule", params: { name: "deletion" } }],
+      entry: [{ type: "stopRuntime", params: ofGeneration }, deletionDeadline],
+      exit: [forget("deletion")],
       on: {
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: deletionDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        DELETE_DUE: {
-          guard: "hasDeletion",
-          target: "deleting",
-          actions: ["noteTime"],
-          description: "It is kept no longer than a stopped one."
-        },
-        RUNTIME_FOUND: {
-          actions: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
-          description: "None should run: it is ended."
-        },
+        ...keptWithoutRuntime,
+        DELETE_DUE: { ...deletionDue, description: "It is kept no longer than a stopped one." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." }
       }
     },
     deleting: {
       description: "Runtime and volume are being removed, retried until they are gone. Nothing leads back.",
       tags: ["counted", "notStarting"],
-      meta: {
-        unchanged: ["DELETE"],
-        refuses: {
-          ...late,
-          START: "SANDBOX_DELETED",
-          STOP: "SANDBOX_DELETED",
-          SLEEP: "SANDBOX_DELETED",
-          CHANGED: "SANDBOX_DELETED"
-        }
-      },
+      meta: { unchanged: ["DELETE"], refuses: over("SANDBOX_DELETED") },
       entry: [
         {
           type: "closeDependents",
@@ -874,9 +712,7 @@ export const sandboxMachine = setup({
           })
         },
         { type: "destroyRuntime" },
-        "noteRunOver",
-        { type: "unschedule", params: { name: "stop" } },
-        { type: "unschedule", params: { name: "idleStop" } }
+        ...runOver
       ],
       on: {
         VOLUME_GONE: { target: "deleted", actions: ["noteTime", "noteDeleted"], description: "Nothing is left." }
@@ -887,16 +723,7 @@ export const sandboxMachine = setup({
       description: "Gone. The record, its log and its finished operations stay readable for the retention time.",
       tags: ["removed", "ended", "notStarting"],
       entry: [{ type: "meter" }],
-      meta: {
-        unchanged: ["DELETE"],
-        refuses: {
-          ...late,
-          START: "SANDBOX_DELETED",
-          STOP: "SANDBOX_DELETED",
-          SLEEP: "SANDBOX_DELETED",
-          CHANGED: "SANDBOX_DELETED"
-        }
-      }
+      meta: { unchanged: ["DELETE"], refuses: over("SANDBOX_DELETED") }
     }
   }
 })
