@@ -57,6 +57,29 @@ export const inputOf = (context: SandboxContext): SandboxInput => ({
 const after = (at: number | null, seconds: number | null | undefined): number | null =>
   at === null || seconds === null || seconds === undefined ? null : Math.ceil(at + seconds * 1000)
 
+/** Whether a transition begins the next generation: a Sandbox that sleeps wakes to its own. */
+export const beginsGeneration = (from: string | null, to: string): boolean =>
+  to === "pending" && from !== null && from !== "sleeping" && from !== to
+
+/** It boots for the first time. Nothing of a Sandbox whose first boot is refused is kept, nor its room. */
+export const hasNeverRun = ({ generation, startedAt }: SandboxContext): boolean =>
+  generation === 1 && startedAt === null
+
+/** The result of a create, as far as it is known. */
+export const createOutcome = (state: string): "waits" | "refused" | "made" =>
+  state === "pending" ? "waits" : state === "expired" ? "refused" : "made"
+
+export const hostLostCode = "HOST_LOST"
+
+/** The codes of RUNTIME_REFUSED. */
+const limitCodes: ReadonlyArray<string> = ["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]
+
+/** Why a start left the Sandbox stopped; null: it did not, or for another reason. */
+export const startObstacle = (state: string, reason: { readonly code: string } | null): "limit" | "hostLost" | null => {
+  if (state !== "stopped" || reason === null) return null
+  return limitCodes.includes(reason.code) ? "limit" : reason.code === hostLostCode ? "hostLost" : null
+}
+
 /** When it is stopped because it has run for long enough, in epoch milliseconds; null: no such end is in sight. */
 export const stopsAt = ({ upAt, lifetime }: Pick<SandboxContext, "upAt" | "lifetime">): number | null =>
   after(upAt, lifetime?.stopAfterSeconds)
@@ -166,6 +189,39 @@ const late = {
   CHANGED: "STALE_CHANGE"
 }
 
+/** What a state means to other code (`src/sandbox/sandboxStates.ts`, and the console). */
+type Tag =
+  /** The Sandbox counts toward limits and quotas. */
+  | "counted"
+  /** Processes of its generation may be there, or come back. */
+  | "inhabited"
+  /** Its host has a runtime of its generation. */
+  | "alive"
+  /** The runtime answers. */
+  | "up"
+  /** The runtime is frozen. */
+  | "asleep"
+  /** A use of the Sandbox waits until the runtime answers. */
+  | "awaited"
+  /** A start changes something immediately. */
+  | "startable"
+  /** A runtime is there or can be there again. */
+  | "restartable"
+  /** No start is under way, nor will be unless somebody asks. */
+  | "notStarting"
+  /** There is no runtime, and the host shall have none. The lifetime may delete the Sandbox. */
+  | "runtimeless"
+  /** The runtime was seen to end. */
+  | "ended"
+  /** The volume is not there, or not for long. */
+  | "volumeless"
+  /** The first boot failed: only a deletion is possible. */
+  | "broken"
+  /** Nothing of the Sandbox is on the host, or shall be. */
+  | "removed"
+  /** Clients are told that there is no such Sandbox. */
+  | "gone"
+
 interface OfContext {
   readonly context: SandboxContext
 }
@@ -267,26 +323,20 @@ export const sandboxMachine = setup({
     context: {} as SandboxContext,
     events: {} as SandboxEvent,
     meta: {} as StateMeta,
-    tags: {} as "counted" | "inhabited" | "alive" | "runtimeless" | "ended" | "removed" | "notStarting"
+    tags: {} as Tag
   },
   guards: {
     /** It speaks of the present generation. */
     isCurrent: ({ context, event }) => "generation" in event && event.generation === context.generation,
     /** It speaks of the first generation, which has never run. */
     isFirstBoot: ({ context, event }) =>
-      context.generation === 1 &&
-      context.startedAt === null &&
-      "generation" in event &&
-      event.generation === context.generation,
+      hasNeverRun(context) && "generation" in event && event.generation === context.generation,
     /** Its host is lost, and with that the present generation. */
     isLost: ({ context, event }) =>
       event.type === "HOST_LOST" && (event.generation ?? context.generation) === context.generation,
     /** The same of the first generation, which has never run. */
     isLostBeforeItRan: ({ context, event }) =>
-      event.type === "HOST_LOST" &&
-      (event.generation ?? 1) === 1 &&
-      context.generation === 1 &&
-      context.startedAt === null,
+      event.type === "HOST_LOST" && (event.generation ?? 1) === 1 && hasNeverRun(context),
     /** It speaks of the present generation, and the host was said to hold that up. */
     isHeldUp: ({ context, event }) =>
       context.statusReason !== null && "generation" in event && event.generation === context.generation,
@@ -445,7 +495,7 @@ export const sandboxMachine = setup({
   states: {
     pending: {
       description: "Accepted durably; a runtime of the current generation is being made, booted or woken.",
-      tags: ["counted", "inhabited"],
+      tags: ["counted", "inhabited", "awaited", "restartable"],
       meta: { unchanged: ["START"], refuses: notRunning },
       entry: [
         { type: "provision", params: ofGeneration },
@@ -536,7 +586,7 @@ export const sandboxMachine = setup({
     running: {
       description:
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
-      tags: ["counted", "inhabited", "alive", "notStarting"],
+      tags: ["counted", "inhabited", "alive", "notStarting", "up", "restartable"],
       meta: { unchanged: ["START"], refuses: late },
       entry: [{ type: "lookAtUse" }, { type: "meter" }, stopDeadline, idleStopDeadline],
       exit: [forget("idle"), { type: "meter" }],
@@ -583,7 +633,7 @@ export const sandboxMachine = setup({
     },
     sleeping: {
       description: "The runtime is frozen to disk with its processes; a start wakes the same generation.",
-      tags: ["counted", "inhabited", "alive", "notStarting"],
+      tags: ["counted", "inhabited", "alive", "notStarting", "asleep", "awaited", "startable", "restartable"],
       meta: { unchanged: ["SLEEP"], refuses: late },
       entry: [{ type: "suspendRuntime", params: ofGeneration }],
       on: {
@@ -614,7 +664,7 @@ export const sandboxMachine = setup({
     },
     stopping: {
       description: "The runtime is being ended; the volume stays.",
-      tags: ["counted"],
+      tags: ["counted", "restartable"],
       meta: { unchanged: [], refuses: notRunning },
       entry: [
         {
@@ -662,7 +712,7 @@ export const sandboxMachine = setup({
     },
     stopped: {
       description: "No runtime; the volume is kept. Counts toward the account's limits.",
-      tags: ["counted", "runtimeless", "ended", "notStarting"],
+      tags: ["counted", "runtimeless", "ended", "notStarting", "startable", "restartable"],
       meta: { unchanged: ["STOP"], refuses: notRunning },
       entry: [deletionDeadline],
       exit: [forget("deletion")],
@@ -679,13 +729,13 @@ export const sandboxMachine = setup({
     },
     expired: {
       description: "A limit refused the first boot; nothing of it is kept but this record.",
-      tags: ["removed", "ended", "notStarting"],
+      tags: ["removed", "ended", "notStarting", "volumeless"],
       meta: { unchanged: [], refuses: over("SANDBOX_EXPIRED") },
       on: { DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." } }
     },
     failed: {
       description: "The first boot failed; what is left of it goes with the deletion.",
-      tags: ["counted", "runtimeless", "notStarting"],
+      tags: ["counted", "runtimeless", "notStarting", "broken"],
       meta: {
         unchanged: [],
         refuses: { ...late, START: "SANDBOX_FAILED", STOP: "SANDBOX_FAILED", SLEEP: "SANDBOX_FAILED" }
@@ -700,7 +750,7 @@ export const sandboxMachine = setup({
     },
     deleting: {
       description: "Runtime and volume are being removed, retried until they are gone. Nothing leads back.",
-      tags: ["counted", "notStarting"],
+      tags: ["counted", "notStarting", "volumeless"],
       meta: { unchanged: ["DELETE"], refuses: over("SANDBOX_DELETED") },
       entry: [
         {
@@ -721,7 +771,7 @@ export const sandboxMachine = setup({
     deleted: {
       type: "final",
       description: "Gone. The record, its log and its finished operations stay readable for the retention time.",
-      tags: ["removed", "ended", "notStarting"],
+      tags: ["removed", "ended", "notStarting", "volumeless", "gone"],
       entry: [{ type: "meter" }],
       meta: { unchanged: ["DELETE"], refuses: over("SANDBOX_DELETED") }
     }

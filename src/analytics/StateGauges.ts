@@ -10,7 +10,7 @@ import { sandboxMachine } from "../../machines/sandbox.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { refreshed } from "../metric/refreshed.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import { aliveStates, removedStates } from "../sandbox/sandboxStates.ts"
+import { inhabitedStates, removedStates } from "../sandbox/sandboxStates.ts"
 import { textColumn } from "../store/Columns.ts"
 
 const freshForMs = 15_000
@@ -39,8 +39,6 @@ const promisedDisk = Metric.gauge("atoll_host_disk_promised_bytes", {
 
 const sandboxStates = Object.keys(sandboxMachine.states).filter((state) => !removedStates.includes(state))
 const operationStates = taggedStates(operationMachine, "open")
-
-const holdsMemory: ReadonlyArray<string> = [...aliveStates, "pending"]
 
 const findSandboxes = (sql: SqlClient.SqlClient) =>
   SqlSchema.findAll({
@@ -96,7 +94,7 @@ export class StateGauges extends Context.Service<
         for (const [key, { status, runtime }] of found) if (!seen.has(key)) seen.set(key, sandboxes(status, runtime))
         for (const [key, gauge] of seen) gauge.updateUnsafe(found.get(key)?.count ?? 0, context)
         const rows = [...found.values()]
-        const holding = rows.filter(({ status }) => holdsMemory.includes(status))
+        const holding = rows.filter(({ status }) => inhabitedStates.includes(status))
         promisedMemory.updateUnsafe(sumOf(holding.map(({ memoryBytes }) => memoryBytes)), context)
         promisedDisk.updateUnsafe(sumOf(rows.map(({ diskBytes }) => diskBytes)), context)
         const counts = new Map((yield* readOperations()).map(({ status, count }) => [status, count]))

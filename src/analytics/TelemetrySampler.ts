@@ -6,7 +6,7 @@ import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import { isAlive } from "../sandbox/aliveSandboxes.ts"
+import { isUp } from "../sandbox/aliveSandboxes.ts"
 import { Placement } from "../sandbox/Placement.ts"
 import { textColumn } from "../store/Columns.ts"
 import { worker } from "../worker/Worker.ts"
@@ -30,7 +30,7 @@ export const TelemetrySampler = {
         Result: Schema.Struct({ id: Schema.String, accountId: Schema.String, generation: Schema.Int }),
         execute: (hosts) => sql`
           select id, account_id as "accountId", (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
-          where ${isAlive(sql)} and sandbox_status = 'running'
+          where ${isUp(sql)}
           ${hosts === null ? sql`` : sql`and id in (select sandbox_id from host_promises where is_up and host_id = any(${textColumn(hosts)}::text[]))`}`
       })
 

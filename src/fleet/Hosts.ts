@@ -2,12 +2,14 @@
  * The hosts of a fleet for their operator: what is known of each, and what is wanted of it. It knows the database only, so it works whether a service
  * runs or not: a wish is a row that stays until a service has told it to the host's actor, and a notification so that it is told at once.
  */
+
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { Asked, hostTransitionsMax } from "../../schemas/console/Hosts.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
-import { Int8 } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
+import { firstHostState, removedHostStates } from "./hostStates.ts"
 
 /** The channel of the notifications; each carries the host's id. */
 export const hostsChannel = "atoll_hosts"
@@ -124,11 +126,11 @@ export class Hosts extends Context.Service<
       })
 
       const withStates = sql`
-        select h.*, coalesce(a.status, 'joining') as state from hosts h left join actors a on a.id = h.id and a.kind = 'host'`
+        select h.*, coalesce(a.status, ${firstHostState}::text) as state from hosts h left join actors a on a.id = h.id and a.kind = 'host'`
 
       const matches = ({ state, find }: WantedHosts) => sql`
         (${find}::text = '' or position(lower(${find}::text) in lower(label)) > 0 or starts_with(id, ${find}::text))
-        and case when ${state}::text is null then state <> 'gone' else state = ${state}::text end`
+        and case when ${state}::text is null then state <> all(${textColumn(removedHostStates)}::text[]) else state = ${state}::text end`
 
       const findPage = SqlSchema.findAll({
         Request: Wanted,

@@ -14,7 +14,7 @@ import type { SandboxSpec } from "../runtime/Runtime.ts"
 import type { Place, Wanted } from "../sandbox/Placement.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { textColumn } from "../store/Columns.ts"
-import { placeableStates, silentStates } from "./hostStates.ts"
+import { placeableStates, removedHostStates, silentStates } from "./hostStates.ts"
 
 /** On either side of where the look begins. */
 const fewHosts = 8
@@ -183,7 +183,7 @@ export class Promises extends Context.Service<
           from (
             select h.*, ${hasRoom(asked)} and ${suits(asked)} as fits, ${isReady} as is_ready, ${isAwaited} as is_awaited from hosts h) h
           where (${asked.kind}::text is null or h.kind = ${asked.kind}::text)
-            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'gone')`
+            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(removedHostStates)}::text[]))`
 
       const present = sql.literal(
         `p.is_settled as "isSettled", (select a.status from actors a where a.id = p.host_id and a.kind = 'host') as status`

@@ -1,7 +1,7 @@
 /** The Sandboxes of one host, by their promises. */
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
-import { removedStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
+import { removedStates, runtimelessStates, volumelessStates } from "../sandbox/sandboxStates.ts"
 import { unsettledStates } from "../sandbox/settleSandboxes.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
 
@@ -27,7 +27,7 @@ const Known = Schema.Struct({
 const Unsettled = Schema.Struct({ id: Schema.String, generation: Schema.Int, revision: Int8 })
 
 /** What a deletion waits for is no runtime. */
-const upStates = unsettledStates.filter((state) => state !== "deleting")
+const upStates = unsettledStates.filter((state) => !volumelessStates.includes(state))
 
 export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
   // `meter` is none of its host's.

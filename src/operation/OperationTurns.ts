@@ -10,6 +10,7 @@ import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { quotedStates, taggedStates } from "../actor/taggedStates.ts"
 import { Actors } from "../store/Actors.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
 
@@ -26,7 +27,7 @@ interface Row {
 const statement = `
   with queued as materialized (
     select id, revision, created_at from actors
-    where sandbox_id = $2 and kind = 'operation' and status = 'queued' and (pending <> '[]'::jsonb or due_at is not null)
+    where sandbox_id = $2 and kind = 'operation' and status in (${quotedStates(taggedStates(operationMachine, "waiting"))}) and (pending <> '[]'::jsonb or due_at is not null)
       and (snapshot -> 'context' ->> 'generation')::int4 = $3
   )
   select own.payload, earlier.id as before_id, earlier.revision as before_revision

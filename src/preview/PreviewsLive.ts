@@ -3,7 +3,7 @@ import { hash, randomBytes } from "node:crypto"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { lastsAt } from "../../machines/expiry.ts"
-import { previewMachine } from "../../machines/preview.ts"
+import { listedAs, previewMachine } from "../../machines/preview.ts"
 import type { PreviewContext } from "../../schemas/contexts/Preview.ts"
 import {
   CleanupPending,
@@ -15,7 +15,7 @@ import {
 import { previewLifetimeSeconds, previewsListed } from "../../schemas/Limits.ts"
 import type { ListedPreview, Preview } from "../../schemas/Preview.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
 import { sandboxWay } from "../gateway/SandboxWay.ts"
@@ -37,20 +37,8 @@ const sha256 = (previewId: string): string => hash("sha256", previewId, "hex")
 const actorIdOf = (previewSha256: string): string => `pre_${previewSha256}`
 
 const overStates = taggedStates(previewMachine, "over")
-
-/** Of a state of the machine. */
-const listedStatus = (state: string): ListedPreview["status"] => {
-  switch (state) {
-    case "opening":
-    case "active":
-    case "expired":
-      return state
-    case "expiring":
-      return "expired"
-    default:
-      return "closed"
-  }
-}
+const isUsable = isTagged(previewMachine, "usable")
+const isConfirming = isTagged(previewMachine, "confirming")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -131,8 +119,8 @@ const make = Effect.gen(function* () {
     }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError"], Effect.die), Effect.uninterruptible)
     yield* host.adopt(inserted)
     const opened = yield* way.opened(actorId)
-    if (opened?.value === "active") return view(previewId, opened.context)
-    if (opened?.value === "opening") {
+    if (opened !== null && isUsable(opened.value)) return view(previewId, opened.context)
+    if (opened !== null && isConfirming(opened.value)) {
       yield* host.send(previewMachine, actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(Effect.ignore)
     }
     return yield* new PreviewTransportUnavailable()
@@ -195,7 +183,7 @@ const make = Effect.gen(function* () {
     return found.map(
       ({ status, port, createdAt, expiresAt }): ListedPreview => ({
         port,
-        status: way.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedStatus(status),
+        status: way.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedAs(status),
         createdAt: new Date(createdAt).toISOString(),
         expiresAt: new Date(expiresAt).toISOString()
       })

@@ -191,7 +191,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       const after = new Interpreter()
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
-        while (!after.seen.includes("op_crash 1.0 runProcess")) yield* Effect.yieldNow
+        while (!after.seen.includes("op_crash 1.0 startProcess")) yield* Effect.yieldNow
         const state = yield* actors.send(operationMachine, "op_crash", { type: "STARTED" }, client)
         assert.strictEqual(state.value, "running")
       }).pipe(Effect.provide(host(after)))
