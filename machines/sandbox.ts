@@ -69,6 +69,9 @@ export const hasNeverRun = ({ generation, startedAt }: SandboxContext): boolean 
 export const createOutcome = (state: string): "waits" | "refused" | "made" =>
   state === "pending" ? "waits" : state === "expired" ? "refused" : "made"
 
+/** Commands that do nothing at the Sandbox's host: a Sandbox for which only these are pending is not busy there. */
+export const bookkeeping = ["meter"] as const
+
 export const hostLostCode = "HOST_LOST"
 
 /** The codes of RUNTIME_REFUSED. */

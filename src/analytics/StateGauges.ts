@@ -3,6 +3,7 @@
  * metrics, and not again for a while. Two statements, by indexes over Sandboxes and over what waits for something: what has ended is not
  * read. Every process shows the same.
  */
+
 import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
@@ -12,6 +13,7 @@ import { refreshed } from "../metric/refreshed.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { inhabitedStates, removedStates } from "../sandbox/sandboxStates.ts"
 import { textColumn } from "../store/Columns.ts"
+import { contextOf } from "../store/SnapshotFields.ts"
 
 const freshForMs = 15_000
 
@@ -55,7 +57,7 @@ const findSandboxes = (sql: SqlClient.SqlClient) =>
         sum((context -> 'profile' ->> 'memoryBytes')::float8) as "memoryBytes",
         sum((context -> 'profile' ->> 'diskBytes')::float8) as "diskBytes"
       from (
-        select status, snapshot -> 'context' as context from actors
+        select status, ${sql.literal(contextOf("actors"))} as context from actors
         where kind = 'sandbox' and sandbox_status = any(${textColumn(sandboxStates)}::text[])
       ) as there
       group by 1, 2`

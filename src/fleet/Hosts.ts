@@ -9,6 +9,7 @@ import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { Asked, hostTransitionsMax } from "../../schemas/console/Hosts.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+import { fieldOf, jsonFieldOf } from "../store/SnapshotFields.ts"
 import { firstHostState, removedHostStates } from "./hostStates.ts"
 
 /** The channel of the notifications; each carries the host's id. */
@@ -107,8 +108,8 @@ export class Hosts extends Context.Service<
       /** @param chosen A relation with the columns of `hosts`. */
       const rowsOf = (chosen: Statement.Fragment) => sql`
         select h.id, h.label, h.address_host as "addressHost", h.address_port as "addressPort", h.version, h.driver, h.kind,
-          a.status as state, a.snapshot #>> '{context,wish}' as wish, a.snapshot #> '{context,reason}' as reason,
-          (a.snapshot #>> '{context,updatedAt}')::float8 as since, h.asked,
+          a.status as state, ${sql.literal(fieldOf("a", "wish", "text"))} as wish, ${sql.literal(jsonFieldOf("a", "reason"))} as reason,
+          ${sql.literal(fieldOf("a", "updatedAt", "float8"))} as since, h.asked,
           h.vcpus, h.memory_bytes as "memoryBytes", h.disk_bytes as "diskBytes", h.parallel_starts as "parallelStarts",
           h.vcpus_promised as "vcpusPromised", h.memory_promised as "memoryPromised", h.disk_promised as "diskPromised",
           h.network_refused as "networkRefused", h.joined_at as "joinedAt", h.seen_at as "seenAt",

@@ -19,6 +19,7 @@ import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { endedStates, inhabitedStates, sandboxTagsOf } from "../sandbox/sandboxStates.ts"
 import { Journal } from "../store/Journal.ts"
 import { Output } from "../store/Output.ts"
+import { generationOf } from "../store/SnapshotFields.ts"
 import { operationTurns } from "./OperationTurns.ts"
 import { outOfMemory } from "./outOfMemory.ts"
 import { followProcess as followToEnd } from "./ProcessFollower.ts"
@@ -74,7 +75,7 @@ export const operationDefinition = Effect.gen(function* () {
   /** The status of the Sandbox if the operation's generation is not (or no longer) its running one; else undefined. */
   const sandboxGone = Effect.fnUntraced(function* (context: OperationContext) {
     const [row] = yield* sql<{ readonly status: string; readonly generation: number }>`
-      select status, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors where id = ${context.sandboxId}`.pipe(
+      select status, ${sql.literal(generationOf("actors"))} as generation from actors where id = ${context.sandboxId}`.pipe(
       Effect.orDie
     )
     if (row === undefined) return null

@@ -12,6 +12,7 @@ import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { quotedStates, taggedStates } from "../actor/taggedStates.ts"
 import { Actors } from "../store/Actors.ts"
+import { generationOf } from "../store/SnapshotFields.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
 
 /** Whoever owns the one before tells what becomes of it at once; should its process be frozen, the database does. All that wait ask it in one query. */
@@ -28,7 +29,7 @@ const statement = `
   with queued as materialized (
     select id, revision, created_at from actors
     where sandbox_id = $2 and kind = 'operation' and status in (${quotedStates(taggedStates(operationMachine, "waiting"))}) and (pending <> '[]'::jsonb or due_at is not null)
-      and (snapshot -> 'context' ->> 'generation')::int4 = $3
+      and ${generationOf("actors")} = $3
   )
   select own.payload, earlier.id as before_id, earlier.revision as before_revision
   from actors own left join lateral (

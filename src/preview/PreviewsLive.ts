@@ -1,4 +1,5 @@
 /** The Previews service on actors. An actor's id is made of the SHA-256 of the preview id, so a host name finds its actor by its key. */
+
 import { hash, randomBytes } from "node:crypto"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -23,6 +24,7 @@ import { changeBegins } from "../store/Change.ts"
 import { textColumn } from "../store/Columns.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
+import { fieldOf } from "../store/SnapshotFields.ts"
 import { previewDefinition } from "./PreviewDefinition.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
 import { previewUrl } from "./previewUrl.ts"
@@ -73,7 +75,7 @@ const make = Effect.gen(function* () {
     Request: Schema.String,
     Result: Schema.Struct({ id: Schema.String, expiresAt: Schema.Finite }),
     execute: (sandboxId) => sql`
-      select id, (snapshot -> 'context' ->> 'expiresAt')::float8 as "expiresAt" from actors
+      select id, ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt" from actors
       where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(way.openStates)}::text[])
         and (pending <> '[]'::jsonb or due_at is not null)`
   })
@@ -169,9 +171,9 @@ const make = Effect.gen(function* () {
       expiresAt: Schema.Finite
     }),
     execute: (sandboxId) => sql`
-      select status, (snapshot -> 'context' ->> 'port')::float8 as "port",
-        (snapshot -> 'context' ->> 'createdAt')::float8 as "createdAt",
-        (snapshot -> 'context' ->> 'expiresAt')::float8 as "expiresAt"
+      select status, ${sql.literal(fieldOf("actors", "port", "float8"))} as "port",
+        ${sql.literal(fieldOf("actors", "createdAt", "float8"))} as "createdAt",
+        ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt"
       from actors where sandbox_id = ${sandboxId} and kind = 'preview'
       order by created_at desc, id desc limit ${previewsListed}`
   })

@@ -1,4 +1,5 @@
 /** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
+
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { createOutcome, ofThisVersion, sandboxMachine, startObstacle } from "../../machines/sandbox.ts"
@@ -34,6 +35,7 @@ import { textColumn } from "../store/Columns.ts"
 import { Journal } from "../store/Journal.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
+import { volumeBytesOf } from "../store/SnapshotFields.ts"
 import { Dependents } from "./Dependents.ts"
 import { type Place, Placement } from "./Placement.ts"
 import { RunningWait } from "./RunningWait.ts"
@@ -223,7 +225,7 @@ const make = Effect.gen(function* () {
       }
       const [used] = yield* sql<{ readonly count: number; readonly bytes: bigint; readonly key_taken: boolean }>`
         select count(*)::int4 as count,
-               coalesce(sum((snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8)
+               coalesce(sum(${sql.literal(volumeBytesOf("actors"))})
                  filter (where workspace_id = ${request.workspaceId}), 0)::int8 as bytes,
                exists (select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}) as key_taken
         from actors

@@ -118,8 +118,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
         log.map((row) => [row.to_state, row.still_pending]),
         [
           ["queued", ""],
-          ["running", "1.0"],
-          ["completed", "1.0"]
+          // Following takes the place of starting, in the same lane.
+          ["running", ""],
+          ["completed", "2.0"]
         ]
       )
       assert.deepStrictEqual(stillPendingOf("1.0 12.3"), [
