@@ -134,7 +134,9 @@ export const walletMachine = setup({
     input: {} as WalletInput,
     context: {} as WalletContext,
     events: {} as WalletEvent,
-    meta: {} as StateMeta
+    meta: {} as StateMeta,
+    /** Credit is not what limits the account. */
+    tags: {} as "unlimited"
   },
   guards: {
     /** The ledger is not being asked. */
@@ -214,6 +216,7 @@ export const walletMachine = setup({
     },
     unlimited: {
       description: "The operator's own: what it uses is recorded, and nothing is refused for want of credit.",
+      tags: ["unlimited"],
       meta: { unchanged: ["CHANGED", "DUE"], refuses: { STOP_DUE: "STALE_DEADLINE" } },
       on: {
         CHANGED: asks,
