@@ -67,7 +67,8 @@ const program = Effect.gen(function* () {
     version: 1,
     machine: endless as unknown as AnyStateMachine,
     commands: {
-      runProcess: { lane: null, run: () => Effect.succeed(null) }
+      startProcess: { lane: null, run: () => Effect.succeed(null) },
+      followProcess: { lane: null, run: () => Effect.succeed(null) }
     }
   })
   yield* Effect.forEach(

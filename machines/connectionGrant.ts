@@ -55,7 +55,7 @@ export const connectionGrantMachine = setup({
     context: {} as ConnectionGrantContext,
     events: {} as ConnectionGrantEvent,
     meta: {} as StateMeta,
-    tags: {} as "open" | "usable"
+    tags: {} as "open" | "confirming" | "usable" | "carries" | "over" | "withdrawn"
   },
   guards: { isOver },
   actions: {
@@ -103,7 +103,7 @@ export const connectionGrantMachine = setup({
     opening: {
       description:
         "Stored, not usable yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
-      tags: ["open"],
+      tags: ["open", "confirming"],
       meta: { unchanged: [], refuses: { CONNECT: "GRANT_NOT_OPEN", CONNECTIONS_OVER: "GRANT_NOT_ELAPSED" } },
       entry: [{ type: "confirmSandbox" }, { type: "schedule", params: expiry }],
       on: {
@@ -131,7 +131,7 @@ export const connectionGrantMachine = setup({
     },
     granted: {
       description: "Connections may be opened.",
-      tags: ["open", "usable"],
+      tags: ["open", "usable", "carries"],
       meta: { unchanged: [], refuses: open },
       on: {
         CONNECT: [
@@ -153,7 +153,7 @@ export const connectionGrantMachine = setup({
     },
     elapsed: {
       description: "No connection may be opened any more; those that were go on until their Sandbox ends.",
-      tags: ["open"],
+      tags: ["open", "carries"],
       meta: { unchanged: [], refuses: elapsed },
       entry: [{ type: "unschedule", params: { name: "expiry" } }, { type: "holdConnections" }],
       on: {
@@ -169,18 +169,21 @@ export const connectionGrantMachine = setup({
     revoked: {
       type: "final",
       description: "Revoked, with every connection that it let in.",
+      tags: ["over", "withdrawn"],
       meta: { unchanged: ["REVOKE"], refuses: over },
       entry: [{ type: "unschedule", params: { name: "expiry" } }, { type: "endConnections" }]
     },
     ended: {
       type: "final",
       description: "Its connections are over, or its Sandbox is.",
+      tags: ["over"],
       meta: { unchanged: ["REVOKE"], refuses: over },
       entry: [{ type: "unschedule", params: { name: "expiry" } }, { type: "endConnections" }]
     },
     refused: {
       type: "final",
       description: "Never usable: the Sandbox could not be reached.",
+      tags: ["over", "withdrawn"],
       meta: { unchanged: ["REVOKE"], refuses: over },
       entry: [{ type: "unschedule", params: { name: "expiry" } }]
     }

@@ -86,11 +86,56 @@ const stale = {
   REMOVE: "HOST_IN_USE"
 }
 
+/** What a state means to other code (`src/fleet/hostStates.ts`). */
+type Tag =
+  /** The host gets new Sandboxes. */
+  | "placeable"
+  /** Its Sandboxes can be started. */
+  | "startable"
+  /** Its Sandboxes are stopped. */
+  | "emptied"
+  /** It is heard of: that its process joins once more is no news. */
+  | "heard"
+  /** Services do not know of it now, and soon will. */
+  | "silent"
+  /** Nothing that runs there is believed to run, and no service waits for it. */
+  | "absent"
+  /** The operator took it out of the fleet. */
+  | "removed"
+
+/** The standing of a host with Sandboxes, by its state; null: it has never joined. */
+export const standingIn = (state: string | null): "there" | "silent" | "lost" | "gone" => {
+  switch (state) {
+    case null:
+    case "joining":
+    case "suspect":
+      return "silent"
+    case "lost":
+    case "gone":
+      return state
+    default:
+      return "there"
+  }
+}
+
+type Silence = Pick<HostContext, "seenAt" | "leaseMs" | "updatedAt">
+
+const leaseEndsAt = ({ seenAt, leaseMs }: Pick<Silence, "seenAt" | "leaseMs">): number => seenAt + leaseMs
+const lostSince = (suspectSince: number, lostAfterMs: number): number => suspectSince + lostAfterMs
+
+/** When a look at the host was due: by the lease, or for a suspect one by the deadline at which it is lost. */
+export const lookDueAt = (state: string, context: Silence, lostAfterMs: number): number =>
+  state === "suspect" ? lostSince(context.updatedAt, lostAfterMs) : leaseEndsAt(context)
+
+/** For how much longer, in ms, a host is believed that was silent for `silentForMs`: a suspect one until it would be lost. */
+export const believedForMs = (state: string, silentForMs: number, lostAfterMs: number): number =>
+  state === "suspect" ? Math.max(0, lostAfterMs - silentForMs) : 0
+
 const leaseDeadline = {
   type: "schedule",
-  params: ({ context: { seenAt, leaseMs } }: { readonly context: HostContext }) => ({
+  params: ({ context }: { readonly context: HostContext }) => ({
     name: "lease",
-    at: Math.ceil(seenAt + leaseMs),
+    at: Math.ceil(leaseEndsAt(context)),
     event: { type: "LEASE_DUE" }
   })
 } as const
@@ -99,7 +144,7 @@ const lostDeadline = {
   type: "schedule",
   params: ({ event }: { readonly event: HostEvent }) => {
     const { at, lostAfterMs = 0 } = event as { at: number; lostAfterMs?: number }
-    return { name: "lost", at: Math.ceil(at + lostAfterMs), event: { type: "LOST_DUE" } }
+    return { name: "lost", at: Math.ceil(lostSince(at, lostAfterMs)), event: { type: "LOST_DUE" } }
   }
 } as const
 
@@ -221,7 +266,7 @@ export const hostMachine = setup({
     context: {} as HostContext,
     events: {} as HostEvent,
     meta: {} as StateMeta,
-    tags: {} as "placeable" | "startable" | "absent"
+    tags: {} as Tag
   },
   guards: {
     /** It speaks of the present process of the host. */
@@ -366,7 +411,7 @@ export const hostMachine = setup({
     joining: {
       description:
         "It is heard of. Its machines are compared with its Sandboxes, and then a Sandbox of its own has to boot there.",
-      tags: [],
+      tags: ["heard", "silent"],
       meta: { unchanged: ["JOINED", "RECONCILED", "BOOTS_FAIL", "CORDON", "DRAIN", "UNCORDON"], refuses: stale },
       entry: ["noteDoubt", leaseDeadline, { type: "attend", params: ({ context: { boot } }) => ({ boot }) }],
       exit: ["noteRetry", { type: "unschedule", params: { name: "canary" } }],
@@ -425,7 +470,7 @@ export const hostMachine = setup({
     },
     ready: {
       description: "It gets new Sandboxes, and those that it has can be started.",
-      tags: ["placeable", "startable"],
+      tags: ["placeable", "startable", "heard"],
       meta: { unchanged: ["JOINED", "RECONCILED", "UNCORDON"], refuses: stale },
       on: {
         ...watched,
@@ -445,7 +490,7 @@ export const hostMachine = setup({
     },
     cordoned: {
       description: "It gets no new Sandboxes; those that it has go on, and can be started.",
-      tags: ["startable"],
+      tags: ["startable", "heard"],
       meta: { unchanged: ["JOINED", "RECONCILED", "CORDON"], refuses: stale },
       on: {
         ...watched,
@@ -466,7 +511,7 @@ export const hostMachine = setup({
     draining: {
       description:
         "Its Sandboxes are stopped, with their volumes kept, and none can be started until it is used again.",
-      tags: [],
+      tags: ["emptied", "heard"],
       meta: {
         unchanged: ["JOINED", "RECONCILED", "DRAIN", "DRAINED", "BOOTS_FAIL"],
         refuses: stale
@@ -508,7 +553,7 @@ export const hostMachine = setup({
     suspect: {
       description:
         "It was silent for too long, or left: it gets no new Sandboxes, and its Sandboxes are believed to go on.",
-      tags: [],
+      tags: ["silent"],
       meta: {
         unchanged: ["RECONCILED", "CORDON", "DRAIN", "UNCORDON"],
         refuses: stale
@@ -557,7 +602,7 @@ export const hostMachine = setup({
     gone: {
       type: "final",
       description: "Given up by the operator, with the volumes that were there. Its id never comes back.",
-      tags: ["absent"],
+      tags: ["absent", "removed"],
       meta: {
         unchanged: ["REMOVE"],
         refuses: {

@@ -9,12 +9,39 @@
  */
 import { assign, setup } from "xstate"
 import type { OperationContext } from "../schemas/contexts/Operation.ts"
-import type { PublicReason } from "../schemas/PublicText.ts"
+import { type PublicReason, publicText } from "../schemas/PublicText.ts"
 import type { StateMeta } from "./meta.ts"
 
 export interface OperationInput
   extends Pick<OperationContext, "operationId" | "accountId" | "sandboxId" | "generation" | "timeoutMs"> {
   readonly at: number
+}
+
+/** The name of a command that an earlier version stored: until then one command started the process and followed it. */
+export const presentCommand = (state: string, command: string): string =>
+  command !== "runProcess" ? command : state === "queued" ? "startProcess" : "followProcess"
+
+/** Whether all output is stored and what is left of the process tree is known: nothing of it changes any more. */
+export const isSettled = (state: string, { processTree }: Pick<OperationContext, "processTree">): boolean =>
+  state === "completed" || ((state === "cancelled" || state === "failed") && processTree !== "running")
+
+const ended = {
+  stopped: { code: "SANDBOX_STOPPED", message: publicText`The Sandbox stopped while the command ran or waited.` },
+  restarted: {
+    code: "SANDBOX_RESTARTED",
+    message: publicText`The Sandbox was started anew; the command's outcome is unknown.`
+  },
+  deleted: { code: "SANDBOX_DELETED", message: publicText`The Sandbox no longer exists.` }
+}
+
+/**
+ * Why an operation is lost whose generation of the Sandbox is over.
+ *
+ * @param sandboxTags Those of the state in which the Sandbox is instead; none: there is no Sandbox.
+ */
+export const lostReason = (sandboxTags: ReadonlyArray<string>): PublicReason => {
+  if (!sandboxTags.includes("restartable")) return ended.deleted
+  return sandboxTags.includes("up") ? ended.restarted : ended.stopped
 }
 
 export type OperationEvent =
@@ -36,7 +63,7 @@ export type OperationEvent =
   | { readonly type: "CANCEL"; readonly at: number }
   /** The Sandbox that ran it stopped, was deleted or is lost: the outcome is unknown. */
   | { readonly type: "LOST"; readonly at: number; readonly reason: PublicReason }
-  /** Its own time-out passed. */
+  /** Its own time-out passed, by its deadline or by the guest's clock. */
   | { readonly type: "TIME_OUT"; readonly at: number }
   /** What is left of the process tree after the end. */
   | { readonly type: "TREE_SETTLED"; readonly at: number; readonly processTree: "running" | "gone" | "unconfirmed" }
@@ -55,7 +82,7 @@ export const operationMachine = setup({
     context: {} as OperationContext,
     events: {} as OperationEvent,
     meta: {} as StateMeta,
-    tags: {} as "open" | "waiting" | "terminal"
+    tags: {} as "open" | "waiting" | "terminal" | "withdrawn"
   },
   guards: {
     /** Something of its process tree may still run. */
@@ -64,8 +91,10 @@ export const operationMachine = setup({
     hasTimeout: ({ context }) => context.timeoutMs !== null
   },
   actions: {
-    /** Command: start the command in the guest (once, and after all that came before it), store its output, report its end. Runs for as long as the command does. Answers STARTED, REFUSED, EXITED, LOST. */
-    runProcess: () => {},
+    /** Command: start the command in the guest, once, and after all commands that were accepted before it. Answers STARTED, REFUSED, LOST. */
+    startProcess: () => {},
+    /** Command: store the command's output and report its end. Runs for as long as the command does. Answers EXITED, TIME_OUT, LOST. */
+    followProcess: () => {},
     /** Command: end the whole tree, TERM then KILL, and store what output is left; or see its Sandbox's runtime end. Answers TREE_SETTLED. */
     endProcess: () => {},
     /** Command: the guest and the store may forget what was only needed to run it. */
@@ -132,7 +161,7 @@ export const operationMachine = setup({
       description: "Accepted durably; it waits for its turn, and the guest does not run it yet.",
       tags: ["open", "waiting"],
       meta: { unchanged: [], refuses: { TREE_SETTLED: "OPERATION_NOT_TERMINAL", TIME_OUT: "STALE_DEADLINE" } },
-      entry: [{ type: "runProcess" }],
+      entry: [{ type: "startProcess" }],
       on: {
         STARTED: [
           {
@@ -182,6 +211,7 @@ export const operationMachine = setup({
           TIME_OUT: "STALE_DEADLINE"
         }
       },
+      entry: [{ type: "followProcess" }],
       exit: [{ type: "unschedule", params: { name: "timeout" } }],
       on: {
         EXITED: { target: "completed", actions: ["noteExit"], description: "It ended and all its output is stored." },
@@ -207,7 +237,7 @@ export const operationMachine = setup({
     },
     cancelled: {
       description: "A client ended it before it completed.",
-      tags: ["terminal"],
+      tags: ["terminal", "withdrawn"],
       meta: { unchanged: ["CANCEL"], refuses: { ...terminal, TREE_SETTLED: "TREE_ALREADY_SETTLED" } },
       entry: [{ type: "endProcess" }],
       on: {

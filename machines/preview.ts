@@ -53,13 +53,27 @@ const over = {
   TUNNEL_CLOSED: "PREVIEW_OVER"
 }
 
+/** A preview's state as lists show it: its end counts from the moment at which the host name is dead. */
+export const listedAs = (state: string): "opening" | "active" | "closed" | "expired" => {
+  switch (state) {
+    case "opening":
+    case "active":
+    case "expired":
+      return state
+    case "expiring":
+      return "expired"
+    default:
+      return "closed"
+  }
+}
+
 export const previewMachine = setup({
   types: {
     input: {} as PreviewInput,
     context: {} as PreviewContext,
     events: {} as PreviewEvent,
     meta: {} as StateMeta,
-    tags: {} as "open" | "usable" | "over"
+    tags: {} as "open" | "confirming" | "usable" | "over"
   },
   guards: { isOver },
   actions: {
@@ -103,7 +117,7 @@ export const previewMachine = setup({
     opening: {
       description:
         "Stored, not served yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
-      tags: ["open"],
+      tags: ["open", "confirming"],
       meta: { unchanged: [], refuses: { TUNNEL_CLOSED: "TUNNEL_NOT_CLOSING" } },
       entry: [{ type: "openTunnel" }, { type: "schedule", params: expiry }],
       on: {

@@ -57,6 +57,32 @@ export const inputOf = (context: SandboxContext): SandboxInput => ({
 const after = (at: number | null, seconds: number | null | undefined): number | null =>
   at === null || seconds === null || seconds === undefined ? null : Math.ceil(at + seconds * 1000)
 
+/** Whether a transition begins the next generation: a Sandbox that sleeps wakes to its own. */
+export const beginsGeneration = (from: string | null, to: string): boolean =>
+  to === "pending" && from !== null && from !== "sleeping" && from !== to
+
+/** It boots for the first time. Nothing of a Sandbox whose first boot is refused is kept, nor its room. */
+export const hasNeverRun = ({ generation, startedAt }: SandboxContext): boolean =>
+  generation === 1 && startedAt === null
+
+/** The result of a create, as far as it is known. */
+export const createOutcome = (state: string): "waits" | "refused" | "made" =>
+  state === "pending" ? "waits" : state === "expired" ? "refused" : "made"
+
+/** Commands that do nothing at the Sandbox's host: a Sandbox for which only these are pending is not busy there. */
+export const bookkeeping = ["meter"] as const
+
+export const hostLostCode = "HOST_LOST"
+
+/** The codes of RUNTIME_REFUSED. */
+const limitCodes: ReadonlyArray<string> = ["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]
+
+/** Why a start left the Sandbox stopped; null: it did not, or for another reason. */
+export const startObstacle = (state: string, reason: { readonly code: string } | null): "limit" | "hostLost" | null => {
+  if (state !== "stopped" || reason === null) return null
+  return limitCodes.includes(reason.code) ? "limit" : reason.code === hostLostCode ? "hostLost" : null
+}
+
 /** When it is stopped because it has run for long enough, in epoch milliseconds; null: no such end is in sight. */
 export const stopsAt = ({ upAt, lifetime }: Pick<SandboxContext, "upAt" | "lifetime">): number | null =>
   after(upAt, lifetime?.stopAfterSeconds)
@@ -166,24 +192,71 @@ const late = {
   CHANGED: "STALE_CHANGE"
 }
 
-/** The deadlines of a lifetime, as they fall now: what `schedule` is told of them. */
-const stopDeadline = ({ context }: { readonly context: SandboxContext }) => ({
-  name: "stop",
-  at: stopsAt(context),
-  event: { type: "STOP_DUE" }
-})
-const idleStopDeadline = ({ context }: { readonly context: SandboxContext }) => ({
-  name: "idleStop",
-  at: context.idleStopAt,
-  event: { type: "IDLE_STOP_DUE" }
-})
-const deletionDeadline = ({ context }: { readonly context: SandboxContext }) => ({
-  name: "deletion",
-  at: deletesAt(context),
-  event: { type: "DELETE_DUE" }
+/** What a state means to other code (`src/sandbox/sandboxStates.ts`, and the console). */
+type Tag =
+  /** The Sandbox counts toward limits and quotas. */
+  | "counted"
+  /** Processes of its generation may be there, or come back. */
+  | "inhabited"
+  /** Its host has a runtime of its generation. */
+  | "alive"
+  /** The runtime answers. */
+  | "up"
+  /** The runtime is frozen. */
+  | "asleep"
+  /** A use of the Sandbox waits until the runtime answers. */
+  | "awaited"
+  /** A start changes something immediately. */
+  | "startable"
+  /** A runtime is there or can be there again. */
+  | "restartable"
+  /** No start is under way, nor will be unless somebody asks. */
+  | "notStarting"
+  /** There is no runtime, and the host shall have none. The lifetime may delete the Sandbox. */
+  | "runtimeless"
+  /** The runtime was seen to end. */
+  | "ended"
+  /** The volume is not there, or not for long. */
+  | "volumeless"
+  /** The first boot failed: only a deletion is possible. */
+  | "broken"
+  /** Nothing of the Sandbox is on the host, or shall be. */
+  | "removed"
+  /** Clients are told that there is no such Sandbox. */
+  | "gone"
+
+interface OfContext {
+  readonly context: SandboxContext
+}
+
+/** Most commands name the generation that they are for. */
+const ofGeneration = ({ context }: OfContext) => ({ generation: context.generation })
+
+const bootDeadline = ({ generation }: SandboxContext, at: number) => ({
+  name: "boot",
+  at: Math.ceil(at),
+  event: { type: "BOOT_TIMEOUT", generation }
 })
 
-/** Of one whose host is lost: its runtime is given up, and whatever lived in it. */
+/** The deadlines of a lifetime, as they fall now. */
+const stopDeadline = {
+  type: "schedule",
+  params: ({ context }: OfContext) => ({ name: "stop", at: stopsAt(context), event: { type: "STOP_DUE" } })
+} as const
+const idleStopDeadline = {
+  type: "schedule",
+  params: ({ context }: OfContext) => ({ name: "idleStop", at: context.idleStopAt, event: { type: "IDLE_STOP_DUE" } })
+} as const
+const deletionDeadline = {
+  type: "schedule",
+  params: ({ context }: OfContext) => ({ name: "deletion", at: deletesAt(context), event: { type: "DELETE_DUE" } })
+} as const
+const forget = (name: string) => ({ type: "unschedule", params: { name } }) as const
+
+/** The run is over: the lifetime's deadlines of running end with it. */
+const runOver = ["noteRunOver", forget("stop"), forget("idleStop")] as const
+
+/** Its host is lost: the service gives up the runtime and everything that lives in it. */
 const lost = [
   "noteTime",
   "noteReason",
@@ -193,23 +266,59 @@ const lost = [
     params: ({
       context: { generation },
       event: { reason }
-    }: {
-      readonly context: SandboxContext
-      readonly event: Extract<SandboxEvent, { readonly type: "HOST_LOST" }>
-    }) => ({
+    }: OfContext & { readonly event: Extract<SandboxEvent, { readonly type: "HOST_LOST" }> }) => ({
       code: "SANDBOX_LOST",
       message: `The Sandbox's runtime ended: ${reason.message}`,
       generation
     })
   },
-  {
-    type: "leaveRuntime",
-    params: ({ context }: { readonly context: SandboxContext }) => ({ generation: context.generation })
-  },
-  "noteRunOver",
-  { type: "unschedule", params: { name: "stop" } },
-  { type: "unschedule", params: { name: "idleStop" } }
+  { type: "leaveRuntime", params: ofGeneration },
+  ...runOver
 ] as const
+
+/** A client's change, with the deadlines that it can move in each state. */
+const changed = { guard: "isOfEdition", actions: ["noteChanges"], description: "A client changes it." } as const
+const changedWhileUp = { ...changed, actions: [...changed.actions, stopDeadline, idleStopDeadline] } as const
+const changedWhileDown = { ...changed, actions: [...changed.actions, deletionDeadline] } as const
+
+const stopDue = { guard: "hasStop", target: "stopping", actions: ["noteTime", "noteRunEnd"] } as const
+
+/** While the runtime exists and can be idle. */
+const watchedForIdleness = {
+  CHANGED: changedWhileUp,
+  IDLE_STOP_DUE: {
+    guard: "hasIdleStop",
+    actions: [{ type: "lookAtIdleness", params: ({ context }: OfContext) => ({ idleStopAt: context.idleStopAt }) }],
+    description: "It could have been idle for too long."
+  },
+  WAS_USED: {
+    guard: "isOfThatLook",
+    actions: ["noteUse", idleStopDeadline],
+    description: "It was used; it is looked at again when it could be idle for too long at the earliest."
+  },
+  WAS_IDLE: {
+    guard: "isOfThatLook",
+    target: "stopping",
+    actions: ["noteTime", "noteIdleness"],
+    description: "It was idle for as long as its lifetime allows."
+  }
+} as const
+
+/** While only the volume exists. */
+const keptWithoutRuntime = {
+  CHANGED: changedWhileDown,
+  RUNTIME_FOUND: {
+    actions: [{ type: "stopRuntime", params: ofGeneration }],
+    description: "None should run: it is ended."
+  }
+} as const
+
+const deletionDue = { guard: "hasDeletion", target: "deleting", actions: ["noteTime"] } as const
+
+/** What a Sandbox that does not run refuses. */
+const notRunning = { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
+/** What a Sandbox that can never run again refuses. */
+const over = (code: string) => ({ ...late, START: code, STOP: code, SLEEP: code, CHANGED: code })
 
 export const sandboxMachine = setup({
   types: {
@@ -217,26 +326,20 @@ export const sandboxMachine = setup({
     context: {} as SandboxContext,
     events: {} as SandboxEvent,
     meta: {} as StateMeta,
-    tags: {} as "counted" | "inhabited" | "alive" | "runtimeless" | "ended" | "removed" | "notStarting"
+    tags: {} as Tag
   },
   guards: {
     /** It speaks of the present generation. */
     isCurrent: ({ context, event }) => "generation" in event && event.generation === context.generation,
     /** It speaks of the first generation, which has never run. */
     isFirstBoot: ({ context, event }) =>
-      context.generation === 1 &&
-      context.startedAt === null &&
-      "generation" in event &&
-      event.generation === context.generation,
+      hasNeverRun(context) && "generation" in event && event.generation === context.generation,
     /** Its host is lost, and with that the present generation. */
     isLost: ({ context, event }) =>
       event.type === "HOST_LOST" && (event.generation ?? context.generation) === context.generation,
     /** The same of the first generation, which has never run. */
     isLostBeforeItRan: ({ context, event }) =>
-      event.type === "HOST_LOST" &&
-      (event.generation ?? 1) === 1 &&
-      context.generation === 1 &&
-      context.startedAt === null,
+      event.type === "HOST_LOST" && (event.generation ?? 1) === 1 && hasNeverRun(context),
     /** It speaks of the present generation, and the host was said to hold that up. */
     isHeldUp: ({ context, event }) =>
       context.statusReason !== null && "generation" in event && event.generation === context.generation,
@@ -395,23 +498,13 @@ export const sandboxMachine = setup({
   states: {
     pending: {
       description: "Accepted durably; a runtime of the current generation is being made, booted or woken.",
-      tags: ["counted", "inhabited"],
-      meta: {
-        unchanged: ["START"],
-        refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
-      },
+      tags: ["counted", "inhabited", "awaited", "restartable"],
+      meta: { unchanged: ["START"], refuses: notRunning },
       entry: [
-        { type: "provision", params: ({ context }) => ({ generation: context.generation }) },
-        {
-          type: "schedule",
-          params: ({ context }) => ({
-            name: "boot",
-            at: Math.ceil(context.updatedAt + context.bootTimeoutMs),
-            event: { type: "BOOT_TIMEOUT", generation: context.generation }
-          })
-        }
+        { type: "provision", params: ofGeneration },
+        { type: "schedule", params: ({ context }) => bootDeadline(context, context.updatedAt + context.bootTimeoutMs) }
       ],
-      exit: [{ type: "unschedule", params: { name: "boot" } }],
+      exit: [forget("boot")],
       on: {
         RUNTIME_UP: {
           guard: "isCurrent",
@@ -449,16 +542,7 @@ export const sandboxMachine = setup({
         ],
         BOOT_WAITS: {
           guard: "isCurrent",
-          actions: [
-            {
-              type: "schedule",
-              params: ({ context, event }) => ({
-                name: "boot",
-                at: Math.ceil(event.until),
-                event: { type: "BOOT_TIMEOUT", generation: context.generation }
-              })
-            }
-          ],
+          actions: [{ type: "schedule", params: ({ context, event }) => bootDeadline(context, event.until) }],
           description: "It waits, or has waited, for its turn at the host: the time of its boot begins anew."
         },
         BOOT_TIMEOUT: [
@@ -496,27 +580,8 @@ export const sandboxMachine = setup({
             description: "Its host is lost; the volume waits there."
           }
         ],
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: stopDeadline
-            },
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        STOP_DUE: {
-          guard: "hasStop",
-          target: "stopping",
-          actions: ["noteTime", "noteRunEnd"],
-          description: "It had run for long enough before it was woken."
-        },
+        CHANGED: changedWhileUp,
+        STOP_DUE: { ...stopDue, description: "It had run for long enough before it was woken." },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped while it booted." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted while it booted." }
       }
@@ -524,70 +589,18 @@ export const sandboxMachine = setup({
     running: {
       description:
         "The runtime answers; commands, files and connections work. Nobody using it for long enough lets it sleep.",
-      tags: ["counted", "inhabited", "alive", "notStarting"],
+      tags: ["counted", "inhabited", "alive", "notStarting", "up", "restartable"],
       meta: { unchanged: ["START"], refuses: late },
-      entry: [
-        { type: "lookAtUse" },
-        { type: "meter" },
-        {
-          type: "schedule",
-          params: stopDeadline
-        },
-        {
-          type: "schedule",
-          params: idleStopDeadline
-        }
-      ],
-      exit: [{ type: "unschedule", params: { name: "idle" } }, { type: "meter" }],
+      entry: [{ type: "lookAtUse" }, { type: "meter" }, stopDeadline, idleStopDeadline],
+      exit: [forget("idle"), { type: "meter" }],
       on: {
         STOP: {
           target: "stopping",
           actions: ["noteTime", "noteReason"],
           description: "A client stops it, or the service, which says why."
         },
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: stopDeadline
-            },
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        STOP_DUE: {
-          guard: "hasStop",
-          target: "stopping",
-          actions: ["noteTime", "noteRunEnd"],
-          description: "It has run for long enough."
-        },
-        IDLE_STOP_DUE: {
-          guard: "hasIdleStop",
-          actions: [{ type: "lookAtIdleness", params: ({ context }) => ({ idleStopAt: context.idleStopAt }) }],
-          description: "It could have been idle for too long."
-        },
-        WAS_USED: {
-          guard: "isOfThatLook",
-          actions: [
-            "noteUse",
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "It was used; it is looked at again when it could be idle for too long at the earliest."
-        },
-        WAS_IDLE: {
-          guard: "isOfThatLook",
-          target: "stopping",
-          actions: ["noteTime", "noteIdleness"],
-          description: "It was idle for as long as its lifetime allows."
-        },
+        ...watchedForIdleness,
+        STOP_DUE: { ...stopDue, description: "It has run for long enough." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "A client deletes it." },
         SLEEP: { target: "sleeping", actions: ["noteTime"], description: "It was idle long enough." },
         IN_USE: {
@@ -623,54 +636,13 @@ export const sandboxMachine = setup({
     },
     sleeping: {
       description: "The runtime is frozen to disk with its processes; a start wakes the same generation.",
-      tags: ["counted", "inhabited", "alive", "notStarting"],
+      tags: ["counted", "inhabited", "alive", "notStarting", "asleep", "awaited", "startable", "restartable"],
       meta: { unchanged: ["SLEEP"], refuses: late },
-      entry: [{ type: "suspendRuntime", params: ({ context }) => ({ generation: context.generation }) }],
+      entry: [{ type: "suspendRuntime", params: ofGeneration }],
       on: {
         START: { target: "pending", actions: ["noteTime", "noteNoReason"], description: "Woken." },
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: stopDeadline
-            },
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        STOP_DUE: {
-          guard: "hasStop",
-          target: "stopping",
-          actions: ["noteTime", "noteRunEnd"],
-          description: "It has run, and slept, for long enough."
-        },
-        IDLE_STOP_DUE: {
-          guard: "hasIdleStop",
-          actions: [{ type: "lookAtIdleness", params: ({ context }) => ({ idleStopAt: context.idleStopAt }) }],
-          description: "It could have been idle for too long."
-        },
-        WAS_USED: {
-          guard: "isOfThatLook",
-          actions: [
-            "noteUse",
-            {
-              type: "schedule",
-              params: idleStopDeadline
-            }
-          ],
-          description: "It was used; it is looked at again when it could be idle for too long at the earliest."
-        },
-        WAS_IDLE: {
-          guard: "isOfThatLook",
-          target: "stopping",
-          actions: ["noteTime", "noteIdleness"],
-          description: "It was idle for as long as its lifetime allows."
-        },
+        ...watchedForIdleness,
+        STOP_DUE: { ...stopDue, description: "It has run, and slept, for long enough." },
         STOP: { target: "stopping", actions: ["noteTime", "noteReason"], description: "Stopped in its sleep." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted in its sleep." },
         SUSPEND_FAILED: {
@@ -695,11 +667,8 @@ export const sandboxMachine = setup({
     },
     stopping: {
       description: "The runtime is being ended; the volume stays.",
-      tags: ["counted"],
-      meta: {
-        unchanged: [],
-        refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" }
-      },
+      tags: ["counted", "restartable"],
+      meta: { unchanged: [], refuses: notRunning },
       entry: [
         {
           type: "closeDependents",
@@ -712,17 +681,11 @@ export const sandboxMachine = setup({
               : { code: "SANDBOX_LOST", message: `The Sandbox's runtime ended: ${statusReason.message}`, generation }
           }
         },
-        { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) },
-        "noteRunOver",
-        { type: "unschedule", params: { name: "stop" } },
-        { type: "unschedule", params: { name: "idleStop" } }
+        { type: "stopRuntime", params: ofGeneration },
+        ...runOver
       ],
       on: {
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: ["noteChanges"],
-          description: "A client changes it."
-        },
+        CHANGED: changed,
         RUNTIME_STOPPED: [
           {
             guard: "restartsAfterStop",
@@ -735,12 +698,7 @@ export const sandboxMachine = setup({
         HOST_LOST: {
           guard: "isLost",
           target: "stopped",
-          actions: [
-            "noteTime",
-            "noteReason",
-            "noteStopped",
-            { type: "leaveRuntime", params: ({ context }) => ({ generation: context.generation }) }
-          ],
+          actions: ["noteTime", "noteReason", "noteStopped", { type: "leaveRuntime", params: ofGeneration }],
           description: "Its host is lost: nothing more can be ended there until that returns."
         },
         START: { actions: ["noteTime", "noteStartRequested"], description: "Boots again once the runtime has ended." },
@@ -757,113 +715,46 @@ export const sandboxMachine = setup({
     },
     stopped: {
       description: "No runtime; the volume is kept. Counts toward the account's limits.",
-      tags: ["counted", "runtimeless", "ended", "notStarting"],
-      meta: { unchanged: ["STOP"], refuses: { ...late, SLEEP: "SANDBOX_NOT_RUNNING" } },
-      entry: [
-        {
-          type: "schedule",
-          params: deletionDeadline
-        }
-      ],
-      exit: [{ type: "unschedule", params: { name: "deletion" } }],
+      tags: ["counted", "runtimeless", "ended", "notStarting", "startable", "restartable"],
+      meta: { unchanged: ["STOP"], refuses: notRunning },
+      entry: [deletionDeadline],
+      exit: [forget("deletion")],
       on: {
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: deletionDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        DELETE_DUE: {
-          guard: "hasDeletion",
-          target: "deleting",
-          actions: ["noteTime"],
-          description: "Nobody has started it for as long as its lifetime says."
-        },
+        ...keptWithoutRuntime,
+        DELETE_DUE: { ...deletionDue, description: "Nobody has started it for as long as its lifetime says." },
         START: {
           target: "pending",
           actions: ["noteTime", "noteNextGeneration"],
           description: "Boots the next generation."
-        },
-        RUNTIME_FOUND: {
-          actions: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
-          description: "None should run: it is ended."
         },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." }
       }
     },
     expired: {
       description: "A limit refused the first boot; nothing of it is kept but this record.",
-      tags: ["removed", "ended", "notStarting"],
-      meta: {
-        unchanged: [],
-        refuses: {
-          ...late,
-          START: "SANDBOX_EXPIRED",
-          STOP: "SANDBOX_EXPIRED",
-          SLEEP: "SANDBOX_EXPIRED",
-          CHANGED: "SANDBOX_EXPIRED"
-        }
-      },
+      tags: ["removed", "ended", "notStarting", "volumeless"],
+      meta: { unchanged: [], refuses: over("SANDBOX_EXPIRED") },
       on: { DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." } }
     },
     failed: {
       description: "The first boot failed; what is left of it goes with the deletion.",
-      tags: ["counted", "runtimeless", "notStarting"],
+      tags: ["counted", "runtimeless", "notStarting", "broken"],
       meta: {
         unchanged: [],
         refuses: { ...late, START: "SANDBOX_FAILED", STOP: "SANDBOX_FAILED", SLEEP: "SANDBOX_FAILED" }
       },
-      entry: [
-        { type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) },
-        {
-          type: "schedule",
-          params: deletionDeadline
-        }
-      ],
-      exit: [{ type: "unschedule", params: { name: "deletion" } }],
+      entry: [{ type: "stopRuntime", params: ofGeneration }, deletionDeadline],
+      exit: [forget("deletion")],
       on: {
-        CHANGED: {
-          guard: "isOfEdition",
-          actions: [
-            "noteChanges",
-            {
-              type: "schedule",
-              params: deletionDeadline
-            }
-          ],
-          description: "A client changes it."
-        },
-        DELETE_DUE: {
-          guard: "hasDeletion",
-          target: "deleting",
-          actions: ["noteTime"],
-          description: "It is kept no longer than a stopped one."
-        },
-        RUNTIME_FOUND: {
-          actions: [{ type: "stopRuntime", params: ({ context }) => ({ generation: context.generation }) }],
-          description: "None should run: it is ended."
-        },
+        ...keptWithoutRuntime,
+        DELETE_DUE: { ...deletionDue, description: "It is kept no longer than a stopped one." },
         DELETE: { target: "deleting", actions: ["noteTime"], description: "Deleted." }
       }
     },
     deleting: {
       description: "Runtime and volume are being removed, retried until they are gone. Nothing leads back.",
-      tags: ["counted", "notStarting"],
-      meta: {
-        unchanged: ["DELETE"],
-        refuses: {
-          ...late,
-          START: "SANDBOX_DELETED",
-          STOP: "SANDBOX_DELETED",
-          SLEEP: "SANDBOX_DELETED",
-          CHANGED: "SANDBOX_DELETED"
-        }
-      },
+      tags: ["counted", "notStarting", "volumeless"],
+      meta: { unchanged: ["DELETE"], refuses: over("SANDBOX_DELETED") },
       entry: [
         {
           type: "closeDependents",
@@ -874,9 +765,7 @@ export const sandboxMachine = setup({
           })
         },
         { type: "destroyRuntime" },
-        "noteRunOver",
-        { type: "unschedule", params: { name: "stop" } },
-        { type: "unschedule", params: { name: "idleStop" } }
+        ...runOver
       ],
       on: {
         VOLUME_GONE: { target: "deleted", actions: ["noteTime", "noteDeleted"], description: "Nothing is left." }
@@ -885,18 +774,9 @@ export const sandboxMachine = setup({
     deleted: {
       type: "final",
       description: "Gone. The record, its log and its finished operations stay readable for the retention time.",
-      tags: ["removed", "ended", "notStarting"],
+      tags: ["removed", "ended", "notStarting", "volumeless", "gone"],
       entry: [{ type: "meter" }],
-      meta: {
-        unchanged: ["DELETE"],
-        refuses: {
-          ...late,
-          START: "SANDBOX_DELETED",
-          STOP: "SANDBOX_DELETED",
-          SLEEP: "SANDBOX_DELETED",
-          CHANGED: "SANDBOX_DELETED"
-        }
-      }
+      meta: { unchanged: ["DELETE"], refuses: over("SANDBOX_DELETED") }
     }
   }
 })

@@ -63,7 +63,7 @@ export const serviceAccessMachine = setup({
     context: {} as ServiceAccessContext,
     events: {} as ServiceAccessEvent,
     meta: {} as StateMeta,
-    tags: {} as "open" | "usable" | "over"
+    tags: {} as "open" | "confirming" | "usable" | "over" | "neverUsable"
   },
   guards: {
     isOver,
@@ -118,7 +118,7 @@ export const serviceAccessMachine = setup({
     opening: {
       description:
         "Stored, not usable yet: the Sandbox is looked at once more, so that none that ends meanwhile is missed.",
-      tags: ["open"],
+      tags: ["open", "confirming"],
       meta: { unchanged: [], refuses: { ATTACH: "ACCESS_NOT_ACTIVE", CONNECTIONS_CUT: "ACCESS_NOT_ENDING" } },
       entry: [{ type: "confirmSandbox" }, { type: "schedule", params: expiry }],
       on: {
@@ -217,7 +217,7 @@ export const serviceAccessMachine = setup({
     refused: {
       type: "final",
       description: "Never usable: the Sandbox could not be reached.",
-      tags: ["over"],
+      tags: ["over", "neverUsable"],
       meta: { unchanged: ["REVOKE"], refuses: over },
       entry: [{ type: "unschedule", params: { name: "expiry" } }]
     }

@@ -41,6 +41,23 @@ export type WalletEvent =
   /** The instant `stopAt` has come. */
   | { readonly type: "STOP_DUE"; readonly at: number }
 
+type Reckoned = Extract<WalletEvent, { readonly type: "RECKONED" }>
+
+/** When the grace is over in which Sandboxes go on without credit, in epoch milliseconds; null: there is credit. */
+const graceOverAt = (
+  { status, exhaustedAt, reckonedAt }: Pick<Reckoned, "status" | "exhaustedAt" | "reckonedAt">,
+  graceMs: number
+): number | null => (status === "exhausted" ? Math.ceil((exhaustedAt ?? reckonedAt) + graceMs) : null)
+
+/** Whether the account's Sandboxes may go on after all, by what the ledger says now: the question before each batch of stops. */
+export const mayGoOn = (
+  told: Pick<Reckoned, "status" | "exhaustedAt" | "reckonedAt" | "suspendedAt">,
+  graceMs: number
+): boolean => {
+  const endsAt = graceOverAt(told, graceMs)
+  return told.suspendedAt === null && (endsAt === null || told.reckonedAt < endsAt)
+}
+
 const stopSuspended = {
   type: "stopSandboxes",
   params: { code: "ACCOUNT_SUSPENDED", message: "The account is suspended. The volume is kept." }
@@ -117,7 +134,9 @@ export const walletMachine = setup({
     input: {} as WalletInput,
     context: {} as WalletContext,
     events: {} as WalletEvent,
-    meta: {} as StateMeta
+    meta: {} as StateMeta,
+    /** Credit is not what limits the account. */
+    tags: {} as "unlimited"
   },
   guards: {
     /** The ledger is not being asked. */
@@ -150,7 +169,6 @@ export const walletMachine = setup({
     noteFigures: assign(({ event }) => {
       if (event.type !== "RECKONED") return {}
       const { status, exhaustedAt, suspendedAt, reckonedAt, graceMs } = event
-      const graceOverAt = status === "exhausted" ? Math.ceil((exhaustedAt ?? reckonedAt) + graceMs) : null
       return {
         balanceMicroUsd: event.balanceMicroUsd,
         burnMicroUsdPerHour: event.burnMicroUsdPerHour,
@@ -161,7 +179,7 @@ export const walletMachine = setup({
         suspendedAt,
         reckonedAt,
         isReckoning: false,
-        stopAt: suspendedAt ?? graceOverAt
+        stopAt: suspendedAt ?? graceOverAt({ status, exhaustedAt, reckonedAt }, graceMs)
       }
     })
   }
@@ -198,6 +216,7 @@ export const walletMachine = setup({
     },
     unlimited: {
       description: "The operator's own: what it uses is recorded, and nothing is refused for want of credit.",
+      tags: ["unlimited"],
       meta: { unchanged: ["CHANGED", "DUE"], refuses: { STOP_DUE: "STALE_DEADLINE" } },
       on: {
         CHANGED: asks,

@@ -10,6 +10,7 @@ const checks = [
   ["dead code", "knip", "--no-progress"],
   ["format and lint", "biome", "ci", "--colors=off", "--reporter=default", "--error-on-warnings", "."],
   ["imports", "node", "scripts/imports/check.ts"],
+  ["names of states", "node", "scripts/states/check.ts"],
   ["lock file", "node", "scripts/lock.mjs"],
   ["settings table", "node", "scripts/docs.ts", "--check"],
   ["types of the client", "tsc", "-p", "clients/typescript", "--noEmit"],

@@ -63,6 +63,8 @@ export interface ActorDefinition<M extends AnyStateMachine = AnyStateMachine> {
   readonly version: number
   /** Brings a snapshot of an older version to this one. Absent: older versions load as they are. */
   readonly migrate?: ((snapshot: StoredSnapshot, fromVersion: number) => StoredSnapshot) | undefined
+  /** The present name of a pending command that an earlier version stored. Absent: no command was renamed. */
+  readonly presentCommand?: ((value: string, command: string) => string) | undefined
   readonly machine: M
   /** The machine's context. What is loaded must have this shape; keys that it does not name may be there. */
   readonly context?: Schema.Schema<unknown> | undefined

@@ -62,7 +62,10 @@ export class LiveActor {
     this.revision = row.revision
     this.stored = row.snapshot
     this.snapshot = restore(definition.machine, stored)
-    this.pending = row.pending
+    this.pending =
+      definition.presentCommand === undefined
+        ? row.pending
+        : row.pending.map((command) => ({ ...command, type: definition.presentCommand!(stored.value, command.type) }))
     this.deadlines = row.deadlines
     this.changedAt = row.changedAt
   }

@@ -10,6 +10,8 @@ export interface ActorParts<M extends AnyStateMachine> {
   readonly context: Schema.Schema<ContextOf<M>>
   /** Brings the context of an older version to the present one. Absent: older contexts load as they are. */
   readonly migrate?: (value: string, context: ContextOf<M>) => ContextOf<M>
+  /** The present name of a command that an earlier version stored and that is still pending. Absent: no command was renamed. */
+  readonly presentCommand?: (value: string, command: string) => string
   readonly commands: {
     readonly [Name in CommandName<M>]: CommandHandler<ContextOf<M>, EventOf<M>, ParamsOf<M, Name>>
   }
@@ -18,7 +20,7 @@ export interface ActorParts<M extends AnyStateMachine> {
 /** The kind is the machine's id. */
 export const defineActor = <M extends AnyStateMachine>(
   machine: M,
-  { context, migrate, commands }: ActorParts<M>
+  { context, migrate, presentCommand, commands }: ActorParts<M>
 ): ActorDefinition<M> => ({
   kind: machine.id,
   version: Number(machine.version),
@@ -28,6 +30,7 @@ export const defineActor = <M extends AnyStateMachine>(
     migrate === undefined
       ? undefined
       : ({ value, context }: StoredSnapshot) => ({ value, context: migrate(value, context as ContextOf<M>) }),
+  presentCommand,
   // The host erases the types that were checked here: it knows a command by name only.
   commands: commands as unknown as ActorDefinition["commands"]
 })

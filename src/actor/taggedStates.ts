@@ -1,6 +1,15 @@
 /** Sets of states are said once, by the machine's own tags; whoever asks in SQL or in a view takes them from there. */
 import type { AnyStateMachine } from "xstate"
 
+/** Whether a state (null: there is no actor) has the tag. */
+export const isTagged = (machine: AnyStateMachine, tag: string): ((state: string | null) => boolean) => {
+  const states: ReadonlySet<string | null> = new Set(taggedStates(machine, tag))
+  return (state) => states.has(state)
+}
+
+/** For an `in` of a statement whose text has to be the same each time. */
+export const quotedStates = (states: ReadonlyArray<string>): string => states.map((state) => `'${state}'`).join(", ")
+
 /** Throws for a tag that no state has: a set that is empty was misspelt. */
 export const taggedStates = (machine: AnyStateMachine, tag: string): ReadonlyArray<string> => {
   const states = Object.values(machine.states)

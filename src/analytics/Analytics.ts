@@ -6,6 +6,7 @@
  *
  * @source contract.md "Analytics and logs", contract-details.md SandboxAnalytics
  */
+
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
@@ -15,6 +16,7 @@ import { Settings } from "../Config.ts"
 import { ExecutionLog } from "../operation/ExecutionLog.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import { Int8 } from "../store/Columns.ts"
+import { fieldOf } from "../store/SnapshotFields.ts"
 import { foldLifecycle } from "./LifecycleFold.ts"
 import { countRequest } from "./RateWindow.ts"
 
@@ -164,7 +166,7 @@ export class Analytics extends Context.Service<
             -- What has not ended always waits for something.
             select count(*) as started from actors
             where sandbox_id = ${sandboxId} and kind = 'operation' and (pending <> '[]'::jsonb or due_at is not null) and ended_at is null
-              and (snapshot -> 'context' ->> 'startedAt')::numeric >= ${from} and (snapshot -> 'context' ->> 'startedAt')::numeric < ${to}
+              and ${sql.literal(fieldOf("actors", "startedAt", "numeric"))} >= ${from} and ${sql.literal(fieldOf("actors", "startedAt", "numeric"))} < ${to}
               and (${generation}::int8 is null or generation = ${generation}::int8)
           ), durations as (
             select ms, sum(sum(n)) over (order by ms) as upto, sum(sum(n)) over () as total from (

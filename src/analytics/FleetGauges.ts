@@ -5,12 +5,14 @@
 import { Clock, Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { hostMachine } from "../../machines/host.ts"
+import { taggedStates } from "../actor/taggedStates.ts"
 import { refreshed } from "../metric/refreshed.ts"
-import { Int8 } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 
 const freshForMs = 15_000
 
-const shownStates = Object.keys(hostMachine.states).filter((state) => state !== "gone")
+const removedStates = taggedStates(hostMachine, "removed")
+const shownStates = Object.keys(hostMachine.states).filter((state) => !removedStates.includes(state))
 
 const context = Context.empty()
 
@@ -69,7 +71,7 @@ export class FleetGauges extends Context.Service<
           from hosts h left join actors a on a.id = h.id and a.kind = 'host',
             lateral (
               select count(*)::int4 as sandboxes, (count(*) filter (where is_up))::int4 as up from host_promises where host_id = h.id) as p
-          where a.status is distinct from 'gone'`
+          where a.status is null or a.status <> all(${textColumn(removedStates)}::text[])`
       })
       const byState = new Map(shownStates.map((state) => [state, hosts(state)]))
       /** Hosts seen before: a host that is gone is reported with zeros. */

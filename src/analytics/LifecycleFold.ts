@@ -1,4 +1,6 @@
 /** The lifecycle part of a Sandbox's analytics: a pure fold over its transition log. */
+import { beginsGeneration } from "../../machines/sandbox.ts"
+import { isUp } from "../sandbox/sandboxStates.ts"
 import type { LogEntry } from "../store/Actors.ts"
 
 export interface Lifecycle {
@@ -43,11 +45,10 @@ export const foldLifecycle = (
   for (const entry of log) {
     const { at, from, to } = entry
     if (from === to) continue
-    if (from === "running") endRun(at)
-    // A sleeping Sandbox wakes to the same generation; every other way to pending after the first is a new one.
-    if (to === "pending" && from !== null && from !== "sleeping") current++
+    if (isUp(from)) endRun(at)
+    if (beginsGeneration(from, to)) current++
     const inWindow = at >= window.from && at < window.to
-    if (to === "running") {
+    if (isUp(to)) {
       runningSince = at
       if (booted !== current) {
         booted = current

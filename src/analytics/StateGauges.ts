@@ -2,6 +2,7 @@
  * Gauges of Sandboxes, open operations and the host's reservations. They are read when metrics are requested, and then not again for a while. Two
  * statements use indexes over Sandboxes and over actors with pending work, so ended operations are not read. Every process shows the same values.
  */
+
 import { Context, Effect, Layer, Metric, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
@@ -9,8 +10,9 @@ import { sandboxMachine } from "../../machines/sandbox.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { refreshed } from "../metric/refreshed.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import { aliveStates, removedStates } from "../sandbox/sandboxStates.ts"
+import { inhabitedStates, removedStates } from "../sandbox/sandboxStates.ts"
 import { textColumn } from "../store/Columns.ts"
+import { contextOf } from "../store/SnapshotFields.ts"
 
 const freshForMs = 15_000
 
@@ -39,8 +41,6 @@ const promisedDisk = Metric.gauge("atoll_host_disk_promised_bytes", {
 const sandboxStates = Object.keys(sandboxMachine.states).filter((state) => !removedStates.includes(state))
 const operationStates = taggedStates(operationMachine, "open")
 
-const holdsMemory: ReadonlyArray<string> = [...aliveStates, "pending"]
-
 const findSandboxes = (sql: SqlClient.SqlClient) =>
   SqlSchema.findAll({
     Request: Schema.Void,
@@ -56,7 +56,7 @@ const findSandboxes = (sql: SqlClient.SqlClient) =>
         sum((context -> 'profile' ->> 'memoryBytes')::float8) as "memoryBytes",
         sum((context -> 'profile' ->> 'diskBytes')::float8) as "diskBytes"
       from (
-        select status, snapshot -> 'context' as context from actors
+        select status, ${sql.literal(contextOf("actors"))} as context from actors
         where kind = 'sandbox' and sandbox_status = any(${textColumn(sandboxStates)}::text[])
       ) as there
       group by 1, 2`
@@ -95,7 +95,7 @@ export class StateGauges extends Context.Service<
         for (const [key, { status, runtime }] of found) if (!seen.has(key)) seen.set(key, sandboxes(status, runtime))
         for (const [key, gauge] of seen) gauge.updateUnsafe(found.get(key)?.count ?? 0, context)
         const rows = [...found.values()]
-        const holding = rows.filter(({ status }) => holdsMemory.includes(status))
+        const holding = rows.filter(({ status }) => inhabitedStates.includes(status))
         promisedMemory.updateUnsafe(sumOf(holding.map(({ memoryBytes }) => memoryBytes)), context)
         promisedDisk.updateUnsafe(sumOf(rows.map(({ diskBytes }) => diskBytes)), context)
         const counts = new Map((yield* readOperations()).map(({ status, count }) => [status, count]))

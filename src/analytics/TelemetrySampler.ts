@@ -2,13 +2,15 @@
  * Measures every running Sandbox of this host, or of the hosts that this process supervises, at a steady interval. Each host is measured
  * independently: a slow or silent host is skipped meanwhile and delays no other.
  */
+
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import { isAlive } from "../sandbox/aliveSandboxes.ts"
+import { isUp } from "../sandbox/aliveSandboxes.ts"
 import { Placement } from "../sandbox/Placement.ts"
 import { textColumn } from "../store/Columns.ts"
+import { generationOf } from "../store/SnapshotFields.ts"
 import { worker } from "../worker/Worker.ts"
 import { insertSamples, type Sample } from "./TelemetrySamples.ts"
 
@@ -29,8 +31,8 @@ export const TelemetrySampler = {
         Request: Schema.NullOr(Schema.Array(Schema.String)),
         Result: Schema.Struct({ id: Schema.String, accountId: Schema.String, generation: Schema.Int }),
         execute: (hosts) => sql`
-          select id, account_id as "accountId", (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
-          where ${isAlive(sql)} and sandbox_status = 'running'
+          select id, account_id as "accountId", ${sql.literal(generationOf("actors"))} as generation from actors
+          where ${isUp(sql)}
           ${hosts === null ? sql`` : sql`and id in (select sandbox_id from host_promises where is_up and host_id = any(${textColumn(hosts)}::text[]))`}`
       })
 

@@ -5,6 +5,7 @@ import type { Asked } from "../../schemas/console/Hosts.ts"
 import { removeHost, type Wish, wishOfHost } from "../fleet/askHost.ts"
 import { type HostRow, Hosts } from "../fleet/Hosts.ts"
 import { hostDocument, hostState } from "../fleet/hostDocument.ts"
+import { isClosed, isEmptied, isPlaceable, isRemovedHost } from "../fleet/hostStates.ts"
 import { answer, Refused } from "./answer.ts"
 import { table } from "./table.ts"
 
@@ -62,7 +63,7 @@ const list = Command.make(
   "list",
   { all: Flag.Boolean("all").pipe(Flag.withDescription("Those that were removed, too"), Flag.withDefault(false)) },
   Effect.fnUntraced(function* ({ all }) {
-    const hosts = (yield* (yield* Hosts).list).filter((host) => all || hostState(host) !== "gone")
+    const hosts = (yield* (yield* Hosts).list).filter((host) => all || !isRemovedHost(host.state))
     const now = yield* Clock.currentTimeMillis
     yield* answer(hostTable(hosts, now), { hosts: hosts.map((host) => hostDocument(host, now)) })
   })
@@ -105,7 +106,7 @@ const wishCommand = (
   ).pipe(Command.withDescription(description))
 
 const cordon = wishCommand("cordon", "CORDON", "Place no new Sandboxes on a host; those that it has go on", (host) =>
-  hostState(host) === "cordoned"
+  isClosed(host.state)
     ? `${host.label} gets no new Sandboxes. Those that it has go on, and can be started.`
     : `${host.label} is ${hostState(host)}, and gets no new Sandboxes when it is there either.`
 )
@@ -115,13 +116,13 @@ const drain = wishCommand(
   "DRAIN",
   "Stop the Sandboxes of a host, with their volumes kept, and start none there",
   (host) =>
-    hostState(host) === "draining"
+    isEmptied(host.state)
       ? `${host.label} is drained: ${host.sandboxesUp} Sandboxes are being stopped, their volumes are kept. atoll hosts list says when none runs there; atoll hosts uncordon undoes it.`
       : `${host.label} is ${hostState(host)}, and is drained as soon as it is there.`
 )
 
 const uncordon = wishCommand("uncordon", "UNCORDON", "Use a host again that was cordoned or drained", (host) =>
-  hostState(host) === "ready"
+  isPlaceable(host.state)
     ? `${host.label} gets new Sandboxes again. Those that were stopped there are started by whoever needs them.`
     : `${host.label} is ${hostState(host)}, and is used as soon as it is ready.`
 )

@@ -5,7 +5,7 @@ import type { ConnectionGrantContext } from "../../schemas/contexts/ConnectionGr
 import { InvalidRequest, NotFound, SandboxUnavailable, UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import { cooperativeGrantSeconds } from "../../schemas/Limits.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { sandboxWay } from "../gateway/SandboxWay.ts"
 import { newId } from "../identifier/newId.ts"
@@ -20,6 +20,10 @@ const usableStates = taggedStates(connectionGrantMachine, "usable")
 
 const invalid = (path: ReadonlyArray<string | number>, message: string) =>
   new InvalidRequest({ details: { issues: [{ path, message }] } })
+
+const isUsable = isTagged(connectionGrantMachine, "usable")
+/** Revoked, or refused before it was usable. */
+const isWithdrawn = isTagged(connectionGrantMachine, "withdrawn")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -91,14 +95,14 @@ const make = Effect.gen(function* () {
         idempotency: null
       })
       const state = yield* way.opened(endpointId)
-      if (state?.value !== "granted") return yield* new SandboxUnavailable({ details: { status: null } })
+      if (state === null || !isUsable(state.value)) return yield* new SandboxUnavailable({ details: { status: null } })
       return envelope(state.context)
     }),
 
     recover: Effect.fn("ConnectionGrants.recover")(function* (accountId, sandboxId, endpointId, publicKeys) {
       const keys = yield* canonical(publicKeys)
       const { status, context } = yield* find(accountId, sandboxId, endpointId)
-      if (status === "revoked" || status === "refused") return yield* new NotFound()
+      if (isWithdrawn(status)) return yield* new NotFound()
       if (!isSameSet(keys, context.publicKeys)) {
         return yield* invalid(["publicKeys"], "Expected the keys that this endpoint was granted to")
       }

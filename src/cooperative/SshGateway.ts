@@ -4,12 +4,15 @@
  *
  * @source contract.md "Cooperative connection"; RFC 4252 section 7, RFC 4254
  */
+
 import type { AddressInfo, Socket } from "node:net"
 import { Data, Effect, FiberSet, Layer, Schema } from "effect"
 import ssh2, { type AuthContext, type Connection, type ServerChannel, type TcpipRequestInfo } from "ssh2"
+import { connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import type { GatewayAction } from "../../schemas/Audit.ts"
 import { type ErrorCode, errorStatus } from "../../schemas/Errors.ts"
 import { Audit } from "../account/Audit.ts"
+import { isTagged } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { plainAddress } from "../gateway/peerAddress.ts"
@@ -37,7 +40,8 @@ const loopbacks = new Set(["localhost", "127.0.0.1", "::1", "sandbox"])
 /** The channel is refused; SSH has no more detail. */
 class Refused extends Data.TaggedError("Refused") {}
 
-const mayGoOn = ({ status }: { readonly status: string }): boolean => status === "granted" || status === "elapsed"
+const carries = isTagged(connectionGrantMachine, "carries")
+const mayGoOn = ({ status }: { readonly status: string }): boolean => carries(status)
 
 /** Resolves when both sides have closed the channel: ssh2 reports that only by its event. */
 const closed = (channel: ServerChannel): Effect.Effect<void> =>

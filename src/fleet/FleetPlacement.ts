@@ -1,13 +1,14 @@
 /** The Placement of a service whose Sandboxes live on hosts: room is promised in the create's own transaction. */
 import { Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { standingIn } from "../../machines/host.ts"
 import { UnsupportedByRuntime } from "../../schemas/Errors.ts"
 import { Settings } from "../Config.ts"
 import { hostLostMessage } from "../sandbox/hostLost.ts"
 import { type Place, Placement, type Standing } from "../sandbox/Placement.ts"
 import { Int8 } from "../store/Columns.ts"
 import { HostFeeds } from "./HostFeeds.ts"
-import { absentStates, silentStates, startableStates } from "./hostStates.ts"
+import { isStartable } from "./hostStates.ts"
 import { type Asked, Promises, type Survey } from "./Promises.ts"
 
 /** Hosts with room that others are taking of just now are asked again so soon, for so long. */
@@ -22,12 +23,9 @@ const HostRow = Schema.Struct({
   is_missing: Schema.Boolean
 })
 
-const there = { is: "there" } as const
-const silent = { is: "silent" } as const
-
 const standingOf = ({ status, seen_at: seenAt }: typeof HostRow.Type): Standing => {
-  if (status === null || silentStates.includes(status)) return silent
-  return absentStates.includes(status) ? { is: status === "gone" ? "gone" : "lost", seenAt } : there
+  const is = standingIn(status)
+  return is === "there" || is === "silent" ? { is } : { is, seenAt }
 }
 
 const obstacleOf = (host: typeof HostRow.Type): string | null => {
@@ -43,7 +41,7 @@ const obstacleOf = (host: typeof HostRow.Type): string | null => {
       if (host.is_missing) {
         return "The volume of this Sandbox is not on its host any more. Ask the operator for it, or delete the Sandbox."
       }
-      return startableStates.includes(host.status!)
+      return isStartable(host.status)
         ? null
         : "The operator empties the host of this Sandbox. Its volume is there, and can be used again once that host takes Sandboxes."
   }
@@ -104,7 +102,7 @@ export const FleetPlacement = {
         place: ({ runtime, ...wanted }) =>
           place({ ...wanted, kind: runtime ?? (fleetRuntime === "any" ? null : fleetRuntime) }),
         obstacle: (sandboxId) => ofHost(sandboxId, null, obstacleOf),
-        standing: (sandboxId) => ofHost<Standing>(sandboxId, there, standingOf),
+        standing: (sandboxId) => ofHost<Standing>(sandboxId, { is: "there" }, standingOf),
         unsureForMs: hostLeaseMs,
         suspends: (sandboxId) => ofHost(sandboxId, false, ({ suspends }) => suspends),
         attended: feeds.attended,

@@ -17,6 +17,7 @@ import { GuestUnavailable } from "../runtime/Guest.ts"
 import { Runtime, RuntimeRefused, RuntimeUnavailable, type SandboxSpec } from "../runtime/Runtime.ts"
 import { HostFeeds } from "./HostFeeds.ts"
 import { HostLinks } from "./HostLinks.ts"
+import { isClosed, isEmptied } from "./hostStates.ts"
 import { Promises, type Raised } from "./Promises.ts"
 
 /** Room that is awaited is looked for so often. */
@@ -42,7 +43,7 @@ const itsHostIsEmptied = () =>
 /** What is against a boot there that nobody has tried yet; null: nothing. */
 const obstacleAt = ({ isUp, isSettled, status }: Raised): RuntimeRefused | RuntimeUnavailable | null => {
   if (!isUp) return itsHostIsFull()
-  if (status === "draining") return isSettled ? itsHostIsEmptied() : nobodyHasRoom()
+  if (isEmptied(status)) return isSettled ? itsHostIsEmptied() : nobodyHasRoom()
   return null
 }
 
@@ -124,7 +125,7 @@ export const FleetRuntime = {
             return yield* obstacle
           }
           // It has room for it, so it is no worse than none.
-          if (status === "cordoned" && !isSettled && (yield* promises.move(spec, hostId)) === "moved") continue
+          if (isClosed(status) && !isSettled && (yield* promises.move(spec, hostId)) === "moved") continue
           const host = yield* links.to(hostId)
           const refused = yield* host.provision(spec, turn).pipe(
             Effect.as(null),

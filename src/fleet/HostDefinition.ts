@@ -2,7 +2,7 @@
 
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { hostMachine } from "../../machines/host.ts"
+import { believedForMs, hostMachine, lookDueAt } from "../../machines/host.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { HostContext } from "../../schemas/contexts/Host.ts"
 import { publicText } from "../../schemas/PublicText.ts"
@@ -20,6 +20,7 @@ import { Canaries } from "./canary.ts"
 import { databaseNow } from "./databaseNow.ts"
 import { HostLinks } from "./HostLinks.ts"
 import { hostSandboxes } from "./hostSandboxes.ts"
+import { absentStates, emptiedStates, isRemovedHost } from "./hostStates.ts"
 
 /** So many Sandboxes are told at once. */
 const tellBatch = 32
@@ -62,10 +63,10 @@ export const hostDefinition = Effect.gen(function* () {
   const lookAtHost = Effect.fnUntraced(function* ({ id: hostId, value, context: known }: ActorState<HostContext>) {
     const began = yield* Clock.currentTimeMillis
     yield* forgetOldEntries(hostId, began)
-    const dueAt = value === "suspect" ? known.updatedAt + lostAfterMs : known.seenAt + known.leaseMs
+    const dueAt = lookDueAt(value, known, lostAfterMs)
     const since = performance.now()
     // Nobody looked for a while, so nobody may have listened either: a host that is there says so soon.
-    let believedForMs = began - dueAt > leaseMs * late ? leaseMs : 0
+    let waitsForMs = began - dueAt > leaseMs * late ? leaseMs : 0
     while (true) {
       const found = yield* Effect.orDie(findSeen(hostId))
       const now = yield* Clock.currentTimeMillis
@@ -76,10 +77,10 @@ export const hostDefinition = Effect.gen(function* () {
       // One that left is not there, however short ago it was.
       if (boot !== "" && Math.abs(age) < leaseMs) return { type: "SEEN" as const, seenAt, leaseMs }
       // The clock of the database was set back: a host that is there is soon heard of by what it shows now.
-      if (age < 0) believedForMs = Math.max(believedForMs, leaseMs)
+      if (age < 0) waitsForMs = Math.max(waitsForMs, leaseMs)
       // The clock of this service was set forward: it looks too early.
-      if (value === "suspect") believedForMs = Math.max(believedForMs, lostAfterMs - silentForMs)
-      const leftMs = believedForMs - (performance.now() - since)
+      waitsForMs = Math.max(waitsForMs, believedForMs(value, silentForMs, lostAfterMs))
+      const leftMs = waitsForMs - (performance.now() - since)
       if (leftMs <= 0) return { type: "SILENT" as const, seenAt, lostAfterMs }
       yield* Effect.sleep(Math.min(lookAgainMs, leftMs))
     }
@@ -135,9 +136,9 @@ export const hostDefinition = Effect.gen(function* () {
       loseSandboxes: {
         lane: "attend",
         run: (scope, { seenAt }) => {
-          const lostAs = (): LostHost => ({ is: scope.state().value === "gone" ? "gone" : "lost", seenAt })
+          const lostAs = (): LostHost => ({ is: isRemovedHost(scope.state().value) ? "gone" : "lost", seenAt })
           return Effect.as(
-            settle(scope, ["lost", "gone"], (generation) => hostLost(generation, lostAs())),
+            settle(scope, absentStates, (generation) => hostLost(generation, lostAs())),
             null
           )
         }
@@ -146,7 +147,7 @@ export const hostDefinition = Effect.gen(function* () {
         lane: "drainSandboxes",
         run: (scope) =>
           Effect.map(
-            settle(scope, ["draining"], () => ({ type: "STOP", reason: draining })),
+            settle(scope, emptiedStates, () => ({ type: "STOP", reason: draining })),
             (isDrained) => (isDrained ? { type: "DRAINED" as const } : null)
           )
       }

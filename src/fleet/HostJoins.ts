@@ -14,10 +14,10 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { Settings } from "../Config.ts"
 import type { HostCapacity, HostDescription } from "../runtime/distant/HostDescription.ts"
 import { HostUnknown, JoinRefused } from "../runtime/distant/JoinRpcs.ts"
-import { Int8 } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
 import { databaseNow } from "./databaseNow.ts"
 import { HostActors } from "./HostActors.ts"
-import { heardStates } from "./hostStates.ts"
+import { isHeard, isRemovedHost, removedHostStates } from "./hostStates.ts"
 
 /** Beats to a lease. */
 const beatsPerLease = 5
@@ -87,7 +87,7 @@ export class HostJoins extends Context.Service<
         execute: ({ name, hostId }) => sql`
           select h.id, h.label from hosts h
           where h.cert_name = ${name} and h.id <> ${hostId}
-            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'gone')
+            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(removedHostStates)}::text[]))
           limit 1`
       })
 
@@ -113,7 +113,7 @@ export class HostJoins extends Context.Service<
         }
         const found = yield* findHost(it.hostId)
         const known = found._tag === "Some" ? found.value : null
-        if (known?.state === "gone") {
+        if (known !== null && isRemovedHost(known.state)) {
           return yield* refusal(
             `This host was taken out of the fleet, and its Sandboxes with it. To let the machine join as a new host, set ATOLL_DATA_DIR to an empty folder.`,
             true
@@ -155,7 +155,7 @@ export class HostJoins extends Context.Service<
           )
         }
         yield* insert(it, digest, name)
-        const isKnown = known?.boot === it.boot && heardStates.includes(known.state ?? "")
+        const isKnown = known?.boot === it.boot && isHeard(known.state)
         return { installation: installation.id, isKnown }
       })
 
@@ -204,8 +204,8 @@ export class HostJoins extends Context.Service<
           })
         )
         const state = found._tag === "Some" ? found.value.state : null
-        if (state === null || state === "gone") return yield* new HostUnknown()
-        if (state === "suspect" || state === "lost") {
+        if (state === null || isRemovedHost(state)) return yield* new HostUnknown()
+        if (!isHeard(state)) {
           yield* actors.tell(hostId, { type: "SEEN", leaseMs })
         }
       })

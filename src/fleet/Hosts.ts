@@ -2,12 +2,15 @@
  * The hosts of a fleet for their operator: what is known of each, and what is wanted of it. It knows the database only, so it works whether a service
  * runs or not: a wish is a row that stays until a service has told it to the host's actor, and a notification so that it is told at once.
  */
+
 import { randomUUID } from "node:crypto"
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
 import { Asked, hostTransitionsMax } from "../../schemas/console/Hosts.ts"
 import { Reason } from "../../schemas/Sandbox.ts"
-import { Int8 } from "../store/Columns.ts"
+import { Int8, textColumn } from "../store/Columns.ts"
+import { fieldOf, jsonFieldOf } from "../store/SnapshotFields.ts"
+import { firstHostState, removedHostStates } from "./hostStates.ts"
 
 /** The channel of the notifications; each carries the host's id. */
 export const hostsChannel = "atoll_hosts"
@@ -105,8 +108,8 @@ export class Hosts extends Context.Service<
       /** @param chosen A relation with the columns of `hosts`. */
       const rowsOf = (chosen: Statement.Fragment) => sql`
         select h.id, h.label, h.address_host as "addressHost", h.address_port as "addressPort", h.version, h.driver, h.kind,
-          a.status as state, a.snapshot #>> '{context,wish}' as wish, a.snapshot #> '{context,reason}' as reason,
-          (a.snapshot #>> '{context,updatedAt}')::float8 as since, h.asked,
+          a.status as state, ${sql.literal(fieldOf("a", "wish", "text"))} as wish, ${sql.literal(jsonFieldOf("a", "reason"))} as reason,
+          ${sql.literal(fieldOf("a", "updatedAt", "float8"))} as since, h.asked,
           h.vcpus, h.memory_bytes as "memoryBytes", h.disk_bytes as "diskBytes", h.parallel_starts as "parallelStarts",
           h.vcpus_promised as "vcpusPromised", h.memory_promised as "memoryPromised", h.disk_promised as "diskPromised",
           h.network_refused as "networkRefused", h.joined_at as "joinedAt", h.seen_at as "seenAt",
@@ -124,11 +127,11 @@ export class Hosts extends Context.Service<
       })
 
       const withStates = sql`
-        select h.*, coalesce(a.status, 'joining') as state from hosts h left join actors a on a.id = h.id and a.kind = 'host'`
+        select h.*, coalesce(a.status, ${firstHostState}::text) as state from hosts h left join actors a on a.id = h.id and a.kind = 'host'`
 
       const matches = ({ state, find }: WantedHosts) => sql`
         (${find}::text = '' or position(lower(${find}::text) in lower(label)) > 0 or starts_with(id, ${find}::text))
-        and case when ${state}::text is null then state <> 'gone' else state = ${state}::text end`
+        and case when ${state}::text is null then state <> all(${textColumn(removedHostStates)}::text[]) else state = ${state}::text end`
 
       const findPage = SqlSchema.findAll({
         Request: Wanted,

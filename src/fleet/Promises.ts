@@ -6,6 +6,7 @@
  * A Sandbox that sleeps is up: it can be woken at any time. Of which host a promise is does not change once the Sandbox was up there (it is settled): the
  * volume is there. Before, a host that does not boot it passes it on, and never gets it again.
  */
+
 import { randomBytes } from "node:crypto"
 import { Context, Effect, Layer, Option, Schema } from "effect"
 import { SqlClient, SqlSchema, type Statement } from "effect/sql"
@@ -14,7 +15,8 @@ import type { SandboxSpec } from "../runtime/Runtime.ts"
 import type { Place, Wanted } from "../sandbox/Placement.ts"
 import { BoundedMap } from "../store/BoundedMap.ts"
 import { textColumn } from "../store/Columns.ts"
-import { placeableStates, silentStates } from "./hostStates.ts"
+import { fieldOf, generationOf } from "../store/SnapshotFields.ts"
+import { placeableStates, removedHostStates, silentStates } from "./hostStates.ts"
 
 /** On either side of where the look begins. */
 const fewHosts = 8
@@ -134,7 +136,7 @@ export class Promises extends Context.Service<
       /** One where boots fail is not waited for. */
       const isAwaited = sql`
         exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(silentStates)}::text[])
-          and coalesce((a.snapshot #>> '{context,failures}')::int4, 0) = 0)`
+          and coalesce(${sql.literal(fieldOf("a", "failures", "int4"))}, 0) = 0)`
 
       /** How full it would be of what it has least of, from 0 to 1. */
       const fullness = ({ vcpus, memoryBytes, diskBytes }: Asked) => sql`
@@ -183,7 +185,7 @@ export class Promises extends Context.Service<
           from (
             select h.*, ${hasRoom(asked)} and ${suits(asked)} as fits, ${isReady} as is_ready, ${isAwaited} as is_awaited from hosts h) h
           where (${asked.kind}::text is null or h.kind = ${asked.kind}::text)
-            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = 'gone')`
+            and not exists (select 1 from actors a where a.id = h.id and a.kind = 'host' and a.status = any(${textColumn(removedHostStates)}::text[]))`
 
       const present = sql.literal(
         `p.is_settled as "isSettled", (select a.status from actors a where a.id = p.host_id and a.kind = 'host') as status`
@@ -227,7 +229,7 @@ export class Promises extends Context.Service<
         Request: Schema.String,
         Result: Schema.Struct({ kind: Schema.Literals(["vm", "namespace"]) }),
         execute: (sandboxId) =>
-          sql`select snapshot -> 'context' ->> 'runtime' as kind from actors where id = ${sandboxId}`
+          sql`select ${sql.literal(fieldOf("actors", "runtime", "text"))} as kind from actors where id = ${sandboxId}`
       })
 
       const take = (asked: Asked) => Effect.map(Effect.orDie(takeRoom(asked)), ([taken]): Place | null => taken ?? null)
@@ -317,7 +319,7 @@ export class Promises extends Context.Service<
               update host_promises p set is_up = false
               where p.sandbox_id = ${sandboxId} and p.is_up and not exists (
                 select 1 from actors a
-                where a.id = p.sandbox_id and (a.snapshot -> 'context' ->> 'generation')::int4 > ${generation}::int4)
+                where a.id = p.sandbox_id and ${sql.literal(generationOf("a"))} > ${generation}::int4)
               returning host_id, vcpus, memory_bytes)
             update hosts h set vcpus_promised = h.vcpus_promised - l.vcpus, memory_promised = h.memory_promised - l.memory_bytes
             from lowered l where h.id = l.host_id`.pipe(Effect.orDie, Effect.asVoid),

@@ -1,8 +1,10 @@
 /** What the operator asks of a host, with what is refused before anybody is told: on the command line and in the console alike. */
 import { Effect, Schema } from "effect"
+import { removalObstacle } from "../../machines/hostRemoval.ts"
 import type { Asked } from "../../schemas/console/Hosts.ts"
 import { type HostRow, Hosts } from "./Hosts.ts"
 import { hostState } from "./hostDocument.ts"
+import { isRemovedHost } from "./hostStates.ts"
 
 /** A service that runs hears of a wish at once. */
 const toldWithinMs = 3_000
@@ -34,7 +36,7 @@ const asked = Effect.fnUntraced(function* (hosts: Hosts["Service"], { id }: Host
 })
 
 const notGone = (host: HostRow) =>
-  hostState(host) === "gone"
+  isRemovedHost(host.state)
     ? Effect.fail(
         new HostRefused({
           why: "gone",
@@ -58,17 +60,14 @@ const sandboxesOf = (count: number): string => (count === 1 ? "1 Sandbox" : `${c
 const obstacleOf = (host: HostRow): string | null => {
   const { sandboxes, sandboxesUp: up, label } = host
   const state = hostState(host)
-  switch (state) {
-    case "lost":
-    case "gone":
+  switch (removalObstacle(state, { all: sandboxes, up })) {
+    case null:
       return null
-    case "draining":
-      return up === 0
-        ? null
-        : `${label} still runs ${sandboxesOf(up)}: wait until atoll hosts list says that it runs none`
-    case "cordoned":
-      return sandboxes === 0 ? null : `${label} has ${sandboxesOf(sandboxes)}: drain it first`
-    default:
+    case "runs":
+      return `${label} still runs ${sandboxesOf(up)}: wait until atoll hosts list says that it runs none`
+    case "lives":
+      return `${label} has ${sandboxesOf(sandboxes)}: drain it first`
+    case "isUsed":
       return host.joinedAt === 0
         ? `${label} has never joined, and ${sandboxes === 0 ? "no Sandbox lives" : `${sandboxesOf(sandboxes)} may live`} there: start a host on that data folder`
         : `${label} is ${state}: drain it first`
@@ -81,7 +80,7 @@ export const removeHost = Effect.fn("removeHost")(function* (host: HostRow, isFo
   const obstacle = isForced ? null : obstacleOf(host)
   if (obstacle !== null) return yield* new HostRefused({ why: "used", message: obstacle })
   const after = yield* asked(yield* Hosts, host, isForced ? "REMOVE_FORCED" : "REMOVE")
-  if (after === null || hostState(after) === "gone") return after
+  if (after === null || isRemovedHost(after.state)) return after
   return yield* new HostRefused({
     why: "meanwhile",
     message: `${host.label} is ${hostState(after)} meanwhile, and was not removed.`

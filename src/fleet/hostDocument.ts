@@ -1,9 +1,10 @@
 /** A host as its operator is told of it, by `--json` and in the console. */
 import type { Host } from "../../schemas/console/Hosts.ts"
 import type { HostRow } from "./Hosts.ts"
+import { firstHostState } from "./hostStates.ts"
 
 /** One without an actor is still to join. */
-export const hostState = ({ state }: Pick<HostRow, "state">): string => state ?? "joining"
+export const hostState = ({ state }: Pick<HostRow, "state">): string => state ?? firstHostState
 
 const instant = (ms: number): string => new Date(ms).toISOString()
 

@@ -1,9 +1,12 @@
 /** The Sandboxes of one host, by their promises. */
+
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
-import { removedStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
+import { bookkeeping } from "../../machines/sandbox.ts"
+import { removedStates, runtimelessStates, volumelessStates } from "../sandbox/sandboxStates.ts"
 import { unsettledStates } from "../sandbox/settleSandboxes.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+import { fieldOf, generationOf, hasPendingBut } from "../store/SnapshotFields.ts"
 
 const Bound = Schema.Struct({
   id: Schema.String,
@@ -27,17 +30,16 @@ const Known = Schema.Struct({
 const Unsettled = Schema.Struct({ id: Schema.String, generation: Schema.Int, revision: Int8 })
 
 /** What a deletion waits for is no runtime. */
-const upStates = unsettledStates.filter((state) => state !== "deleting")
+const upStates = unsettledStates.filter((state) => !volumelessStates.includes(state))
 
 export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
-  // `meter` is none of its host's.
-  const isBusy = sql.literal(`a.pending @? '$[*] ? (@.type != "meter")'`)
+  const isBusy = sql.literal(hasPendingBut("a", bookkeeping))
   const findBound = SqlSchema.findAll({
     Request: Schema.Void,
     Result: Bound,
     execute: () => sql`
-      select a.id, a.status, a.revision, (a.snapshot -> 'context' ->> 'generation')::int4 as generation, ${isBusy} as "isBusy",
-        a.snapshot -> 'context' ->> 'startedAt' is not null as "hasRun"
+      select a.id, a.status, a.revision, ${sql.literal(generationOf("a"))} as generation, ${isBusy} as "isBusy",
+        ${sql.literal(fieldOf("a", "startedAt", "text"))} is not null as "hasRun"
       from host_promises p join actors a on a.id = p.sandbox_id
       where p.host_id = ${hostId} and a.kind = 'sandbox' and a.status <> all(${textColumn(removedStates)}::text[])`
   })
@@ -55,7 +57,7 @@ export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
     Request: Schema.Struct({ after: Schema.String, limit: Schema.Int }),
     Result: Unsettled,
     execute: ({ after, limit }) => sql`
-      select a.id, a.revision, (a.snapshot -> 'context' ->> 'generation')::int4 as generation
+      select a.id, a.revision, ${sql.literal(generationOf("a"))} as generation
       from host_promises p join actors a on a.id = p.sandbox_id
       where p.host_id = ${hostId} and a.id > ${after} and a.kind = 'sandbox' and a.status = any(${textColumn(upStates)}::text[])
       order by a.id limit ${limit}`

@@ -11,7 +11,7 @@ import type { Settings } from "../Config.ts"
 import { type Guest, GuestUnavailable, type PortClosed } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
-import { inhabitedStates } from "../sandbox/sandboxStates.ts"
+import { inhabitedStates, isAsleep, isAwaited, isUp } from "../sandbox/sandboxStates.ts"
 import { Actors } from "../store/Actors.ts"
 import { Int8 } from "../store/Columns.ts"
 import type { Journal } from "../store/Journal.ts"
@@ -87,8 +87,8 @@ export class SandboxReach extends Context.Service<
         // One that is being frozen still has a guest: the state is asked first, of the owner's memory where that is here.
         const known = host.peek(sandboxMachine, boot.sandboxId)
         const status = known?.value ?? (yield* statusOf(boot))
-        if (status !== "sleeping" && status !== "pending") return yield* runtime.guest(boot.sandboxId, boot.generation)
-        if (status === "sleeping") yield* mayWake(boot.accountId)
+        if (!isAwaited(status)) return yield* runtime.guest(boot.sandboxId, boot.generation)
+        if (isAsleep(status)) yield* mayWake(boot.accountId)
         yield* runningSandbox(boot.accountId, boot.sandboxId).pipe(
           Effect.provideContext(wake),
           Effect.mapError(() => new GuestUnavailable({ message: didNotWake, shown: didNotWake }))
@@ -107,7 +107,7 @@ export class SandboxReach extends Context.Service<
         const status = yield* statusOf(boot)
         if (status === null)
           return { code: "SANDBOX_NOT_RUNNING", message: publicText`The Sandbox does not run any more.` }
-        if (status !== "running") return null
+        if (!isUp(status)) return null
         const answers = yield* runtime.guest(boot.sandboxId, boot.generation).pipe(
           Effect.flatMap(roundTrip),
           Effect.catchTag("GuestUnavailable", () => Effect.succeed(false))
@@ -127,7 +127,7 @@ export class SandboxReach extends Context.Service<
         dial: (boot, port) => Effect.flatMap(guest(boot), (found) => found.dial(port)),
         hasSettled: Effect.fn("SandboxReach.hasSettled")(function* (boot) {
           const status = yield* statusOf(boot)
-          if (status === null || status === "sleeping") return true
+          if (status === null || isAsleep(status)) return true
           return yield* runtime.guest(boot.sandboxId, boot.generation).pipe(
             Effect.flatMap(roundTrip),
             Effect.catchTag("GuestUnavailable", () => Effect.succeed(false))

@@ -2,6 +2,7 @@
  * What the services of the ways into a Sandbox (previews, service accesses, connection grants) have in common: each way is an actor that
  * is stored before it is looked at, ends with its Sandbox, at its instant, or when a client ends it.
  */
+
 import { Clock, Effect } from "effect"
 import type { connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import { lastsAt } from "../../machines/expiry.ts"
@@ -14,10 +15,11 @@ import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
 import type { ContextOf, EventOf } from "../actor/machineTypes.ts"
 import { readActor } from "../actor/readActor.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import type { Settings } from "../Config.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { isGone } from "../sandbox/sandboxStates.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
 
@@ -36,6 +38,7 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
   const services = yield* Effect.context<ActorHost | Actors | Journal | Settings>()
   const openStates = taggedStates(machine, "open")
   const usableStates = taggedStates(machine, "usable")
+  const isConfirming = isTagged(machine, "confirming")
   yield* host.register(definition)
   yield* dependents.register({ machine, openStates, event: (reason) => ({ type: "SANDBOX_ENDED", reason }) })
 
@@ -49,7 +52,7 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
     /** NotFound: another account's, a deleted one, or none. */
     ownSandbox: Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
       const record = yield* readActor(actors, sandboxMachine, sandboxId)
-      if (record === null || record.accountId !== accountId || record.status === "deleted") {
+      if (record === null || record.accountId !== accountId || isGone(record.status)) {
         return yield* new NotFound()
       }
     }),
@@ -66,8 +69,8 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
     isUsable: (status: string, context: ContextOf<M>) =>
       Effect.map(Clock.currentTimeMillis, (now) => usableStates.includes(status) && lastsAt(context, now)),
 
-    /** Its state once its Sandbox has been looked at, or still `opening` after 10 s. */
-    opened: (actorId: string) => wait(actorId, (status) => status !== "opening", openAnswerMs),
+    /** Its state once its Sandbox has been looked at, or still the first one after 10 s. */
+    opened: (actorId: string) => wait(actorId, (status) => !isConfirming(status), openAnswerMs),
 
     wait,
 

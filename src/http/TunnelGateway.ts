@@ -5,11 +5,13 @@
  *
  * @source contract-details.md "Fine print"; schemas/ServiceAccess.ts
  */
+
 import { randomUUID } from "node:crypto"
 import type { IncomingMessage } from "node:http"
 import type { Duplex } from "node:stream"
 import { Context, Effect, FiberSet, Layer } from "effect"
 import { WebSocketServer } from "ws"
+import { serviceAccessMachine } from "../../machines/serviceAccess.ts"
 import type { ServiceAccessContext } from "../../schemas/contexts/ServiceAccess.ts"
 import {
   type ContractError,
@@ -23,6 +25,7 @@ import {
 } from "../../schemas/Errors.ts"
 import { tunnelPath as path } from "../../schemas/OpenApiTunnel.ts"
 import { Audit } from "../account/Audit.ts"
+import { isTagged } from "../actor/taggedStates.ts"
 import { discardRest } from "../gateway/discardRest.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import type { RawGateway } from "../gateway/RawGateway.ts"
@@ -74,6 +77,8 @@ const wantedOf = (request: IncomingMessage): Wanted | ContractError => {
     ? { port, client }
     : invalidRequest([{ path: ["client"], message: "Expected 1 to 64 printable ASCII characters" }])
 }
+
+const isUsable = isTagged(serviceAccessMachine, "usable")
 
 const make = Effect.gen(function* () {
   const accesses = yield* ServiceAccesses
@@ -145,7 +150,7 @@ const make = Effect.gen(function* () {
     const connection = {
       ...admission,
       mayGoOn: ({ status, context }: { readonly status: string; readonly context: unknown }) =>
-        status === "active" && (context as ServiceAccessContext).client === admission.client
+        isUsable(status) && (context as ServiceAccessContext).client === admission.client
     }
     yield* connections
       .carry(connection, carried(admission, request, socket, head))

@@ -7,7 +7,7 @@ import { NotFound } from "../../schemas/Errors.ts"
 import { OperationId, SandboxId } from "../../schemas/Identifiers.ts"
 import { offsetMax, operationWaitMaxSeconds } from "../../schemas/Limits.ts"
 import { Operation, type OutputStream, StartOperationRequest } from "../../schemas/Operation.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import { fingerprint } from "../idempotency/Fingerprint.ts"
 import { Operations } from "../operation/Operations.ts"
 import { openCharacter } from "../operation/OutputSplit.ts"
@@ -21,6 +21,7 @@ const outputMaxBytes = 64 * 1024
 /** No character is longer. */
 const outputMinBytes = 4
 
+const isWithdrawn = isTagged(operationMachine, "withdrawn")
 const terminalStates = taggedStates(operationMachine, "terminal")
 const isOver = ({ status }: Operation): boolean => terminalStates.includes(status)
 
@@ -322,7 +323,7 @@ export const commandTools = Effect.gen(function* () {
       call: ({ sandboxId, operationId }, { accountId, requestId }) =>
         Effect.map(operations.cancel(accountId, sandboxId, operationId, { requestId }), (operation) => ({
           ...outcomeOf(operation),
-          note: operation.status === "cancelled" ? "What it wrote until then can be read with output." : null
+          note: isWithdrawn(operation.status) ? "What it wrote until then can be read with output." : null
         })).pipe(Effect.uninterruptible)
     })
   ]

@@ -1,4 +1,5 @@
 /** Tools that make, list, start and end Sandboxes. */
+
 import { randomUUID } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { NotFound } from "../../schemas/Errors.ts"
@@ -7,6 +8,7 @@ import { Cursor, NextCursor } from "../../schemas/Query.ts"
 import { CreateSandboxRequest, Sandbox, SandboxStatus, sandboxStatuses } from "../../schemas/Sandbox.ts"
 import { fingerprint } from "../idempotency/Fingerprint.ts"
 import { Sandboxes } from "../sandbox/Sandboxes.ts"
+import { isBroken, isRemoved } from "../sandbox/sandboxStates.ts"
 import { Workspaces } from "../workspace/Workspaces.ts"
 import { defineTool, type Tool, type ToolCaller } from "./Tool.ts"
 import { idempotencyKey } from "./toolFields.ts"
@@ -49,7 +51,7 @@ const createInput = Schema.Struct({
   idempotencyKey: idempotencyKey("the same Sandbox")
 })
 
-const isLive = (status: SandboxStatus): boolean => !["deleted", "expired", "failed"].includes(status)
+const isLive = (status: SandboxStatus): boolean => !isRemoved(status) && !isBroken(status)
 
 export const sandboxTools = Effect.gen(function* () {
   const sandboxes = yield* Sandboxes

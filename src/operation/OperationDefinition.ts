@@ -2,7 +2,7 @@
 
 import { Effect, Schedule } from "effect"
 import { SqlClient } from "effect/sql"
-import { operationMachine } from "../../machines/operation.ts"
+import { lostReason, operationMachine, presentCommand } from "../../machines/operation.ts"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { OperationContext } from "../../schemas/contexts/Operation.ts"
 import { publicText, saidBySandbox } from "../../schemas/PublicText.ts"
@@ -16,12 +16,13 @@ import { Settings } from "../Config.ts"
 import { GuestUnavailable, type ProcessSpec } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
-import { endedStates, inhabitedStates } from "../sandbox/sandboxStates.ts"
+import { endedStates, inhabitedStates, sandboxTagsOf } from "../sandbox/sandboxStates.ts"
 import { Journal } from "../store/Journal.ts"
 import { Output } from "../store/Output.ts"
+import { generationOf } from "../store/SnapshotFields.ts"
 import { operationTurns } from "./OperationTurns.ts"
 import { outOfMemory } from "./outOfMemory.ts"
-import { followProcess } from "./ProcessFollower.ts"
+import { followProcess as followToEnd } from "./ProcessFollower.ts"
 
 type OperationEvent = EventOf<typeof operationMachine>
 type OperationScope = CommandScope<OperationContext, OperationEvent>
@@ -34,28 +35,8 @@ const askStateWithinMs = 60_000
 const windowBytes = 2 * 1024 * 1024
 const askAgain = Schedule.min([Schedule.exponential(50), Schedule.spaced(2000)])
 
-const lost = (status: string | null): OperationEvent => {
-  switch (status) {
-    case "stopping":
-    case "stopped":
-    case "sleeping":
-    case "pending":
-      return {
-        type: "LOST",
-        reason: { code: "SANDBOX_STOPPED", message: publicText`The Sandbox stopped while the command ran or waited.` }
-      }
-    case "running":
-      return {
-        type: "LOST",
-        reason: {
-          code: "SANDBOX_RESTARTED",
-          message: publicText`The Sandbox was started anew; the command's outcome is unknown.`
-        }
-      }
-    default:
-      return { type: "LOST", reason: { code: "SANDBOX_DELETED", message: publicText`The Sandbox no longer exists.` } }
-  }
-}
+/** @param status Of the Sandbox; null: there is none. */
+const lost = (status: string | null): OperationEvent => ({ type: "LOST", reason: lostReason(sandboxTagsOf(status)) })
 
 const forgotten: OperationEvent = {
   type: "LOST",
@@ -94,7 +75,7 @@ export const operationDefinition = Effect.gen(function* () {
   /** The status of the Sandbox if the operation's generation is not (or no longer) its running one; else undefined. */
   const sandboxGone = Effect.fnUntraced(function* (context: OperationContext) {
     const [row] = yield* sql<{ readonly status: string; readonly generation: number }>`
-      select status, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors where id = ${context.sandboxId}`.pipe(
+      select status, ${sql.literal(generationOf("actors"))} as generation from actors where id = ${context.sandboxId}`.pipe(
       Effect.orDie
     )
     if (row === undefined) return null
@@ -125,7 +106,7 @@ export const operationDefinition = Effect.gen(function* () {
   const follow = (context: OperationContext) =>
     Effect.gen(function* () {
       const guest = yield* runtime.guest(context.sandboxId, context.generation)
-      return yield* followProcess({
+      return yield* followToEnd({
         guest,
         output,
         key: context.operationId,
@@ -135,55 +116,45 @@ export const operationDefinition = Effect.gen(function* () {
       })
     })
 
-  const runProcess = (scope: OperationScope) =>
-    Effect.gen(function* () {
-      const { context, value } = scope.state()
-      if (value === "queued") {
-        const payload = yield* turnOf(context)
-        const start = Effect.gen(function* () {
-          const guest = yield* runtime.guest(context.sandboxId, context.generation)
-          const spec: ProcessSpec = {
-            argv: payload.argv,
-            cwd: payload.cwd,
-            env: { ...(yield* envs.read(context.sandboxId, payload.sandboxEnv ?? null)), ...payload.env },
-            stdin: payload.stdin === null ? null : Buffer.from(payload.stdin, "base64"),
-            timeoutMs: context.timeoutMs === null ? null : context.timeoutMs + guestTimeoutSlackMs,
-            output: { mode: "window", bytes: windowBytes },
-            turnsMax: operationsRunning
-          }
-          yield* guest.processes.start(context.operationId, spec)
-          return null
-        }).pipe(
-          Effect.catchTag("SpawnRefused", (refused) =>
-            Effect.succeed<OperationEvent>({
-              type: "REFUSED",
-              reason: { code: refused.code, message: saidBySandbox(refused.message) }
-            })
-          )
-        )
-        const refused = yield* whileSandboxRuns(context, unlessDisbelieved(start, disbelieved), lost)
-        if (refused !== null) return refused
-        yield* scope.tell({ type: "STARTED" })
+  const startProcess = Effect.fnUntraced(function* (context: OperationContext) {
+    const payload = yield* turnOf(context)
+    const start = Effect.gen(function* () {
+      const guest = yield* runtime.guest(context.sandboxId, context.generation)
+      const spec: ProcessSpec = {
+        argv: payload.argv,
+        cwd: payload.cwd,
+        env: { ...(yield* envs.read(context.sandboxId, payload.sandboxEnv ?? null)), ...payload.env },
+        stdin: payload.stdin === null ? null : Buffer.from(payload.stdin, "base64"),
+        timeoutMs: context.timeoutMs === null ? null : context.timeoutMs + guestTimeoutSlackMs,
+        output: { mode: "window", bytes: windowBytes },
+        turnsMax: operationsRunning
       }
-      const followed = follow(context).pipe(
-        Effect.map(({ exited, processTree }): OperationEvent => {
-          if (exited === null) return forgotten
-          if (exited.timedOut) {
-            return {
-              type: "LOST",
-              reason: {
-                code: "TIMED_OUT",
-                message: publicText`The command did not end within its time-out of ${(context.timeoutMs ?? 0) / 1000} s.`
-              }
-            }
-          }
-          const reason = exited.outOfMemory ? outOfMemory : null
-          return { type: "EXITED", exitCode: exited.exitCode, signal: exited.signal, reason, processTree }
-        }),
-        Effect.catchTag("ProcessUnknown", () => Effect.succeed(forgotten))
+      yield* guest.processes.start(context.operationId, spec)
+      return { type: "STARTED" } as const
+    }).pipe(
+      Effect.catchTag("SpawnRefused", (refused) =>
+        Effect.succeed<OperationEvent>({
+          type: "REFUSED",
+          reason: { code: refused.code, message: saidBySandbox(refused.message) }
+        })
       )
-      return yield* whileSandboxRuns(context, unlessDisbelieved(followed, disbelieved), lost)
-    })
+    )
+    return yield* whileSandboxRuns(context, unlessDisbelieved(start, disbelieved), lost)
+  })
+
+  const followProcess = (context: OperationContext) => {
+    const followed = follow(context).pipe(
+      Effect.map(({ exited, processTree }): OperationEvent => {
+        if (exited === null) return forgotten
+        // The guest was given no time-out that could pass.
+        if (exited.timedOut) return context.timeoutMs === null ? disbelieved : { type: "TIME_OUT" }
+        const reason = exited.outOfMemory ? outOfMemory : null
+        return { type: "EXITED", exitCode: exited.exitCode, signal: exited.signal, reason, processTree }
+      }),
+      Effect.catchTag("ProcessUnknown", () => Effect.succeed(forgotten))
+    )
+    return whileSandboxRuns(context, unlessDisbelieved(followed, disbelieved), lost)
+  }
 
   const dropSecrets = (id: string) =>
     sql`update actors set payload = payload || '{"env": null, "stdin": null}'::jsonb where id = ${id}`.pipe(
@@ -240,9 +211,11 @@ export const operationDefinition = Effect.gen(function* () {
 
   return defineActor(operationMachine, {
     context: OperationContext,
+    presentCommand,
     // Ending a process supersedes following it.
     commands: {
-      runProcess: { lane: "process", run: runProcess },
+      startProcess: { lane: "process", run: (scope) => Effect.suspend(() => startProcess(scope.state().context)) },
+      followProcess: { lane: "process", run: (scope) => Effect.suspend(() => followProcess(scope.state().context)) },
       endProcess: { lane: "process", run: endProcess },
       forgetProcess: { lane: null, run: forgetProcess }
     }

@@ -10,7 +10,9 @@ import { SqlClient } from "effect/sql"
 import { operationMachine } from "../../machines/operation.ts"
 import type { OperationContext } from "../../schemas/contexts/Operation.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
+import { quotedStates, taggedStates } from "../actor/taggedStates.ts"
 import { Actors } from "../store/Actors.ts"
+import { generationOf } from "../store/SnapshotFields.ts"
 import type { OperationPayload } from "./OperationPayload.ts"
 
 /** Whoever owns the one before tells what becomes of it at once; should its process be frozen, the database does. All that wait ask it in one query. */
@@ -26,8 +28,8 @@ interface Row {
 const statement = `
   with queued as materialized (
     select id, revision, created_at from actors
-    where sandbox_id = $2 and kind = 'operation' and status = 'queued' and (pending <> '[]'::jsonb or due_at is not null)
-      and (snapshot -> 'context' ->> 'generation')::int4 = $3
+    where sandbox_id = $2 and kind = 'operation' and status in (${quotedStates(taggedStates(operationMachine, "waiting"))}) and (pending <> '[]'::jsonb or due_at is not null)
+      and ${generationOf("actors")} = $3
   )
   select own.payload, earlier.id as before_id, earlier.revision as before_revision
   from actors own left join lateral (

@@ -1,7 +1,8 @@
 /** The Operations service on actors, the guest and the output store. */
+
 import { Clock, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
-import { operationMachine } from "../../machines/operation.ts"
+import { isSettled, operationMachine } from "../../machines/operation.ts"
 import { IdempotencyConflict, NotFound, RateLimited, SandboxUnavailable } from "../../schemas/Errors.ts"
 import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { requireCredit } from "../account/Credit.ts"
@@ -17,6 +18,7 @@ import { runningSandbox } from "../sandbox/RunningSandbox.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
+import { textColumn } from "../store/Columns.ts"
 import { Journal } from "../store/Journal.ts"
 import { Output } from "../store/Output.ts"
 import { declinedEvents } from "./DeclinedEvents.ts"
@@ -97,7 +99,7 @@ const make = Effect.gen(function* () {
   const requireRoom = Effect.fnUntraced(function* (sandboxId: string) {
     const [{ queued } = { queued: 0 }] = yield* sql<{ readonly queued: number }>`
       select count(*)::int4 as queued from actors
-      where sandbox_id = ${sandboxId} and kind = 'operation' and status = 'queued'
+      where sandbox_id = ${sandboxId} and kind = 'operation' and status = any(${textColumn(queuedOperationStates)}::text[])
         and (pending <> '[]'::jsonb or due_at is not null)`.pipe(Effect.orDie)
     if (queued < queuedMax) return
     return yield* new RateLimited({
@@ -209,7 +211,6 @@ const make = Effect.gen(function* () {
       // The status first: what was terminal before the read has no output after it.
       const { status, context } = yield* find(accountId, sandboxId, operationId)
       const page = yield* output.read(operationId, stream, offset, limit)
-      const isSettled = status === "completed" || (terminalStates.includes(status) && context.processTree !== "running")
       return {
         stream,
         offset: page.offset,
@@ -217,7 +218,7 @@ const make = Effect.gen(function* () {
         data: Buffer.from(page.bytes).toString("base64"),
         encoding: "base64" as const,
         truncated: page.truncated,
-        eof: isSettled && page.nextOffset >= page.totalBytes
+        eof: isSettled(status, context) && page.nextOffset >= page.totalBytes
       }
     }),
     follow: (accountId, sandboxId, operationId, from) =>

@@ -3,11 +3,10 @@
  * reads slowly holds nothing up and costs nothing.
  */
 import { Clock, Effect, FiberSet, Queue, Scope } from "effect"
-import { operationMachine } from "../../machines/operation.ts"
+import { isSettled, operationMachine } from "../../machines/operation.ts"
 import { heartbeatSeconds } from "../../schemas/Limits.ts"
 import type { Operation } from "../../schemas/Operation.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
 import { Actors } from "../store/Actors.ts"
 import { Output, type OutputStreamName } from "../store/Output.ts"
 import { type OperationRecord, operationView } from "./OperationView.ts"
@@ -17,7 +16,6 @@ import { type Pulled, pulled } from "./pulled.ts"
 const askEveryMs = 5000
 const pieceMaxBytes = 64 * 1024
 const elapsedMs = Effect.map(Clock.monotonicTimeNanos, (nanos) => Number(nanos / 1_000_000n))
-const terminalStates = taggedStates(operationMachine, "terminal")
 
 export interface OutputOffsets {
   readonly stdout: number
@@ -78,9 +76,6 @@ export const outputReadings = Effect.gen(function* () {
         // The status first: what was terminal before the read has no output after it.
         const record = (yield* actors.read(operationId)) as OperationRecord | null
         if (record === null) return null
-        const isSettled =
-          record.status === "completed" ||
-          (terminalStates.includes(record.status) && record.context.processTree !== "running")
         let isRead = true
         for (const stream of ["stdout", "stderr"] as const) {
           const page = yield* output.read(operationId, stream, at[stream], pieceMaxBytes)
@@ -92,7 +87,7 @@ export const outputReadings = Effect.gen(function* () {
           }
           isRead &&= page.nextOffset >= page.totalBytes
         }
-        if (isSettled && isRead) {
+        if (isSettled(record.status, record.context) && isRead) {
           isOver = true
           return { type: "operation", operation: operationView(record, yield* output.offsets(operationId)), at }
         }

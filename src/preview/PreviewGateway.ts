@@ -5,10 +5,13 @@
  *
  * @source contract.md "Previews"; RFC 9110 section 7.6
  */
+
 import { type IncomingMessage, type ServerResponse, STATUS_CODES, request as sendRequest } from "node:http"
 import type { Socket } from "node:net"
 import type { Duplex } from "node:stream"
 import { Cause, Context, Effect, Exit, FiberSet, Layer, Scope } from "effect"
+import { previewMachine } from "../../machines/preview.ts"
+import { isTagged } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { clientOf } from "../gateway/Clients.ts"
 import { discardRest } from "../gateway/discardRest.ts"
@@ -150,7 +153,8 @@ const make = Effect.gen(function* () {
   const runFork = Effect.runForkWith(yield* Effect.context<never>())
   const pools = new Map<string, { readonly pool: PreviewPool; readonly release: Release }>()
 
-  const mayGoOn = (actor: { readonly status: string }) => actor.status === "active"
+  const isUsable = isTagged(previewMachine, "usable")
+  const mayGoOn = (actor: { readonly status: string }) => isUsable(actor.status)
 
   /** A connection whose scope ends with it. */
   const dialOf =

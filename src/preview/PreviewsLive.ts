@@ -1,9 +1,10 @@
 /** The Previews service on actors. An actor's id is made of the SHA-256 of the preview id, so a host name finds its actor by its key. */
+
 import { hash, randomBytes } from "node:crypto"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { lastsAt } from "../../machines/expiry.ts"
-import { previewMachine } from "../../machines/preview.ts"
+import { listedAs, previewMachine } from "../../machines/preview.ts"
 import type { PreviewContext } from "../../schemas/contexts/Preview.ts"
 import {
   CleanupPending,
@@ -15,7 +16,7 @@ import {
 import { previewLifetimeSeconds, previewsListed } from "../../schemas/Limits.ts"
 import type { ListedPreview, Preview } from "../../schemas/Preview.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { PublicPort } from "../gateway/PublicPort.ts"
 import { sandboxWay } from "../gateway/SandboxWay.ts"
@@ -23,6 +24,7 @@ import { changeBegins } from "../store/Change.ts"
 import { textColumn } from "../store/Columns.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
+import { fieldOf } from "../store/SnapshotFields.ts"
 import { previewDefinition } from "./PreviewDefinition.ts"
 import { Previews, type PreviewTarget } from "./Previews.ts"
 import { previewUrl } from "./previewUrl.ts"
@@ -37,20 +39,8 @@ const sha256 = (previewId: string): string => hash("sha256", previewId, "hex")
 const actorIdOf = (previewSha256: string): string => `pre_${previewSha256}`
 
 const overStates = taggedStates(previewMachine, "over")
-
-/** Of a state of the machine. */
-const listedStatus = (state: string): ListedPreview["status"] => {
-  switch (state) {
-    case "opening":
-    case "active":
-    case "expired":
-      return state
-    case "expiring":
-      return "expired"
-    default:
-      return "closed"
-  }
-}
+const isUsable = isTagged(previewMachine, "usable")
+const isConfirming = isTagged(previewMachine, "confirming")
 
 const make = Effect.gen(function* () {
   const host = yield* ActorHost
@@ -85,7 +75,7 @@ const make = Effect.gen(function* () {
     Request: Schema.String,
     Result: Schema.Struct({ id: Schema.String, expiresAt: Schema.Finite }),
     execute: (sandboxId) => sql`
-      select id, (snapshot -> 'context' ->> 'expiresAt')::float8 as "expiresAt" from actors
+      select id, ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt" from actors
       where sandbox_id = ${sandboxId} and kind = 'preview' and status = any(${textColumn(way.openStates)}::text[])
         and (pending <> '[]'::jsonb or due_at is not null)`
   })
@@ -131,8 +121,8 @@ const make = Effect.gen(function* () {
     }).pipe(sql.withTransaction, Effect.catchTag(["SqlError", "SchemaError"], Effect.die), Effect.uninterruptible)
     yield* host.adopt(inserted)
     const opened = yield* way.opened(actorId)
-    if (opened?.value === "active") return view(previewId, opened.context)
-    if (opened?.value === "opening") {
+    if (opened !== null && isUsable(opened.value)) return view(previewId, opened.context)
+    if (opened !== null && isConfirming(opened.value)) {
       yield* host.send(previewMachine, actorId, { type: "CLOSE" }, { cause: "client", requestId }).pipe(Effect.ignore)
     }
     return yield* new PreviewTransportUnavailable()
@@ -181,9 +171,9 @@ const make = Effect.gen(function* () {
       expiresAt: Schema.Finite
     }),
     execute: (sandboxId) => sql`
-      select status, (snapshot -> 'context' ->> 'port')::float8 as "port",
-        (snapshot -> 'context' ->> 'createdAt')::float8 as "createdAt",
-        (snapshot -> 'context' ->> 'expiresAt')::float8 as "expiresAt"
+      select status, ${sql.literal(fieldOf("actors", "port", "float8"))} as "port",
+        ${sql.literal(fieldOf("actors", "createdAt", "float8"))} as "createdAt",
+        ${sql.literal(fieldOf("actors", "expiresAt", "float8"))} as "expiresAt"
       from actors where sandbox_id = ${sandboxId} and kind = 'preview'
       order by created_at desc, id desc limit ${previewsListed}`
   })
@@ -195,7 +185,7 @@ const make = Effect.gen(function* () {
     return found.map(
       ({ status, port, createdAt, expiresAt }): ListedPreview => ({
         port,
-        status: way.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedStatus(status),
+        status: way.openStates.includes(status) && !lastsAt({ expiresAt }, at) ? "expired" : listedAs(status),
         createdAt: new Date(createdAt).toISOString(),
         expiresAt: new Date(expiresAt).toISOString()
       })

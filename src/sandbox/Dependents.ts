@@ -7,6 +7,7 @@ import type { PublicReason } from "../../schemas/PublicText.ts"
 import type { AnyEvent } from "../actor/ActorDefinition.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+import { generationOf } from "../store/SnapshotFields.ts"
 
 export interface DependentKind {
   readonly machine: AnyStateMachine
@@ -45,7 +46,7 @@ export class Dependents extends Context.Service<
           select id, revision from actors
           where sandbox_id = ${sandboxId} and kind = ${kind} and status = any(${textColumn(openStates)}::text[])
             and (pending <> '[]'::jsonb or due_at is not null)
-            and (snapshot -> 'context' ->> 'generation')::int4 <= ${generation}
+            and ${sql.literal(generationOf("actors"))} <= ${generation}
           order by created_at desc, id desc`
       })
       const kinds = yield* Ref.make<ReadonlyArray<DependentKind>>([])

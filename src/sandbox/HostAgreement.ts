@@ -10,7 +10,7 @@ import { publicText } from "../../schemas/PublicText.ts"
 import type { MailboxFull } from "../actor/ActorError.ts"
 import type { InventoryEntry, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import type { RuntimeNews } from "./RuntimeNews.ts"
-import { removedStates, runtimelessStates } from "./sandboxStates.ts"
+import { isUp, removedStates, runtimelessStates } from "./sandboxStates.ts"
 
 /** A Sandbox that should have a machine there, of this generation. Busy: something is being done to its runtime. */
 export interface Expected {
@@ -137,7 +137,8 @@ export const agreement = <E>(host: WatchedHost<E>): Effect.Effect<Look, E | Runt
     for (const sandbox of expected) {
       const { id, generation, revision, isBusy } = sandbox
       if (alive.get(id) === generation) {
-        const isAwake = (it: Pick<Found, "status" | "isBusy"> | undefined) => it?.status === "running" && !it.isBusy
+        const isAwake = (it: Pick<Found, "status" | "isBusy"> | undefined) =>
+          it !== undefined && isUp(it.status) && !it.isBusy
         if (frozen.has(id) && isAwake(sandbox) && isAwake(byId.get(id))) yield* news.asleep(id, revision)
         continue
       }

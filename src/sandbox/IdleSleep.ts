@@ -7,7 +7,7 @@ import { Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { isAlive } from "./aliveSandboxes.ts"
+import { isUp } from "./aliveSandboxes.ts"
 import { SandboxUse } from "./SandboxUse.ts"
 
 export const IdleSleep = {
@@ -20,8 +20,7 @@ export const IdleSleep = {
       const findWaiting = SqlSchema.findAll({
         Request: Schema.Void,
         Result: Schema.Struct({ id: Schema.String }),
-        execute: () =>
-          sql`select id from actors where ${isAlive(sql)} and sandbox_status = 'running' and not deadlines ? 'idle'`
+        execute: () => sql`select id from actors where ${isUp(sql)} and not deadlines ? 'idle'`
       })
       const waiting = yield* Effect.orDie(findWaiting())
       yield* Effect.forEach(

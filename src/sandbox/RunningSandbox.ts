@@ -11,6 +11,7 @@ import { awaitState } from "../actor/ActorWait.ts"
 import { readActor } from "../actor/readActor.ts"
 import { Settings } from "../Config.ts"
 import { Actors } from "../store/Actors.ts"
+import { isAsleep, isAwaited, isGone, isUp } from "./sandboxStates.ts"
 
 /** `status`: what it is instead; null when it went away meanwhile. */
 export class NotRunning extends Schema.TaggedError<NotRunning>()("NotRunning", {
@@ -32,33 +33,32 @@ export const runningSandbox = Effect.fnUntraced(function* <E = never>(
   const host = yield* ActorHost
   // The guest of this generation decides what still runs, so what its owner remembers will do.
   const known = host.peek(sandboxMachine, sandboxId)
-  if (known?.accountId === accountId && known.value === "running") {
+  if (known?.accountId === accountId && isUp(known.value)) {
     yield* admit
     return known.context
   }
   const actors = yield* Actors
   const record = yield* readActor(actors, sandboxMachine, sandboxId)
-  if (record === null || record.accountId !== accountId || record.status === "deleted") {
+  if (record === null || record.accountId !== accountId || isGone(record.status)) {
     return yield* new NotFound()
   }
   yield* admit
-  if (record.status === "running") {
+  if (isUp(record.status)) {
     host.awaken(sandboxMachine, sandboxId)
     return record.context
   }
-  if (record.status !== "sleeping" && record.status !== "pending")
-    return yield* new NotRunning({ status: record.status })
+  if (!isAwaited(record.status)) return yield* new NotRunning({ status: record.status })
   const { bootTimeoutMs } = yield* Settings
-  const isAsleep = record.status === "sleeping"
+  const wakes = isAsleep(record.status)
   const { revision } = record
-  if (isAsleep)
+  if (wakes)
     yield* host.send(sandboxMachine, sandboxId, { type: "START" }, { cause: "wake", revision }).pipe(Effect.ignore)
   const woken = yield* awaitState(
     sandboxMachine,
     sandboxId,
-    ({ value }) => value !== "pending" && value !== "sleeping",
-    isAsleep ? bootTimeoutMs : bootAnswerMs
+    ({ value }) => !isAwaited(value),
+    wakes ? bootTimeoutMs : bootAnswerMs
   )
-  if (woken?.value !== "running") return yield* new NotRunning({ status: woken?.value ?? null })
+  if (woken === null || !isUp(woken.value)) return yield* new NotRunning({ status: woken?.value ?? null })
   return woken.context
 })

@@ -4,11 +4,14 @@
  *
  * @source design.md invariant 3
  */
+
 import { Effect, Layer, Schema, Stream } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
+import { bookkeeping } from "../../machines/sandbox.ts"
 import { Settings } from "../Config.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+import { generationOf, hasPendingBut } from "../store/SnapshotFields.ts"
 import { worker } from "../worker/Worker.ts"
 import { isAlive } from "./aliveSandboxes.ts"
 import { Heartbeat } from "./Heartbeat.ts"
@@ -39,12 +42,12 @@ export const RuntimeWatch = {
       const heartbeat = yield* Heartbeat
       const { reconcileIntervalMs } = yield* Settings
 
-      // `meter` is none of its host's.
+      const isBusy = sql.literal(hasPendingBut("actors", bookkeeping))
       const findRunning = SqlSchema.findAll({
         Request: Schema.Void,
         Result: Running,
         execute: () => sql`
-          select id, status, revision, (snapshot -> 'context' ->> 'generation')::int4 as generation, pending @? '$[*] ? (@.type != "meter")' as "isBusy" from actors
+          select id, status, revision, ${sql.literal(generationOf("actors"))} as generation, ${isBusy} as "isBusy" from actors
           where ${isAlive(sql)}`
       })
 
@@ -52,7 +55,7 @@ export const RuntimeWatch = {
         Request: Schema.Array(Schema.String),
         Result: Row,
         execute: (ids) => sql`
-          select id, status, revision, pending @? '$[*] ? (@.type != "meter")' as "isBusy" from actors where id = any(${textColumn(ids)}::text[])`
+          select id, status, revision, ${isBusy} as "isBusy" from actors where id = any(${textColumn(ids)}::text[])`
       })
 
       yield* runtime.downs.pipe(

@@ -1,7 +1,7 @@
 /** How the commands of a Sandbox are done: by the runtime driver, and by telling what lives in the Sandbox that it is gone. */
 import { Clock, Effect, Schedule, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
+import { hasNeverRun, ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
 import { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import { committedReason, publicText } from "../../schemas/PublicText.ts"
 import type { CommandScope } from "../actor/ActorDefinition.ts"
@@ -17,7 +17,7 @@ import { bootInTurn } from "./bootInTurn.ts"
 import { bootMetrics } from "./bootMetrics.ts"
 import { Dependents } from "./Dependents.ts"
 import { failureReason } from "./failureReason.ts"
-import { hostLost, type LostHost } from "./hostLost.ts"
+import { hostLost, isLost, type LostHost } from "./hostLost.ts"
 import { Placement } from "./Placement.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
 import { SandboxUse } from "./SandboxUse.ts"
@@ -111,7 +111,7 @@ export const sandboxDefinition = Effect.gen(function* () {
       /** A host that is silent is waited for: what is frozen there may wake yet. */
       const mayAgain = Effect.map(placement.standing(sandboxId), (standing) => {
         tries++
-        if (standing.is === "lost" || standing.is === "gone") lost = standing
+        if (isLost(standing)) lost = standing
         if (standing.is !== "there") return standing.is === "silent"
         return tries < bootTries || performance.now() - began < placement.unsureForMs
       })
@@ -122,9 +122,7 @@ export const sandboxDefinition = Effect.gen(function* () {
         }),
         // It expires: nothing of it is kept, its room neither.
         Effect.tapError((error) =>
-          error._tag === "RuntimeRefused" && generation === 1 && context.startedAt === null
-            ? placement.release(sandboxId)
-            : Effect.void
+          error._tag === "RuntimeRefused" && hasNeverRun(context) ? placement.release(sandboxId) : Effect.void
         ),
         Effect.matchEffect({
           onSuccess: () => Effect.succeed<SandboxEvent>({ type: "RUNTIME_UP", generation }),
@@ -150,7 +148,7 @@ export const sandboxDefinition = Effect.gen(function* () {
       Effect.as<SandboxEvent>({ type: "RUNTIME_STOPPED", generation }),
       Effect.catch((error) =>
         Effect.flatMap(placement.standing(sandboxId), (standing) =>
-          standing.is === "lost" || standing.is === "gone"
+          isLost(standing)
             ? Effect.as(placement.leave(sandboxId, generation), hostLost(generation, standing))
             : Effect.fail(error)
         )

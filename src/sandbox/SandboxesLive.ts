@@ -1,7 +1,8 @@
 /** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
+
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
-import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
+import { createOutcome, ofThisVersion, sandboxMachine, startObstacle } from "../../machines/sandbox.ts"
 import type { Changeable, SandboxContext } from "../../schemas/contexts/Sandbox.ts"
 import {
   AccountSuspended,
@@ -34,8 +35,8 @@ import { textColumn } from "../store/Columns.ts"
 import { Journal } from "../store/Journal.ts"
 import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
+import { volumeBytesOf } from "../store/SnapshotFields.ts"
 import { Dependents } from "./Dependents.ts"
-import { hostLostCode } from "./hostLost.ts"
 import { type Place, Placement } from "./Placement.ts"
 import { RunningWait } from "./RunningWait.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
@@ -44,7 +45,7 @@ import { Sandboxes, type SandboxFilter } from "./Sandboxes.ts"
 import { sandboxView } from "./SandboxView.ts"
 import { envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
 import { sandboxHistory } from "./sandboxHistory.ts"
-import { countedStates, notStartingStates } from "./sandboxStates.ts"
+import { countedStates, goneStates, isGone, isUp, notStartingStates } from "./sandboxStates.ts"
 
 type SandboxRecord = ActorRecord<SandboxContext, null>
 
@@ -81,9 +82,6 @@ const limitOf = ({ statusReason }: Pick<Sandbox, "statusReason">) =>
         message: statusReason?.message ?? "A limit refused the Sandbox.",
         details: { limit: null }
       })
-
-/** What a boot is refused with. @source `RuntimeRefused` */
-const limitCodes: ReadonlyArray<string> = ["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]
 
 /** The same filters in another order are the same list. */
 const bindingOf = (accountId: string, { status, workspaceId, metadata }: SandboxFilter): ListBinding => [
@@ -156,10 +154,12 @@ const make = Effect.gen(function* () {
   })
 
   /** What a create is answered with, the first time if it waited, and every later time. */
-  const createAnswer = (sandbox: Sandbox) =>
-    sandbox.status === "expired"
+  const createAnswer = (sandbox: Sandbox) => {
+    const outcome = createOutcome(sandbox.status)
+    return outcome === "refused"
       ? Effect.fail(limitOf(sandbox))
-      : Effect.succeed({ sandbox, replayStatus: sandbox.status === "pending" ? (202 as const) : (201 as const) })
+      : Effect.succeed({ sandbox, replayStatus: outcome === "waits" ? (202 as const) : (201 as const) })
+  }
 
   const createAnswerOnceRunning = (sandbox: Sandbox) =>
     Effect.flatMap(
@@ -225,7 +225,7 @@ const make = Effect.gen(function* () {
       }
       const [used] = yield* sql<{ readonly count: number; readonly bytes: bigint; readonly key_taken: boolean }>`
         select count(*)::int4 as count,
-               coalesce(sum((snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8)
+               coalesce(sum(${sql.literal(volumeBytesOf("actors"))})
                  filter (where workspace_id = ${request.workspaceId}), 0)::int8 as bytes,
                exists (select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}) as key_taken
         from actors
@@ -271,9 +271,7 @@ const make = Effect.gen(function* () {
 
   /** Deleted while we looked: not found. Otherwise the state does not allow it: 502. */
   const refused = (code: string, status: string) =>
-    code === "SANDBOX_DELETED" && status === "deleted"
-      ? new NotFound()
-      : new SandboxUnavailable({ details: { status } })
+    code === "SANDBOX_DELETED" && isGone(status) ? new NotFound() : new SandboxUnavailable({ details: { status } })
 
   const refusals = {
     EventRefused: ({ code, state }: EventRefused) => Effect.fail(refused(code, state)),
@@ -328,7 +326,7 @@ const make = Effect.gen(function* () {
       }
       while (true) {
         const record = yield* find(accountId, sandboxId)
-        if (record.status === "deleted") return yield* new NotFound()
+        if (isGone(record.status)) return yield* new NotFound()
         if (Object.keys(request).length === 0) return view(record)
         const state = yield* change(record, options)
         if (state !== null) return sandboxView(state.value, state.context)
@@ -342,7 +340,7 @@ const make = Effect.gen(function* () {
     { requestId, idempotencyKey, exhaustedAt, wait: waitsFor }
   ) {
     const record = yield* find(accountId, sandboxId)
-    if (record.status === "deleted") return yield* new NotFound()
+    if (isGone(record.status)) return yield* new NotFound()
     const answer = waitForStart(sandboxId, waitsFor === "running" ? runningWaitMs : startAnswerMs)
     const requireHost = placement
       .obstacle(sandboxId)
@@ -357,7 +355,7 @@ const make = Effect.gen(function* () {
       yield* requireCredit(exhaustedAt)
       yield* requireHost
       const state = yield* send(record, "START", requestId)
-      return state.value === "running" ? sandboxView(state.value, state.context) : yield* booted(answer, record)
+      return isUp(state.value) ? sandboxView(state.value, state.context) : yield* booted(answer, record)
     }
     // The Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
     const key = { kind: `sandbox.start:${sandboxId}`, key: idempotencyKey, fingerprint: sandboxId }
@@ -390,12 +388,9 @@ const make = Effect.gen(function* () {
   /** A limit that refused the boot, or a host that was lost under it, is the answer to whoever asked for it. */
   const booted = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
     settled(answer, before).pipe(
+      Effect.filterOrFail(({ status, statusReason }) => startObstacle(status, statusReason) !== "limit", limitOf),
       Effect.filterOrFail(
-        ({ status, statusReason }) => status !== "stopped" || !limitCodes.includes(statusReason?.code ?? ""),
-        limitOf
-      ),
-      Effect.filterOrFail(
-        ({ status, statusReason }) => status !== "stopped" || statusReason?.code !== hostLostCode,
+        ({ status, statusReason }) => startObstacle(status, statusReason) !== "hostLost",
         ({ status, statusReason }) => new SandboxUnavailable({ message: statusReason!.message, details: { status } })
       )
     )
@@ -403,9 +398,7 @@ const make = Effect.gen(function* () {
   /** One that was deleted while its answer was waited for is not found. */
   const settled = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
     Effect.flatMap(answer, (sandbox) =>
-      sandbox.status === "deleted" && before.status !== "deleted"
-        ? Effect.fail(new NotFound())
-        : Effect.succeed(sandbox)
+      isGone(sandbox.status) && !isGone(before.status) ? Effect.fail(new NotFound()) : Effect.succeed(sandbox)
     )
 
   return Sandboxes.of({
@@ -431,16 +424,16 @@ const make = Effect.gen(function* () {
     start,
     stop: Effect.fn("Sandboxes.stop")(function* (accountId, sandboxId, { requestId }) {
       const record = yield* find(accountId, sandboxId)
-      if (record.status === "deleted") return yield* new NotFound()
+      if (isGone(record.status)) return yield* new NotFound()
       yield* send(record, "STOP", requestId)
-      const stopped = wait(sandboxId, ["stopped", "running", "deleting", "deleted"], stopAnswerMs)
+      const stopped = wait(sandboxId, notStartingStates, stopAnswerMs)
       return yield* settled(Effect.tap(stopped, untilDependentsHeard(sandboxId)), record)
     }),
     remove: Effect.fn("Sandboxes.remove")(function* (accountId, sandboxId, { requestId }) {
       const record = yield* find(accountId, sandboxId)
-      if (record.status === "deleted") return
+      if (isGone(record.status)) return
       yield* send(record, "DELETE", requestId)
-      yield* wait(sandboxId, ["deleted"], deleteAnswerMs)
+      yield* wait(sandboxId, goneStates, deleteAnswerMs)
       yield* untilDependentsHeard(sandboxId)
     }),
     transitions: Effect.fn("Sandboxes.transitions")(function* (accountId, sandboxId, page) {

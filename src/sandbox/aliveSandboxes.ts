@@ -1,7 +1,12 @@
 /** Which rows of `actors` are Sandboxes that are alive, in the words that their index has. */
 import type { SqlClient } from "effect/sql"
-import { aliveStates } from "./sandboxStates.ts"
+import { quotedStates } from "../actor/taggedStates.ts"
+import { aliveStates, upStates } from "./sandboxStates.ts"
 
-const states = aliveStates.map((state) => `'${state}'`).join(", ")
+const states = quotedStates(aliveStates)
 
 export const isAlive = (sql: SqlClient.SqlClient) => sql.literal(`kind = 'sandbox' and sandbox_status in (${states})`)
+
+/** Of those, the ones whose runtime answers. */
+export const isUp = (sql: SqlClient.SqlClient) =>
+  sql.literal(`kind = 'sandbox' and sandbox_status in (${states}) and sandbox_status in (${quotedStates(upStates)})`)

@@ -1,10 +1,8 @@
 /** What a Sandbox is told whose host is lost, by whoever finds it so. */
 
-import type { sandboxMachine } from "../../machines/sandbox.ts"
+import { hostLostCode, type sandboxMachine } from "../../machines/sandbox.ts"
 import { publicText } from "../../schemas/PublicText.ts"
 import type { EventOf } from "../actor/machineTypes.ts"
-
-export const hostLostCode = "HOST_LOST"
 
 export interface LostHost {
   /** gone: the operator took it out of the fleet; its volumes do not come back. */
@@ -12,6 +10,9 @@ export interface LostHost {
   /** Epoch milliseconds of its last beat. */
   readonly seenAt: number
 }
+
+export const isLost = (standing: { readonly is: string } | LostHost): standing is LostHost =>
+  standing.is === "lost" || standing.is === "gone"
 
 const messages = {
   lost: publicText`The host of this Sandbox was lost. Its volume is there, and can be used again once that host returns.`,

@@ -1,6 +1,6 @@
 /** What the states of a Sandbox mean for others, from the tags of its machine. */
 import { sandboxMachine } from "../../machines/sandbox.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 
 /** It counts toward limits and quotas. */
 export const countedStates = taggedStates(sandboxMachine, "counted")
@@ -16,3 +16,21 @@ export const runtimelessStates = taggedStates(sandboxMachine, "runtimeless")
 export const endedStates = taggedStates(sandboxMachine, "ended")
 /** No start of it is under way, nor will be unless somebody asks. */
 export const notStartingStates = taggedStates(sandboxMachine, "notStarting")
+/** The volume is not there, or not for long. */
+export const volumelessStates = taggedStates(sandboxMachine, "volumeless")
+/** Its runtime answers. */
+export const upStates = taggedStates(sandboxMachine, "up")
+export const isUp = isTagged(sandboxMachine, "up")
+export const isAsleep = isTagged(sandboxMachine, "asleep")
+/** It is asleep or boots: a use of it waits for its runtime. */
+export const isAwaited = isTagged(sandboxMachine, "awaited")
+/** Clients are told that there is no such Sandbox. */
+export const goneStates = taggedStates(sandboxMachine, "gone")
+export const isGone = isTagged(sandboxMachine, "gone")
+/** Only a deletion is possible. */
+export const isBroken = isTagged(sandboxMachine, "broken")
+export const isRemoved = isTagged(sandboxMachine, "removed")
+
+/** Null: no Sandbox, which has no tags. */
+export const sandboxTagsOf = (status: string | null): ReadonlyArray<string> =>
+  status === null ? [] : (sandboxMachine.states[status as keyof typeof sandboxMachine.states]?.tags ?? [])

@@ -1,10 +1,12 @@
 /** Ends what runs of all Sandboxes at once, each by its own machine: for the operator, while nobody else serves them. */
+
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { sandboxMachine } from "../../machines/sandbox.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import type { EventOf } from "../actor/machineTypes.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+import { generationOf } from "../store/SnapshotFields.ts"
 import { countedStates, runtimelessStates } from "./sandboxStates.ts"
 
 /** A boot is waited for before it can be stopped, and a machine may be slow to end. */
@@ -28,7 +30,7 @@ export const settleSandboxes = Effect.fn("settleSandboxes")(function* (
     Request: Schema.Void,
     Result: Schema.Struct({ id: Schema.String, revision: Int8, generation: Schema.Int }),
     execute: () => sql`
-      select id, revision, (snapshot -> 'context' ->> 'generation')::int4 as generation from actors
+      select id, revision, ${sql.literal(generationOf("actors"))} as generation from actors
       where kind = 'sandbox' and status = any(${textColumn(states)}::text[]) order by id`
   })
   const found = yield* find()

@@ -14,7 +14,7 @@ import {
 import { serviceAccessClockToleranceSeconds, serviceAccessLifetimeSeconds } from "../../schemas/Limits.ts"
 import type { ServiceAccessRequest } from "../../schemas/ServiceAccess.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
-import { taggedStates } from "../actor/taggedStates.ts"
+import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { sandboxWay } from "../gateway/SandboxWay.ts"
 import type { ActorRecord } from "../store/Actors.ts"
@@ -43,6 +43,9 @@ const isSame = ({ context }: AccessRecord, sandboxId: string, { requested_at, po
 const invalidCapability = () =>
   new Unauthenticated({ message: "The capability is not valid, has expired, or was revoked. Ask for a new one." })
 
+const isConfirming = isTagged(serviceAccessMachine, "confirming")
+/** Its Sandbox could not be reached. */
+const wasNeverUsable = isTagged(serviceAccessMachine, "neverUsable")
 const overStates = taggedStates(serviceAccessMachine, "over")
 const usableStates = taggedStates(serviceAccessMachine, "usable")
 
@@ -83,7 +86,7 @@ const make = Effect.gen(function* () {
   /** Once it is usable. One that was usable and is over is not handed out again. */
   const answer = Effect.fnUntraced(function* (actorId: string, sealing: Sealing) {
     const state = yield* way.opened(actorId)
-    if (state === null || state.value === "opening" || state.value === "refused") {
+    if (state === null || isConfirming(state.value) || wasNeverUsable(state.value)) {
       return yield* new SandboxUnavailable({ details: { status: null } })
     }
     const isUsable = yield* way.isUsable(state.value, state.context)
@@ -151,7 +154,7 @@ const make = Effect.gen(function* () {
       const state = yield* way.wait(record.id, isOver, revokeAnswerMs)
       const { cleanup } = state!.context
       // One that was refused never let anything in.
-      const seen = state!.value === "refused" ? "confirmed" : cleanup
+      const seen = wasNeverUsable(state!.value) ? "confirmed" : cleanup
       return { generationId: record.context.generationId, cleanup: seen ?? "unconfirmed" }
     }),
 

@@ -15,7 +15,7 @@ export interface DerivedColumns {
   readonly outcome: string | null
   /** An Operation's: null for one that ended without ever having started. */
   readonly durationMs: number | null
-  /** Of the Sandbox, in which an Operation runs. */
+  /** A Sandbox's own; of anything that lives in a Sandbox, the one in which it was made. */
   readonly generation: number | null
   readonly sandboxStatus: string | null
   /** A Sandbox's metadata. In the row they are below its account's id, so that a search for a pair that many accounts use reads one account's. */
@@ -40,7 +40,7 @@ export const derivedColumns = (kind: string, { value, context }: StoredSnapshot)
     endedAt,
     outcome: finishedAt === null ? null : value,
     durationMs: finishedAt === null || startedAt === null ? null : finishedAt - startedAt,
-    generation: isOperation ? whole(fields["generation"]) : null,
+    generation: whole(fields["generation"]),
     sandboxStatus: isSandbox ? value : null,
     labels: isSandbox ? (fields["metadata"] ?? {}) : null
   }

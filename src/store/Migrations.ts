@@ -47,6 +47,7 @@ import bootFailures from "./migrations/0050_boot_failures.ts"
 import dueAndAlive from "./migrations/0051_due_and_alive.ts"
 import operatorSessions from "./migrations/0052_operator_sessions.ts"
 import reached from "./migrations/0054_reached.ts"
+import generations from "./migrations/0055_generations.ts"
 
 export const migrations: MigrationRecord = {
   "0001_actors": actors,
@@ -88,7 +89,8 @@ export const migrations: MigrationRecord = {
   "0050_boot_failures": bootFailures,
   "0051_due_and_alive": dueAndAlive,
   "0052_operator_sessions": operatorSessions,
-  "0054_reached": reached
+  "0054_reached": reached,
+  "0055_generations": generations
 }
 
 export type MigrationRecord = Readonly<Record<string, Effect.Effect<unknown, unknown, SqlClient.SqlClient>>>

@@ -13,6 +13,7 @@
  *
  * @source contract-details.md "Usage and credit"
  */
+import { isGone, isUp } from "../sandbox/sandboxStates.ts"
 import { type Amounts, type Burning, costBetween, nothing, type Piece, ratesOf, sumsAfter } from "./Cost.ts"
 import { cardAt, type RateCard } from "./RateCard.ts"
 
@@ -187,18 +188,18 @@ export const fold = (
     const instant = Math.max(at, now.changedAt)
     now = { ...now, revision, changedAt: instant }
     if (from === to || now.closedAt !== null) continue
-    if (now.isRunning && to !== "running") {
+    if (now.isRunning && !isUp(to)) {
       const seen = seenAt === null ? instant : Math.min(Math.max(Math.floor(seenAt), now.runSince ?? instant), instant)
       goTo(seen)
       now = { ...now, isRunning: false, runSince: null }
       through = Math.max(through, instant)
     }
-    if (!now.isRunning && to === "running") {
+    if (!now.isRunning && isUp(to)) {
       goTo(instant)
       now = { ...now, isRunning: true, hasVolume: true, runSince: instant }
       through = Math.max(through, instant)
     }
-    if (now.hasVolume && to === "deleted") {
+    if (now.hasVolume && isGone(to)) {
       goTo(instant)
       now = { ...now, hasVolume: false, closedAt: instant }
     }

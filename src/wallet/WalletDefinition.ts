@@ -3,12 +3,11 @@
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { sandboxMachine } from "../../machines/sandbox.ts"
-import { walletMachine } from "../../machines/wallet.ts"
+import { mayGoOn, walletMachine } from "../../machines/wallet.ts"
 import { WalletContext } from "../../schemas/contexts/Wallet.ts"
 import { committedReason, type PublicReason } from "../../schemas/PublicText.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { defineActor } from "../actor/defineActor.ts"
-import type { EventOf } from "../actor/machineTypes.ts"
 import { Settings } from "../Config.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
@@ -31,8 +30,8 @@ export const walletDefinition = Effect.gen(function* () {
   const { creditGraceSeconds, retentionDays } = yield* Settings
   const graceMs = creditGraceSeconds * 1000
 
-  const figuresOf = (reckoning: Reckoning): EventOf<typeof walletMachine> => ({
-    type: "RECKONED",
+  const figuresOf = (reckoning: Reckoning) => ({
+    type: "RECKONED" as const,
     status: reckoning.status,
     balanceMicroUsd: amount(reckoning.balanceMicroUsd),
     burnMicroUsdPerHour: amount(reckoning.burnMicroUsdPerHour),
@@ -60,9 +59,6 @@ export const walletDefinition = Effect.gen(function* () {
     return figuresOf(reckoning)
   })
 
-  const mayGoOn = ({ status, suspendedAt, exhaustedAt, at }: Reckoning): boolean =>
-    suspendedAt === null && (status !== "exhausted" || at < (exhaustedAt ?? at) + graceMs)
-
   const findInhabited = SqlSchema.findAll({
     Request: Schema.Struct({ accountId: Schema.String, after: Schema.String }),
     Result: Schema.Struct({ id: Schema.String, revision: Int8 }),
@@ -77,7 +73,7 @@ export const walletDefinition = Effect.gen(function* () {
     let after = ""
     while (true) {
       // A top-up may have come before whoever tells of it.
-      if (mayGoOn(yield* ledger.reckon(accountId))) return { type: "CHANGED" as const }
+      if (mayGoOn(figuresOf(yield* ledger.reckon(accountId)), graceMs)) return { type: "CHANGED" as const }
       const found = yield* Effect.orDie(findInhabited({ accountId, after }))
       yield* Effect.forEach(
         found,

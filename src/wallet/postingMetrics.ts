@@ -1,5 +1,7 @@
 /** What this process posted: how often, how much, and how long after the transitions that it was for. It names no account. */
+
 import { Context, Metric } from "effect"
+import { isGone, isUp } from "../sandbox/sandboxStates.ts"
 import type { Entry } from "./Allocation.ts"
 import type { FoldedTransition } from "./Fold.ts"
 
@@ -41,8 +43,7 @@ const lag = Metric.histogram("atoll_posting_lag_seconds", {
   boundaries: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600]
 })
 
-const isPriced = ({ from, to }: FoldedTransition): boolean =>
-  from !== to && (from === "running" || to === "running" || to === "deleted")
+const isPriced = ({ from, to }: FoldedTransition): boolean => from !== to && (isUp(from) || isUp(to) || isGone(to))
 
 /** @param now Epoch milliseconds. */
 export const observePosting = (

@@ -3,6 +3,7 @@
  *
  * @source contract.md "Workspaces"
  */
+
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { type IdempotencyConflict, NotFound, WorkspaceNotEmpty, WorkspaceQuotaExceeded } from "../../schemas/Errors.ts"
@@ -15,6 +16,7 @@ import { newId } from "../identifier/newId.ts"
 import { countedStates } from "../sandbox/sandboxStates.ts"
 import { changeBegins } from "../store/Change.ts"
 import { Int8, textColumn } from "../store/Columns.ts"
+import { volumeBytesOf } from "../store/SnapshotFields.ts"
 
 /** A key answers a replay for at least so long. @source contract-details.md "Idempotency" */
 const keysKeptMs = 24 * 60 * 60 * 1000
@@ -96,7 +98,7 @@ export class Workspaces extends Context.Service<
         execute: ({ accountId, id }) => sql`
           select w.id, w.name, w.created_at, a.sandboxes_limit, a.workspaces_limit, a.workspace_storage_bytes_limit,
                  count(s.id)::int4 as sandbox_count,
-                 coalesce(sum((s.snapshot -> 'context' -> 'profile' ->> 'diskBytes')::int8), 0)::int8 as storage_bytes
+                 coalesce(sum(${sql.literal(volumeBytesOf("s"))}), 0)::int8 as storage_bytes
           from workspaces w
           join accounts a on a.id = w.account_id
           left join actors s on s.account_id = w.account_id and s.kind = 'sandbox' and s.workspace_id = w.id

@@ -8,7 +8,7 @@ const expressions = {
   outcome: `case when kind = 'operation' and snapshot -> 'context' ->> 'finishedAt' is not null then snapshot ->> 'value' end`,
   duration_ms: `case when kind = 'operation' then
     floor((snapshot -> 'context' ->> 'finishedAt')::numeric)::bigint - floor((snapshot -> 'context' ->> 'startedAt')::numeric)::bigint end`,
-  generation: `case when kind = 'operation' then (snapshot -> 'context' ->> 'generation')::integer end`,
+  generation: `(snapshot -> 'context' ->> 'generation')::integer`,
   sandbox_status: `case when kind = 'sandbox' then snapshot ->> 'value' end`,
   labels: `case when kind = 'sandbox' then
     jsonb_build_object(account_id, coalesce(snapshot -> 'context' -> 'metadata', '{}')) end`

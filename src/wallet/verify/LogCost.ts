@@ -4,6 +4,7 @@
  *
  * @source contract-details.md "Usage and credit"
  */
+import { isGone, isUp } from "../../sandbox/sandboxStates.ts"
 import type { RateCard } from "../RateCard.ts"
 
 export interface Sizes {
@@ -71,7 +72,7 @@ export class LogCost {
 
   /** Whether a transition changes what the Sandbox costs. */
   isPriced({ from, to }: LogLine): boolean {
-    return from !== to && (from === "running" || to === "running" || (to === "deleted" && this.volumeSince !== null))
+    return from !== to && (isUp(from) || isUp(to) || (isGone(to) && this.volumeSince !== null))
   }
 
   /** The next line. */
@@ -84,11 +85,11 @@ export class LogCost {
       this.#run(this.runSince, seen)
       this.runSince = null
     }
-    if (to === "running") {
+    if (isUp(to)) {
       this.runSince = instant
       this.volumeSince ??= instant
     }
-    if (to === "deleted" && this.volumeSince !== null) {
+    if (isGone(to) && this.volumeSince !== null) {
       this.#keep(this.volumeSince, instant)
       this.volumeSince = null
       this.deletedAt = instant

@@ -1,6 +1,8 @@
 /** Each Sandbox's whole log, worked out anew, beside its meter and its segments. */
+
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
+import { isGone } from "../../sandbox/sandboxStates.ts"
 import { Int8FromText, textColumn } from "../../store/Columns.ts"
 import type { RateCard } from "../RateCard.ts"
 import { eachBatch } from "./cursor.ts"
@@ -231,7 +233,7 @@ export const checkSandboxes = Effect.fnUntraced(function* (
 
   /** It was deleted before anything was ever metered. */
   const isOlder = (meter: SandboxRow["meter"], last: LogLine | null): boolean =>
-    meter === null && last?.to === "deleted" && last.at < since
+    meter === null && last !== null && isGone(last.to) && last.at < since
 
   const check = Effect.fnUntraced(function* (rows: ReadonlyArray<SandboxRow>) {
     counts.sandboxes += rows.length

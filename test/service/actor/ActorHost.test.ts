@@ -118,8 +118,9 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
         log.map((row) => [row.to_state, row.still_pending]),
         [
           ["queued", ""],
-          ["running", "1.0"],
-          ["completed", "1.0"]
+          // Following takes the place of starting, in the same lane.
+          ["running", ""],
+          ["completed", "2.0"]
         ]
       )
       assert.deepStrictEqual(stillPendingOf("1.0 12.3"), [
@@ -191,7 +192,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("ActorHost", (it) => {
       const after = new Interpreter()
       yield* Effect.gen(function* () {
         const actors = yield* ActorHost
-        while (!after.seen.includes("op_crash 1.0 runProcess")) yield* Effect.yieldNow
+        while (!after.seen.includes("op_crash 1.0 startProcess")) yield* Effect.yieldNow
         const state = yield* actors.send(operationMachine, "op_crash", { type: "STARTED" }, client)
         assert.strictEqual(state.value, "running")
       }).pipe(Effect.provide(host(after)))

@@ -41,7 +41,7 @@ const targets: ReadonlyArray<readonly [target: string, outcome: string]> = [
   ["missing", "NOT_FOUND"],
   ["missing/../file", "NOT_FOUND"],
   ["..", "INVALID_PATH"],
-  ["../..", "INVALID_PATH"],
+  ["../../..", "INVALID_PATH"],
   ["/", "INVALID_PATH"],
   ["../outside/secret", "INVALID_PATH"],
   ["dir/../../outside/secret", "INVALID_PATH"],

@@ -89,13 +89,15 @@ describe("migrations", () => {
       const before = yield* state
       assert.deepStrictEqual(yield* migrate(until("0026_plain_columns")), ["0026_plain_columns"])
       assert.deepStrictEqual(yield* state, before)
-      assert.deepStrictEqual(yield* columnFaults, [])
       const generated = yield* sql<{ readonly name: string }>`
         select attname::text as name from pg_attribute where attrelid = 'actors'::regclass and attgenerated <> '' order by 1`
       assert.deepStrictEqual(
         generated.map(({ name }) => name),
         ["status", "workspace_id"]
       )
+      // Later steps fill what was added to them since.
+      yield* migrate(migrations)
+      assert.deepStrictEqual(yield* columnFaults, [])
     }).pipe(Effect.provide(TestDatabase.layerEmpty))
   )
 

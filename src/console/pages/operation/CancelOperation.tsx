@@ -2,16 +2,17 @@ import { useState } from "preact/hooks"
 import type { Operation, OperationResponse } from "../../../../schemas/Operation.ts"
 import { ask } from "../api.ts"
 import { instant } from "../format.ts"
+import { isOpenOperation, isWithdrawnOperation } from "../states.ts"
 import { useAction } from "../ui/Action.tsx"
 import { Fault } from "../ui/Fault.tsx"
 import { shortCommand } from "./commandText.ts"
 
-const isOpen = ({ status }: Operation): boolean => status === "queued" || status === "running"
+const isOpen = ({ status }: Operation): boolean => isOpenOperation(status)
 
 /** What came of it: the answer has the result that stands. */
 const sentenceOf = ({ status, exitCode, reason, startedAt, finishedAt }: Operation): string => {
-  if (status === "cancelled" && startedAt === null) return "Cancelled before it was seen to begin."
-  if (status === "cancelled") return "Cancelled: its processes get TERM, and KILL after 2 s."
+  if (isWithdrawnOperation(status) && startedAt === null) return "Cancelled before it was seen to begin."
+  if (isWithdrawnOperation(status)) return "Cancelled: its processes get TERM, and KILL after 2 s."
   const end = exitCode !== null ? ` with exit code ${exitCode}` : reason !== null ? ` (${reason.code})` : ""
   return `Too late: it had ${status}${end}${finishedAt === null ? "" : ` at ${instant(finishedAt)}`}. That result stands.`
 }

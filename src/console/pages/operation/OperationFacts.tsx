@@ -1,8 +1,10 @@
 /** All that the service says of an operation. */
+
 import type { Operation } from "../../../../schemas/Operation.ts"
 import { oneLine } from "../characterPicture.ts"
 import { duration, size } from "../format.ts"
 import type { FollowedLife } from "../machine/useLife.ts"
+import { isWaitingOperation } from "../states.ts"
 import { Instant } from "../ui/Instant.tsx"
 
 const argumentMaxCharacters = 2000
@@ -81,7 +83,7 @@ export const OperationFacts = ({ operation, life }: { operation: Operation; life
         {limitMs === undefined ? <None /> : limitMs === null ? "none" : `${duration(limitMs / 1000)} from its begin`}
       </dd>
       <dt>Its processes</dt>
-      <dd>{status === "queued" ? "none yet: it waits for its turn" : processTree}</dd>
+      <dd>{isWaitingOperation(status) ? "none yet: it waits for its turn" : processTree}</dd>
       <dt>Written</dt>
       <dd>
         {size(output.stdoutBytes)} to stdout, {size(output.stderrBytes)} to stderr

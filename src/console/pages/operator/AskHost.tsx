@@ -1,8 +1,11 @@
 /** What is asked of a host, each after a question that names it and says what comes of it. */
+
 import type { ComponentChildren } from "preact"
+import { removalObstacle } from "../../../../machines/hostRemoval.ts"
 import type { Host } from "../../../../schemas/console/Hosts.ts"
 import { ask } from "../api.ts"
 import { count } from "../format.ts"
+import { isRemovedHost } from "../states.ts"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Check } from "../ui/Field.tsx"
@@ -20,7 +23,7 @@ export const wishNames: Readonly<Record<Wish, string>> = {
 
 /** Those that would change something. */
 export const wishesFor = ({ state, wish }: Host): ReadonlyArray<Wish> => {
-  if (state === "gone") return []
+  if (isRemovedHost(state)) return []
   const wishes: ReadonlyArray<readonly [Wish, boolean]> = [
     ["cordon", wish !== "cordoned"],
     ["drain", wish !== "draining"],
@@ -33,8 +36,7 @@ export const wishesFor = ({ state, wish }: Host): ReadonlyArray<Wish> => {
 const sandboxes = (number: number): string => (number === 1 ? "1 Sandbox" : `${count(number)} Sandboxes`)
 
 /** As the service sees it, which refuses what is used. */
-const isUsed = ({ state, sandboxes: { all, up } }: Host): boolean =>
-  state === "draining" ? up > 0 : state === "cordoned" ? all > 0 : state !== "lost"
+const isUsed = ({ state, sandboxes }: Host): boolean => removalObstacle(state, sandboxes) !== null
 
 const Means = ({ wish, host }: { wish: Wish; host: Host }): ComponentChildren => {
   const { all, up } = host.sandboxes

@@ -1,11 +1,14 @@
 /** Said where a part of the page needs a machine that runs, and there is none. */
+
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import { ask, idempotencyKey } from "../api.ts"
+import { isStartable, isUp } from "../states.ts"
 import { useAction } from "../ui/Action.tsx"
 import { Fault } from "../ui/Fault.tsx"
 import "./NotRunning.css"
 
-const said: Readonly<Record<Exclude<Sandbox["status"], "running">, string>> = {
+const said: Readonly<Record<Sandbox["status"], string>> = {
+  running: "The Sandbox runs.",
   pending: "The Sandbox is being started.",
   stopping: "The Sandbox is being stopped.",
   stopped: "The Sandbox is stopped; its volume is kept.",
@@ -27,8 +30,8 @@ export const NotRunning = ({ sandbox: { id, status }, to }: Asked) => {
   const { isBusy, fault, run } = useAction(() =>
     ask("POST", `/api/v2/sandboxes/${id}/start`, { body: {}, headers: { "idempotency-key": idempotencyKey() } })
   )
-  if (status === "running") return null
-  const canStart = status === "stopped" || status === "sleeping"
+  if (isUp(status)) return null
+  const canStart = isStartable(status)
   return (
     <div class="not-running">
       <p role="status">

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks"
 import type { Sandbox, SandboxResponse } from "../../../../schemas/Sandbox.ts"
 import { ask, idempotencyKey } from "../api.ts"
+import { isInhabited, isStartable, isVolumeless } from "../states.ts"
 import { Form, useAction } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Fault } from "../ui/Fault.tsx"
@@ -8,12 +9,8 @@ import { Fault } from "../ui/Fault.tsx"
 /** As people tell it apart. */
 export const titleOf = ({ id, name }: Sandbox): string => name ?? id
 
-const startable: ReadonlySet<string> = new Set(["stopped", "sleeping"])
-const stoppable: ReadonlySet<string> = new Set(["pending", "running", "sleeping"])
-const gone: ReadonlySet<string> = new Set(["deleting", "deleted", "expired"])
-
 /** Nothing can be done with it any more. */
-export const isGone = ({ status }: Pick<Sandbox, "status">): boolean => gone.has(status)
+export const isGone = ({ status }: Pick<Sandbox, "status">): boolean => isVolumeless(status)
 
 interface Asked {
   readonly sandbox: Sandbox
@@ -32,7 +29,7 @@ export const SandboxActions = ({ sandbox, tell, look }: Asked) => {
   const title = titleOf(sandbox)
   return (
     <span class="actions">
-      {startable.has(status) ? (
+      {isStartable(status) ? (
         <button
           type="button"
           class="button small"
@@ -42,7 +39,7 @@ export const SandboxActions = ({ sandbox, tell, look }: Asked) => {
         >
           {isBusy ? "Starting …" : "Start"}
         </button>
-      ) : stoppable.has(status) ? (
+      ) : isInhabited(status) ? (
         <button
           type="button"
           class="button small"

@@ -1,5 +1,7 @@
 /** Which Sandboxes are shown. */
+
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
+import { isRemoved } from "../states.ts"
 
 export interface Filter {
   /** A status, `kept` (all but deleted and expired ones) or `all`. */
@@ -13,7 +15,7 @@ export interface Filter {
 export const everything: Filter = { status: "kept", workspaceId: "", words: "" }
 
 const hasStatus = ({ status }: Sandbox, wanted: string): boolean =>
-  wanted === "all" || (wanted === "kept" ? status !== "deleted" && status !== "expired" : status === wanted)
+  wanted === "all" || (wanted === "kept" ? !isRemoved(status) : status === wanted)
 
 /** A value of several words is found by its first one after the `=`, and by each of the others alone. */
 const hasWord = ({ id, name, metadata }: Sandbox, word: string): boolean => {

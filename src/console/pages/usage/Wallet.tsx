@@ -2,6 +2,7 @@ import type { Balance, CreditGrant } from "../../../../schemas/Usage.ts"
 import { get } from "../api.ts"
 import { usd } from "../format.ts"
 import { useLoad } from "../load.ts"
+import { isUnlimited } from "../states.ts"
 import { Instant } from "../ui/Instant.tsx"
 import { Pane } from "../ui/Pane.tsx"
 import { Table } from "../ui/Table.tsx"
@@ -47,7 +48,7 @@ export const Wallet = () => {
         <>
           <dl class="figures">
             <div>
-              <dt>{balance.status === "unlimited" && balance.microUsd < 0 ? "Balance (used)" : "Balance"}</dt>
+              <dt>{isUnlimited(balance.status) && balance.microUsd < 0 ? "Balance (used)" : "Balance"}</dt>
               <dd>{usd(balance.microUsd)}</dd>
             </div>
             <div>
@@ -65,7 +66,7 @@ export const Wallet = () => {
               <dd>
                 <Instant
                   at={balance.exhaustsAt}
-                  none={balance.status === "unlimited" ? "unlimited" : "not as things are"}
+                  none={isUnlimited(balance.status) ? "unlimited" : "not as things are"}
                 />
               </dd>
             </div>

@@ -1,10 +1,12 @@
 /** Commands of a Sandbox: to run one and see what it writes, and all that were run. */
+
 import { useState } from "preact/hooks"
 import type { Operation } from "../../../../../schemas/Operation.ts"
 import { CancelOperation } from "../../operation/CancelOperation.tsx"
 import { shortCommand } from "../../operation/commandText.ts"
 import { Outcome } from "../../operation/Outcome.tsx"
 import { Output } from "../../operation/Output.tsx"
+import { isAsleep } from "../../states.ts"
 import { Link } from "../../ui/Link.tsx"
 import { Live } from "../../ui/Live.tsx"
 import { More } from "../../ui/More.tsx"
@@ -42,7 +44,7 @@ export const Commands = ({ sandbox }: TabProps) => {
       <section class="pane" aria-labelledby="run">
         <h2 id="run">Run a command</h2>
         {/* A command wakes a Sandbox that sleeps. */}
-        {sandbox.status === "sleeping" ? null : <NotRunning sandbox={sandbox} to="run commands" />}
+        {isAsleep(sandbox.status) ? null : <NotRunning sandbox={sandbox} to="run commands" />}
         <RunCommand
           sandboxId={sandbox.id}
           started={(operation) => {

@@ -1,9 +1,11 @@
 /** The files of a Sandbox: folders, and one file at a time. */
+
 import { useEffect, useState } from "preact/hooks"
 import type { FileStatResponse } from "../../../../../schemas/Files.ts"
 import { ApiFault, get } from "../../api.ts"
 import { useLoad } from "../../load.ts"
 import { navigate, query } from "../../router.ts"
+import { isUp as isRunning, isVolumeless } from "../../states.ts"
 import { Fault } from "../../ui/Fault.tsx"
 import { useValue } from "../../useValue.ts"
 import { NotRunning } from "../NotRunning.tsx"
@@ -78,10 +80,8 @@ const At = ({ sandboxId, generation }: { sandboxId: string; generation: number }
   )
 }
 
-const volumeless: ReadonlySet<string> = new Set(["deleting", "deleted", "expired"])
-
 export const Files = ({ sandbox }: TabProps) => {
-  const isUp = sandbox.status === "running"
+  const isUp = isRunning(sandbox.status)
   // What was shown once stays, and with it what was being written, as long as there is a volume.
   const [wasUp, setWasUp] = useState(isUp)
   useEffect(() => {
@@ -91,7 +91,7 @@ export const Files = ({ sandbox }: TabProps) => {
     <section class="pane" aria-labelledby="files">
       <h2 id="files">Files</h2>
       <NotRunning sandbox={sandbox} to="work with its files" />
-      {isUp || (wasUp && !volumeless.has(sandbox.status)) ? (
+      {isUp || (wasUp && !isVolumeless(sandbox.status)) ? (
         <At sandboxId={sandbox.id} generation={sandbox.generation} />
       ) : null}
     </section>

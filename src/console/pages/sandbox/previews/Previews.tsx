@@ -1,7 +1,9 @@
 /** The previews of a Sandbox. The address of one is in this page until it is put away, and nowhere else. */
+
 import { useState } from "preact/hooks"
 import type { ListedPreview, Preview } from "../../../../../schemas/Preview.ts"
 import { ask } from "../../api.ts"
+import { isDeleted, isOpenPreview, isUp } from "../../states.ts"
 import { Form, useAction } from "../../ui/Action.tsx"
 import { Copy } from "../../ui/Copy.tsx"
 import { Fault } from "../../ui/Fault.tsx"
@@ -15,7 +17,7 @@ import type { TabProps } from "../TabProps.ts"
 import { usePreviews } from "./usePreviews.ts"
 import "./previews.css"
 
-const isOpen = ({ status }: ListedPreview): boolean => status === "opening" || status === "active"
+const isOpen = ({ status }: ListedPreview): boolean => isOpenPreview(status)
 
 const isSame = (one: ListedPreview, other: Preview): boolean =>
   one.port === other.port && one.createdAt === other.createdAt
@@ -90,7 +92,7 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
         <>
           <NotRunning sandbox={sandbox} to="open a preview" />
           {shown === null ? null : <Opened preview={shown} forget={() => keep(null)} />}
-          {status !== "running" || open !== null || shown !== null ? null : networkEnabled ? (
+          {!isUp(status) || open !== null || shown !== null ? null : networkEnabled ? (
             <OpenPreview
               sandboxId={id}
               opened={(preview) => {
@@ -148,7 +150,7 @@ const OfSandbox = ({ sandbox }: Pick<TabProps, "sandbox">) => {
 }
 
 export const Previews = ({ sandbox }: TabProps) =>
-  sandbox.status === "deleted" ? (
+  isDeleted(sandbox.status) ? (
     <section class="pane" aria-labelledby="previews">
       <h2 id="previews">Previews</h2>
       <NotRunning sandbox={sandbox} to="open a preview" />

@@ -1,5 +1,7 @@
 /** A shell in the Sandbox. It is opened with this part of the page, and ends with it. */
+
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks"
+import { isAsleep, isInhabited, isUp } from "../../states.ts"
 import { Fault } from "../../ui/Fault.tsx"
 import { NotRunning } from "../NotRunning.tsx"
 import type { TabProps } from "../TabProps.ts"
@@ -12,9 +14,6 @@ type Shell =
   | { readonly state: "connecting" }
   | { readonly state: "open" }
   | { readonly state: "ended"; readonly how: Ended }
-
-/** In which it is opened when it is asked for: a sleeping one wakes, and a pending one is waited for. */
-const canOpen: ReadonlySet<string> = new Set(["running", "sleeping", "pending"])
 
 /** Kept for this browser. */
 const aloudKey = "atoll.terminal.readsAloud"
@@ -102,10 +101,11 @@ export const Terminal = ({ sandbox }: TabProps) => {
     setShell({ state: "none" })
   }
 
-  const isPossible = canOpen.has(status)
+  // A sleeping one wakes, and a pending one is waited for.
+  const isPossible = isInhabited(status)
   // Once, and only what runs: nothing is woken by who only looks.
   useEffect(() => {
-    if (status === "running") connect(false)
+    if (isUp(status)) connect(false)
   }, [])
   useEffect(() => {
     screen.current!.readsAloud = readsAloud
@@ -118,9 +118,7 @@ export const Terminal = ({ sandbox }: TabProps) => {
       <header class="pane-head">
         <h2 id={label}>Terminal</h2>
         <span role="status" class="as-of" data-shell={shell.state}>
-          {shell.state === "none" && status === "sleeping"
-            ? "The Sandbox sleeps; to connect wakes it."
-            : sentenceOf(shell)}
+          {shell.state === "none" && isAsleep(status) ? "The Sandbox sleeps; to connect wakes it." : sentenceOf(shell)}
         </span>
         <button
           type="button"

@@ -1,4 +1,5 @@
 /** How a state is shown: in the page's colours of a status, and whether something is over in it. */
+import { isDeleted, isEndedAccess, isEndedGrant, isEndedOperation, isEndedPreview } from "../../states.ts"
 import type { LaneKind, Thing } from "./things.ts"
 import { lastOf } from "./things.ts"
 
@@ -27,17 +28,17 @@ const toneOfState: Readonly<Record<string, Tone>> = {
 /** Of what merely is over, or at rest: calm. */
 export const toneOf = (state: string): Tone => toneOfState[state] ?? "calm"
 
-const ends: Readonly<Record<LaneKind, ReadonlySet<string>>> = {
+const ends: Readonly<Record<LaneKind, (state: string) => boolean>> = {
   // One that failed or expired waits to be deleted.
-  sandbox: new Set(["deleted"]),
-  operation: new Set(["completed", "cancelled", "failed"]),
-  preview: new Set(["closed", "expired", "refused"]),
-  serviceAccess: new Set(["revoked", "expired", "refused"]),
-  connectionGrant: new Set(["revoked", "ended", "refused"])
+  sandbox: isDeleted,
+  operation: isEndedOperation,
+  preview: isEndedPreview,
+  serviceAccess: isEndedAccess,
+  connectionGrant: isEndedGrant
 }
 
 /** Nothing leads out of it. */
-export const isEnd = (kind: LaneKind, state: string): boolean => ends[kind].has(state)
+export const isEnd = (kind: LaneKind, state: string): boolean => ends[kind](state)
 
 export const outcomes = ["all", "open", "ended", "failed"] as const
 export type Outcome = (typeof outcomes)[number]

@@ -1,0 +1,124 @@
+/**
+ * A state's name stands in the machine that has the state, and in the contract (`schemas/`). Other code asks for a tag, or calls a decision that a
+ * machine exports.
+ *
+ * What counts: a string literal that is the name of a state of any machine, where a value is compared with it (`===`, `!==`, a `case`), where it stands in a
+ * list of nothing but such names, where a collection is asked for it (`includes`, `has`, `indexOf`), and in quotes in a template (SQL).
+ */
+import { globSync, readFileSync } from "node:fs"
+import { join } from "node:path"
+import { parseSync, Visitor } from "oxc-parser"
+import { connectionGrantMachine } from "../../machines/connectionGrant.ts"
+import { hostMachine } from "../../machines/host.ts"
+import { operationMachine } from "../../machines/operation.ts"
+import { previewMachine } from "../../machines/preview.ts"
+import { sandboxMachine } from "../../machines/sandbox.ts"
+import { serviceAccessMachine } from "../../machines/serviceAccess.ts"
+import { walletMachine } from "../../machines/wallet.ts"
+import { homonyms, otherFiles, otherRooms } from "./exceptions.ts"
+
+const machines = [
+  connectionGrantMachine,
+  hostMachine,
+  operationMachine,
+  previewMachine,
+  sandboxMachine,
+  serviceAccessMachine,
+  walletMachine
+]
+const names: ReadonlySet<string> = new Set(machines.flatMap((machine) => Object.keys(machine.states)))
+const quoted = new RegExp(`'(?:${[...names].join("|")})'`, "g")
+
+const equalities: ReadonlySet<string> = new Set(["===", "!==", "==", "!="])
+const questions: ReadonlySet<string> = new Set(["includes", "has", "indexOf"])
+
+export interface Comparison {
+  readonly path: string
+  readonly line: number
+  readonly name: string
+  /** What is compared, as the source has it; null: a list, or SQL. */
+  readonly compared: string | null
+}
+
+interface Node {
+  readonly type: string
+  readonly start: number
+  readonly end: number
+}
+
+const isName = (node: Node): node is Node & { readonly value: string } =>
+  node.type === "Literal" && "value" in node && typeof node.value === "string" && names.has(node.value)
+
+/** All of one file, whatever is excepted. */
+const comparisonsIn = (path: string, source: string): ReadonlyArray<Comparison> => {
+  const { program, errors } = parseSync(path, source)
+  if (errors.length > 0) throw new Error(`${path}: ${errors[0]!.message}`)
+  const found: Array<Comparison> = []
+  const note = (start: number, name: string, compared: Node | null) => {
+    const line = source.slice(0, start).split("\n").length
+    found.push({ path, line, name, compared: compared === null ? null : source.slice(compared.start, compared.end) })
+  }
+  new Visitor({
+    BinaryExpression: ({ left, right, operator }) => {
+      if (!equalities.has(operator)) return
+      if (isName(right)) note(right.start, right.value, left)
+      if (isName(left)) note(left.start, left.value, right)
+    },
+    SwitchStatement: ({ discriminant, cases }) => {
+      for (const { test } of cases) if (test !== null && isName(test)) note(test.start, test.value, discriminant)
+    },
+    ArrayExpression: ({ elements }) => {
+      const literals = elements.filter((element) => element !== null && element.type !== "SpreadElement")
+      const states = literals.filter(isName)
+      if (states.length < literals.length) return
+      for (const state of states) note(state.start, state.value, null)
+    },
+    CallExpression: ({ callee, arguments: given }) => {
+      if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return
+      if (!questions.has(callee.property.name)) return
+      for (const argument of given) if (isName(argument)) note(argument.start, argument.value, callee.object)
+    },
+    TemplateElement: ({ start, value }) => {
+      for (const match of value.raw.matchAll(quoted)) note(start + match.index, match[0].slice(1, -1), null)
+    }
+  }).visit(program)
+  return found.toSorted((a, b) => a.line - b.line)
+}
+
+const endsWith = (compared: string | null, homonym: string): boolean =>
+  `.${compared?.replaceAll("?.", ".")}`.endsWith(`.${homonym}`)
+
+/** The exception that lets a comparison through; null: none does. */
+const exceptionFor = ({ path, compared }: Comparison): string | null =>
+  Object.keys(otherRooms).find((room) => path.startsWith(room)) ??
+  Object.keys(otherFiles).find((file) => path === file) ??
+  Object.keys(homonyms).find((homonym) => endsWith(compared, homonym)) ??
+  null
+
+/** Those that no exception lets through, and the exceptions that let nothing through. */
+export const stateComparisons = (
+  folder: string
+): { readonly comparisons: ReadonlyArray<Comparison>; readonly unused: ReadonlyArray<string> } => {
+  const all = globSync("src/**/*.{ts,tsx}", { cwd: folder })
+    .toSorted()
+    .flatMap((path) => comparisonsIn(path, readFileSync(join(folder, path), "utf8")))
+  const used = new Set(all.map(exceptionFor))
+  return {
+    comparisons: all.filter((comparison) => exceptionFor(comparison) === null),
+    unused: [...Object.keys(otherRooms), ...Object.keys(otherFiles), ...Object.keys(homonyms)].filter(
+      (exception) => !used.has(exception)
+    )
+  }
+}
+
+/** Every breach below a folder, one sentence each. */
+export const stateFaults = (folder: string): ReadonlyArray<string> => {
+  const { comparisons, unused } = stateComparisons(folder)
+  return [
+    ...comparisons.map(
+      ({ path, line, name }) =>
+        `${path}:${line} asks for the state "${name}" by its name: ask for a tag, or move the decision to the machine`
+    ),
+    ...unused.map((exception) => `scripts/states/exceptions.ts excepts ${exception}, which excepts nothing`)
+  ]
+}
