@@ -46,37 +46,40 @@ interface Node {
   readonly end: number
 }
 
-const isName = (node: Node): node is Node & { readonly value: string } =>
+/** Null: it is none. */
+const nameIn = (node: Node): string | null =>
   node.type === "Literal" && "value" in node && typeof node.value === "string" && names.has(node.value)
+    ? node.value
+    : null
 
 /** All of one file, whatever is excepted. */
 const comparisonsIn = (path: string, source: string): ReadonlyArray<Comparison> => {
   const { program, errors } = parseSync(path, source)
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]!.message}`)
   const found: Array<Comparison> = []
-  const note = (start: number, name: string, compared: Node | null) => {
+  const note = (start: number, name: string | null, compared: Node | null) => {
+    if (name === null) return
     const line = source.slice(0, start).split("\n").length
     found.push({ path, line, name, compared: compared === null ? null : source.slice(compared.start, compared.end) })
   }
   new Visitor({
     BinaryExpression: ({ left, right, operator }) => {
       if (!equalities.has(operator)) return
-      if (isName(right)) note(right.start, right.value, left)
-      if (isName(left)) note(left.start, left.value, right)
+      note(right.start, nameIn(right), left)
+      note(left.start, nameIn(left), right)
     },
     SwitchStatement: ({ discriminant, cases }) => {
-      for (const { test } of cases) if (test !== null && isName(test)) note(test.start, test.value, discriminant)
+      for (const { test } of cases) if (test !== null) note(test.start, nameIn(test), discriminant)
     },
     ArrayExpression: ({ elements }) => {
-      const literals = elements.filter((element) => element !== null && element.type !== "SpreadElement")
-      const states = literals.filter(isName)
-      if (states.length < literals.length) return
-      for (const state of states) note(state.start, state.value, null)
+      const listed = elements.filter((element) => element !== null && element.type !== "SpreadElement")
+      if (listed.some((element) => nameIn(element) === null)) return
+      for (const element of listed) note(element.start, nameIn(element), null)
     },
     CallExpression: ({ callee, arguments: given }) => {
       if (callee.type !== "MemberExpression" || callee.property.type !== "Identifier") return
       if (!questions.has(callee.property.name)) return
-      for (const argument of given) if (isName(argument)) note(argument.start, argument.value, callee.object)
+      for (const argument of given) note(argument.start, nameIn(argument), callee.object)
     },
     TemplateElement: ({ start, value }) => {
       for (const match of value.raw.matchAll(quoted)) note(start + match.index, match[0].slice(1, -1), null)
