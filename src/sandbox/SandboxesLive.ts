@@ -18,13 +18,13 @@ import { pageDefault } from "../../schemas/Limits.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
 import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
 import { requireCredit } from "../account/Credit.ts"
-import { inTurn } from "../account/inTurn.ts"
 import type { ActorError, EventRefused, KeyContended } from "../actor/ActorError.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
 import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
 import { Settings } from "../Config.ts"
+import { lockByKey } from "../concurrency/lockByKey.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
 import { newId } from "../identifier/newId.ts"
 import { Runtime } from "../runtime/Runtime.ts"
@@ -105,7 +105,7 @@ const make = Effect.gen(function* () {
   const runningWaitMs = yield* RunningWait
   const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
-  const inTurnOf = yield* inTurn
+  const withAccountLock = yield* lockByKey
   yield* host.register(yield* sandboxDefinition)
 
   const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
@@ -257,7 +257,7 @@ const make = Effect.gen(function* () {
     })
 
     const inserted = yield* sql.withTransaction(claim).pipe(
-      inTurnOf(accountId),
+      withAccountLock(accountId),
       Effect.catchTag("SqlError", Effect.die),
       Effect.catchTag("KeyClaimed", () => Effect.succeed(null)),
       Effect.uninterruptible

@@ -9,7 +9,7 @@
  */
 import { createServer, type Server } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { Turns } from "./Turns.ts"
+import { KeyedMutex } from "../../concurrency/KeyedMutex.ts"
 
 export interface HostMutexOptions {
   /** Names the data folder. */
@@ -27,7 +27,7 @@ const POLL_MS = 10
 export class HostMutex {
   readonly #options: HostMutexOptions
   /** Within this process, in order. */
-  readonly #turns = new Turns()
+  readonly #local = new KeyedMutex()
 
   constructor(options: HostMutexOptions) {
     this.#options = options
@@ -35,15 +35,15 @@ export class HostMutex {
 
   /** Resolves with the release. Aborting `wanted` while another process holds the key rejects with its reason. */
   async hold(key: string, wanted?: AbortSignal): Promise<() => void> {
-    const endTurn = await this.#turns.hold(key)
+    const release = await this.#local.lock(key)
     try {
       const claim = await this.#claim(key, wanted)
       return () => {
         claim?.close()
-        endTurn()
+        release()
       }
     } catch (cause) {
-      endTurn()
+      release()
       throw cause
     }
   }
@@ -59,7 +59,7 @@ export class HostMutex {
 
   /** By this process. */
   isHeldHere(key: string): boolean {
-    return this.#turns.isHeld(key)
+    return this.#local.isLocked(key)
   }
 
   /** Null when the other process kept it for too long. */
