@@ -8,7 +8,7 @@ import { chmod, chown, copyFile, mkdtemp, readFile, rm, truncate } from "node:fs
 import { tmpdir } from "node:os"
 import { Effect, Layer } from "effect"
 import { Settings } from "../src/Config.ts"
-import { launch } from "../src/host/qemu/launch.ts"
+import { launch } from "../src/host/qemu/launchQemu.ts"
 import { connectMachine, disconnect, killProcess, loadState } from "../src/host/qemu/Machine.ts"
 import { fileMaxBytes, machineArguments } from "../src/host/qemu/machineArguments.ts"
 import { openQemuHost, type QemuHost, shapeOf } from "../src/host/qemu/QemuHost.ts"

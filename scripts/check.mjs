@@ -1,4 +1,4 @@
-/** `npm run check`: format, lint, types, import rules, dead code, and documents that tell the truth. Two at a time. */
+/** `npm run check`: format, lint, types, import rules, lengths, file names, dead code, and documents that tell the truth. Two at a time. */
 import { spawn } from "node:child_process"
 import { ownEnvironment, root, setUpPackages } from "./setup.mjs"
 
@@ -11,6 +11,8 @@ const checks = [
   ["format and lint", "biome", "ci", "--colors=off", "--reporter=default", "--error-on-warnings", "."],
   ["imports", "node", "scripts/imports/check.ts"],
   ["names of states", "node", "scripts/states/check.ts"],
+  ["lengths", "node", "scripts/lengths/check.ts"],
+  ["file names", "node", "scripts/fileNames/check.ts"],
   ["lock file", "node", "scripts/lock.mjs"],
   ["settings table", "node", "scripts/docs.ts", "--check"],
   ["types of the client", "tsc", "-p", "clients/typescript", "--noEmit"],

@@ -39,6 +39,11 @@ const resources = [
 /** Locks that the processes of one host take on a file; knows nothing else. */
 const fileLock = "src/fileLock/"
 
+/** The semaphore and the keyed mutex; know nothing of what they guard. */
+const concurrency = "src/concurrency/"
+/** The same by Effect. */
+const effectConcurrency = "src/concurrency/lockByKey.ts"
+
 /** Makes identifiers; knows nothing else. */
 const identifier = "src/identifier/"
 
@@ -75,6 +80,7 @@ const belowResources = [
   metric,
   trace,
   worker,
+  effectConcurrency,
   identifier,
   config
 ]
@@ -88,6 +94,8 @@ export const importTable: ReadonlyArray<Place> = [
 
   { path: config, places: [] },
   { path: identifier, places: ["schemas/"] },
+  { path: concurrency, places: [], packages: [], builtins: false },
+  { path: effectConcurrency, places: [], packages: ["effect"], builtins: false },
   { path: fileLock, places: [], packages: [] },
   { path: dataFolder, places: [], packages: [] },
   { path: bundle, places: [], packages: ["esbuild"] },
@@ -100,7 +108,7 @@ export const importTable: ReadonlyArray<Place> = [
   { path: peer, places: [worker, config] },
 
   /** Runs inside a Sandbox. The other end of its wire may use what it says about the wire. */
-  { path: "src/agent/", places: [], packages: [] },
+  { path: "src/agent/", places: [concurrency], packages: [] },
   /** What the service sees of a host. */
   { path: "src/runtime/", places: ["schemas/", trace, config] },
   { path: "src/runtime/agentClient/", places: ["src/runtime/", "src/agent/", "schemas/", bundle, config] },
@@ -126,11 +134,20 @@ export const importTable: ReadonlyArray<Place> = [
     ]
   },
   /** Runs on the machine that carries Sandboxes. What both drivers need of Linux stands once, in linux/. */
-  { path: "src/host/linux/", places: ["src/runtime/", "schemas/", config] },
+  { path: "src/host/linux/", places: ["src/runtime/", concurrency, "schemas/", config] },
   { path: "src/host/simulated/", places: ["src/runtime/", "schemas/", config] },
   {
     path: "src/host/namespace/",
-    places: ["src/host/linux/", "src/runtime/", "src/runtime/agentClient/", fileLock, "schemas/", config, worker]
+    places: [
+      "src/host/linux/",
+      "src/runtime/",
+      "src/runtime/agentClient/",
+      concurrency,
+      fileLock,
+      "schemas/",
+      config,
+      worker
+    ]
   },
   {
     path: "src/host/qemu/",

@@ -12,7 +12,6 @@ import type { ActorCommit, ActorInsert, CommitOutcome, PendingCommand } from "..
 import type { Tracing } from "../trace/Tracing.ts"
 import type { ActorDefinition, ActorState, AnyEvent } from "./ActorDefinition.ts"
 import { ActorNotFound, KeyContended, MailboxFull, OwnerAway, TransitionRefused } from "./ActorError.ts"
-import { type Change, commitOf, type Step, takeStep } from "./Change.ts"
 import type { CommandRunner } from "./CommandRunner.ts"
 import type { DeadlineTimers } from "./DeadlineTimers.ts"
 import { LiveActor } from "./LiveActor.ts"
@@ -20,6 +19,7 @@ import { type Message, unawaited } from "./Message.ts"
 import type { ShardTenures } from "./ShardTenures.ts"
 import { shardOf } from "./shards.ts"
 import { earliest } from "./Transition.ts"
+import { type Change, commitOf, type Step, takeStep } from "./takeStep.ts"
 import { countTransition } from "./transitionMetrics.ts"
 
 const refusedPauseMaxMs = 300_000

@@ -6,11 +6,11 @@ import type { Journal } from "../store/Journal.ts"
 import type { CommitOutcome } from "../store/JournalRecord.ts"
 import type { ActorDefinition, ActorState } from "./ActorDefinition.ts"
 import { type ActorError, ActorFailed, ActorNotFound, KeyContended, TransitionRefused } from "./ActorError.ts"
-import { commitOf, takeStep } from "./Change.ts"
 import { type Message, unawaited } from "./Message.ts"
 import type { OtherOwners } from "./OtherOwners.ts"
 import type { OwnActors } from "./OwnActors.ts"
 import { metDefect } from "./ownerDefect.ts"
+import { commitOf, takeStep } from "./takeStep.ts"
 import { countTransition } from "./transitionMetrics.ts"
 
 /** An owner that lives answers in milliseconds. */

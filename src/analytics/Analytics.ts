@@ -9,12 +9,12 @@
 
 import { Clock, Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import type { SandboxContext } from "../../schemas/contexts/Sandbox.ts"
-import { InvalidRequest, NotFound, type RateLimited } from "../../schemas/Errors.ts"
+import { InvalidRequest, type NotFound, type RateLimited } from "../../schemas/Errors.ts"
 import { analyticsSamplesMax } from "../../schemas/Limits.ts"
 import { Settings } from "../Config.ts"
 import { ExecutionLog } from "../operation/ExecutionLog.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { ownSandbox } from "../sandbox/ownSandbox.ts"
+import { Actors } from "../store/Actors.ts"
 import { Int8 } from "../store/Columns.ts"
 import { fieldOf } from "../store/SnapshotFields.ts"
 import { foldLifecycle } from "./LifecycleFold.ts"
@@ -255,9 +255,7 @@ export class Analytics extends Context.Service<
       return Analytics.of({
         read: Effect.fn("Analytics.read")(function* (accountId, sandboxId, query) {
           const window = yield* windowOf(query)
-          const record = (yield* actors.read(sandboxId)) as ActorRecord<SandboxContext> | null
-          if (record === null || record.kind !== "sandbox" || record.accountId !== accountId)
-            return yield* new NotFound()
+          const record = yield* ownSandbox(actors, accountId, sandboxId)
           yield* countRequest(accountId, "analytics", analyticsRequestsPerMinute).pipe(
             Effect.provideService(SqlClient.SqlClient, sql)
           )

@@ -1,4 +1,5 @@
 /** The ConnectionGrants service on actors; the endpoint id is the actor's. */
+
 import { Clock, Effect, Layer } from "effect"
 import { connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import type { ConnectionGrantContext } from "../../schemas/contexts/ConnectionGrant.ts"
@@ -9,6 +10,7 @@ import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { sandboxWay } from "../gateway/SandboxWay.ts"
 import { newId } from "../identifier/newId.ts"
+import { unavailable, unavailableUnlessRunning } from "../sandbox/RunningSandbox.ts"
 import { ConnectionGrants } from "./ConnectionGrants.ts"
 import { grantDefinition } from "./GrantDefinition.ts"
 import { canonicalKey, isSameSet } from "./publicKeys.ts"
@@ -70,11 +72,7 @@ const make = Effect.gen(function* () {
     grant: Effect.fn("ConnectionGrants.grant")(function* (accountId, sandboxId, { requestId, publicKeys }) {
       const keys = yield* canonical(publicKeys)
       yield* ownSandbox(accountId, sandboxId)
-      const { generation } = yield* way
-        .running(accountId, sandboxId)
-        .pipe(
-          Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
-        )
+      const { generation } = yield* way.running(accountId, sandboxId).pipe(unavailableUnlessRunning)
       const endpointId = newId("ep_")
       yield* host.create(connectionGrantMachine, {
         id: endpointId,
@@ -111,9 +109,7 @@ const make = Effect.gen(function* () {
 
     revoke: Effect.fn("ConnectionGrants.revoke")(function* (accountId, sandboxId, endpointId, { requestId }) {
       yield* find(accountId, sandboxId, endpointId)
-      yield* way
-        .end(endpointId, { type: "REVOKE" }, requestId)
-        .pipe(Effect.catchTag("MailboxFull", () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))))
+      yield* way.end(endpointId, { type: "REVOKE" }, requestId).pipe(Effect.catchTag("MailboxFull", unavailable))
       return { endpointId, status: "unconfirmed" as const }
     }),
 

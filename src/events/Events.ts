@@ -4,11 +4,13 @@
  * Commits of this process wake the reader immediately, those of others by a notification. Without events there are no reads, except one with each
  * heartbeat. One read serves all woken accounts, and the events of each account serve all its streams.
  */
+
 import { randomUUID } from "node:crypto"
 import { Clock, Context, Effect, Latch, Layer, Queue } from "effect"
-import { CursorStale, InvalidRequest, NotFound } from "../../schemas/Errors.ts"
+import { CursorStale, InvalidRequest, type NotFound } from "../../schemas/Errors.ts"
 import { heartbeatSeconds } from "../../schemas/Limits.ts"
 import { Settings } from "../Config.ts"
+import { ownSandbox } from "../sandbox/ownSandbox.ts"
 import { Actors } from "../store/Actors.ts"
 import { EventsDatabase, MaintenanceDatabase } from "../store/Database.ts"
 import { forAMoment } from "../store/DatabaseFault.ts"
@@ -264,10 +266,7 @@ const make = Effect.fnUntraced(function* ({ heartbeatMs }: { readonly heartbeatM
 
   return Events.of({
     open: Effect.fn("Events.open")(function* ({ accountId, sandboxId, after }) {
-      if (sandboxId !== null) {
-        const record = yield* actors.read(sandboxId)
-        if (record === null || record.kind !== "sandbox" || record.accountId !== accountId) return yield* new NotFound()
-      }
+      if (sandboxId !== null) yield* ownSandbox(actors, accountId, sandboxId)
       const position = yield* positionOf(accountId, after)
       return yield* Effect.acquireUseRelease(
         Effect.sync(() => {

@@ -4,9 +4,10 @@
  * waits for.
  */
 
-import { Effect, Exit, Layer, Schema, Scope, Semaphore } from "effect"
+import { Effect, Exit, Layer, Schema, Scope } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { publicText } from "../../schemas/PublicText.ts"
+import { lockByKey } from "../concurrency/lockByKey.ts"
 import type { PeerPlace } from "../peer/PeerSockets.ts"
 import { type Runtime, RuntimeUnavailable } from "../runtime/Runtime.ts"
 import { HostBoots } from "./HostBoots.ts"
@@ -64,12 +65,7 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
       const context = yield* Effect.context<R>()
       const here = yield* Effect.scope
       const links = new Map<string, Link>()
-      const turns = new Map<string, Semaphore.Semaphore>()
-      const inTurn = (hostId: string) => {
-        const turn = turns.get(hostId) ?? Semaphore.makeUnsafe(1)
-        turns.set(hostId, turn)
-        return turn.withPermits(1)
-      }
+      const lockHost = yield* lockByKey
 
       const findRow = SqlSchema.findOneOption({
         Request: Schema.String,
@@ -116,7 +112,7 @@ export const hostLinksLayer = <R>(dial: Dial<R>) =>
           }
           links.set(hostId, link)
           return link
-        }).pipe(inTurn(hostId))
+        }).pipe(lockHost(hostId))
 
       const lookLater = (hostId: string, link: Link) => {
         link.isLooking = true

@@ -7,7 +7,6 @@ import { Clock, Effect } from "effect"
 import type { connectionGrantMachine } from "../../machines/connectionGrant.ts"
 import { lastsAt } from "../../machines/expiry.ts"
 import type { previewMachine } from "../../machines/preview.ts"
-import { sandboxMachine } from "../../machines/sandbox.ts"
 import type { serviceAccessMachine } from "../../machines/serviceAccess.ts"
 import { NotFound } from "../../schemas/Errors.ts"
 import type { ActorDefinition } from "../actor/ActorDefinition.ts"
@@ -18,8 +17,8 @@ import { readActor } from "../actor/readActor.ts"
 import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import type { Settings } from "../Config.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
+import { ownLivingSandbox } from "../sandbox/ownSandbox.ts"
 import { runningSandbox } from "../sandbox/RunningSandbox.ts"
-import { isGone } from "../sandbox/sandboxStates.ts"
 import { type ActorRecord, Actors } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
 
@@ -50,12 +49,7 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
     openStates,
 
     /** NotFound: another account's, a deleted one, or none. */
-    ownSandbox: Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
-      const record = yield* readActor(actors, sandboxMachine, sandboxId)
-      if (record === null || record.accountId !== accountId || isGone(record.status)) {
-        return yield* new NotFound()
-      }
-    }),
+    ownSandbox: (accountId: string, sandboxId: string) => ownLivingSandbox(actors, accountId, sandboxId),
 
     /** The Sandbox's present boot; a sleeping one wakes. */
     running: (accountId: string, sandboxId: string) =>

@@ -16,10 +16,10 @@ import type { CertificateAndKey } from "./Certificate.ts"
 import { holdEarlyRequests } from "./EarlyRequests.ts"
 import { errorBody, invalidRequest } from "./ErrorResponse.ts"
 import { isUploading, mayBeLong } from "./LongUpload.ts"
-import { requireOneHost } from "./oneHost.ts"
 import { PatientResponse } from "./PatientResponse.ts"
 import { rawAnswer } from "./RawAnswer.ts"
 import { requestIdFrom } from "./RequestId.ts"
+import { requireOneHost } from "./requireOneHost.ts"
 
 /** A path parameter of 4096 characters, percent-encoded, and a cursor as long fit beside the other headers. */
 const headMaxBytes = 64 * 1024

@@ -6,26 +6,16 @@
  *
  * @source contract-details.md "Behaviour that the contract leaves open": Idempotency
  */
-import { Clock, Effect, Schema } from "effect"
-import { SqlClient, SqlSchema } from "effect/sql"
-import { IdempotencyConflict } from "../../schemas/Errors.ts"
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
 import { changeBegins } from "../store/Change.ts"
+import { type TakenBy, takenKey } from "./IdempotencyKeys.ts"
 
-export interface IdempotentCall<A, E, R> {
-  readonly accountId: string
-  /** The kind of call: keys of different kinds do not meet. */
-  readonly kind: string
-  readonly key: string
+export interface IdempotentCall<A, E, R> extends TakenBy {
   readonly fingerprint: string
   /** Runs inside the transaction. `response` is what a replay answers; it must be JSON. */
   readonly make: Effect.Effect<{ readonly targetId: string; readonly response: A }, E, R>
 }
-
-const Claimed = Schema.Struct({
-  fingerprint: Schema.String,
-  /** As it was answered then, by whichever version. */
-  response: Schema.Unknown
-})
 
 export const once = Effect.fn("Idempotency.once")(function* <A, E, R>(call: IdempotentCall<A, E, R>) {
   const sql = yield* SqlClient.SqlClient
@@ -35,18 +25,11 @@ export const once = Effect.fn("Idempotency.once")(function* <A, E, R>(call: Idem
     values (${call.accountId}, ${call.kind}, ${call.key}, ${call.fingerprint}, '', ${BigInt(now)})
     on conflict do nothing
     returning key`
-  const findClaimed = SqlSchema.findOne({
-    Request: Schema.Void,
-    Result: Claimed,
-    execute: () => sql`
-      select fingerprint, response from idempotency_keys
-      where account_id = ${call.accountId} and kind = ${call.kind} and key = ${call.key}`
-  })
 
   return yield* Effect.gen(function* () {
     if ((yield* Effect.orDie(claim)).length === 0) {
-      const first = yield* Effect.orDie(findClaimed())
-      return first.fingerprint === call.fingerprint ? (first.response as A) : yield* new IdempotencyConflict()
+      const first = yield* takenKey(sql, call, call.fingerprint)
+      return first!.response as A
     }
     const { targetId, response } = yield* call.make
     // Up to here nothing can have been committed.

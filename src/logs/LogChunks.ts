@@ -3,7 +3,7 @@ import { createHash } from "node:crypto"
 import { Schema } from "effect"
 import type { SqlClient, Statement } from "effect/sql"
 import { Int8 } from "../store/Columns.ts"
-import type { OutputSource, OutputStreamName } from "../store/Output.ts"
+import type { OutputSource, OutputStreamName } from "../store/OutputChunk.ts"
 
 const allSources = ["workload", "execute", "process"] as const satisfies ReadonlyArray<OutputSource>
 const allStreams = ["stdout", "stderr"] as const satisfies ReadonlyArray<OutputStreamName>

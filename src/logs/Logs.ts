@@ -7,9 +7,11 @@
  *
  * @source contract.md SandboxLogs, contract-details.md "SandboxLogs"
  */
+
 import { Context, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
-import { CursorStale, NotFound } from "../../schemas/Errors.ts"
+import { CursorStale, type NotFound } from "../../schemas/Errors.ts"
+import { ownSandbox } from "../sandbox/ownSandbox.ts"
 import { Actors } from "../store/Actors.ts"
 import { Int8 } from "../store/Columns.ts"
 import { entryOf, type LogEntry } from "./LogChunks.ts"
@@ -58,11 +60,7 @@ export class Logs extends Context.Service<
       const newest = yield* newestChunks
       const reading = yield* logReadings
 
-      const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
-        const sandbox = yield* actors.read(sandboxId)
-        if (sandbox === null || sandbox.kind !== "sandbox" || sandbox.accountId !== accountId)
-          return yield* new NotFound()
-      })
+      const find = (accountId: string, sandboxId: string) => ownSandbox(actors, accountId, sandboxId)
 
       /** A database restored from a backup continues the numbers from that backup. */
       const newestNumber = SqlSchema.findOne({

@@ -3,7 +3,7 @@
 import { Clock, Effect, Layer, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 import { isSettled, operationMachine } from "../../machines/operation.ts"
-import { IdempotencyConflict, NotFound, RateLimited, SandboxUnavailable } from "../../schemas/Errors.ts"
+import { NotFound, RateLimited } from "../../schemas/Errors.ts"
 import { millisecondsOf } from "../../schemas/Seconds.ts"
 import { requireCredit } from "../account/Credit.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
@@ -12,9 +12,11 @@ import { transitionLog } from "../actor/TransitionLog.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
+import { takenKey } from "../idempotency/IdempotencyKeys.ts"
 import { newOperationId } from "../identifier/newId.ts"
 import { Dependents } from "../sandbox/Dependents.ts"
-import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { ownSandbox } from "../sandbox/ownSandbox.ts"
+import { runningSandbox, unavailable, unavailableUnlessRunning } from "../sandbox/RunningSandbox.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { Actors } from "../store/Actors.ts"
@@ -64,7 +66,7 @@ const make = Effect.gen(function* () {
       Effect.provideService(Actors, actors),
       Effect.provideService(Journal, journal),
       Effect.provideService(Settings, settings),
-      Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
+      unavailableUnlessRunning
     )
 
   const readingOf = yield* outputReadings
@@ -85,12 +87,9 @@ const make = Effect.gen(function* () {
     Effect.map(output.offsets(record.id), (stored) => operationView(record, stored))
 
   const replay = Effect.fnUntraced(function* (accountId: string, key: string, fingerprint: string) {
-    const [known] = yield* sql<{ readonly fingerprint: string; readonly target_id: string }>`
-      select fingerprint, target_id from idempotency_keys
-      where account_id = ${accountId} and kind = ${keyKind} and key = ${key}`.pipe(Effect.orDie)
-    if (known === undefined) return null
-    if (known.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
-    const record = yield* actors.read(known.target_id)
+    const known = yield* takenKey(sql, { accountId, kind: keyKind, key }, fingerprint)
+    if (known === null) return null
+    const record = yield* actors.read(known.targetId)
     if (record === null) return yield* new NotFound()
     return yield* view(record as OperationRecord)
   })
@@ -192,9 +191,7 @@ const make = Effect.gen(function* () {
     start,
     get: (accountId, sandboxId, operationId) => Effect.flatMap(find(accountId, sandboxId, operationId), view),
     list: Effect.fn("Operations.list")(function* (accountId, sandboxId, page) {
-      const sandbox = yield* actors.read(sandboxId)
-      if (sandbox === null || sandbox.kind !== "sandbox" || sandbox.accountId !== accountId)
-        return yield* new NotFound()
+      yield* ownSandbox(actors, accountId, sandboxId)
       const listing: ListBinding = [accountId, "operations", sandboxId]
       const before = yield* openActorCursor(listing, page.cursor)
       const found = yield* actors.list({ kind: "operation", accountId, sandboxId, before, limit: page.limit + 1 })
@@ -230,7 +227,7 @@ const make = Effect.gen(function* () {
         Effect.catchTags({
           EventRefused: Effect.die,
           ActorNotFound: () => Effect.fail(new NotFound()),
-          MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+          MailboxFull: unavailable
         })
       )
       return yield* view(yield* find(accountId, sandboxId, operationId))

@@ -12,7 +12,8 @@ import {
   type ProcessFrame,
   type ProcessUnknown
 } from "../runtime/Guest.ts"
-import { type Output, type OutputSource, Overtaken, type StoredOffsets } from "../store/Output.ts"
+import type { Output } from "../store/Output.ts"
+import { type OutputSource, Overtaken, type StoredOffsets } from "../store/OutputChunk.ts"
 import { lastOf, OutputSplit } from "./OutputSplit.ts"
 
 const framesMax = 64

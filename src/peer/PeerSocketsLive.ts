@@ -3,8 +3,8 @@ import { Effect, Layer } from "effect"
 import { Settings, type SettingsShape, SettingsUnusable } from "../Config.ts"
 import { type CertificateFiles, certificateProof } from "./CertificateProof.ts"
 import { dial } from "./dial.ts"
-import { listen } from "./listen.ts"
 import { PeerSockets } from "./PeerSockets.ts"
+import { listen } from "./peerListener.ts"
 import { secretProof } from "./SecretProof.ts"
 
 type Credentials =

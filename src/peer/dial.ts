@@ -1,9 +1,9 @@
 /** A connection to another process of the fleet. */
 import { connect } from "node:tls"
 import { Effect } from "effect"
-import { welcome } from "./listen.ts"
 import { type PeerAddress, type PeerPlace, type PeerProtocol, PeerUnreachable } from "./PeerSockets.ts"
 import type { Proof } from "./Proof.ts"
+import { welcome } from "./peerListener.ts"
 
 const answerWithin = "5 seconds"
 const keepAliveMs = 10_000

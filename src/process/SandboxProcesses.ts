@@ -6,14 +6,14 @@
  * @source contract-details.md; findings: a fork bomb leaves processes without a handle
  */
 import { Context, Effect, Layer } from "effect"
-import { NotFound, SandboxUnavailable } from "../../schemas/Errors.ts"
+import { NotFound, type SandboxUnavailable } from "../../schemas/Errors.ts"
 import type { ProcessList, StartedBy } from "../../schemas/Process.ts"
 import type { ActorHost } from "../actor/ActorHost.ts"
 import type { Settings } from "../Config.ts"
 import type { GuestProcess } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { guestChange, unanswered } from "../sandbox/GuestChange.ts"
-import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { runningSandbox, unavailableUnlessRunning } from "../sandbox/RunningSandbox.ts"
 import type { Actors } from "../store/Actors.ts"
 import type { Journal } from "../store/Journal.ts"
 
@@ -60,10 +60,8 @@ export class SandboxProcesses extends Context.Service<
           Effect.provideContext(services),
           Effect.flatMap(({ generation }) => runtime.guest(sandboxId, generation)),
           Effect.map(({ processes }) => processes),
-          Effect.catchTags({
-            NotRunning: ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })),
-            GuestUnavailable: () => Effect.fail(unanswered())
-          })
+          unavailableUnlessRunning,
+          Effect.catchTag("GuestUnavailable", () => Effect.fail(unanswered()))
         )
       return SandboxProcesses.of({
         list: Effect.fn("SandboxProcesses.list")(function* (accountId, sandboxId) {

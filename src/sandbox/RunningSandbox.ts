@@ -5,18 +5,33 @@
  */
 import { Effect, Schema } from "effect"
 import { sandboxMachine } from "../../machines/sandbox.ts"
-import { NotFound } from "../../schemas/Errors.ts"
+import { SandboxUnavailable } from "../../schemas/Errors.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
-import { readActor } from "../actor/readActor.ts"
 import { Settings } from "../Config.ts"
 import { Actors } from "../store/Actors.ts"
-import { isAsleep, isAwaited, isGone, isUp } from "./sandboxStates.ts"
+import { ownLivingSandbox } from "./ownSandbox.ts"
+import { isAsleep, isAwaited, isUp } from "./sandboxStates.ts"
 
 /** `status`: what it is instead; null when it went away meanwhile. */
 export class NotRunning extends Schema.TaggedError<NotRunning>()("NotRunning", {
   status: Schema.NullOr(Schema.String)
 }) {}
+
+/** 502 without a status: the Sandbox's mailbox or guest takes nothing more for now. */
+export const unavailable = () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+
+/** 502: what most requests that need a running Sandbox answer without one. */
+export const unavailableUnlessRunning = <A, E, R>(
+  effect: Effect.Effect<A, E | NotRunning, R>
+): Effect.Effect<A, Exclude<E, NotRunning> | SandboxUnavailable, R> =>
+  Effect.catch(effect, (error) =>
+    Effect.fail(
+      error instanceof NotRunning
+        ? new SandboxUnavailable({ details: { status: error.status } })
+        : (error as Exclude<E, NotRunning>)
+    )
+  )
 
 const bootAnswerMs = 20_000
 
@@ -38,10 +53,7 @@ export const runningSandbox = Effect.fnUntraced(function* <E = never>(
     return known.context
   }
   const actors = yield* Actors
-  const record = yield* readActor(actors, sandboxMachine, sandboxId)
-  if (record === null || record.accountId !== accountId || isGone(record.status)) {
-    return yield* new NotFound()
-  }
+  const record = yield* ownLivingSandbox(actors, accountId, sandboxId)
   yield* admit
   if (isUp(record.status)) {
     host.awaken(sandboxMachine, sandboxId)

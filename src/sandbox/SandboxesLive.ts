@@ -7,7 +7,6 @@ import type { Changeable, SandboxContext } from "../../schemas/contexts/Sandbox.
 import {
   AccountSuspended,
   type CreditExhausted,
-  IdempotencyConflict,
   NotFound,
   SandboxLimitReached,
   SandboxUnavailable,
@@ -19,17 +18,18 @@ import { pageDefault } from "../../schemas/Limits.ts"
 import type { Sandbox } from "../../schemas/Sandbox.ts"
 import { accountLimits, type LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
 import { requireCredit } from "../account/Credit.ts"
-import { inTurn } from "../account/inTurn.ts"
 import type { ActorError, EventRefused, KeyContended } from "../actor/ActorError.ts"
 import { ActorHost } from "../actor/ActorHost.ts"
 import { awaitState } from "../actor/ActorWait.ts"
 import { actorPosition, type ListBinding, openActorCursor, pageOf } from "../actor/Paging.ts"
 import { transitionLog } from "../actor/TransitionLog.ts"
 import { Settings } from "../Config.ts"
+import { lockByKey } from "../concurrency/lockByKey.ts"
 import { LiveConnections } from "../gateway/LiveConnections.ts"
+import { isKeyTaken, keyIsTaken, takenKey } from "../idempotency/IdempotencyKeys.ts"
 import { newId } from "../identifier/newId.ts"
 import { Runtime } from "../runtime/Runtime.ts"
-import { type ActorRecord, Actors } from "../store/Actors.ts"
+import { Actors } from "../store/Actors.ts"
 import { changeBegins } from "../store/Change.ts"
 import { textColumn } from "../store/Columns.ts"
 import { Journal } from "../store/Journal.ts"
@@ -37,7 +37,9 @@ import { encodeInsert } from "../store/JournalEncoding.ts"
 import { insertActors } from "../store/JournalStatements.ts"
 import { volumeBytesOf } from "../store/SnapshotFields.ts"
 import { Dependents } from "./Dependents.ts"
+import { ownSandbox, type SandboxRecord } from "./ownSandbox.ts"
 import { type Place, Placement } from "./Placement.ts"
+import { unavailable } from "./RunningSandbox.ts"
 import { RunningWait } from "./RunningWait.ts"
 import { sandboxDefinition } from "./SandboxDefinition.ts"
 import { SandboxEnvs } from "./SandboxEnvs.ts"
@@ -46,8 +48,6 @@ import { sandboxView } from "./SandboxView.ts"
 import { envAfter, lifetimeOf, metadataAfter } from "./sandboxChanges.ts"
 import { sandboxHistory } from "./sandboxHistory.ts"
 import { countedStates, goneStates, isGone, isUp, notStartingStates } from "./sandboxStates.ts"
-
-type SandboxRecord = ActorRecord<SandboxContext, null>
 
 const startAnswerMs = 20_000
 const stopAnswerMs = 20_000
@@ -103,14 +103,10 @@ const make = Effect.gen(function* () {
   const runningWaitMs = yield* RunningWait
   const envs = yield* SandboxEnvs
   const sql = yield* SqlClient.SqlClient
-  const inTurnOf = yield* inTurn
+  const withAccountLock = yield* lockByKey
   yield* host.register(yield* sandboxDefinition)
 
-  const find = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
-    const record = yield* actors.read(sandboxId)
-    if (record === null || record.kind !== "sandbox" || record.accountId !== accountId) return yield* new NotFound()
-    return record as SandboxRecord
-  })
+  const find = (accountId: string, sandboxId: string) => ownSandbox(actors, accountId, sandboxId)
 
   const wait = (id: string, states: ReadonlyArray<string>, timeoutMs: number) =>
     awaitState(sandboxMachine, id, (state) => states.includes(state.value), timeoutMs).pipe(
@@ -145,12 +141,8 @@ const make = Effect.gen(function* () {
   // --- create -------------------------------------------------------------------------------------------------------
 
   const replay = Effect.fnUntraced(function* (accountId: string, key: string, fingerprint: string) {
-    const [known] = yield* sql<{ readonly fingerprint: string; readonly target_id: string }>`
-      select fingerprint, target_id from idempotency_keys
-      where account_id = ${accountId} and kind = ${keyKind} and key = ${key}`.pipe(Effect.orDie)
-    if (known === undefined) return null
-    if (known.fingerprint !== fingerprint) return yield* new IdempotencyConflict()
-    return view(yield* find(accountId, known.target_id))
+    const known = yield* takenKey(sql, { accountId, kind: keyKind, key }, fingerprint)
+    return known === null ? null : view(yield* find(accountId, known.targetId))
   })
 
   /** What a create is answered with, the first time if it waited, and every later time. */
@@ -211,6 +203,7 @@ const make = Effect.gen(function* () {
 
     // Counting and inserting are one step for the whole account: its row is locked meanwhile, by whichever process. So what it says of
     // credit and limits is true at the commit, whatever the request's key brought along.
+    const key = { accountId, kind: keyKind, key: idempotencyKey }
     const claim = Effect.gen(function* () {
       const [account] = yield* sql<AccountRow>`
         select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
@@ -219,15 +212,13 @@ const make = Effect.gen(function* () {
         yield* sql`select 1 from workspaces where id = ${request.workspaceId} and account_id = ${accountId}`
       if (workspace === undefined) {
         // The key may have been claimed while we waited for the lock; a replay comes before every other answer.
-        const [known] =
-          yield* sql`select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}`
-        return yield* known === undefined ? new NotFound() : new KeyClaimed()
+        return yield* (yield* isKeyTaken(sql, key)) ? new KeyClaimed() : new NotFound()
       }
       const [used] = yield* sql<{ readonly count: number; readonly bytes: bigint; readonly key_taken: boolean }>`
         select count(*)::int4 as count,
                coalesce(sum(${sql.literal(volumeBytesOf("actors"))})
                  filter (where workspace_id = ${request.workspaceId}), 0)::int8 as bytes,
-               exists (select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}) as key_taken
+               ${keyIsTaken(sql, key)} as key_taken
         from actors
         where account_id = ${accountId} and kind = 'sandbox' and status = any(${textColumn(countedStates)}::text[])`
       if (used!.key_taken) return yield* new KeyClaimed()
@@ -257,7 +248,7 @@ const make = Effect.gen(function* () {
     })
 
     const inserted = yield* sql.withTransaction(claim).pipe(
-      inTurnOf(accountId),
+      withAccountLock(accountId),
       Effect.catchTag("SqlError", Effect.die),
       Effect.catchTag("KeyClaimed", () => Effect.succeed(null)),
       Effect.uninterruptible
@@ -276,7 +267,7 @@ const make = Effect.gen(function* () {
   const refusals = {
     EventRefused: ({ code, state }: EventRefused) => Effect.fail(refused(code, state)),
     ActorNotFound: () => Effect.fail(new NotFound()),
-    MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+    MailboxFull: unavailable
   }
 
   /** What a client asks is decided by nothing older than what was read of the Sandbox for it. */
@@ -359,14 +350,9 @@ const make = Effect.gen(function* () {
     }
     // The Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
     const key = { kind: `sandbox.start:${sandboxId}`, key: idempotencyKey, fingerprint: sandboxId }
-    const isTaken = sql`
-      select 1 from idempotency_keys where account_id = ${accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(
-      Effect.map((rows) => rows.length > 0),
-      Effect.orDie
-    )
     // A key is taken by the commit of its START: one that is taken has nothing left to do.
     const startOnce: Effect.Effect<void, CreditExhausted | SandboxUnavailable | ActorError | KeyContended> =
-      Effect.flatMap(isTaken, (taken) =>
+      Effect.flatMap(isKeyTaken(sql, { accountId, ...key }), (taken) =>
         taken
           ? Effect.void
           : requireCredit(exhaustedAt).pipe(

@@ -1,4 +1,5 @@
 /** The ServiceAccesses service on actors. The caller's key is in the actor's id, so one key can only ever make one access. */
+
 import { hash } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { lastsAt } from "../../machines/expiry.ts"
@@ -17,6 +18,7 @@ import { ActorHost } from "../actor/ActorHost.ts"
 import { isTagged, taggedStates } from "../actor/taggedStates.ts"
 import { Settings } from "../Config.ts"
 import { sandboxWay } from "../gateway/SandboxWay.ts"
+import { unavailable, unavailableUnlessRunning } from "../sandbox/RunningSandbox.ts"
 import type { ActorRecord } from "../store/Actors.ts"
 import { Capability, type Sealing } from "./Capability.ts"
 import { serviceAccessDefinition } from "./ServiceAccessDefinition.ts"
@@ -105,11 +107,7 @@ const make = Effect.gen(function* () {
           `Expected an instant within ${toleranceMs / 1000} s of the server's clock`
         )
       }
-      const { generation } = yield* way
-        .running(accountId, sandboxId)
-        .pipe(
-          Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
-        )
+      const { generation } = yield* way.running(accountId, sandboxId).pipe(unavailableUnlessRunning)
       const actorId = actorIdOf(accountId, generationId)
       const sealing = yield* capabilities.newSealing
       const created = yield* host.create(serviceAccessMachine, {
@@ -147,9 +145,7 @@ const make = Effect.gen(function* () {
       yield* findSandbox(accountId, sandboxId)
       const record = yield* find(accountId, generationId)
       if (record === null || record.sandboxId !== sandboxId) return yield* new NotFound()
-      yield* way
-        .end(record.id, { type: "REVOKE" }, requestId)
-        .pipe(Effect.catchTag("MailboxFull", () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))))
+      yield* way.end(record.id, { type: "REVOKE" }, requestId).pipe(Effect.catchTag("MailboxFull", unavailable))
       const isOver = (status: string) => overStates.includes(status)
       const state = yield* way.wait(record.id, isOver, revokeAnswerMs)
       const { cleanup } = state!.context
@@ -176,7 +172,7 @@ const make = Effect.gen(function* () {
           Effect.catchTags({
             EventRefused: () => Effect.fail(invalidCapability()),
             ActorNotFound: () => Effect.fail(invalidCapability()),
-            MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
+            MailboxFull: unavailable
           })
         )
       if (!usableStates.includes(attached.value)) return yield* invalidCapability()

@@ -17,7 +17,7 @@ import { loginShell } from "../process/loginShell.ts"
 import type { ProcessChannel, TerminalSize } from "../runtime/Guest.ts"
 import { Runtime } from "../runtime/Runtime.ts"
 import { unanswered } from "../sandbox/GuestChange.ts"
-import { runningSandbox } from "../sandbox/RunningSandbox.ts"
+import { runningSandbox, unavailableUnlessRunning } from "../sandbox/RunningSandbox.ts"
 import { SandboxEnvs } from "../sandbox/SandboxEnvs.ts"
 import { SandboxUse } from "../sandbox/SandboxUse.ts"
 import { inhabitedStates } from "../sandbox/sandboxStates.ts"
@@ -124,7 +124,7 @@ export class Terminals extends Context.Service<
           yield* uses.scoped(sandboxId)
           const { generation } = yield* runningSandbox(accountId, sandboxId, requireCredit(exhaustedAt)).pipe(
             Effect.provideContext(services),
-            Effect.catchTag("NotRunning", ({ status }) => Effect.fail(new SandboxUnavailable({ details: { status } })))
+            unavailableUnlessRunning
           )
           yield* place(asked, generation, cut)
           return { shell: (size) => shell(sandboxId, generation, size) }

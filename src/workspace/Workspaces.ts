@@ -9,8 +9,8 @@ import { SqlClient, SqlSchema } from "effect/sql"
 import { type IdempotencyConflict, NotFound, WorkspaceNotEmpty, WorkspaceQuotaExceeded } from "../../schemas/Errors.ts"
 import type { CreateWorkspaceRequest, RenameWorkspaceRequest, Workspace } from "../../schemas/Workspace.ts"
 import { accountLimits, LimitsRow, ownLimitsOf } from "../account/AccountLimits.ts"
-import { inTurn } from "../account/inTurn.ts"
 import { Settings } from "../Config.ts"
+import { lockByKey } from "../concurrency/lockByKey.ts"
 import { once } from "../idempotency/Idempotency.ts"
 import { newId } from "../identifier/newId.ts"
 import { countedStates } from "../sandbox/sandboxStates.ts"
@@ -60,7 +60,7 @@ export class Workspaces extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* SqlClient.SqlClient
       const settings = yield* Settings
-      const inTurnOf = yield* inTurn
+      const withAccountLock = yield* lockByKey
 
       const workspaceOf = (row: typeof Row.Type): Workspace => ({
         id: row.id,
@@ -137,7 +137,7 @@ export class Workspaces extends Context.Service<
             targetId: workspace.id,
             response: workspace
           }))
-        }).pipe(inTurnOf(options.accountId), Effect.provideService(SqlClient.SqlClient, sql))
+        }).pipe(withAccountLock(options.accountId), Effect.provideService(SqlClient.SqlClient, sql))
       })
 
       const list = Effect.fn("Workspaces.list")(function* (accountId: string) {
@@ -173,7 +173,7 @@ export class Workspaces extends Context.Service<
           yield* sql`delete from idempotency_keys where target_id = ${id} and created_at < ${BigInt(now - keysKeptMs)}`
         },
         sql.withTransaction,
-        (removing, accountId) => inTurnOf(accountId)(removing),
+        (removing, accountId) => withAccountLock(accountId)(removing),
         Effect.catchTag(["SqlError", "SchemaError", "NoSuchElementError"], Effect.die)
       )
 

@@ -5,7 +5,7 @@ import { Effect, Schedule } from "effect"
 import { PublicPort } from "../../src/gateway/PublicPort.ts"
 import { placeGateways, type RawGateway } from "../../src/gateway/RawGateway.ts"
 import type { SimulatedWorld } from "../../src/host/simulated/SimulatedWorld.ts"
-import { requireOneHost } from "../../src/http/oneHost.ts"
+import { requireOneHost } from "../../src/http/requireOneHost.ts"
 import { Sandboxes } from "../../src/sandbox/Sandboxes.ts"
 import { newAccount } from "./TestAtoll.ts"
 

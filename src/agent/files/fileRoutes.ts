@@ -17,10 +17,10 @@
 import fs from "node:fs"
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2"
 import { promisify } from "node:util"
+import { Semaphore } from "../../concurrency/Semaphore.ts"
 import { answerJson, type Handler, isWanted, Refusal, type Routes, readJson, readWanted } from "../routes.ts"
 import { type Encoding, gunzipped, gzipped } from "./archive/gzip.ts"
 import { openToPack, pack } from "./archive/pack.ts"
-import { Turns } from "./archive/Turns.ts"
 import { unpack } from "./archive/unpack.ts"
 import { makeDirectory } from "./directory.ts"
 import { Editor } from "./edit.ts"
@@ -54,7 +54,7 @@ interface Files {
   readonly staging: Staging
   readonly editor: Editor
   readonly listings: Listings
-  readonly archives: Turns
+  readonly archives: Semaphore
 }
 
 export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
@@ -131,7 +131,7 @@ export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
         const path = pathIn(headers)
         const encoding = encodingIn(headers["atoll-encoding"])
         const { workspace, staging, archives } = await files()
-        using _ = await archives.take()
+        using _ = await archives.acquire()
         const content = framedContent(stream)
         const unpacked = await unpack(workspace, staging, path, encoding === "gzip" ? gunzipped(content) : content)
         await options.flush(options.workspace)
@@ -143,7 +143,7 @@ export const makeFileRoutes = (options: FileRoutesOptions): Routes => {
         const path = text(body, "path")
         const encoding = encodingIn(body["encoding"])
         const { workspace, archives } = await files()
-        using _ = await archives.take()
+        using _ = await archives.acquire()
         const archive = pack(workspace, openToPack(workspace, path))
         await sendFramed(stream, encoding === "gzip" ? gzipped(archive) : archive)
       })
@@ -159,7 +159,7 @@ const openFiles = async (options: FileRoutesOptions): Promise<Files> => {
     staging,
     editor: new Editor(workspace, staging),
     listings: new Listings(workspace),
-    archives: new Turns(archivesAtATime)
+    archives: new Semaphore(archivesAtATime)
   }
 }
 

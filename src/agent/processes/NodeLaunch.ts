@@ -2,9 +2,9 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
 import { closeSync, openSync, writeFileSync } from "node:fs"
-import { type Launch, ProcessEnd } from "./Launch.ts"
 import { OutputReader } from "./OutputReader.ts"
 import type { OutputPipes } from "./outputPipes.ts"
+import { type Launch, ProcessEnd } from "./ProcessLaunch.ts"
 import { posixSignal } from "./signals.ts"
 import { checkFolder } from "./workingDirectory.ts"
 

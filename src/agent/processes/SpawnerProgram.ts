@@ -6,8 +6,8 @@
 import { spawn } from "node:child_process"
 import { constants } from "node:os"
 import type { Writable } from "node:stream"
-import { type Launch, type Launched, type LaunchRequest, type Output, ProcessEnd } from "./Launch.ts"
 import type { OutputBuffer } from "./OutputBuffer.ts"
+import { type Launch, type Launched, type LaunchRequest, type Output, ProcessEnd } from "./ProcessLaunch.ts"
 import { type ProcessTrees, signalPid } from "./ProcessTree.ts"
 import { signalName } from "./signals.ts"
 

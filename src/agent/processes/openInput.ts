@@ -1,8 +1,8 @@
 /** An input that stays open, for a `Launch` that takes only a file: the command reads a pipe, and the agent holds its other end. */
 import { closeSync, unlinkSync } from "node:fs"
 import { Socket } from "node:net"
-import type { Launch } from "./Launch.ts"
 import type { OutputPipes } from "./outputPipes.ts"
+import type { Launch } from "./ProcessLaunch.ts"
 
 export const withOpenInput =
   (launch: Launch, pipes: OutputPipes): Launch =>

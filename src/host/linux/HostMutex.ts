@@ -8,7 +8,7 @@
  */
 import { createServer, type Server } from "node:net"
 import { setTimeout as sleep } from "node:timers/promises"
-import { Turns } from "./Turns.ts"
+import { KeyedMutex } from "../../concurrency/KeyedMutex.ts"
 
 export interface HostMutexOptions {
   /** Identifies the data folder. */
@@ -26,7 +26,7 @@ const POLL_MS = 10
 export class HostMutex {
   readonly #options: HostMutexOptions
   /** Within this process, in order. */
-  readonly #turns = new Turns()
+  readonly #local = new KeyedMutex()
 
   constructor(options: HostMutexOptions) {
     this.#options = options
@@ -34,15 +34,15 @@ export class HostMutex {
 
   /** Resolves with a function that releases the key. If `wanted` aborts while another process holds the key, rejects with its reason. */
   async hold(key: string, wanted?: AbortSignal): Promise<() => void> {
-    const endTurn = await this.#turns.hold(key)
+    const release = await this.#local.lock(key)
     try {
       const claim = await this.#claim(key, wanted)
       return () => {
         claim?.close()
-        endTurn()
+        release()
       }
     } catch (cause) {
-      endTurn()
+      release()
       throw cause
     }
   }
@@ -58,7 +58,7 @@ export class HostMutex {
 
   /** Whether a call of this process holds the key. */
   isHeldHere(key: string): boolean {
-    return this.#turns.isHeld(key)
+    return this.#local.isLocked(key)
   }
 
   /** Null when another process held the key longer than `patienceMs`. */

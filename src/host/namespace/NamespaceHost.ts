@@ -9,6 +9,7 @@ import type { Socket } from "node:net"
 import { join } from "node:path"
 import { Effect } from "effect"
 import { type PublicText, publicText } from "../../../schemas/PublicText.ts"
+import { Semaphore } from "../../concurrency/Semaphore.ts"
 import { agentHealth, makeAgentGuest } from "../../runtime/agentClient/AgentGuest.ts"
 import { type AgentSession, makeAgentSession } from "../../runtime/agentClient/AgentSession.ts"
 import type { Guest } from "../../runtime/Guest.ts"
@@ -34,7 +35,6 @@ import { isOfThisBoot, isSame, type ProcessIdentity, signal } from "../linux/Pro
 import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { isSandboxId } from "../linux/SandboxRecords.ts"
 import { Trash } from "../linux/Trash.ts"
-import { Turnstile } from "../linux/Turnstile.ts"
 import { connectUnix } from "../linux/unixSocket.ts"
 import { allocatedBytes } from "../linux/volumeImage.ts"
 import { boot } from "./boot.ts"
@@ -97,9 +97,9 @@ export class NamespaceHost {
   private readonly turns: HostMutex
   private readonly watchers = new Set<() => void>()
   private looks = 0
-  private readonly starts: Turnstile
+  private readonly starts: Semaphore
   /** One at a time: two must not both take the last room. */
-  private readonly admissions = new Turnstile(1)
+  private readonly admissions = new Semaphore(1)
   private readonly trash: Trash
 
   private constructor(options: NamespaceOptions, layout: HostLayout) {
@@ -108,7 +108,7 @@ export class NamespaceHost {
     this.cgroups = layout.isRoot ? detectCgroups(layout.instance, true) : NO_CGROUPS
     this.users = new HostUsers(layout.stateFolder, layout.isRoot ? SANDBOX_USERS : null)
     this.trash = new Trash(join(layout.stateFolder, ".trash"))
-    this.starts = new Turnstile(options.parallelStarts)
+    this.starts = new Semaphore(options.parallelStarts)
     this.turns = new HostMutex({
       instance: layout.instance,
       patienceMs: options.othersTimeoutMs ?? OTHERS_TIMEOUT_MS,
@@ -166,11 +166,11 @@ export class NamespaceHost {
         await this.end(state)
         const known = state.spec()
         const uid = known?.uid ?? (await this.users.take(sandboxId))
-        await this.admissions.pass(async () => {
+        await this.admissions.run(async () => {
           if (known === null) await this.admit(spec, uid)
           await state.writeSpec({ uid, volumeBytes: spec.volumeBytes })
         })
-        await this.starts.pass(() => {
+        await this.starts.run(() => {
           turn?.()
           return this.start(state, spec, uid)
         }, wanted)

@@ -10,7 +10,7 @@ import { type ConnectedNetwork, closeHostAddresses, connectNetwork } from "../li
 import { goneWithin, isAlive, type ProcessIdentity, signal } from "../linux/ProcessIdentity.ts"
 import { networkRetryPause, type RetryPause } from "../linux/RetryPause.ts"
 import { adoptionOf, seenIn } from "./adoption.ts"
-import { type Launched, withRoomToConnect } from "./launch.ts"
+import { type Launched, withRoomToConnect } from "./launchQemu.ts"
 import { agentAnswers, connectMachine, disconnect, endRelays, killProcess, type Machine } from "./Machine.ts"
 import { cgroupsOf, removeMachineCgroups } from "./machineCgroups.ts"
 import { pauseHeld, resumeHeld, wantedHolding, writeOut } from "./machineHold.ts"

@@ -23,8 +23,8 @@ import {
 import type { AgentRequest, AgentSession } from "./AgentSession.ts"
 import { answerOf, protocolFault, type RouteRefused, refusalOf, unexpected } from "./answers.ts"
 import { byteReader } from "./byteReader.ts"
+import { CommandPermits } from "./CommandPermits.ts"
 import { heldTo, ProtocolBreach } from "./heldToShape.ts"
-import { Places } from "./Places.ts"
 
 const decodeExited = heldTo(exitedShape)
 const decodeSettled = heldTo(settledShape)
@@ -81,8 +81,8 @@ const specBody = (key: string, spec: ProcessSpec) => ({
 
 export const makeAgentProcesses = (session: AgentSession): GuestProcesses => {
   /** Executes of one Sandbox: the agent lets no more run, those of other services counted, and a machine that starts hundreds at once answers none in time. */
-  const running = new Places(EXECUTES_MAX, EXECUTES_WAITING_MAX)
-  const starting = new Places(STARTS_MAX, EXECUTES_WAITING_MAX)
+  const running = new CommandPermits(EXECUTES_MAX, EXECUTES_WAITING_MAX)
+  const starting = new CommandPermits(STARTS_MAX, EXECUTES_WAITING_MAX)
 
   const call = (
     route: (typeof routes)["start" | "acknowledge" | "kill" | "forget" | "endOne"],

@@ -2,7 +2,7 @@
 import { assert, describe, it } from "@effect/vitest"
 import { Deferred, Effect, Fiber } from "effect"
 import { RUNNING_MAX } from "../../../src/agent/wire.ts"
-import { Places } from "../../../src/runtime/agentClient/Places.ts"
+import { CommandPermits } from "../../../src/runtime/agentClient/CommandPermits.ts"
 import { HostileAgent } from "../../support/agent/hostile/HostileAgent.ts"
 import { honestEnd } from "../../support/agent/hostile/lies.ts"
 import { commandSpec } from "../../support/runtime/contract/commands.ts"
@@ -14,15 +14,15 @@ const scriptedAgent = Effect.acquireRelease(
 
 const spec = commandSpec(["true"], { timeoutMs: 5_000 })
 
-describe("places", () => {
+describe("permits of commands", () => {
   it.effect("are so many at a time, and whoever waits longest comes next", () =>
     Effect.gen(function* () {
-      const places = new Places(2, 10)
+      const permits = new CommandPermits(2, 10)
       const order: Array<number> = []
       const ends = yield* Effect.forEach([0, 1, 2, 3, 4], () => Deferred.make<void>())
       const fibers = yield* Effect.forEach(ends, (end, index) =>
         Effect.forkChild(
-          places.within(
+          permits.within(
             Effect.andThen(
               Effect.sync(() => order.push(index)),
               Deferred.await(end)
@@ -35,6 +35,7 @@ describe("places", () => {
       // One that waits no longer leaves the line; one that is interrupted in its place gives it on.
       yield* Fiber.interrupt(fibers[2]!)
       yield* Fiber.interrupt(fibers[0]!)
+      yield* Effect.yieldNow
       assert.deepStrictEqual(order, [0, 1, 3])
       yield* Deferred.succeed(ends[1]!, undefined)
       yield* Fiber.join(fibers[1]!)
@@ -42,18 +43,18 @@ describe("places", () => {
       assert.deepStrictEqual(order, [0, 1, 3, 4])
       for (const index of [3, 4]) yield* Fiber.interrupt(fibers[index]!)
       // All are free again.
-      yield* Effect.scoped(Effect.andThen(places.take, places.take))
+      yield* Effect.scoped(Effect.andThen(permits.take, permits.take))
     })
   )
 
   it.effect("a line that is too long refuses at once", () =>
     Effect.gen(function* () {
-      const places = new Places(1, 1)
+      const permits = new CommandPermits(1, 1)
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* places.take
-          yield* Effect.forkScoped(Effect.scoped(places.take), { startImmediately: true })
-          assert.strictEqual((yield* Effect.flip(places.take)).code, "TOO_MANY_PROCESSES")
+          yield* permits.take
+          yield* Effect.forkScoped(Effect.scoped(permits.take), { startImmediately: true })
+          assert.strictEqual((yield* Effect.flip(permits.take)).code, "TOO_MANY_PROCESSES")
         })
       )
     })

@@ -8,7 +8,6 @@ import fc from "fast-check"
 import { describe, expect, it } from "vitest"
 import { gunzipped, gzipped } from "../../../src/agent/files/archive/gzip.ts"
 import { openToPack, pack } from "../../../src/agent/files/archive/pack.ts"
-import { Turns } from "../../../src/agent/files/archive/Turns.ts"
 import { writeHeader } from "../../../src/agent/files/archive/tarHeader.ts"
 import { unpack } from "../../../src/agent/files/archive/unpack.ts"
 import { FileRefusal } from "../../../src/agent/files/FileRefusal.ts"
@@ -505,23 +504,4 @@ describe("compressed by gzip", () => {
     ] as const
     for (const [header, expected] of cases) expect(acceptsGzip(header), header).toBe(expected)
   })
-})
-
-it("archives take turns", async () => {
-  const turns = new Turns(2)
-  const order: Array<string> = []
-  const one = await turns.take()
-  const two = await turns.take()
-  const later = ["three", "four"].map(async (name) => {
-    using _ = await turns.take()
-    order.push(name)
-    await Promise.resolve()
-  })
-  await Promise.resolve()
-  expect(order).toEqual([])
-  two[Symbol.dispose]()
-  await Promise.all(later)
-  expect(order).toEqual(["three", "four"])
-  one[Symbol.dispose]()
-  using _ = await turns.take()
 })

@@ -1,7 +1,8 @@
 import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
-import { Output, type OutputChunk } from "../../../src/store/Output.ts"
+import { Output } from "../../../src/store/Output.ts"
+import type { OutputChunk } from "../../../src/store/OutputChunk.ts"
 import { TestDatabase } from "../../support/TestDatabase.ts"
 import { testSettings } from "../../support/TestSettings.ts"
 

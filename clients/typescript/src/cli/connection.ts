@@ -2,7 +2,7 @@
 import { Atoll } from "../Atoll.ts"
 import { type Credentials, storedCredentials } from "./credentials.ts"
 import { Refused, WrongUsage } from "./failure.ts"
-import { remark } from "./output.ts"
+import { remark } from "./standardStreams.ts"
 
 const defaultUrl = "http://127.0.0.1:8080"
 

@@ -5,8 +5,8 @@ import { paged } from "../http/paged.ts"
 import { command, type Given } from "./Command.ts"
 import { exitCodes, WrongUsage } from "./failure.ts"
 import { namedSandbox } from "./namedSandbox.ts"
-import { answer, jsonOf, writeLine } from "./output.ts"
 import { plain } from "./plainText.ts"
+import { answer, jsonOf, writeLine } from "./standardStreams.ts"
 import { shownTime, table } from "./table.ts"
 
 /** While a service is away that is followed. */

@@ -5,7 +5,7 @@ import type { Forward } from "../node/Forward.ts"
 import { command } from "./Command.ts"
 import { exitCodes, Refused, sentenceOf, WrongUsage } from "./failure.ts"
 import { namedSandbox } from "./namedSandbox.ts"
-import { jsonOf, remark, writeLine } from "./output.ts"
+import { jsonOf, remark, writeLine } from "./standardStreams.ts"
 import { port } from "./values.ts"
 
 /** While the service is away. */

@@ -4,9 +4,9 @@ import { command } from "./Command.ts"
 import { connect, isLoopback, serviceUrl, urlInUse } from "./connection.ts"
 import { storeCredentials } from "./credentials.ts"
 import { exitCodes, Refused } from "./failure.ts"
-import { answer, remark } from "./output.ts"
 import { plain } from "./plainText.ts"
 import { ask, askSecret, isPerson, pipedLine } from "./prompt.ts"
+import { answer, remark } from "./standardStreams.ts"
 
 export const login = command({
   name: "login",

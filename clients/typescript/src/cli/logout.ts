@@ -6,7 +6,7 @@ import { connect } from "./connection.ts"
 import { type Credentials, credentialsPath, forgetCredentials, storedCredentials } from "./credentials.ts"
 import { exitCodes } from "./failure.ts"
 import { insist } from "./insist.ts"
-import { answer, remark } from "./output.ts"
+import { answer, remark } from "./standardStreams.ts"
 
 const patienceSeconds = 60
 

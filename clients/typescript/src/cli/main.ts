@@ -10,7 +10,7 @@ import { connect, credentialsInUse, urlInUse } from "./connection.ts"
 import { exitCodeOf, exitCodes, sentenceOf, WrongUsage } from "./failure.ts"
 import { helpOf, overview } from "./help.ts"
 import { nearest } from "./nearest.ts"
-import { ReaderGone, remark, writeLine } from "./output.ts"
+import { ReaderGone, remark, writeLine } from "./standardStreams.ts"
 import { wordsOf } from "./words.ts"
 
 const versionLine = `atoll ${libraryVersion} (API ${descriptionVersion}, Node ${process.versions.node})`

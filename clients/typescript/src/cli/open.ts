@@ -5,7 +5,7 @@ import { command } from "./Command.ts"
 import { exitCodes, Refused, sentenceOf } from "./failure.ts"
 import { insist, isUnknown } from "./insist.ts"
 import { namedSandbox } from "./namedSandbox.ts"
-import { answer, remark } from "./output.ts"
+import { answer, remark } from "./standardStreams.ts"
 import { shownTime } from "./table.ts"
 import { duration, port } from "./values.ts"
 

@@ -7,8 +7,8 @@ import { exitCodes, Refused } from "./failure.ts"
 import { Input } from "./Input.ts"
 import { LeavingKeys } from "./LeavingKeys.ts"
 import { namedSandbox } from "./namedSandbox.ts"
-import { write } from "./output.ts"
 import { signalNumber } from "./run/exitCode.ts"
+import { write } from "./standardStreams.ts"
 
 /** For a Sandbox that wakes. */
 const patienceSeconds = 60

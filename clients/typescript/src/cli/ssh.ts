@@ -10,8 +10,8 @@ import { command } from "./Command.ts"
 import { exitCodes, Refused } from "./failure.ts"
 import { insist } from "./insist.ts"
 import { namedSandbox } from "./namedSandbox.ts"
-import { remark } from "./output.ts"
 import { newSshKey } from "./sshKey.ts"
+import { remark } from "./standardStreams.ts"
 
 /** For a Sandbox that wakes. */
 const patienceSeconds = 60

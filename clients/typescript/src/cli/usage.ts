@@ -2,7 +2,7 @@
 import type { Balance, CostReport, Usage } from "../generated/schemas.ts"
 import { command } from "./Command.ts"
 import { exitCodes } from "./failure.ts"
-import { answer } from "./output.ts"
+import { answer } from "./standardStreams.ts"
 import { list, shownTime, table } from "./table.ts"
 import { instant, oneOf } from "./values.ts"
 

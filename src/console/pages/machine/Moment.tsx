@@ -2,15 +2,15 @@
 import type { ComponentChildren } from "preact"
 import type { TransitionList } from "../../../../schemas/Transition.ts"
 import { litOf } from "../../../statechart/lit.ts"
-import { Statechart } from "../statechart/Statechart.tsx"
+import { StatechartDrawing } from "../statechart/StatechartDrawing.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { WindowedRows } from "../ui/WindowedRows.tsx"
+import { AskedCommands } from "./AskedCommands.tsx"
 import { Changes } from "./Changes.tsx"
-import { Commands } from "./Commands.tsx"
 import type { Kind } from "./Kind.ts"
-import { nextEvents } from "./life.ts"
 import { StillPending } from "./StillPending.tsx"
 import { sameJson } from "./sameJson.ts"
+import { nextEvents } from "./simulate.ts"
 import type { Revision } from "./useLife.ts"
 import { Waiting } from "./Waiting.tsx"
 
@@ -107,7 +107,7 @@ export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Sho
         </span>
       </div>
       <div class="beside">
-        <Statechart chart={kind.chart} lit={lit} turn={revision} />
+        <StatechartDrawing chart={kind.chart} lit={lit} turn={revision} />
         <div class="controls">
           <h3>
             <code class="event">{transition.event.type}</code>{" "}
@@ -137,7 +137,7 @@ export const Moment = ({ kind, revisions, stored, chosen, choose, between }: Sho
               {next.length === 0 ? <span class="soft">nothing</span> : <code class="break">{next.join(", ")}</code>}
             </dd>
           </dl>
-          <Commands commands={transition.commands} />
+          <AskedCommands commands={transition.commands} />
           <StillPending revisions={revisions} pending={transition.stillPending} />
           <Waiting deadlines={deadlines} />
           <Changes before={before?.snapshot.context ?? null} after={snapshot.context} />

@@ -2,12 +2,12 @@
 import { useMemo, useState } from "preact/hooks"
 import type { AnyMachineSnapshot } from "xstate"
 import { litOf } from "../../../statechart/lit.ts"
-import { Statechart } from "../statechart/Statechart.tsx"
+import { StatechartDrawing } from "../statechart/StatechartDrawing.tsx"
 import { Select } from "../ui/Field.tsx"
+import { AskedCommands } from "./AskedCommands.tsx"
 import { Changes } from "./Changes.tsx"
-import { Commands } from "./Commands.tsx"
 import type { SimulatedKind } from "./Kind.ts"
-import { type AnyEvent, type Asked, begin, decide, nextEvents, type Verdict } from "./life.ts"
+import { type AnyEvent, type Asked, begin, decide, nextEvents, type Verdict } from "./simulate.ts"
 
 interface Step {
   readonly event: AnyEvent | null
@@ -120,7 +120,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
         </button>
       </header>
       <div class="beside">
-        <Statechart chart={chart} lit={lit} turn={last} />
+        <StatechartDrawing chart={chart} lit={lit} turn={last} />
         <div class="controls">
           <p class="hint">This copy lives in your browser. What you send to it changes nothing in the service.</p>
           <Select
@@ -172,7 +172,7 @@ export const Simulator = ({ kind }: { kind: SimulatedKind }) => {
           <h3>
             {from === null ? "It begins" : `${from} → ${state}`} <code class="event">{lastEvent?.type ?? ""}</code>
           </h3>
-          <Commands commands={commands} />
+          <AskedCommands commands={commands} />
           <Changes before={before?.context ?? null} after={snapshot.context} />
         </div>
       </div>

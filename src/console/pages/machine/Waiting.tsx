@@ -1,5 +1,5 @@
 import { Instant } from "../ui/Instant.tsx"
-import type { Deadlines } from "./life.ts"
+import type { Deadlines } from "./simulate.ts"
 
 /** The deadlines that wait at a moment: what will come by itself, and when. */
 export const Waiting = ({ deadlines }: { deadlines: Deadlines }) => {

@@ -10,7 +10,7 @@ import { get, queryOf } from "../api.ts"
 import type { FeedState } from "../feed.ts"
 import { subscribe } from "../subscribe.ts"
 import type { Kind } from "./Kind.ts"
-import { begin, type Deadlines, deadlinesAfter, decide } from "./life.ts"
+import { begin, type Deadlines, deadlinesAfter, decide } from "./simulate.ts"
 
 /** Whose life it is. */
 export interface Subject {

@@ -9,8 +9,8 @@ import { isRemovedHost } from "../states.ts"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Check } from "../ui/Field.tsx"
-import { base } from "./session.ts"
-import { labelOf } from "./told.ts"
+import { labelOf } from "./hostTexts.ts"
+import { base } from "./operatorSession.ts"
 
 export type Wish = "cordon" | "drain" | "uncordon" | "remove"
 

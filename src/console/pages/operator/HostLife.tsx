@@ -5,14 +5,14 @@ import { litOf } from "../../../statechart/lit.ts"
 import { get } from "../api.ts"
 import { count, size } from "../format.ts"
 import { hostKind } from "../machine/hostKind.ts"
-import { Statechart } from "../statechart/Statechart.tsx"
+import { StatechartDrawing } from "../statechart/StatechartDrawing.tsx"
 import { Instant } from "../ui/Instant.tsx"
 import { Live } from "../ui/Live.tsx"
 import { Pane } from "../ui/Pane.tsx"
 import { Table } from "../ui/Table.tsx"
 import { feedOf, useFollowed } from "./followed.ts"
-import { base } from "./session.ts"
-import { labelOf } from "./told.ts"
+import { labelOf } from "./hostTexts.ts"
+import { base } from "./operatorSession.ts"
 
 const { chart } = hostKind
 
@@ -27,7 +27,7 @@ const Drawing = ({ host: { state }, transitions }: Life) => {
       last: last?.to === state ? last : null,
       nextEvents: chart.transitions.flatMap(({ from, event }) => (from === state ? [event] : []))
     })
-    return <Statechart chart={chart} turn={turn} lit={lit} />
+    return <StatechartDrawing chart={chart} turn={turn} lit={lit} />
   }, [state, turn])
 }
 

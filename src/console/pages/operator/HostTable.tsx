@@ -5,8 +5,8 @@ import { count, size } from "../format.ts"
 import { Instant } from "../ui/Instant.tsx"
 import { Table } from "../ui/Table.tsx"
 import { type Wish, wishesFor, wishNames } from "./AskHost.tsx"
+import { labelOf, remarksOf, seenOf } from "./hostTexts.ts"
 import { Room } from "./Room.tsx"
-import { labelOf, remarksOf, seenOf } from "./told.ts"
 
 interface Shown {
   readonly hosts: ReadonlyArray<Host>

@@ -11,8 +11,8 @@ import { AskHost, type Wish } from "./AskHost.tsx"
 import { feedOf, useFollowed } from "./followed.ts"
 import { HostLife } from "./HostLife.tsx"
 import { HostTable } from "./HostTable.tsx"
+import { base } from "./operatorSession.ts"
 import { Pages } from "./Pages.tsx"
-import { base } from "./session.ts"
 
 const pageRows = 50
 /** A word that is being typed is looked for once. */

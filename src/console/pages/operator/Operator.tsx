@@ -8,7 +8,7 @@ import { Frame } from "../ui/Frame.tsx"
 import { Side } from "../ui/Side.tsx"
 import { useValue } from "../useValue.ts"
 import { Hosts } from "./Hosts.tsx"
-import { known, recognise, signInByLink, signOut } from "./session.ts"
+import { known, recognise, signInByLink, signOut } from "./operatorSession.ts"
 import { Workers } from "./Workers.tsx"
 
 /** A link is used up by opening it, so nobody's mail program may do that: somebody must press a button. */

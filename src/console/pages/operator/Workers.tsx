@@ -4,7 +4,7 @@ import { get } from "../api.ts"
 import { Live } from "../ui/Live.tsx"
 import { Pane } from "../ui/Pane.tsx"
 import { feedOf, useFollowed } from "./followed.ts"
-import { base } from "./session.ts"
+import { base } from "./operatorSession.ts"
 
 const remarkOf = ({ waiting, lastFault, state }: Worker): string => {
   if (waiting !== null) {

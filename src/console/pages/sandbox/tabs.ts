@@ -11,7 +11,7 @@ export interface Tab {
 
 /** In the order in which they are offered. Each is fetched when it is first shown (`ui/Lazy.tsx`). */
 export const tabs: ReadonlyArray<Tab> = [
-  { name: "life", title: "Life", Tab: lazy("life", async () => (await import("./Life.tsx")).Life) },
+  { name: "life", title: "Life", Tab: lazy("life", async () => (await import("./SandboxLife.tsx")).SandboxLife) },
   {
     name: "commands",
     title: "Commands",

@@ -3,8 +3,8 @@ import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import { ask } from "../api.ts"
 import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
-import { changesOf, givenOf } from "./changes.ts"
 import { SandboxFields } from "./SandboxFields.tsx"
+import { changesOf, givenOf } from "./sandboxForm.ts"
 
 interface Asked {
   readonly sandbox: Sandbox

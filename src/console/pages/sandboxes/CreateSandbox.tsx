@@ -6,8 +6,8 @@ import { Form } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Check, Field, Select } from "../ui/Field.tsx"
 import { useKeys } from "../useKeys.ts"
-import { givenOf, newOf } from "./changes.ts"
 import { SandboxFields } from "./SandboxFields.tsx"
+import { givenOf, newOf } from "./sandboxForm.ts"
 
 const anotherWorkspace = ""
 

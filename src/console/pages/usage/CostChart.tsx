@@ -2,7 +2,7 @@ import type { Cost } from "../../../../schemas/Usage.ts"
 import { exactUsd, usdInSteps } from "../format.ts"
 import { Scrolls } from "../ui/Scrolls.tsx"
 import { Table } from "../ui/Table.tsx"
-import { barsOf, chart, daysBetween } from "./chart.ts"
+import { barsOf, chart, daysBetween } from "./barChart.ts"
 
 interface Drawn {
   readonly costs: ReadonlyArray<Cost>

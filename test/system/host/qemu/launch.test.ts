@@ -17,7 +17,7 @@ import { describe, expect, it, vi } from "vitest"
 import { connectUnix } from "../../../../src/host/linux/unixSocket.ts"
 import { inFolder } from "../../../support/host/linux/inFolder.ts"
 
-const module = fileURLToPath(new URL("../../../../src/host/qemu/launch.ts", import.meta.url))
+const module = fileURLToPath(new URL("../../../../src/host/qemu/launchQemu.ts", import.meta.url))
 
 const script = (folder: string, { uid, outlives }: { readonly uid: number | null; readonly outlives: boolean }) => `
   import { launch } from ${JSON.stringify(module)}

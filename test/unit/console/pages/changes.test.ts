@@ -2,7 +2,13 @@
 import { assert, it } from "@effect/vitest"
 import * as fc from "fast-check"
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
-import { changesOf, type Given, inField, newOf, pairsInField } from "../../../../src/console/pages/sandboxes/changes.ts"
+import {
+  changesOf,
+  type Given,
+  inField,
+  newOf,
+  pairsInField
+} from "../../../../src/console/pages/sandboxes/sandboxForm.ts"
 import { secondsOf, spanOf } from "../../../../src/console/pages/sandboxes/span.ts"
 
 const nothing: Given = {

@@ -1,14 +1,14 @@
 /** Which deadlines wait at each moment of a life, as the browser folds it. */
 import { assert, it } from "@effect/vitest"
+import { samples } from "../../../../src/console/pages/machine/samples.ts"
+import { sandboxKind } from "../../../../src/console/pages/machine/sandboxKind.ts"
 import {
   type AnyEvent,
   begin,
   type Deadlines,
   deadlinesAfter,
   decide
-} from "../../../../src/console/pages/machine/life.ts"
-import { samples } from "../../../../src/console/pages/machine/samples.ts"
-import { sandboxKind } from "../../../../src/console/pages/machine/sandboxKind.ts"
+} from "../../../../src/console/pages/machine/simulate.ts"
 
 const { machine } = sandboxKind
 

@@ -3,11 +3,11 @@ import { assert, describe, it } from "@effect/vitest"
 import fc from "fast-check"
 import { kinds } from "../../../../src/console/pages/machine/kinds.ts"
 import { foundAt, laneOf, rowsMax, stepAt } from "../../../../src/console/pages/sandbox/timeline/layout.ts"
-import { beside, closer, farther, within } from "../../../../src/console/pages/sandbox/timeline/ranges.ts"
 import { gapWidthOn, scaleOf } from "../../../../src/console/pages/sandbox/timeline/scale.ts"
 import { laneKinds, type Thing, Things } from "../../../../src/console/pages/sandbox/timeline/things.ts"
 import { axisOf, shortly, spelled } from "../../../../src/console/pages/sandbox/timeline/times.ts"
 import { isEnd, toneOf } from "../../../../src/console/pages/sandbox/timeline/tones.ts"
+import { beside, closer, farther, within } from "../../../../src/console/pages/sandbox/timeline/zoom.ts"
 
 const start = 1_700_000_000_000
 const day = 86_400_000

@@ -1,7 +1,7 @@
 /** `atoll completion` */
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
-import { writeLine } from "../output.ts"
+import { writeLine } from "../standardStreams.ts"
 import { oneOf } from "../values.ts"
 import { scripts, shells } from "./scripts.ts"
 

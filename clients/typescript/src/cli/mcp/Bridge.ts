@@ -8,7 +8,7 @@ import { randomKey } from "../../http/randomKey.ts"
 import type { Transport } from "../../http/Transport.ts"
 import { unlessAborted } from "../../http/unlessAborted.ts"
 import { sentenceOf } from "../failure.ts"
-import { ReaderGone } from "../output.ts"
+import { ReaderGone } from "../standardStreams.ts"
 import { errorCodes, errorMessage, type Id, idOf, isRequest, type Message, paramsOf } from "./message.ts"
 import { protocolHeaders } from "./protocolHeaders.ts"
 

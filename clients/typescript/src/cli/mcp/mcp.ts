@@ -1,7 +1,7 @@
 /** `atoll mcp` */
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
-import { remark, writeLine } from "../output.ts"
+import { remark, writeLine } from "../standardStreams.ts"
 import { Bridge } from "./Bridge.ts"
 import { lines } from "./lines.ts"
 

@@ -2,9 +2,9 @@
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
-import { remark } from "../output.ts"
 import { endOf } from "../run/exitCode.ts"
 import { passOn } from "../run/passOn.ts"
+import { remark } from "../standardStreams.ts"
 import { whole } from "../values.ts"
 import { namedOperation } from "./namedOperation.ts"
 

@@ -2,7 +2,7 @@
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
-import { answer } from "../output.ts"
+import { answer } from "../standardStreams.ts"
 import { list, shownBytes, shownTime } from "../table.ts"
 import { namedOperation } from "./namedOperation.ts"
 import { outcomeOf } from "./outcome.ts"

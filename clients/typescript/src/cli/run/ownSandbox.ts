@@ -5,7 +5,7 @@ import { randomKey } from "../../http/randomKey.ts"
 import type { Sandbox } from "../../Sandbox.ts"
 import type { CreateSandboxOptions } from "../../Sandboxes.ts"
 import { sentenceOf } from "../failure.ts"
-import { remark } from "../output.ts"
+import { remark } from "../standardStreams.ts"
 
 /** Should nobody be left to delete it: it goes by itself when it has been idle for so long. */
 export const idleSeconds = 300

@@ -1,7 +1,7 @@
 /** What an operation writes, to stdout and stderr, as bytes. */
 import type { Operation as OperationRecord } from "../../generated/schemas.ts"
 import type { FollowOptions, Operation } from "../../Operation.ts"
-import { remark, write } from "../output.ts"
+import { remark, write } from "../standardStreams.ts"
 import { shownBytes } from "../table.ts"
 
 /** Returns it as it ended. Whoever reads slowly is waited for; that the service forgot something meanwhile is said. */

@@ -2,7 +2,7 @@
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
 import { namedWorkspace } from "../namedWorkspace.ts"
-import { answer, remark } from "../output.ts"
+import { answer, remark } from "../standardStreams.ts"
 import { duration, oneOf, pairs, variableOptions, variables } from "../values.ts"
 
 const optionalDuration = (option: string, text: string | undefined): number | undefined =>

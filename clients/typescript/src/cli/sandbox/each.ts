@@ -3,8 +3,8 @@ import type { Sandbox } from "../../Sandbox.ts"
 import type { Given } from "../Command.ts"
 import { exitCodes, sentenceOf } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
-import { answer, remark } from "../output.ts"
 import { plain } from "../plainText.ts"
+import { answer, remark } from "../standardStreams.ts"
 
 /** For the service to do it in. */
 const patienceSeconds = 60

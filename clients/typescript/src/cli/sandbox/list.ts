@@ -4,7 +4,7 @@ import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
 import { present } from "../namedSandbox.ts"
 import { namedWorkspace } from "../namedWorkspace.ts"
-import { answer } from "../output.ts"
+import { answer } from "../standardStreams.ts"
 import { shownAge, table } from "../table.ts"
 import { oneOf, pairs } from "../values.ts"
 

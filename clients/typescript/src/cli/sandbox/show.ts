@@ -3,7 +3,7 @@ import type { Sandbox } from "../../generated/schemas.ts"
 import { command } from "../Command.ts"
 import { exitCodes } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
-import { answer } from "../output.ts"
+import { answer } from "../standardStreams.ts"
 import { list, shownBytes, shownTime } from "../table.ts"
 
 const seconds = (count: number | null, at: string | null): string | null =>

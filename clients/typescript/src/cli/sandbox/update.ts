@@ -2,8 +2,8 @@
 import { command } from "../Command.ts"
 import { exitCodes, WrongUsage } from "../failure.ts"
 import { namedSandbox } from "../namedSandbox.ts"
-import { answer } from "../output.ts"
 import { plain } from "../plainText.ts"
+import { answer } from "../standardStreams.ts"
 import { duration, pairs, variableOptions, variables } from "../values.ts"
 
 /** For the service to do it in. */

@@ -12,9 +12,9 @@ import { WindowedRows } from "../../ui/WindowedRows.tsx"
 import { useValue } from "../../useValue.ts"
 import { addressOf, within } from "./address.ts"
 import { NewDialog, RemoveDialog, RenameDialog } from "./dialogs.tsx"
+import { FileKind, kindNames } from "./FileKind.tsx"
 import { FileName } from "./FileName.tsx"
-import { Kind, kindNames } from "./Kind.tsx"
-import { arrivals, arrivalsKey, upload } from "./uploads.ts"
+import { arrivals, arrivalsKey, upload } from "./uploadQueue.ts"
 import { useDirectory } from "./useDirectory.ts"
 import { visibleName } from "./visible.ts"
 import { download } from "./write.ts"
@@ -163,7 +163,7 @@ export const Directory = ({ sandboxId, path, generation }: Shown) => {
                 const said = visibleName(name)
                 return [
                   <span key="name" class="file-cell" title={said}>
-                    <Kind type={type} />
+                    <FileKind type={type} />
                     <Link to={addressOf(sandboxId, { path: to, isEdited: false })}>
                       <FileName name={name} />
                     </Link>

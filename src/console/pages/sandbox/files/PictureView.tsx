@@ -6,7 +6,7 @@ import { useEffect, useRef, useState } from "preact/hooks"
 import { count } from "../../format.ts"
 import { Fault } from "../../ui/Fault.tsx"
 import type { Picture } from "./picture.ts"
-import { readRange } from "./ranges.ts"
+import { readRange } from "./readRange.ts"
 import { visibleName } from "./visible.ts"
 
 /** As large as one read of the API. */

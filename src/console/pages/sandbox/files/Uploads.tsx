@@ -3,7 +3,7 @@ import { Fault } from "../../ui/Fault.tsx"
 import { useValue } from "../../useValue.ts"
 import { nameOf } from "./address.ts"
 import { FileName } from "./FileName.tsx"
-import { dismiss, hideDone, sendAgain, type Upload, type UploadState, uploads } from "./uploads.ts"
+import { dismiss, hideDone, sendAgain, type Upload, type UploadState, uploads } from "./uploadQueue.ts"
 import { visibleName } from "./visible.ts"
 
 const One = ({ upload: { id, path, file, now } }: { upload: Upload }) => {

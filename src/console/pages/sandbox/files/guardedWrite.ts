@@ -2,7 +2,7 @@
 import { ApiFault, ask } from "../../api.ts"
 import { apiOf } from "./address.ts"
 import { fits, type LineEnds, lineEndsOf, replacementFor } from "./edit.ts"
-import { readRange, textOf } from "./ranges.ts"
+import { readRange, textOf } from "./readRange.ts"
 import { sha256 } from "./sha256.ts"
 import { putText } from "./write.ts"
 

@@ -2,7 +2,7 @@
 import { useEffect, useState } from "preact/hooks"
 import { type Loaded, useLoad } from "../../load.ts"
 import { type Picture, pictureOf } from "./picture.ts"
-import { type Range, readRange, type TextReader, textReader } from "./ranges.ts"
+import { type Range, readRange, type TextReader, textReader } from "./readRange.ts"
 
 /** One range of text. */
 const rangeBytes = 256 * 1024

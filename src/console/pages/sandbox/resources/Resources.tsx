@@ -10,7 +10,7 @@ import { Pane } from "../../ui/Pane.tsx"
 import { WindowedRows } from "../../ui/WindowedRows.tsx"
 import { useEvery } from "../../useEvery.ts"
 import type { TabProps } from "../TabProps.ts"
-import { Chart, type ChartLine } from "./Chart.tsx"
+import { type ChartLine, LineChart } from "./LineChart.tsx"
 import { columnOf, type Measured, newestMeasured, type Sample } from "./series.ts"
 import { type RangeName, ranges, windowOf } from "./window.ts"
 import "./resources.css"
@@ -167,7 +167,7 @@ const Drawn = ({ analytics }: { analytics: SandboxAnalytics }) => {
               <p class="soft">Not measured in this time.</p>
             </section>
           ) : (
-            <Chart
+            <LineChart
               key={index}
               title={title(bucket)}
               times={times}

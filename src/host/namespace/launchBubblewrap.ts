@@ -10,7 +10,7 @@ import { listeningSocket } from "../linux/listeningSocket.ts"
 import { agentCommand, type BubblewrapOptions, bubblewrapArguments, Descriptor } from "./bubblewrap.ts"
 import { MARKER } from "./markedProcesses.ts"
 import type { SandboxState } from "./SandboxState.ts"
-import { MOUNT_TERMINALS } from "./terminals.ts"
+import { MOUNT_TERMINALS } from "./terminalMount.ts"
 
 export interface LaunchOptions {
   readonly state: SandboxState

@@ -14,7 +14,7 @@ export const kindNames: Readonly<Record<FileStat["type"], string>> = {
   other: "special"
 }
 
-export const Kind = ({ type }: { type: FileStat["type"] }) => (
+export const FileKind = ({ type }: { type: FileStat["type"] }) => (
   <svg class={`kind ${type}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">
     <path d={drawings[type]} />
   </svg>

@@ -4,11 +4,11 @@ import type { Lit } from "../../../statechart/lit.ts"
 import { measures } from "../../../statechart/measures.ts"
 import { pathOf } from "../../../statechart/path.ts"
 import { anyStateText, type Row, rowsOf, stateRows } from "../../../statechart/rows.ts"
-import type { Statechart as Chart, DrawnEdge, DrawnLine, DrawnState } from "../../../statechart/Statechart.ts"
+import type { DrawnEdge, DrawnLine, DrawnState, Statechart } from "../../../statechart/Statechart.ts"
 import { About, type Thing } from "./About.tsx"
 
 interface Shown {
-  readonly chart: Chart
+  readonly chart: Statechart
   /** Null: nobody's life is shown. */
   readonly lit: Lit | null
   /** Another one animates anew the edge that was taken. */
@@ -60,7 +60,7 @@ const Lines = ({
   })
 }
 
-const Box = ({ chart, drawn, lit }: { chart: Chart; drawn: DrawnState; lit: Lit | null }) => {
+const Box = ({ chart, drawn, lit }: { chart: Statechart; drawn: DrawnState; lit: Lit | null }) => {
   const state = chart.states.find(({ name }) => name === drawn.name)!
   const { x, y, width, height } = drawn
   const { paddingX, paddingY, nameHeight, ruleHeight, fontSize, radius } = measures.state
@@ -120,7 +120,7 @@ const stateLabel = (lit: Lit | null, name: string): string =>
     ...(lit?.nextStates.has(name) ? ["may be next"] : [])
   ].join("; ")
 
-export const Statechart = ({ chart, lit, turn = 0 }: Shown) => {
+export const StatechartDrawing = ({ chart, lit, turn = 0 }: Shown) => {
   const id = useId()
   const [about, setAbout] = useState<Thing | null>(null)
   const [isFull, setFull] = useState(false)

@@ -82,7 +82,7 @@ const optionsOf = (
   }
 }
 
-export const Chart = ({ title, times, lines, format, isBinary, pointed, point }: Drawn) => {
+export const LineChart = ({ title, times, lines, format, isBinary, pointed, point }: Drawn) => {
   const host = useRef<HTMLDivElement>(null)
   const plot = useRef<uPlot | null>(null)
   const told = useRef(point)

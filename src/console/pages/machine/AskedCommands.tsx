@@ -1,7 +1,7 @@
-import type { Asked } from "./life.ts"
+import type { Asked } from "./simulate.ts"
 
 /** Deadlines are commands of the machine, which the service keeps with its state. */
-export const Commands = ({ commands }: { commands: ReadonlyArray<Asked> }) =>
+export const AskedCommands = ({ commands }: { commands: ReadonlyArray<Asked> }) =>
   commands.length === 0 ? (
     <p class="soft">It asks the service for nothing.</p>
   ) : (
