@@ -11,6 +11,7 @@ const checks = [
   ["format and lint", "biome", "ci", "--colors=off", "--reporter=default", "--error-on-warnings", "."],
   ["imports", "node", "scripts/imports/check.ts"],
   ["lock file", "node", "scripts/lock.mjs"],
+  ["words", "node", "scripts/words.ts", "--check"],
   ["settings and rules", "node", "scripts/docs.ts", "--check"],
   ["types of the client", "tsc", "-p", "clients/typescript", "--noEmit"],
   ["types of its command line", "tsc", "-p", "clients/typescript/src/cli", "--noEmit"],

@@ -125,7 +125,7 @@ export const sandboxes: Section = {
       heldBy: "sandbox/bootInTurn.test.ts#has its deadline moved, and runs"
     },
     {
-      rule: "A Sandbox that nobody uses sleeps, and the next command wakes it.",
+      rule: "An unused Sandbox sleeps, and the next command wakes it.",
       decidedBy: "machines/sandbox.ts#sandboxMachine.running.SLEEP",
       heldBy:
         "sandbox/sleep.test.ts#comes to a Sandbox that nobody uses, and the next command wakes it with its processes"
