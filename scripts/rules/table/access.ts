@@ -60,13 +60,13 @@ export const access: Section = {
     {
       rule: "TCP access expires exactly 3600 s after `requested_at`.",
       decidedBy: "machines/expiry.ts#expiry",
-      heldBy: "machines/expiry.test.ts#reads as lasting until the instant of its machine's deadline, and not at it"
+      heldBy:
+        "preview/expiry.test.ts#at their instant and not a millisecond before, with the service restarted in between"
     },
     {
       rule: "TCP access: the same key answers the same envelope; another body is 400.",
       decidedBy: "src/serviceAccess/ServiceAccessesLive.ts#isSame",
-      heldBy:
-        "serviceAccess/tunnel.test.ts#answers the same envelope for the same key, 400 for another body, and looks up what is live"
+      heldBy: "http/ways.test.ts#an access is made once for its key, looked up and revoked"
     },
     {
       rule: "TCP access: the capability is sealed and stored nowhere.",

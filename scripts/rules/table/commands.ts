@@ -45,9 +45,19 @@ export const commands: Section = {
       heldBy: "operation/workingDirectory.test.ts#that does not exist is refused by an execute, and fails an operation"
     },
     {
-      rule: "A time-out, cancel and stop end the whole process tree: TERM, after 2 s KILL.",
+      rule: "A time-out, cancel and stop end the whole process tree.",
       decidedBy: "src/agent/processes/CommandProcess.ts#CommandProcess.kill",
       heldBy: "runtime/contract/processContract.ts#kill reaches escapees by setsid and double fork"
+    },
+    {
+      rule: "A command that does not end at TERM is ended by KILL after the grace.",
+      decidedBy: "src/agent/processes/CommandProcess.ts#CommandProcess.kill",
+      heldBy: "runtime/contract/processContract.ts#what ignores TERM is killed after the grace"
+    },
+    {
+      rule: "The grace between TERM and KILL of a cancelled operation is 2 s.",
+      decidedBy: "src/operation/OperationDefinition.ts#graceMs",
+      heldBy: null
     },
     {
       rule: "A command runs as an unprivileged user.",

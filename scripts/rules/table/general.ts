@@ -40,6 +40,11 @@ export const general: Section = {
       heldBy: "http/edge.test.ts#a JSON body may have exactly 128 KiB, declared or chunked"
     },
     {
+      rule: "The limits have the numbers of the contract.",
+      decidedBy: "schemas/Limits.ts#workspacesPerAccount",
+      heldBy: "schemas/limits.test.ts#the limits are those of the contract"
+    },
+    {
       rule: "Malformed JSON is 400.",
       decidedBy: "src/http/JsonBody.ts#readJsonText",
       heldBy: "http/edge.test.ts#malformed JSON, bad UTF-8, too deep a nesting: 400 with one issue at the root"

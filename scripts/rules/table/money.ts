@@ -67,7 +67,7 @@ export const money: Section = {
     },
     {
       rule: "Expired credit cannot be spent.",
-      decidedBy: "src/wallet/Plan.ts#canBeSpent",
+      decidedBy: "src/wallet/Posting.ts#dueOf",
       heldBy: "wallet/Ledger.test.ts#does not let expired credit be spent, whether or not anybody looked in time"
     },
     {

@@ -17,6 +17,12 @@ export const sandboxes: Section = {
     {
       rule: "The account's limit of Sandboxes is 429 `SANDBOX_LIMIT_REACHED`; stopped Sandboxes count.",
       decidedBy: "src/sandbox/sandboxStates.ts#countedStates",
+      heldBy:
+        "actor/taggedStates.test.ts#every state of a Sandbox either counts toward the limits or is removed from its host"
+    },
+    {
+      rule: "The limit of Sandboxes holds under concurrent creates.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
       heldBy: "http/sandboxes.test.ts#the account's limit is 429, also for creates at once"
     },
     {
@@ -58,10 +64,10 @@ export const sandboxes: Section = {
       heldBy: "sandbox/startKey.test.ts#is taken also by a start that finds the Sandbox running"
     },
     {
-      rule: "Start of a stopped Sandbox boots it with its volume, and answers within 20 s.",
+      rule: "Start answers as soon as the Sandbox runs, or after 20 s with the status that it has.",
       decidedBy: "src/sandbox/SandboxesLive.ts#startAnswerMs",
       heldBy:
-        "http/sandboxes.test.ts#start, stop and delete answer with the state they reach; a deleted one is read, but not acted on"
+        "sandbox/answerTimes.test.ts#comes after 20 s for a start and for a command, and after 10 s for a deletion"
     },
     {
       rule: "An Idempotency-Key on start makes a repeated start boot once.",
@@ -91,6 +97,18 @@ export const sandboxes: Section = {
       heldBy: "race/race.test.ts#races"
     },
     {
+      rule: "Start of a stopped Sandbox boots it with its volume.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.stopped.START",
+      heldBy:
+        "sandbox/Lifecycle.test.ts#is created once a key, runs commands, stops, starts anew and is deleted with its volume"
+    },
+    {
+      rule: "Delete answers when the volume is gone, or after 10 s while the deletion goes on.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#deleteAnswerMs",
+      heldBy:
+        "sandbox/answerTimes.test.ts#comes after 20 s for a start and for a command, and after 10 s for a deletion"
+    },
+    {
       rule: "Delete answers 204, also when repeated.",
       decidedBy: "src/sandbox/SandboxesLive.ts#make.remove",
       heldBy:
@@ -105,13 +123,13 @@ export const sandboxes: Section = {
     {
       rule: "`?wait=running` on create and start answers when the Sandbox runs, or after 30 s.",
       decidedBy: "schemas/Limits.ts#runningWaitSeconds",
-      heldBy:
-        "http/runningWait.test.ts#a boot that takes longer is answered at the bound: a create with 202, a start with 201, both pending"
+      heldBy: "sandbox/runningWait.test.ts#lasts 30 s by default"
     },
     {
       rule: "A call to a pending Sandbox waits up to 20 s for its boot.",
       decidedBy: "src/sandbox/RunningSandbox.ts#bootAnswerMs",
-      heldBy: "sandbox/sleep.test.ts#or a boot that is under way is waited for by a command"
+      heldBy:
+        "sandbox/answerTimes.test.ts#comes after 20 s for a start and for a command, and after 10 s for a deletion"
     },
     {
       rule: "A boot that takes longer than ATOLL_BOOT_TIMEOUT_MS from its turn on fails; the machine has a deadline for it.",
