@@ -60,7 +60,7 @@ export const keys: Section = {
     },
     {
       rule: "A key that expires is refused from that instant.",
-      decidedBy: "src/account/Authentication.ts#expired",
+      decidedBy: "src/account/Authentication.ts#Authentication.layer.unexpired",
       heldBy:
         "account/keys.test.ts#a key that expires is refused from that instant on, and says why; a lease does not lengthen its life"
     },

@@ -114,8 +114,7 @@ export const money: Section = {
     {
       rule: "The audit log has every call that changes something or reads content, refused ones too.",
       decidedBy: "src/http/AuditedEndpoint.ts#isAudited",
-      heldBy:
-        "account/audit.test.ts#has each call that changes something, with key, outcome, request id and address, newest first"
+      heldBy: "http/audited.test.ts#…: …"
     },
     {
       rule: "The audit log has no body, query or secret.",
