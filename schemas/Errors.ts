@@ -77,14 +77,14 @@ export class ScopeRequired extends Schema.TaggedError<ScopeRequired>()(
     })
 }
 
-/** Of every endpoint, whatever the key may. */
+/** Of every endpoint, for every key of the account. */
 export class AccountSuspended extends Schema.TaggedError<AccountSuspended>()(
   "ACCOUNT_SUSPENDED",
   plain("The account is suspended. Nothing of it is lost; ask the operator of this service to resume it."),
   { httpApiStatus: 403 }
 ) {}
 
-/** Of a session only: a browser sends its cookie whoever asks it to. */
+/** Of a session only: a browser sends its cookie with requests of other sites, too. */
 export class CrossSiteRequest extends Schema.TaggedError<CrossSiteRequest>()(
   "CROSS_SITE_REQUEST",
   plain(

@@ -105,7 +105,7 @@ export interface EditFileResponse extends Schema.Schema.Type<typeof EditFileResp
 
 export const RenameFileRequest = Schema.Struct({
   destination: FilePath,
-  overwrite: withDefault(Schema.Boolean, false, "Replaces a destination that exists, at once; otherwise it is 409.")
+  overwrite: withDefault(Schema.Boolean, false, "Atomically replaces a destination that exists; otherwise it is 409.")
 }).annotate({ identifier: "RenameFileRequest", description: "Where to move it." })
 
 export const CreateDirectoryRequest = Schema.Struct({
@@ -237,7 +237,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
           identifier: "writeFile",
           summary: "Create or replace a file",
           description:
-            "The file is replaced whole and at once: a reader sees the old or the new content. At most 8388608 bytes. The parent directory must exist. A new file has mode 0644, an existing one keeps its mode. A symbolic link is written through to its target inside /workspace."
+            "The file is replaced atomically: a reader sees the old or the new content. At most 8388608 bytes. The parent directory must exist. A new file has mode 0644, an existing one keeps its mode. A symbolic link is written through to its target inside /workspace."
         })
       ),
     HttpApiEndpoint.patch("editFile", "/sandboxes/:id/files/content", {
@@ -316,7 +316,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
           identifier: "renameFile",
           summary: "Rename a file or directory",
           description:
-            "Both parents must exist. A symbolic link is renamed itself. With overwrite an existing destination is replaced at once, as POSIX rename does; a directory that is not empty never is. After a transport failure look at both paths."
+            "Both parents must exist. A symbolic link is renamed itself. With overwrite an existing destination is replaced atomically, as POSIX rename does; a directory that is not empty never is. After a transport failure look at both paths."
         })
       ),
     HttpApiEndpoint.delete("removeFile", "/sandboxes/:id/files", {
@@ -350,7 +350,7 @@ export class FilesGroup extends HttpApiGroup.make("files")
             "Any tar archive (POSIX, GNU, V7), compressed by gzip where Content-Encoding says so, of any size. It is unpacked as it comes: `tar c -C src . | curl -T - -X POST -H 'Content-Type: application/x-tar' …`",
             "",
             "- The directory is made if it is missing, with its parents. What else is in it stays.",
-            "- Each file and link is put in its place whole and at once, and replaces a file or link that is there; nothing is written through a link. Permissions, times of change, symbolic links (wherever they point) and hard links are kept; owners, set-user-ID bits and extended attributes are not. Files get to the disk before the answer.",
+            "- Each file and link is created atomically, and replaces a file or link of the same name; nothing is written through a link. Permissions, times of change, symbolic links (wherever they point) and hard links are kept; owners, set-user-ID bits and extended attributes are not. Files get to the disk before the answer.",
             "- Nothing leaves the directory: names that are absolute or have a .. in them are refused, and no entry goes through a symbolic link. Devices, fifos and sparse files are refused; at most 1000000 entries.",
             "- Where it cannot go on, it is 409 ARCHIVE_INCOMPLETE, with why and how far it came. After a transport failure, too, every file is the old or the new one: send the archive again, which does the same once more."
           ].join("\n")

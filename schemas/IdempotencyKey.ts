@@ -18,7 +18,8 @@ export const required = { "idempotency-key": IdempotencyKey }
 export const ofStart = {
   "idempotency-key": Schema.optionalKey(
     IdempotencyKey.annotate({
-      description: "Names this start of this Sandbox: repeated it boots nothing again, whatever happened since."
+      description:
+        "Names this start of this Sandbox. A repeated request boots nothing, also after later stops and starts."
     })
   )
 }

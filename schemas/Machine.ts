@@ -21,7 +21,7 @@ const MachineState = Schema.Struct({
   name: nameOf("state"),
   description: told,
   isFinal: Schema.Boolean.annotate({ description: "Nothing leads out of it." }),
-  tags: Schema.Array(Schema.String).annotate({ description: "By which the service asks for several states at once." }),
+  tags: Schema.Array(Schema.String).annotate({ description: "The service selects states by these tags." }),
   entry: Schema.Array(Command).annotate({ description: "What is done when it is entered." }),
   exit: Schema.Array(Command).annotate({ description: "What is done when it is left." }),
   unchanged: Schema.Array(Schema.String).annotate({ description: "Events that it answers with itself." }),
@@ -39,7 +39,7 @@ const MachineTransition = Schema.Struct({
   event: nameOf("event"),
   guard: Schema.NullOr(Schema.String).annotate({ description: "Which must say yes; null: none is asked." }),
   to: Schema.NullOr(Schema.String).annotate({
-    description: "Null: it stays in the state, and does not enter it anew."
+    description: "Null: it stays in the state, and does not enter it again."
   }),
   commands: Schema.Array(Command).annotate({ description: "What is done on the way." }),
   notes: Schema.Array(Schema.String).annotate({ description: "Actions that only note something in the context." }),

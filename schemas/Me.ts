@@ -10,7 +10,7 @@ export const Me = Schema.Struct({
     id: AccountId,
     name: Schema.String.annotate({ description: "As the operator or who registered named it." }),
     email: Schema.NullOr(Schema.String).annotate({
-      description: "Whom it belongs to; null where nobody registered it."
+      description: "The e-mail address of the account; null if it has none."
     }),
     createdAt: Timestamp.annotate({ description: "When it was made." })
   }).annotate({ description: "Whose key this is." }),

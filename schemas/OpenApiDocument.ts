@@ -48,7 +48,7 @@ const requestId = { "X-Request-Id": { $ref: "#/components/headers/RequestId" } }
 const outcomeUnknown =
   "With `details.outcome` `unknown` it may have been done: the database, the service or the Sandbox went away before its end was seen. Look before you repeat it; with the same Idempotency-Key, where there is one, it is not done twice. Retry-After, where there is one, says when the service can be asked again, not that the change may be repeated. Without `details.outcome` nothing was changed."
 
-/** Codes that a change is told which was begun and whose end nobody saw. */
+/** Codes of a change that was begun and whose result is unknown. */
 const tellsOutcome: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "SANDBOX_UNAVAILABLE", "SERVICE_UNAVAILABLE"])
 
 const errorResponse = (status: number, codes: ReadonlyArray<ErrorCode>, mayChange: boolean): Json => ({
@@ -137,7 +137,7 @@ const eventStream = "text/event-stream"
 const contentOf = (given: Json): Json =>
   eventStream in given ? { ...given, [eventStream]: { schema: { type: "string" } } } : given
 
-/** What is said of an answer whose schema has no description of its own. */
+/** The description of an answer whose schema has none. */
 const saidOf = (given: Json): string => {
   const said = String(given["description"])
   if (said === "<No Content>") return "Done. No body."
@@ -214,7 +214,7 @@ const withoutEncoded = (document: Json): Json => {
   return whole as unknown as Json
 }
 
-/** Effect's own: an object without fields is said as what is not null; how a stream's bytes are carried is nobody's business. */
+/** Effect's own: an object without fields is said as what is not null; the encoding of a stream's bytes is left out. */
 const plain = (node: Json): Json => {
   const { not, "x-effect-stream": _, ...rest } = node
   return not === undefined
@@ -236,7 +236,7 @@ const requestSchemas = (paths: Record<string, Record<string, Json>>, schemas: Js
   return found
 }
 
-/** Objects of answers are open, those of requests closed, whatever may be left out of them. */
+/** Objects of answers are open, those of requests closed, also those whose fields are all optional. */
 const opened = (node: unknown, ofRequests: ReadonlySet<string>, isRequest = false): unknown => {
   if (Array.isArray(node)) return node.map((item) => opened(item, ofRequests, isRequest))
   if (typeof node !== "object" || node === null) return node
@@ -252,7 +252,7 @@ const opened = (node: unknown, ofRequests: ReadonlySet<string>, isRequest = fals
   )
 }
 
-/** An exploded form: each property of the object is a query parameter of its own. */
+/** An exploded form: each property of the object is a separate query parameter. */
 const metadataParameter: Parameter & { readonly style: string; readonly explode: boolean } = {
   name: "metadata",
   in: "query",
@@ -322,7 +322,7 @@ const withErrorUnion = (schemas: Record<string, Json>): Record<string, Json> => 
     const properties = schema["properties"] as Record<string, Json>
     return { [bodyName(code)]: { ...schema, properties: { ...properties, details: change(properties["details"]!) } } }
   }
-  /** With its status, and the sentence that it says where nobody says more. */
+  /** With its status, and its default sentence. */
   const explained = (code: ErrorCode): Json => {
     const { message } = errorExamples[bodyName(code)]!.value
     return { ...schemas[bodyName(code)], description: `${errorStatus[code]}. ${message}` }

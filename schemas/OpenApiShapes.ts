@@ -6,7 +6,7 @@ type Json = Record<string, unknown>
 
 const int32Max = 2_147_483_647
 
-/** Whatever has no bound that fits into 32 bits may come to need 64: sizes, offsets, milliseconds, money. */
+/** A number without a bound below 2^31 is int64: sizes, offsets, milliseconds, money. */
 const integerFormat = ({ maximum }: Json): string =>
   typeof maximum === "number" && maximum <= int32Max ? "int32" : "int64"
 

@@ -12,7 +12,7 @@ export const capabilitySecurity = {
   type: "http",
   scheme: "bearer",
   description:
-    "What createServiceAccess answers. It opens its own ports of one Sandbox, for an hour, to whoever has it; it never goes into a URL."
+    "The capability that createServiceAccess returns. It opens the ports of its request in one Sandbox for an hour; every holder can use it. Never put it into a URL."
 }
 
 /** Status to the codes that it is answered with. */
@@ -59,7 +59,7 @@ export const tunnel = {
       in: "query",
       required: false,
       description:
-        "Whose connection it is: those with the same one belong together, and a newer client cuts all connections of the older one. Absent: a client of its own.",
+        "The client of the connection. Connections with the same value belong together, and a newer client cuts all connections of the older one. Absent: each connection is a separate client.",
       schema: { type: "string", pattern: "^[!-~]{1,64}$" }
     }
   ],

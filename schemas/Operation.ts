@@ -83,7 +83,7 @@ export const Operation = Schema.Struct({
   })
 }).annotate({
   identifier: "Operation",
-  description: "A command that runs on its own, whoever started it, and its result."
+  description: "A command that runs independently of the request that started it, and its result."
 })
 export interface Operation extends Schema.Schema.Type<typeof Operation> {}
 
@@ -181,7 +181,7 @@ export class OperationsGroup extends HttpApiGroup.make("operations")
           identifier: "startOperation",
           summary: "Start an operation",
           description:
-            "It runs on when the caller goes away. A Sandbox runs so many operations at once (192, a setting); more wait as `queued` and begin in the order in which they were accepted, one as soon as one ends. A queued one can be cancelled and then never runs; when the Sandbox stops, it fails as those that run do. So many may wait (1,000, a setting): one more is 429 with Retry-After, and the same Idempotency-Key is still free. A repeated Idempotency-Key recovers the original operation, as long as that is kept: 30 days after its end (a setting)."
+            "It runs on when the caller disconnects. A Sandbox runs a limited number of operations concurrently (192, a setting). More wait as `queued` and begin in the order of their acceptance, each as soon as another ends. A queued one can be cancelled and then never runs; when the Sandbox stops, it fails as those that run do. So many may wait (1,000, a setting): one more is 429 with Retry-After, and the same Idempotency-Key is still free. A repeated Idempotency-Key recovers the original operation, as long as that is kept: 30 days after its end (a setting)."
         })
       ),
     HttpApiEndpoint.get("listOperations", "/sandboxes/:id/operations", {

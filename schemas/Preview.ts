@@ -1,4 +1,4 @@
-/** A preview: one port of a running Sandbox under a host name of its own, for an hour. */
+/** A preview: one port of a running Sandbox under a separate host name, for an hour. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { Authorized, RequiredScope } from "./Access.ts"
@@ -28,7 +28,7 @@ export const Preview = Schema.Struct({
   id: PreviewId,
   sandboxId: SandboxId,
   port: Schema.Int.annotate({ description: "The port inside the Sandbox." }),
-  url: Schema.String.annotate({ description: "What to open in a browser. Whoever knows it may use it." }),
+  url: Schema.String.annotate({ description: "The address to open in a browser. Everyone who knows it can use it." }),
   hostname: Schema.String.annotate({ description: "The URL's host name." }),
   status: Schema.Literals(["active", "closed", "expired"]).annotate({
     description: "active: it is served. closed: by a client, or with its Sandbox. expired: its hour is over."
@@ -37,11 +37,11 @@ export const Preview = Schema.Struct({
   expiresAt: Timestamp.annotate({ description: "When it ends by itself." })
 }).annotate({
   identifier: "Preview",
-  description: "A port of a Sandbox under a host name of its own."
+  description: "A port of a Sandbox under a separate host name."
 })
 export interface Preview extends Schema.Schema.Type<typeof Preview> {}
 
-/** Neither its id nor its URL: whoever has one of them may use the preview. */
+/** Without id and URL: each of them is enough to use the preview. */
 export const ListedPreview = Schema.Struct({
   port: Schema.Int.annotate({ description: "The port inside the Sandbox." }),
   status: Schema.Literals(["opening", "active", "closed", "expired"]).annotate({
@@ -83,7 +83,7 @@ export class PreviewsGroup extends HttpApiGroup.make("previews")
           identifier: "createPreview",
           summary: "Open a preview of a port",
           description:
-            "HTTP/1.1 and WebSockets. Whoever knows the host name may use it: it is a bearer capability. One preview a Sandbox; it ends after an hour, when it is closed, and when the Sandbox stops. While nothing listens the answer is a page with status 502 that loads itself again. The program sees the visitor's Host; X-Forwarded-For is appended to, X-Forwarded-Host and X-Forwarded-Proto are set, and other X-Forwarded headers, Forwarded, X-Real-IP and an API key in Authorization are left out."
+            "HTTP/1.1 and WebSockets. The host name is a bearer capability: everyone who knows it can use it. One preview a Sandbox; it ends after an hour, when it is closed, and when the Sandbox stops. While nothing listens the answer is a page with status 502 that loads itself again. The program sees the visitor's Host; X-Forwarded-For is appended to, X-Forwarded-Host and X-Forwarded-Proto are set, and other X-Forwarded headers, Forwarded, X-Real-IP and an API key in Authorization are left out."
         })
       ),
     HttpApiEndpoint.get("listPreviews", "/sandboxes/:id/previews", {
@@ -121,7 +121,7 @@ export class PreviewsGroup extends HttpApiGroup.make("previews")
           identifier: "closePreview",
           summary: "Close a preview",
           description:
-            "Its host name is dead at once, and what goes on through it is cut. 503 CLEANUP_PENDING: the Sandbox has not confirmed it yet. Repeated: 204."
+            "Its host name stops working immediately, and open connections are cut. 503 CLEANUP_PENDING: the Sandbox has not confirmed it yet. Repeated: 204."
         })
       )
   )

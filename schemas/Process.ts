@@ -33,7 +33,7 @@ export const Process = Schema.Struct({
   }),
   startedBy: Schema.NullOr(StartedBy).annotate({
     description:
-      "What it descends from, also when that has ended: what an execute left in the background is still of `execute`. Null: not known. Programs that a preview or a tunnel reaches are of whatever started them."
+      "The kind of call that started it or its ancestors, also when the ancestor has ended: a process that an execute left in the background is still of `execute`. Null: not known. A program that a preview or a tunnel reaches belongs to the call that started it."
   }),
   operationId: Schema.NullOr(OperationId).annotate({ description: "The operation, where `startedBy` is one." }),
   state: Schema.Literals(["running", "sleeping", "stopped", "zombie"]).annotate({
@@ -75,7 +75,7 @@ export class ProcessesGroup extends HttpApiGroup.make("processes")
         graceSeconds: integerWithDefault(
           { minimum: 0, maximum: processGraceMaxSeconds },
           processGraceDefaultSeconds,
-          "Time between TERM and KILL; 0 kills at once."
+          "Time between TERM and KILL; 0 kills immediately."
         )
       },
       success: HttpApiSchema.NoContent,
@@ -87,7 +87,7 @@ export class ProcessesGroup extends HttpApiGroup.make("processes")
           identifier: "endProcess",
           summary: "End one process",
           description:
-            "Sends TERM, and KILL if it is still there after the grace. Answers at once; 404 when the process has ended. Its children go on: an operation's whole tree is ended by cancel."
+            "Sends TERM, and KILL if it is still there after the grace. Answers immediately; 404 when the process has ended. Its children go on: an operation's whole tree is ended by cancel."
         })
       )
   )

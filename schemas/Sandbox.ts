@@ -77,18 +77,18 @@ const SandboxProfile = Schema.Struct({
 
 const SandboxVolume = Schema.Struct({
   id: VolumeId,
-  sizeBytes: Schema.Int.annotate({ description: "Its size, whatever is in it." })
+  sizeBytes: Schema.Int.annotate({ description: "Its size, full or empty." })
 }).annotate({ identifier: "SandboxVolume", description: "What holds /workspace; it stays when the Sandbox stops." })
 
 const lifetimeSeconds = (minimum: number) =>
   Schema.Int.check(Schema.isBetween({ minimum, maximum: lifetimeMaxSeconds }))
 
 const stopAfter =
-  "It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later boot begins anew."
+  "It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later boot starts the count again."
 const stopAfterIdle =
-  "It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up to 15 s, where the service is several processes."
+  "It is stopped when it has not been used for so many seconds. A use is a command, a file call, a terminal, and a connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up to 15 s, where the service is several processes."
 const deleteAfterStopped =
-  "It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a client, the end of the account's credit), or failed for so long. 0: at once."
+  "It is deleted with its volume when it has been stopped for so many seconds (by its lifetime, by a client, or at the end of the account's credit), or failed for so long. 0: immediately."
 
 const secondsOrNull = (description: string) => Schema.NullOr(Schema.Int).annotate({ description })
 const instantOrNull = (description: string) => Schema.NullOr(Timestamp).annotate({ description })
@@ -226,7 +226,7 @@ export const UpdateSandboxRequest = Schema.Struct({
   ),
   lifetime: changed(
     Schema.Struct(lifetimeFields),
-    "By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: what has passed already falls at once. An idle time counts from this change at the earliest."
+    "By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that has passed already takes effect immediately. An idle time counts from this change at the earliest."
   )
 }).annotate({
   identifier: "UpdateSandboxRequest",
@@ -234,7 +234,7 @@ export const UpdateSandboxRequest = Schema.Struct({
 })
 export interface UpdateSandboxRequest extends Schema.Schema.Type<typeof UpdateSandboxRequest> {}
 
-/** A struct without fields would take any object, whatever the options of parsing say. */
+/** A struct without fields would take any object, with every option of the parser. */
 const hasNoFields = Schema.makeFilter<object>(
   (given) => Object.keys(given).map((key) => ({ path: [key], issue: "Not known. There are none." })),
   { expected: "no fields", toJsonSchema: () => ({}) }
@@ -325,7 +325,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
         OpenApi.annotations({
           identifier: "createSandbox",
           summary: "Create a Sandbox",
-          description: `Answers 202 at once with a pending Sandbox. With \`wait=running\`, the first answer too is as a repeated one: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit known at once answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, a runtime that it does not offer 501, and each keeps nothing.`
+          description: `Answers 202 immediately with a pending Sandbox. With \`wait=running\`, the first answer is like that of a repeated request: 201 as soon as it runs (or has failed, stopped or been deleted meanwhile: see its status), 429 when a limit refused it, or after ${runningWaitSeconds} s, 202 if it is still pending. A repeated Idempotency-Key recovers the same Sandbox: 202 while pending, 201 afterwards with the status that it has, 429 with the reason when a limit refused it; 409 with another request. A limit that is known before the boot answers 429, used up credit 402, networkEnabled on a server whose Sandboxes cannot have a network 501, a runtime that it does not offer 501, and each keeps nothing.`
         })
       ),
     HttpApiEndpoint.get("getSandbox", "/sandboxes/:id", {
@@ -353,7 +353,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "updateSandbox",
           summary: "Change a Sandbox's name, metadata, variables or lifetime",
           description:
-            "All of it or nothing, whatever state it is in; changes of several callers are taken one after the other, each by key. To set deleteAfterStoppedSeconds the key also needs the scope `sandbox:delete`. Repeated: the same. deleting, expired: 502."
+            "All of it or nothing, in every state except deleting, deleted and expired. Changes of several callers are applied one after the other, each by key. To set deleteAfterStoppedSeconds the key also needs the scope `sandbox:delete`. Repeated: the same. deleting, expired: 502."
         })
       ),
     HttpApiEndpoint.delete("deleteSandbox", "/sandboxes/:id", { params: sandboxParams, error: reached })
@@ -363,7 +363,7 @@ export class SandboxesGroup extends HttpApiGroup.make("sandboxes")
           identifier: "deleteSandbox",
           summary: "Delete a Sandbox and its volume",
           description:
-            "Durable at once and never undone. Answers when the volume is gone, or after 10 s while the deletion goes on. Repeated: 204."
+            "Durable immediately, and never undone. Answers when the volume is gone, or after 10 s while the deletion goes on. Repeated: 204."
         })
       ),
     HttpApiEndpoint.post("startSandbox", "/sandboxes/:id/start", {

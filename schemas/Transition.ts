@@ -49,7 +49,7 @@ export const TransitionList = Schema.Struct({
     context: Schema.Record(Schema.String, Schema.Unknown).annotate({ description: "What the machine remembers." })
   }).annotate({
     description:
-      "What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision through the machine gets the same. Read before the log, which may be ahead."
+      "The present context of the machine. Folding the log up to this revision through the machine gives the same. Read before the log, which may be ahead."
   })
 }).annotate({ identifier: "TransitionList", description: "Oldest first." })
 export interface TransitionList extends Schema.Schema.Type<typeof TransitionList> {}

@@ -26,7 +26,7 @@ export const Usage = Schema.Struct({
   cpuSeconds: Schema.NullOr(Schema.Finite).annotate({
     description: "CPU time that was really used, as measured. Null: not measured."
   }),
-  operations: counted("Operations that were started, whatever became of them."),
+  operations: counted("Operations that were started, with every outcome."),
   executes: counted("Synchronous commands that were started and have ended.")
 }).annotate({
   identifier: "Usage",
@@ -52,7 +52,7 @@ export const CreditGrant = Schema.Struct({
   remainingMicroUsd: microUsd(
     "What is left of it after the last posting; what was used since then is not taken from it yet."
   ),
-  expiredMicroUsd: microUsd("What nobody spent in time."),
+  expiredMicroUsd: microUsd("The part that expired unspent."),
   effectiveAt: Timestamp.annotate({ description: "From then on it can be spent." }),
   expiresAt: Schema.NullOr(Timestamp).annotate({ description: "From then on it cannot be spent; null: never." }),
   status: Schema.Literals(["active", "used", "expired"]).annotate({
@@ -182,7 +182,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
           identifier: "readBalance",
           summary: "The account's credit",
           description:
-            "Money is whole micro-dollars (1,000,000 are 1 USD). Grants are spent promotional before others, then by earliest expiry, then by age; a top-up counts at once."
+            "Money is whole micro-dollars (1,000,000 are 1 USD). Grants are spent promotional before others, then by earliest expiry, then by age; a top-up counts immediately."
         })
       ),
     HttpApiEndpoint.get("listTransactions", "/usage/transactions", {
@@ -199,7 +199,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
           identifier: "listTransactions",
           summary: "What came into the account's wallet and what left it",
           description:
-            "Append-only: a mistake is reversed, never edited. Usage is posted when a Sandbox starts to run, stops or is deleted, and at each UTC midnight; what costs less than a micro-dollar leaves no transaction of its own. Pages are stable while transactions are added."
+            "Append-only: a mistake is reversed, never edited. Usage is posted when a Sandbox starts to run, stops or is deleted, and at each UTC midnight; what costs less than a micro-dollar leaves no separate transaction. Pages are stable while transactions are added."
         })
       ),
     HttpApiEndpoint.get("readCosts", "/usage/costs", {
@@ -213,7 +213,7 @@ export class UsageGroup extends HttpApiGroup.make("usage")
       success: Schema.Struct({
         costs: Schema.Array(Cost).annotate({ description: "The most expensive first; days in their order." }),
         totalMicroUsd: microUsd("The sum of all costs."),
-        burnMicroUsdPerHour: microUsd("What an hour of it all costs as things are, whatever the window."),
+        burnMicroUsdPerHour: microUsd("The present cost of an hour; it does not depend on the window."),
         asOf
       }).annotate({
         identifier: "CostReport",

@@ -1,4 +1,4 @@
-/** A whole file, as a browser saves it: the answer goes to the disk as it comes, whatever its size. */
+/** A whole file of any size, as a browser saves it: the answer goes to the disk as it comes. */
 import { Schema } from "effect"
 import { HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { CookieAlone, ReadsContent, SignedIn } from "../Access.ts"

@@ -118,7 +118,7 @@ export class HostsGroup extends HttpApiGroup.make("hosts")
     HttpApiEndpoint.post("removeHost", "/hosts/:hostId/remove", {
       params: { hostId: HostName },
       payload: Schema.Struct({
-        isForced: withDefault(Schema.Boolean, false, "Also one that is used, with whatever runs there.")
+        isForced: withDefault(Schema.Boolean, false, "Also a host in use, with the Sandboxes that run there.")
       }),
       success: AskedHost,
       error: [InvalidRequest, NotFound, PayloadTooLarge, UnsupportedMediaType]

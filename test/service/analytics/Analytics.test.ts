@@ -110,6 +110,16 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     })
   )
 
+  it.effect("reads the last 24 hours unless it is asked for others", () =>
+    Effect.gen(function* () {
+      const analytics = yield* Analytics
+      const { accountId, id } = yield* sandboxOf()
+      const read = { from: null, to: null, resolutionSeconds: 300, generation: null }
+      const { from, to } = yield* analytics.read(accountId, id, read)
+      assert.strictEqual(Date.parse(to) - Date.parse(from), 24 * 60 * minute)
+    })
+  )
+
   it.effect("knows no boot of a number beyond all that there were", () =>
     Effect.gen(function* () {
       const analytics = yield* Analytics

@@ -210,6 +210,19 @@ layer(TestApi.layer(), { excludeTestServices: true })("operations", (it) => {
     })
   )
 
+  it.effect("one that fails is completed with its exit code", () =>
+    withSandbox(async ({ start, wait }) => {
+      for (const [argv, exitCode] of [
+        [exit(3), 3],
+        [["nothing"], 127]
+      ] as const) {
+        let { operation } = (await start({ argv })).json
+        while (operation.finishedAt === null) operation = (await wait(operation.id)).json.operation
+        assert.deepInclude(operation, { status: "completed", exitCode, signal: null, reason: null })
+      }
+    })
+  )
+
   it.effect("output that was read to where it is now has its end only once the operation has ended", () =>
     withSandbox(async ({ send, start, wait }) => {
       const { operation } = (await start({ argv: hang })).json

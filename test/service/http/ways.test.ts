@@ -120,6 +120,8 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
       const found = await send("POST", "/services/lookup", { body, ...uuid(key) })
       assert.deepStrictEqual([found.status, found.json], [200, made.json])
       refused(await send("POST", "/services", { body: { ...body, ports: [80] }, ...uuid(key) }), 400, "INVALID_REQUEST")
+      const later = { ...body, requested_at: new Date(Date.parse(requested_at) + 1).toISOString() }
+      refused(await send("POST", "/services", { body: later, ...uuid(key) }), 400, "INVALID_REQUEST")
       refused(await send("DELETE", `/services/${randomUUID()}`), 404, "NOT_FOUND")
       const revoked = await send("DELETE", `/services/${key}`)
       assert.strictEqual(revoked.status, 200)

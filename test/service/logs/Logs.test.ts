@@ -200,8 +200,8 @@ layer(world.pipe(Layer.provideMerge(TestDatabase.layer)), { excludeTestServices:
     )
     const split = new OutputSplit(10)
     const euro = Buffer.from("€".repeat(30_000))
-    const first = split.take([{ offset: 10, bytes: euro.subarray(0, 50_000) }], false)
-    const second = split.take([{ offset: 10 + 40_000, bytes: euro.subarray(40_000) }], false)
+    const first = split.take([{ offset: 10, bytes: euro.subarray(0, 80_000) }], false)
+    const second = split.take([{ offset: 10 + 70_000, bytes: euro.subarray(70_000) }], false)
     const all = [...first, ...second]
     assert.strictEqual(all.map(({ bytes }) => Buffer.from(bytes).toString()).join(""), "€".repeat(30_000))
     assert.isTrue(all.every(({ bytes }) => bytes.length <= 64 * 1024))

@@ -324,7 +324,7 @@ class CostReport:
     total_micro_usd: int
     """The sum of all costs."""
     burn_micro_usd_per_hour: int
-    """What an hour of it all costs as things are, whatever the window."""
+    """The present cost of an hour; it does not depend on the window."""
     as_of: str
     """What happened up to here is in it: the end of the window, or now if that is earlier."""
 
@@ -351,7 +351,7 @@ class CreditGrant:
     remaining_micro_usd: int
     """What is left of it after the last posting; what was used since then is not taken from it yet."""
     expired_micro_usd: int
-    """What nobody spent in time."""
+    """The part that expired unspent."""
     effective_at: str
     """From then on it can be spent."""
     expires_at: Optional[str]
@@ -857,7 +857,7 @@ class MachineState:
     is_final: bool
     """Nothing leads out of it."""
     tags: List[str]
-    """By which the service asks for several states at once."""
+    """The service selects states by these tags."""
     entry: List[MachineCommand]
     """What is done when it is entered."""
     exit: List[MachineCommand]
@@ -894,7 +894,7 @@ class MachineTransition:
     guard: Optional[str]
     """Which must say yes; null: none is asked."""
     to: Optional[str]
-    """Null: it stays in the state, and does not enter it anew."""
+    """Null: it stays in the state, and does not enter it again."""
     commands: List[MachineCommand]
     """What is done on the way."""
     notes: List[str]
@@ -924,7 +924,7 @@ class MeAccount:
     name: str
     """As the operator or who registered named it."""
     email: Optional[str]
-    """Whom it belongs to; null where nobody registered it."""
+    """The e-mail address of the account; null if it has none."""
     created_at: str
     """When it was made."""
 
@@ -1045,7 +1045,7 @@ class OperationOutput:
 
 @dataclass(frozen=True)
 class Operation:
-    """A command that runs on its own, whoever started it, and its result."""
+    """A command that runs independently of the request that started it, and its result."""
 
     id: OperationId
     sandbox_id: SandboxId
@@ -1165,14 +1165,14 @@ class OperationResponse:
 
 @dataclass(frozen=True)
 class Preview:
-    """A port of a Sandbox under a host name of its own."""
+    """A port of a Sandbox under a separate host name."""
 
     id: PreviewId
     sandbox_id: SandboxId
     port: int
     """The port inside the Sandbox."""
     url: str
-    """What to open in a browser. Whoever knows it may use it."""
+    """The address to open in a browser. Everyone who knows it can use it."""
     hostname: str
     """The URL's host name."""
     status: Literal["active", "closed", "expired"]
@@ -1237,8 +1237,9 @@ class Process:
     user: Optional[str]
     """Whose it is, as the Sandbox names users; null where its agent is of an earlier version."""
     started_by: Optional[StartedBy]
-    """What it descends from, also when that has ended: what an execute left in the background is still of `execute`.
-    Null: not known. Programs that a preview or a tunnel reaches are of whatever started them.
+    """The kind of call that started it or its ancestors, also when the ancestor has ended: a process that an execute
+    left in the background is still of `execute`. Null: not known. A program that a preview or a tunnel reaches
+    belongs to the call that started it.
     """
     operation_id: Optional[OperationId]
     """The operation, where `startedBy` is one."""
@@ -1544,17 +1545,17 @@ class SandboxLifetime:
 
     stop_after_seconds: Optional[int]
     """It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
-    boot begins anew. null: never.
+    boot starts the count again. null: never.
     """
     stop_after_idle_seconds: Optional[int]
-    """It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+    """It is stopped when it has not been used for so many seconds. A use is a command, a file call, a terminal, and a
     connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
     restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
     to 15 s, where the service is several processes. null: never.
     """
     delete_after_stopped_seconds: Optional[int]
-    """It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
-    client, the end of the account's credit), or failed for so long. 0: at once. null: never.
+    """It is deleted with its volume when it has been stopped for so many seconds (by its lifetime, by a client, or at
+    the end of the account's credit), or failed for so long. 0: immediately. null: never.
     """
     stop_at: Optional[str]
     """When stopAfterSeconds stops it; null while it does not run or sleep, or where nothing is set."""
@@ -1649,7 +1650,7 @@ class SandboxVolume:
 
     id: VolumeId
     size_bytes: int
-    """Its size, whatever is in it."""
+    """Its size, full or empty."""
 
     @classmethod
     def from_json(cls, data: Any) -> "SandboxVolume":
@@ -1766,8 +1767,8 @@ class Transition:
 
 @dataclass(frozen=True)
 class TransitionListStored:
-    """What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision
-    through the machine gets the same. Read before the log, which may be ahead.
+    """The present context of the machine. Folding the log up to this revision through the machine gives the same. Read
+    before the log, which may be ahead.
     """
 
     revision: int
@@ -1797,8 +1798,8 @@ class TransitionList:
     next_events: List[str]
     """The events that the present state accepts."""
     stored: TransitionListStored
-    """What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision
-    through the machine gets the same. Read before the log, which may be ahead.
+    """The present context of the machine. Folding the log up to this revision through the machine gives the same. Read
+    before the log, which may be ahead.
     """
 
     @classmethod
@@ -1852,7 +1853,7 @@ class Usage:
     cpu_seconds: Optional[float]
     """CPU time that was really used, as measured. Null: not measured."""
     operations: int
-    """Operations that were started, whatever became of them."""
+    """Operations that were started, with every outcome."""
     executes: int
     """Synchronous commands that were started and have ended."""
 
@@ -2284,17 +2285,17 @@ class ServiceUnavailableErrorDetails:
 class Lifetime:
     stop_after_seconds: Given[Optional[int]] = UNSET
     """It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
-    boot begins anew.
+    boot starts the count again.
     """
     stop_after_idle_seconds: Given[Optional[int]] = UNSET
-    """It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+    """It is stopped when it has not been used for so many seconds. A use is a command, a file call, a terminal, and a
     connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
     restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
     to 15 s, where the service is several processes.
     """
     delete_after_stopped_seconds: Given[Optional[int]] = UNSET
-    """It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
-    client, the end of the account's credit), or failed for so long. 0: at once.
+    """It is deleted with its volume when it has been stopped for so many seconds (by its lifetime, by a client, or at
+    the end of the account's credit), or failed for so long. 0: immediately.
     """
 
     def to_json(self) -> Dict[str, Any]:

@@ -191,7 +191,7 @@ export interface Operations {
       readonly wait?: "running" | undefined
     }
     readonly headers: {
-      /** Names this start of this Sandbox: repeated it boots nothing again, whatever happened since. */
+      /** Names this start of this Sandbox. A repeated request boots nothing, also after later stops and starts. */
       readonly "Idempotency-Key"?: string | undefined
     }
     readonly body?: StartSandboxRequest | undefined
@@ -362,7 +362,7 @@ export interface Operations {
       readonly processId: ProcessId
     }
     readonly query: {
-      /** Time between TERM and KILL; 0 kills at once. */
+      /** Time between TERM and KILL; 0 kills immediately. */
       readonly graceSeconds?: number | undefined
     }
     readonly answer: undefined
@@ -730,8 +730,8 @@ export interface Operations {
       /** One of the capability's ports. */
       readonly port: number
       /**
-       * Whose connection it is: those with the same one belong together, and a newer client cuts all connections of the
-       * older one. Absent: a client of its own.
+       * The client of the connection. Connections with the same value belong together, and a newer client cuts all
+       * connections of the older one. Absent: each connection is a separate client.
        */
       readonly client?: string | undefined
     }

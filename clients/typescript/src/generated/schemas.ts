@@ -223,7 +223,7 @@ export interface CostReport {
   readonly costs: ReadonlyArray<Cost>
   /** The sum of all costs. */
   readonly totalMicroUsd: number
-  /** What an hour of it all costs as things are, whatever the window. */
+  /** The present cost of an hour; it does not depend on the window. */
   readonly burnMicroUsdPerHour: number
   /** What happened up to here is in it: the end of the window, or now if that is earlier. */
   readonly asOf: string
@@ -266,19 +266,19 @@ export interface CreateSandboxRequest {
   readonly lifetime?: {
     /**
      * It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
-     * boot begins anew.
+     * boot starts the count again.
      */
     readonly stopAfterSeconds?: number | null | undefined
     /**
-     * It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+     * It is stopped when it has not been used for so many seconds. A use is a command, a file call, a terminal, and a
      * connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
      * restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
      * to 15 s, where the service is several processes.
      */
     readonly stopAfterIdleSeconds?: number | null | undefined
     /**
-     * It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
-     * client, the end of the account's credit), or failed for so long. 0: at once.
+     * It is deleted with its volume when it has been stopped for so many seconds (by its lifetime, by a client, or at
+     * the end of the account's credit), or failed for so long. 0: immediately.
      */
     readonly deleteAfterStoppedSeconds?: number | null | undefined
   } | null | undefined
@@ -312,7 +312,7 @@ export interface CreditGrant {
   readonly grantedMicroUsd: number
   /** What is left of it after the last posting; what was used since then is not taken from it yet. */
   readonly remainingMicroUsd: number
-  /** What nobody spent in time. */
+  /** The part that expired unspent. */
   readonly expiredMicroUsd: number
   /** From then on it can be spent. */
   readonly effectiveAt: string
@@ -802,7 +802,7 @@ export interface MachineState {
   readonly description: string
   /** Nothing leads out of it. */
   readonly isFinal: boolean
-  /** By which the service asks for several states at once. */
+  /** The service selects states by these tags. */
   readonly tags: ReadonlyArray<string>
   /** What is done when it is entered. */
   readonly entry: ReadonlyArray<MachineCommand>
@@ -824,7 +824,7 @@ export interface MachineTransition {
   readonly event: string
   /** Which must say yes; null: none is asked. */
   readonly guard: string | null
-  /** Null: it stays in the state, and does not enter it anew. */
+  /** Null: it stays in the state, and does not enter it again. */
   readonly to: string | null
   /** What is done on the way. */
   readonly commands: ReadonlyArray<MachineCommand>
@@ -841,7 +841,7 @@ export interface Me {
     readonly id: AccountId
     /** As the operator or who registered named it. */
     readonly name: string
-    /** Whom it belongs to; null where nobody registered it. */
+    /** The e-mail address of the account; null if it has none. */
     readonly email: string | null
     /** When it was made. */
     readonly createdAt: string
@@ -935,7 +935,7 @@ export interface NotFoundError {
   readonly details: null
 }
 
-/** A command that runs on its own, whoever started it, and its result. */
+/** A command that runs independently of the request that started it, and its result. */
 export interface Operation {
   readonly id: OperationId
   readonly sandboxId: SandboxId
@@ -1049,13 +1049,13 @@ export interface PreconditionFailedError {
   }
 }
 
-/** A port of a Sandbox under a host name of its own. */
+/** A port of a Sandbox under a separate host name. */
 export interface Preview {
   readonly id: PreviewId
   readonly sandboxId: SandboxId
   /** The port inside the Sandbox. */
   readonly port: number
-  /** What to open in a browser. Whoever knows it may use it. */
+  /** The address to open in a browser. Everyone who knows it can use it. */
   readonly url: string
   /** The URL's host name. */
   readonly hostname: string
@@ -1117,8 +1117,9 @@ export interface Process {
   /** Whose it is, as the Sandbox names users; null where its agent is of an earlier version. */
   readonly user: string | null
   /**
-   * What it descends from, also when that has ended: what an execute left in the background is still of `execute`.
-   * Null: not known. Programs that a preview or a tunnel reaches are of whatever started them.
+   * The kind of call that started it or its ancestors, also when the ancestor has ended: a process that an execute left
+   * in the background is still of `execute`. Null: not known. A program that a preview or a tunnel reaches belongs to
+   * the call that started it.
    */
   readonly startedBy: StartedBy | null
   /** The operation, where `startedBy` is one. */
@@ -1170,7 +1171,7 @@ export interface Reason {
 /** Where to move it. */
 export interface RenameFileRequest {
   readonly destination: FilePath
-  /** Replaces a destination that exists, at once; otherwise it is 409. By default `false`. */
+  /** Atomically replaces a destination that exists; otherwise it is 409. By default `false`. */
   readonly overwrite?: boolean | null | undefined
 }
 
@@ -1317,19 +1318,19 @@ export type SandboxId = string
 export interface SandboxLifetime {
   /**
    * It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
-   * boot begins anew. null: never.
+   * boot starts the count again. null: never.
    */
   readonly stopAfterSeconds: number | null
   /**
-   * It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+   * It is stopped when it has not been used for so many seconds. A use is a command, a file call, a terminal, and a
    * connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
    * restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up to
    * 15 s, where the service is several processes. null: never.
    */
   readonly stopAfterIdleSeconds: number | null
   /**
-   * It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
-   * client, the end of the account's credit), or failed for so long. 0: at once. null: never.
+   * It is deleted with its volume when it has been stopped for so many seconds (by its lifetime, by a client, or at the
+   * end of the account's credit), or failed for so long. 0: immediately. null: never.
    */
   readonly deleteAfterStoppedSeconds: number | null
   /** When stopAfterSeconds stops it; null while it does not run or sleep, or where nothing is set. */
@@ -1416,7 +1417,7 @@ export interface SandboxUnavailableError {
 /** What holds /workspace; it stays when the Sandbox stops. */
 export interface SandboxVolume {
   readonly id: VolumeId
-  /** Its size, whatever is in it. */
+  /** Its size, full or empty. */
   readonly sizeBytes: number
 }
 
@@ -1598,8 +1599,8 @@ export interface TransitionList {
   /** The events that the present state accepts. */
   readonly nextEvents: ReadonlyArray<string>
   /**
-   * What the service keeps of it at present, in the machine's own terms: whoever folds the log up to this revision
-   * through the machine gets the same. Read before the log, which may be ahead.
+   * The present context of the machine. Folding the log up to this revision through the machine gives the same. Read
+   * before the log, which may be ahead.
    */
   readonly stored: {
     /** How many transitions made it so. */
@@ -1675,25 +1676,25 @@ export interface UpdateSandboxRequest {
   readonly env?: { readonly [name: string]: string | null } | null | undefined
   /**
    * By part: one that is absent stays, one with null is removed. null: all are. Time counts from the boot
-   * (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: what has passed already
-   * falls at once. An idle time counts from this change at the earliest.
+   * (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that has passed
+   * already takes effect immediately. An idle time counts from this change at the earliest.
    */
   readonly lifetime?: {
     /**
      * It is stopped when it has run for so many seconds, counted from its boot; time that it slept counts, and a later
-     * boot begins anew.
+     * boot starts the count again.
      */
     readonly stopAfterSeconds?: number | null | undefined
     /**
-     * It is stopped when nobody has used it for so many seconds. A use is a command, a file call, a terminal, and a
+     * It is stopped when it has not been used for so many seconds. A use is a command, a file call, a terminal, and a
      * connection of a preview, a tunnel or SSH, for as long as it lasts. A boot and a waking count as one. So does a
      * restart of the service, which may forget uses before it: it is never stopped sooner, only later; so it is, by up
      * to 15 s, where the service is several processes.
      */
     readonly stopAfterIdleSeconds?: number | null | undefined
     /**
-     * It is deleted with its volume when it has been stopped for so many seconds, whatever stopped it (its lifetime, a
-     * client, the end of the account's credit), or failed for so long. 0: at once.
+     * It is deleted with its volume when it has been stopped for so many seconds (by its lifetime, by a client, or at
+     * the end of the account's credit), or failed for so long. 0: immediately.
      */
     readonly deleteAfterStoppedSeconds?: number | null | undefined
   } | null | undefined
@@ -1717,7 +1718,7 @@ export interface Usage {
   readonly volumeMibSeconds: number
   /** CPU time that was really used, as measured. Null: not measured. */
   readonly cpuSeconds: number | null
-  /** Operations that were started, whatever became of them. */
+  /** Operations that were started, with every outcome. */
   readonly operations: number
   /** Synchronous commands that were started and have ended. */
   readonly executes: number

@@ -241,8 +241,8 @@ class Api:
         contain no NUL. By name: one that is not named stays, one with null is removed. null: all are. Commands that
         begin afterwards get the new ones. At most 128 in the end.
         lifetime: By part: one that is absent stays, one with null is removed. null: all are. Time counts from the
-        boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: what has passed
-        already falls at once. An idle time counts from this change at the earliest.
+        boot (stopAfterSeconds) and from the stop (deleteAfterStoppedSeconds), not from this change: an instant that
+        has passed already takes effect immediately. An idle time counts from this change at the earliest.
         """
         request = Request(
             "updateSandbox",
@@ -269,7 +269,8 @@ class Api:
         """Start a Sandbox. Scope: sandbox:create.
 
         wait: Answers once it runs, or will not by itself, or after 30 s, with the status that it has.
-        idempotency_key: Names this start of this Sandbox: repeated it boots nothing again, whatever happened since.
+        idempotency_key: Names this start of this Sandbox. A repeated request boots nothing, also after later stops
+        and starts.
         """
         request = Request(
             "startSandbox",
@@ -581,7 +582,7 @@ class Api:
     ) -> None:
         """End one process. Scope: sandbox:execute.
 
-        grace_seconds: Time between TERM and KILL; 0 kills at once.
+        grace_seconds: Time between TERM and KILL; 0 kills immediately.
         """
         request = Request(
             "endProcess",
@@ -753,7 +754,7 @@ class Api:
     ) -> None:
         """Rename a file or directory. Scope: sandbox:execute.
 
-        overwrite: Replaces a destination that exists, at once; otherwise it is 409. By default `false`.
+        overwrite: Atomically replaces a destination that exists; otherwise it is 409. By default `false`.
         """
         request = Request(
             "renameFile",

@@ -1,0 +1,75 @@
+import type { Section } from "../Rule.ts"
+
+export const console: Section = {
+  title: "Console, registration and operator",
+  rules: [
+    {
+      rule: "An invitation works once; only its SHA-256 is stored.",
+      decidedBy: "src/console/server/Invitations.ts#Invitations.layer.use",
+      heldBy:
+        "console/server/registration.test.ts#makes one account of an invitation, whoever uses it at once, at whichever process"
+    },
+    {
+      rule: "A passphrase is stored as argon2id.",
+      decidedBy: "src/console/server/Passphrases.ts#derive",
+      heldBy:
+        "console/server/registration.test.ts#leaves no code, token or passphrase in the database or the log, whatever was done with it"
+    },
+    {
+      rule: "A session cookie is HttpOnly, SameSite=Strict, and Secure over HTTPS.",
+      decidedBy: "src/http/SessionCookie.ts#SessionCookie",
+      heldBy:
+        "console/server/sessions.test.ts#is a cookie that no script reads and no other site sends, and a new one at each sign-in"
+    },
+    {
+      rule: "A session ends after 30 days or 12 idle hours.",
+      decidedBy: "src/console/server/Sessions.ts#endOf",
+      heldBy:
+        "console/server/sessions.test.ts#is over 12 hours after its last use and 30 days after it was opened, and use moves the first alone"
+    },
+    {
+      rule: "Every change from the console has a CSRF header.",
+      decidedBy: "src/http/SessionCookie.ts#isFromItsPage",
+      heldBy:
+        "console/server/sessions.test.ts#is worth nothing without the page's header, and from another origin, in GETs too"
+    },
+    {
+      rule: "Sign-in is limited for each account and address.",
+      decidedBy: "src/console/server/Attempts.ts#Attempts.layer.take",
+      heldBy:
+        "console/server/bruteForce.test.ts#is refused after ten tries, however many processes are asked at once; the right one too, until it may again"
+    },
+    {
+      rule: "`accounts suspend` makes keys answer 403 and stops the Sandboxes.",
+      decidedBy: "machines/wallet.ts#stopSuspended",
+      heldBy: "wallet/wallet.test.ts#of a suspended account stops every Sandbox, says why, and loses nothing"
+    },
+    {
+      rule: "`accounts limits` sets an account's own limits.",
+      decidedBy: "src/account/AccountLimits.ts#accountLimits",
+      heldBy:
+        "account/limits.test.ts#are the settings until it has some, and again when they are taken away; each stands by itself"
+    },
+    {
+      rule: "`keys create` prints the secret alone on stdout.",
+      decidedBy: "src/cli/keys.ts#create",
+      heldBy:
+        "account/cli.test.ts#creates a key whose secret is all it prints, and which the service accepts; revoked, the service refuses it at once"
+    },
+    {
+      rule: "`credit grant` takes exact decimals.",
+      decidedBy: "src/wallet/Money.ts#parseUsd",
+      heldBy: "account/cliCredit.test.ts#takes amounts exactly as they are written, or says how to write them"
+    },
+    {
+      rule: "`rates set` takes rates from now on only.",
+      decidedBy: "src/cli/rates.ts#set",
+      heldBy: "wallet/Ledger.test.ts#takes rates from now on only, and leaves a nudge for each account that burns"
+    },
+    {
+      rule: "`hosts cordon`, `drain`, `uncordon` and `remove` ask the host's machine.",
+      decidedBy: "src/fleet/askHost.ts#removeHost",
+      heldBy: "fleet/operatorCommands.test.ts#take effect within seconds over a connection for notifications that is …"
+    }
+  ]
+}

@@ -1,0 +1,140 @@
+import type { Section } from "../Rule.ts"
+
+export const general: Section = {
+  title: "General",
+  rules: [
+    {
+      rule: "JSON is camelCase, except `requested_at`. A known field without a value is `null`.",
+      decidedBy: "schemas/Optional.ts#orNull",
+      heldBy: "http/sandboxes.test.ts#absent and null are the same, and have the contract's defaults"
+    },
+    {
+      rule: "An absent request field and `null` mean the same.",
+      decidedBy: "schemas/Optional.ts#withDefault",
+      heldBy: "http/sandboxes.test.ts#absent and null are the same, and have the contract's defaults"
+    },
+    {
+      rule: "Only the account's own resources are visible. An absent resource and a resource of another account get the same 404.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.find",
+      heldBy:
+        "http/sandboxes.test.ts#nobody else sees or touches it, and its absence looks the same as its not being there"
+    },
+    {
+      rule: "An unknown request field is 400 with the nearest known name.",
+      decidedBy: "src/http/UnknownName.ts#unknownName",
+      heldBy: "http/edge.test.ts#an unknown field of a body is refused, with the nearest known name"
+    },
+    {
+      rule: "An unknown query parameter is 400 with the nearest known name.",
+      decidedBy: "src/http/KnownQuery.ts#refuseQuery",
+      heldBy: "http/edge.test.ts#an unknown query parameter is refused on every endpoint, with the nearest known name"
+    },
+    {
+      rule: "A wrong Content-Type is 415.",
+      decidedBy: "src/http/admittedBody.ts#admitBody",
+      heldBy: "http/edge.test.ts#a JSON body has the media type application/json, in UTF-8, not compressed"
+    },
+    {
+      rule: "A JSON body of more than 128 KiB is 413.",
+      decidedBy: "schemas/Limits.ts#jsonBodyMaxBytes",
+      heldBy: "http/edge.test.ts#a JSON body may have exactly 128 KiB, declared or chunked"
+    },
+    {
+      rule: "The limits have the numbers of the contract.",
+      decidedBy: "schemas/Limits.ts#workspacesPerAccount",
+      heldBy: "schemas/limits.test.ts#the limits are those of the contract"
+    },
+    {
+      rule: "Malformed JSON is 400.",
+      decidedBy: "src/http/JsonBody.ts#readJsonText",
+      heldBy: "http/edge.test.ts#malformed JSON, bad UTF-8, too deep a nesting: 400 with one issue at the root"
+    },
+    {
+      rule: "A body is optional for start, stop, wait and cancel: an empty one means `{}`.",
+      decidedBy: "schemas/Access.ts#OptionalBody",
+      heldBy: "http/edge.test.ts#no body: {} where the body is optional, otherwise refused"
+    },
+    {
+      rule: "Every answer has `X-Request-Id`; a usable one from the request (1 to 128 printable ASCII characters) is kept.",
+      decidedBy: "src/http/RequestId.ts#identify",
+      heldBy: "http/edge.test.ts#a usable X-Request-Id is kept, any other is replaced"
+    },
+    {
+      rule: "The order of checks is route, 401, 403, 415, 413, 400, 404, 402, state.",
+      decidedBy: "src/http/EndpointGuard.ts#guard",
+      heldBy: "http/edge.test.ts#checks come in the contract's order: each request is wrong in all later ways too"
+    },
+    {
+      rule: "A runtime that does not support an operation is 501.",
+      decidedBy: "schemas/Errors.ts#UnsupportedByRuntime",
+      heldBy:
+        "http/sandboxes.test.ts#a runtime that this server does not have is refused at once, keeps nothing, and its own is taken"
+    },
+    {
+      rule: "A feature that is switched off is 501, after shape and ownership.",
+      decidedBy: "src/serviceAccess/ServiceAccessesLive.ts#make.findSandbox",
+      heldBy: "http/ways.test.ts#answers 501 after shape and ownership"
+    },
+    {
+      rule: "A database that does not answer is 503 `SERVICE_UNAVAILABLE` with `Retry-After`, on every endpoint.",
+      decidedBy: "src/http/faultError.ts#databaseAway",
+      heldBy:
+        "http/outage.test.ts#a frozen server is found out: clients are told 503 in time, health answers at once, one line is logged"
+    },
+    {
+      rule: "An Idempotency-Key is 1 to 255 printable ASCII characters; a missing (where required) or malformed one is 400.",
+      decidedBy: "schemas/IdempotencyKey.ts#IdempotencyKey",
+      heldBy: "http/workspaces.test.ts#an Idempotency-Key is required, 1 to 255 printable ASCII characters"
+    },
+    {
+      rule: "A fingerprint compares requests: method, path and canonical JSON body.",
+      decidedBy: "src/idempotency/Fingerprint.ts#fingerprint",
+      heldBy: "idempotency/Fingerprint.test.ts#does not see blanks and the order of keys, and sees everything else"
+    },
+    {
+      rule: "An Idempotency-Key is kept as long as the thing that it made, and at least 24 h.",
+      decidedBy: "src/retention/Pruner.ts#parts.deletedSandboxes",
+      heldBy: "retention/Pruner.test.ts#keeps every Idempotency-Key for a day"
+    },
+    {
+      rule: "A replay is answered before credit, limits and state are checked.",
+      decidedBy: "src/operation/OperationsLive.ts#make.start",
+      heldBy: "http/credit.test.ts#does not change what a replay is answered, nor a conflict"
+    },
+    {
+      rule: "A query parameter given twice is 400.",
+      decidedBy: "src/http/KnownQuery.ts#refuseQuery",
+      heldBy: "http/edge.test.ts#a query parameter given twice is refused"
+    },
+    {
+      rule: "Query parameters have the bounds and defaults of the contract.",
+      decidedBy: "schemas/Query.ts#integerWithDefault",
+      heldBy: "http/openapi.test.ts#parameters have the types that they mean, with their bounds and defaults"
+    },
+    {
+      rule: "An id in no valid form is 404.",
+      decidedBy: "schemas/Identifiers.ts#prefixed",
+      heldBy: "http/edge.test.ts#ids that are no ids are 404, however they are spelled"
+    },
+    {
+      rule: "HEAD is GET without the body.",
+      decidedBy: "src/http/KnownRoutes.ts#methodsOf",
+      heldBy: "http/edge.test.ts#HEAD is GET without the body, key and all"
+    },
+    {
+      rule: "A paged list takes `limit` 1 to 1000 (default 100) and an opaque `cursor`, and always has `nextCursor`.",
+      decidedBy: "schemas/Query.ts#page",
+      heldBy: "http/pages.test.ts#of every list add up, whatever their size"
+    },
+    {
+      rule: "A cursor is good only in the list that made it.",
+      decidedBy: "src/actor/Paging.ts#openCursor",
+      heldBy: "http/cursors.test.ts#is refused everywhere but in the list or stream that gave it, and after any change"
+    },
+    {
+      rule: "A timestamp in a query has a valid date, a time and a zone; seconds and fractions are optional.",
+      decidedBy: "schemas/Query.ts#parseInstant",
+      heldBy: "schemas/Query.test.ts#has a date, a time and a zone; seconds and fractions may be absent"
+    }
+  ]
+}

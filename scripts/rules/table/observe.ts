@@ -1,0 +1,92 @@
+import type { Section } from "../Rule.ts"
+
+export const observe: Section = {
+  title: "Logs, analytics, events",
+  rules: [
+    {
+      rule: "Log entries are oldest first, filtered by stream, source and time (`since` inclusive, `until` exclusive).",
+      decidedBy: "src/logs/LogChunks.ts#chunksThatMatch",
+      heldBy:
+        "logs/Logs.test.ts#reads all sources and streams in one order, filtered by each, with since inclusive and until exclusive"
+    },
+    {
+      rule: "With more than `limit` matches the newest are answered, with `truncated`.",
+      decidedBy: "src/logs/newestChunks.ts#newestChunks",
+      heldBy:
+        "logs/following.test.ts#begins with the newest that match and says whether there are more; then tells each as it is stored"
+    },
+    {
+      rule: "A log entry is one stored chunk of at most 64 KiB, never cut inside a character.",
+      decidedBy: "src/operation/OutputSplit.ts#OutputSplit",
+      heldBy: "logs/Logs.test.ts#cuts chunks at 64 KiB, never inside a character, and skips what it has seen"
+    },
+    {
+      rule: "Logs are kept for the retention time, at most a Sandbox's share.",
+      decidedBy: "src/retention/Pruner.ts#parts.largeSandboxes",
+      heldBy:
+        "logs/Logs.test.ts#forgets what is older than the retention and what is beyond a Sandbox's share, oldest first"
+    },
+    {
+      rule: 'In analytics `null` is "not measured" and 0 a measurement.',
+      decidedBy: "schemas/Analytics.ts#measured",
+      heldBy:
+        "analytics/Analytics.test.ts#puts counters into buckets by growth, across boots, and says null where nothing was measured"
+    },
+    {
+      rule: "A window of more than 2,000 samples is 400.",
+      decidedBy: "schemas/Limits.ts#analyticsSamplesMax",
+      heldBy: "analytics/Analytics.test.ts#refuses more than 2,000 samples and an empty window"
+    },
+    {
+      rule: "Analytics requests are limited for each account: 429.",
+      decidedBy: "src/analytics/RateWindow.ts#countRequest",
+      heldBy: "analytics/Analytics.test.ts#limits requests a minute for the whole account, exactly, also at once"
+    },
+    {
+      rule: "The default window of analytics is the last 24 h.",
+      decidedBy: "src/analytics/Analytics.ts#defaultWindowMs",
+      heldBy: "analytics/Analytics.test.ts#reads the last 24 hours unless it is asked for others"
+    },
+    {
+      rule: "No answer names a host or anything of it.",
+      decidedBy: "src/sandbox/failureReason.ts#failureReason",
+      heldBy: "http/hostFailures.test.ts#shows its customer nothing of the host: …"
+    },
+    {
+      rule: "Analytics has counts and durations of operations and executes.",
+      decidedBy: "src/analytics/Analytics.ts#Analytics.layer.operationsIn",
+      heldBy:
+        "analytics/Analytics.test.ts#gives the median and the 99th hundredth of operations and executes together, interpolated"
+    },
+    {
+      rule: "Analytics lists boots, running time and transitions of one generation or of all.",
+      decidedBy: "src/analytics/LifecycleFold.ts#foldLifecycle",
+      heldBy: "analytics/LifecycleFold.test.ts#tells generations apart"
+    },
+    {
+      rule: "The event stream sends every transition as its log has it.",
+      decidedBy: "src/events/Frame.ts#frameOf",
+      heldBy: "http/events.test.ts#say every transition as its log does, with who it is of"
+    },
+    {
+      rule: "A stream resumes from a position without a gap or a double.",
+      decidedBy: "src/events/Position.ts#openPosition",
+      heldBy: "http/events.test.ts#go on from a position without a gap or a double, given either way"
+    },
+    {
+      rule: "A position older than what is retained is 409 `CURSOR_STALE`.",
+      decidedBy: "src/events/Events.ts#stale",
+      heldBy: "events/feed.test.ts#calls a position stale once something after it was removed, and no sooner"
+    },
+    {
+      rule: "A heartbeat comes every 15 s.",
+      decidedBy: "schemas/Limits.ts#heartbeatSeconds",
+      heldBy: "events/feed.test.ts#beats every 15 s where nothing else is said"
+    },
+    {
+      rule: "`GET /machines` describes every state machine without a key.",
+      decidedBy: "src/http/SystemHandlers.ts#SystemHandlers",
+      heldBy: "http/machines.test.ts#are all there, with every state, without a key"
+    }
+  ]
+}

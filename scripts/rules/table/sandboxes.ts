@@ -1,0 +1,191 @@
+import type { Section } from "../Rule.ts"
+
+export const sandboxes: Section = {
+  title: "Sandboxes",
+  rules: [
+    {
+      rule: "Create answers 202 with a pending Sandbox; a replay is 202 while pending, 201 when running, 409 for another body.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.createAnswer",
+      heldBy:
+        "http/sandboxes.test.ts#create answers 202 with a pending Sandbox; the same key recovers it, 201 once it runs, 409 with another body"
+    },
+    {
+      rule: "A create in a workspace that the account does not own is 404.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
+      heldBy: "http/sandboxes.test.ts#a workspace of someone else, or of nobody, is 404"
+    },
+    {
+      rule: "The account's limit of Sandboxes is 429 `SANDBOX_LIMIT_REACHED`; stopped Sandboxes count.",
+      decidedBy: "src/sandbox/sandboxStates.ts#countedStates",
+      heldBy:
+        "actor/taggedStates.test.ts#every state of a Sandbox either counts toward the limits or is removed from its host"
+    },
+    {
+      rule: "The limit of Sandboxes holds under concurrent creates.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
+      heldBy: "http/sandboxes.test.ts#the account's limit is 429, also for creates at once"
+    },
+    {
+      rule: "A workspace's storage limit is 429 `STORAGE_LIMIT_REACHED`.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
+      heldBy: "account/limits.test.ts#of a workspace's storage hold at creates, and are what the workspaces say"
+    },
+    {
+      rule: "A limit that is found while provisioning makes the Sandbox `expired`, and a replay is 429 with the reason.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.pending.RUNTIME_REFUSED",
+      heldBy:
+        "http/runningWait.test.ts#a limit that refuses the boot is answered to the create that waited, as to every replay: 429"
+    },
+    {
+      rule: "Names, metadata and `networkEnabled` have the contract's bounds and defaults.",
+      decidedBy: "schemas/Sandbox.ts#CreateSandboxRequest",
+      heldBy: "http/sandboxes.test.ts#each bound of a create is exact"
+    },
+    {
+      rule: "A Sandbox with network on a host without one is refused.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.create.claim",
+      heldBy:
+        "http/sandboxes.test.ts#where Sandboxes cannot have a network, one with network is refused at once, and says what to send"
+    },
+    {
+      rule: "The list shows active and deleted Sandboxes, newest first, and filters by status, workspace and metadata.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#bindingOf",
+      heldBy:
+        "http/sandboxes.test.ts#the list is newest first, filtered by status, workspace and metadata, and paged without gaps"
+    },
+    {
+      rule: "`generation` is 1 for the first boot and grows by 1 with each boot.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.noteNextGeneration",
+      heldBy: "machines/sandbox.test.ts#boots a new generation only after the one before has ended"
+    },
+    {
+      rule: "Start of a running Sandbox answers 201 with the same runtime.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.running",
+      heldBy: "sandbox/startKey.test.ts#is taken also by a start that finds the Sandbox running"
+    },
+    {
+      rule: "Start answers as soon as the Sandbox runs, or after 20 s with the status that it has.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#startAnswerMs",
+      heldBy:
+        "sandbox/answerTimes.test.ts#comes after 20 s for a start and for a command, and after 10 s for a deletion"
+    },
+    {
+      rule: "An Idempotency-Key on start makes a repeated start boot once.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.start.startOnce",
+      heldBy: "sandbox/startKey.test.ts#boots once for many at the same time"
+    },
+    {
+      rule: "A start has the create's limits: 429.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#limitCodes",
+      heldBy:
+        "sandbox/hostLimits.test.ts#a start that a full host refuses is answered with the limit, each time, and keeps the volume"
+    },
+    {
+      rule: "Stop keeps the volume.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.running.STOP",
+      heldBy:
+        "runtime/contract/runtimeContract.ts#provision twice is once; stop keeps the volume; the next generation finds it; destroy leaves nothing"
+    },
+    {
+      rule: "Delete removes runtime and volume, in every state.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.deleting",
+      heldBy: "machines/sandbox.test.ts#lets a delete win in every state, and nothing lead back from it"
+    },
+    {
+      rule: "Delete is retried until it is done.",
+      decidedBy: "src/sandbox/SandboxDefinition.ts#untilDone",
+      heldBy: "race/race.test.ts#races"
+    },
+    {
+      rule: "Start of a stopped Sandbox boots it with its volume.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.stopped.START",
+      heldBy:
+        "sandbox/Lifecycle.test.ts#is created once a key, runs commands, stops, starts anew and is deleted with its volume"
+    },
+    {
+      rule: "Delete answers when the volume is gone, or after 10 s while the deletion goes on.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#deleteAnswerMs",
+      heldBy:
+        "sandbox/answerTimes.test.ts#comes after 20 s for a start and for a command, and after 10 s for a deletion"
+    },
+    {
+      rule: "Delete answers 204, also when repeated.",
+      decidedBy: "src/sandbox/SandboxesLive.ts#make.remove",
+      heldBy:
+        "http/sandboxes.test.ts#start, stop and delete answer with the state they reach; a deleted one is read, but not acted on"
+    },
+    {
+      rule: "A deleted Sandbox stays readable for the retention time; acting on it is 404.",
+      decidedBy: "src/retention/Pruner.ts#parts.deletedSandboxes",
+      heldBy:
+        "retention/Pruner.test.ts#keeps what lies in a deleted Sandbox as long as that, though things that ended go sooner"
+    },
+    {
+      rule: "`?wait=running` on create and start answers when the Sandbox runs, or after 30 s.",
+      decidedBy: "schemas/Limits.ts#runningWaitSeconds",
+      heldBy: "sandbox/runningWait.test.ts#lasts 30 s by default"
+    },
+    {
+      rule: "A call to a pending Sandbox waits up to 20 s for its boot.",
+      decidedBy: "src/sandbox/RunningSandbox.ts#bootAnswerMs",
+      heldBy:
+        "sandbox/answerTimes.test.ts#comes after 20 s for a start and for a command, and after 10 s for a deletion"
+    },
+    {
+      rule: "A boot that takes longer than ATOLL_BOOT_TIMEOUT_MS from its turn on fails; the machine has a deadline for it.",
+      decidedBy: "src/sandbox/bootInTurn.ts#bootInTurn",
+      heldBy: "sandbox/bootInTurn.test.ts#has its time from then on, and keeps it while it waits",
+      question: "When does a boot time out?"
+    },
+    {
+      rule: "The boot's deadline moves while the boot waits for its turn.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.pending.BOOT_WAITS",
+      heldBy: "sandbox/bootInTurn.test.ts#has its deadline moved, and runs"
+    },
+    {
+      rule: "An unused Sandbox sleeps, and the next command wakes it.",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.running.SLEEP",
+      heldBy:
+        "sandbox/sleep.test.ts#comes to a Sandbox that nobody uses, and the next command wakes it with its processes"
+    },
+    {
+      rule: "A Sandbox's lifetime stops and deletes it to the millisecond.",
+      decidedBy: "machines/sandbox.ts#stopsAt",
+      heldBy:
+        "sandbox/lifetime.test.ts#stops a Sandbox when it has run for long enough, to the millisecond and over a restart, and then deletes it"
+    },
+    {
+      rule: "Concurrent changes of a Sandbox lose nothing (optimistic lock).",
+      decidedBy: "machines/sandbox.ts#sandboxMachine.isOfEdition",
+      heldBy: "http/sandboxChanges.test.ts#loses none of several that come at once"
+    },
+    {
+      rule: "A lost host stops its Sandboxes with reason `HOST_LOST`; records, logs and outputs stay readable.",
+      decidedBy: "src/sandbox/hostLost.ts#hostLost",
+      heldBy:
+        "sandbox/hostLost.test.ts#is stopped, has cost until the host was last seen, tells what lives in it, and starts anew later",
+      question: "What happens to a Sandbox when its host is lost?"
+    },
+    {
+      rule: "A host that returns is reconciled before anything of it answers.",
+      decidedBy: "src/sandbox/HostAgreement.ts#remedyOf",
+      heldBy: "sandbox/hostLost.test.ts#is ended where it is found alive when the host is back"
+    },
+    {
+      rule: "A runtime without a Sandbox is destroyed.",
+      decidedBy: "src/sandbox/HostAgreement.ts#remedyOf",
+      heldBy: "sandbox/RuntimeWatch.test.ts#a machine, or a volume, that no Sandbox knows is destroyed"
+    },
+    {
+      rule: "The transition log is complete: replayed through the machine it gives the stored snapshot.",
+      decidedBy: "src/actor/Transition.ts#replay",
+      heldBy: "sandbox/Lifecycle.test.ts#leaves logs that replay to what is stored, for every actor that was made here"
+    },
+    {
+      rule: "The transition endpoints page the log and list what may happen next.",
+      decidedBy: "src/actor/TransitionLog.ts#transitionLog",
+      heldBy:
+        "http/sandboxes.test.ts#the transition log is paged from the first revision on, and tells what may come next"
+    }
+  ]
+}
