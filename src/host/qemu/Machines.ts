@@ -36,7 +36,7 @@ import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
 import { isSpare } from "./Spares.ts"
 import { Starts } from "./Starts.ts"
 import { Templates } from "./Templates.ts"
-import { watchClock } from "./watchClock.ts"
+import { clockOf, watchClock } from "./watchClock.ts"
 
 /** Users for machines, from `firstUid` on. */
 const MACHINE_USERS = 10_000
@@ -142,7 +142,9 @@ export class Machines {
       void this.live.look(live)
       if (live.isClockWatched) continue
       live.isClockWatched = true
-      this.fork(watchClock(live))
+      const { sandboxId } = live.record
+      const isWanted = () => !live.expected && this.live.get(sandboxId) === live
+      this.fork(watchClock(clockOf(sandboxId, live.machine, isWanted)))
     }
   })
 
