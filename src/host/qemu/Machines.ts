@@ -33,7 +33,7 @@ import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
-import { isSpare } from "./Spares.ts"
+import { isOrphan, isSpare } from "./Spares.ts"
 import { Starts } from "./Starts.ts"
 import { Templates } from "./Templates.ts"
 import { clockOf, watchClock } from "./watchClock.ts"
@@ -83,13 +83,16 @@ export class Machines {
   /** Brings in order what an earlier service left. Succeeds with what may be done beside the start: `adopt`. */
   readonly settle: Effect.Effect<Effect.Effect<void>> = Effect.suspend(() =>
     Effect.gen({ self: this }, function* () {
+      // Before the records: another process that starts a machine meanwhile writes its record before it makes its cgroup.
+      const cgroups = allCgroupNames(this.host.cgroups)
       const folders = yield* Effect.promise(() => sandboxFolders(this.host.root))
-      const records = yield* Effect.promise(() => Promise.all(folders.map((folder) => folder.read())))
-      const known = records.flatMap((record) => (record === null ? [] : [record]))
+      const known = yield* Effect.promise(() => recordsIn(folders))
       const shared = yield* Effect.promise(() => this.users.settle(known))
       if (shared.length > 0) yield* Effect.logWarning(sharedUsers(shared))
-      const uuids = new Set(known.map(({ uuid }) => uuid))
-      const left = allCgroupNames(this.host.cgroups).filter((name) => !uuids.has(name))
+      // And once more: a spare that another process hands over meanwhile is found under neither name by one reading.
+      const again = yield* Effect.promise(async () => recordsIn(await sandboxFolders(this.host.root)))
+      const uuids = new Set([...known, ...again].map(({ uuid }) => uuid))
+      const left = cgroups.filter((name) => !uuids.has(name))
       return Effect.andThen(
         this.adopt(folders),
         attempt("removing cgroups that no machine has", () =>
@@ -105,7 +108,7 @@ export class Machines {
       folders,
       (folder) =>
         isSpare(folder.sandboxId)
-          ? Effect.ignore(this.destroy(folder.sandboxId))
+          ? this.endOrphan(folder)
           : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)).pipe(
               Effect.catchDefect((defect) =>
                 Effect.logError(`The machine of ${folder.sandboxId} could not be looked at`, defect)
@@ -114,6 +117,18 @@ export class Machines {
       { concurrency: ADOPTIONS_AT_ONCE, discard: true }
     )
   }
+
+  private endOrphan({ sandboxId }: SandboxFolder): Effect.Effect<void> {
+    return Effect.suspend(() => (isOrphan(sandboxId) ? Effect.ignore(this.destroy(sandboxId)) : Effect.void))
+  }
+
+  /** Ends the spares of processes that were killed while this one runs. */
+  readonly endOrphans: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.flatMap(
+      Effect.promise(() => sandboxFolders(this.host.root)),
+      Effect.forEach((folder) => (isSpare(folder.sandboxId) ? this.endOrphan(folder) : Effect.void), { discard: true })
+    )
+  )
 
   /** Our connections end; the machines run on, but for those that are nobody's. */
   readonly release: Effect.Effect<void> = Effect.suspend(() =>
@@ -309,6 +324,11 @@ const memoryLost = new RuntimeRefused({
 
 const readRecord = (folder: SandboxFolder): Effect.Effect<MachineRecord | null, RuntimeUnavailable> =>
   attempt("reading a record", () => folder.read())
+
+const recordsIn = async (folders: ReadonlyArray<SandboxFolder>): Promise<ReadonlyArray<MachineRecord>> => {
+  const records = await Promise.all(folders.map((folder) => folder.read()))
+  return records.flatMap((record) => (record === null ? [] : [record]))
+}
 
 /** It runs, or was frozen and can go on. */
 const isUp = (record: MachineRecord): boolean => record.state === "suspended" || processOf(record) !== null
