@@ -115,9 +115,12 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
 
   const folderOf = (disk: string) => `${disk}/runtime/qemu/sleeper`
 
-  /** Somebody else takes all that is left of the disk. */
-  const fill = (disk: string) =>
-    execFileSync("bash", ["-c", `cat /dev/zero > ${disk}/filler || true`], { stdio: "ignore" })
+  /** Somebody else takes all that is left of the disk, to the last block. */
+  const fill = (disk: string) => {
+    const script = `mkdir ${disk}/filler; for i in 1 2 3; do cat /dev/zero > ${disk}/filler/$i; sync -f ${disk}/filler; done; i=10; while echo > ${disk}/filler/$i; do i=$((i + 1)); done`
+    execFileSync("bash", ["-c", `${script} || true`], { stdio: "ignore" })
+  }
+  const empty = (disk: string) => rmSync(`${disk}/filler`, { recursive: true })
 
   /** Does it before the driver does anything else, as soon as this holds of a file in the Sandbox's folder that has just been made or renamed. */
   const once = (disk: string, holds: (name: string) => boolean, act: () => void) => {
@@ -160,7 +163,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         expect(yield* Effect.flip(driver.suspend("sleeper", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
         expect(filled.isDone()).toBe(true)
         filled.end()
-        rmSync(`${disk}/filler`)
+        empty(disk)
         yield* runsOn(pid)
         expect(readdirSync(folderOf(disk)).toSorted()).toEqual(before)
 
@@ -194,7 +197,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         // Before: it is refused, and sleeps on.
         fill(disk)
         expect(yield* Effect.flip(driver.provision(sandboxSpec("sleeper")))).toMatchObject({ code: "HOST_FULL" })
-        rmSync(`${disk}/filler`)
+        empty(disk)
         expect(readdirSync(folderOf(disk)).toSorted()).toEqual(asleep)
 
         // After it was let in: nothing is lost, whether it can be written down or not.
@@ -206,7 +209,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         yield* Effect.ignore(driver.provision(sandboxSpec("sleeper")))
         expect(begun.isDone()).toBe(true)
         begun.end()
-        rmSync(`${disk}/filler`)
+        empty(disk)
         yield* driver.provision(sandboxSpec("sleeper"))
         yield* runsOn(pid)
 
@@ -221,7 +224,7 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         yield* driver.provision(sandboxSpec("sleeper"))
         expect(waking.isDone()).toBe(true)
         waking.end()
-        rmSync(`${disk}/filler`)
+        empty(disk)
         yield* runsOn(pid)
         expect(readdirSync(folderOf(disk)).toSorted()).toEqual(before)
       })

@@ -7,6 +7,7 @@ import { type WatchedClock, watchClock } from "../../../src/host/qemu/watchClock
 
 const EPOCH_MS = 1e12
 const STEP_MS = 500
+const TRIP_MS = 4
 const NOMINAL: Adjustment = { tickUs: 10_000, frequency: 0 }
 
 const rateOf = ({ tickUs, frequency }: Adjustment) => tickUs / 10_000 + frequency / 65_536e6
@@ -51,9 +52,13 @@ const watched = (guest: Guest, forMs: number, endAtMs = Number.POSITIVE_INFINITY
       sandboxId: "watched",
       read: Effect.sync(() => {
         goOn()
+        // As unfavourable as the round trip allows: at the beginning of a window the guest reads when it is asked, and later when it is heard.
+        const aside = now() - (reads.at(-1) ?? 0) < STEP_MS ? -TRIP_MS / 2 : TRIP_MS / 2
         reads.push(now())
-        const [sentAt, heardAt] = [now() - 2, now() + 2]
-        return { sentAt, heardAt, epochAtZero: EPOCH_MS, guestMonotonicMs: monotonicMs, guestEpochMs: epochMs }
+        return {
+          ...{ sentAt: now() - TRIP_MS / 2, heardAt: now() + TRIP_MS / 2, epochAtZero: EPOCH_MS },
+          ...{ guestMonotonicMs: monotonicMs + aside * guest.rate, guestEpochMs: epochMs + aside }
+        }
       }),
       setTime,
       adjustment: async () => {
