@@ -215,7 +215,7 @@ const nothingRuns = Layer.succeed(
 const tellEnds = ({ takenAt }: ArchiveHeader) => {
   const reason = {
     code: "RESTORED",
-    message: publicText`It was restored from a backup of ${new Date(takenAt)}, in which it ran.`
+    message: publicText`It was restored from a backup of ${new Date(takenAt)}, in which it ran or slept. A backup has its volume, and not its memory.`
   }
   return settleSandboxes(inhabitedStates, (generation) => ({
     type: "RUNTIME_DOWN",

@@ -1,7 +1,7 @@
 /** The Sandbox folders below a driver's root, and the record files in them that say what runs. They outlive the service. */
 import { randomUUID } from "node:crypto"
 import { readdirSync, readFileSync } from "node:fs"
-import { open, rename } from "node:fs/promises"
+import { open, rename, rm } from "node:fs/promises"
 import { join } from "node:path"
 import { Schema } from "effect"
 import type { ProcessIdentity } from "./ProcessIdentity.ts"
@@ -54,12 +54,18 @@ export const readRecord = (path: string): unknown => {
  */
 export const writeRecord = async (path: string, value: unknown, options: { readonly durable: boolean }) => {
   const partial = `${path}.${randomUUID()}`
-  const file = await open(partial, "w", 0o600)
   try {
-    await file.writeFile(JSON.stringify(value))
-    if (options.durable) await file.datasync()
-  } finally {
-    await file.close()
+    const file = await open(partial, "w", 0o600)
+    try {
+      await file.writeFile(JSON.stringify(value))
+      if (options.durable) await file.datasync()
+    } finally {
+      await file.close()
+    }
+    await rename(partial, path)
+  } catch (cause) {
+    // A full disk takes the name of a file, and not its content.
+    await rm(partial, { force: true }).catch(() => {})
+    throw cause
   }
-  await rename(partial, path)
 }

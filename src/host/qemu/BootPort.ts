@@ -6,8 +6,10 @@
 import { randomBytes } from "node:crypto"
 import type { Socket } from "node:net"
 import { Patience } from "../linux/starvation.ts"
+import { type Adjustment, adjustmentIn } from "./clockAdjustment.ts"
 
 const ANSWER_MAX_CHARACTERS = 1000
+const READY = "ready"
 
 export interface Identity {
   readonly hostname: string
@@ -43,11 +45,11 @@ export class BootPort {
   }
 
   /** Clock, names, entropy, network, volume. Rejects with the guest's reason. */
-  identity(identity: Identity, timeoutMs: number): Promise<void> {
+  async identity(identity: Identity, timeoutMs: number): Promise<void> {
     const machineId = randomBytes(16).toString("hex")
     const seed = randomBytes(32).toString("hex")
     const { hostname, nameserver } = identity
-    return this.ask(
+    await this.ask(
       "identity",
       `${timespecEscapes(Date.now())} ${hostname} ${machineId} ${seed} ${nameserver ?? "-"}`,
       timeoutMs
@@ -55,18 +57,31 @@ export class BootPort {
   }
 
   /** Clock and host name, for a machine that had its identity before it was anybody's. */
-  name(hostname: string, timeoutMs: number): Promise<void> {
-    return this.ask("name", `${timespecEscapes(Date.now())} ${hostname}`, timeoutMs)
+  async name(hostname: string, timeoutMs: number): Promise<void> {
+    await this.ask("name", `${timespecEscapes(Date.now())} ${hostname}`, timeoutMs)
   }
 
   /** After a sleep. */
-  clock(timeoutMs: number): Promise<void> {
-    return this.ask("clock", timespecEscapes(Date.now()), timeoutMs)
+  async clock(timeoutMs: number): Promise<void> {
+    await this.ask("clock", timespecEscapes(Date.now()), timeoutMs)
+  }
+
+  /** How the guest's kernel adjusts its clock. */
+  async adjustment(timeoutMs: number): Promise<Adjustment> {
+    const said = await this.ask("adjustment", "", timeoutMs)
+    const adjustment = adjustmentIn(said)
+    if (adjustment === null) throw new Error(`The guest answered: ${said.slice(0, 200)}`)
+    return adjustment
+  }
+
+  /** Has the guest's kernel adjust its clock so from now on, and sets the time. */
+  async adjust({ tickUs, frequency }: Adjustment, timeoutMs: number): Promise<void> {
+    await this.ask("adjust", `${timespecEscapes(Date.now())} ${tickUs} ${frequency}`, timeoutMs)
   }
 
   /** Everything that was written is on the volume. */
-  flush(timeoutMs: number): Promise<void> {
-    return this.ask("flush", "", timeoutMs)
+  async flush(timeoutMs: number): Promise<void> {
+    await this.ask("flush", "", timeoutMs)
   }
 
   /** The guest ends its commands, writes all data to the volume and powers off. There is no answer. */
@@ -78,7 +93,8 @@ export class BootPort {
     this.socket.destroy()
   }
 
-  private ask(verb: string, rest: string, timeoutMs: number): Promise<void> {
+  /** Resolves with what the guest says after `ready`. */
+  private ask(verb: string, rest: string, timeoutMs: number): Promise<string> {
     return new Promise((resolve, reject) => {
       // A late answer to a service that was killed carries another token.
       const token = randomBytes(8).toString("hex")
@@ -94,7 +110,7 @@ export class BootPort {
         if (answer === undefined) return
         stop()
         const said = answer.slice(token.length + 1).trim()
-        if (said === "ready") resolve()
+        if (said === READY || said.startsWith(`${READY} `)) resolve(said.slice(READY.length + 1))
         else reject(new Error(`The guest answered: ${said.slice(0, 200)}`))
       }
       const onClose = () => {

@@ -108,11 +108,12 @@ export class Endings {
         await machine.qmp.execute("stop")
       }).pipe(
         Effect.andThen(saveState(machine, machineFiles.suspended, { memoryIsShared: false })),
+        // On a full disk the memory may have taken the last room.
+        Effect.andThen(note({ ...record, state: "suspended" })),
         // It stays awake, and nothing of the sleep is left.
         Effect.tapError(() => Effect.ignore(attempt("resuming a machine", () => bringBack(folder, machine))))
       )
       live.expected = true
-      yield* note({ ...record, state: "suspended" })
       yield* this.kill(record)
       // Keeps the root disk, because the saved memory refers to it.
       yield* note({ ...record, state: "suspended", process: null, network: null })

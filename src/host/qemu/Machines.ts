@@ -34,10 +34,10 @@ import type { QemuHost } from "./QemuHost.ts"
 import { processOf } from "./recordedProcess.ts"
 import { type MachineRecord, SandboxFolder, sandboxFolders } from "./SandboxFolder.ts"
 import { SpareMachines, type SpareMachinesOptions } from "./SpareMachines.ts"
-import { isSpare } from "./Spares.ts"
+import { isOrphan, isSpare } from "./Spares.ts"
 import { Starts } from "./Starts.ts"
 import { Templates } from "./Templates.ts"
-import { watchClock } from "./watchClock.ts"
+import { clockOf, watchClock } from "./watchClock.ts"
 
 /** Number of user ids for machines, from `firstUid` on. */
 const MACHINE_USERS = 10_000
@@ -84,13 +84,16 @@ export class Machines {
   /** Cleans up after an earlier service. Succeeds with the work that may run in the background: `adopt`. */
   readonly settle: Effect.Effect<Effect.Effect<void>> = Effect.suspend(() =>
     Effect.gen({ self: this }, function* () {
+      // Before the records: another process that starts a machine meanwhile writes its record before it makes its cgroup.
+      const cgroups = allCgroupNames(this.host.cgroups)
       const folders = yield* Effect.promise(() => sandboxFolders(this.host.root))
-      const records = yield* Effect.promise(() => Promise.all(folders.map((folder) => folder.read())))
-      const known = records.flatMap((record) => (record === null ? [] : [record]))
+      const known = yield* Effect.promise(() => recordsIn(folders))
       const shared = yield* Effect.promise(() => this.users.settle(known))
       if (shared.length > 0) yield* Effect.logWarning(sharedUsers(shared))
-      const uuids = new Set(known.map(({ uuid }) => uuid))
-      const left = allCgroupNames(this.host.cgroups).filter((name) => !uuids.has(name))
+      // And once more: a spare that another process hands over meanwhile is found under neither name by one reading.
+      const again = yield* Effect.promise(async () => recordsIn(await sandboxFolders(this.host.root)))
+      const uuids = new Set([...known, ...again].map(({ uuid }) => uuid))
+      const left = cgroups.filter((name) => !uuids.has(name))
       return Effect.andThen(
         this.adopt(folders),
         attempt("removing cgroups that no machine has", () =>
@@ -106,7 +109,7 @@ export class Machines {
       folders,
       (folder) =>
         isSpare(folder.sandboxId)
-          ? Effect.ignore(this.destroy(folder.sandboxId))
+          ? this.endOrphan(folder)
           : this.locked(folder.sandboxId, this.live.adoptOrReport(folder)).pipe(
               Effect.catchDefect((defect) =>
                 Effect.logError(`The machine of ${folder.sandboxId} could not be checked`, defect)
@@ -115,6 +118,18 @@ export class Machines {
       { concurrency: ADOPTIONS_AT_ONCE, discard: true }
     )
   }
+
+  private endOrphan({ sandboxId }: SandboxFolder): Effect.Effect<void> {
+    return Effect.suspend(() => (isOrphan(sandboxId) ? Effect.ignore(this.destroy(sandboxId)) : Effect.void))
+  }
+
+  /** Ends the spares of processes that were killed while this one runs. */
+  readonly endOrphans: Effect.Effect<void> = Effect.suspend(() =>
+    Effect.flatMap(
+      Effect.promise(() => sandboxFolders(this.host.root)),
+      Effect.forEach((folder) => (isSpare(folder.sandboxId) ? this.endOrphan(folder) : Effect.void), { discard: true })
+    )
+  )
 
   /** Our connections end; the machines run on, but for those that are nobody's. */
   readonly release: Effect.Effect<void> = Effect.suspend(() =>
@@ -143,7 +158,9 @@ export class Machines {
       void this.live.look(live)
       if (live.isClockWatched) continue
       live.isClockWatched = true
-      this.fork(watchClock(live))
+      const { sandboxId } = live.record
+      const isWanted = () => !live.expected && this.live.get(sandboxId) === live
+      this.fork(watchClock(clockOf(sandboxId, live.machine, isWanted)))
     }
   })
 
@@ -308,6 +325,11 @@ const memoryLost = new RuntimeRefused({
 
 const readRecord = (folder: SandboxFolder): Effect.Effect<MachineRecord | null, RuntimeUnavailable> =>
   attempt("reading a record", () => folder.read())
+
+const recordsIn = async (folders: ReadonlyArray<SandboxFolder>): Promise<ReadonlyArray<MachineRecord>> => {
+  const records = await Promise.all(folders.map((folder) => folder.read()))
+  return records.flatMap((record) => (record === null ? [] : [record]))
+}
 
 /** It runs, or was frozen and can go on. */
 const isUp = (record: MachineRecord): boolean => record.state === "suspended" || processOf(record) !== null

@@ -21,6 +21,8 @@ import { type MachinesUnusable, openQemuHost, shapeOf, statementsOf } from "./Qe
 const CONSOLE_INTERVAL_MS = 500
 /** How often each machine is checked: whether it answers, runs, and has its network. */
 const LOOK_INTERVAL_MS = 2_000
+/** How often it is looked for spares of another process of this data folder that was killed. */
+const ORPHANS_INTERVAL_MS = 30_000
 /** How often it is looked whether somebody wants to read a volume. */
 const HOLD_INTERVAL_MS = 500
 
@@ -76,6 +78,7 @@ export const layer: Layer.Layer<Runtime, MachinesUnusable, Settings> = Layer.eff
     yield* Effect.forkScoped(yield* machines.settle)
     yield* worker("machine networks", machines.mendNetworks.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS))))
     yield* worker("machine looks", machines.look.pipe(Effect.repeat(Schedule.spaced(LOOK_INTERVAL_MS))))
+    yield* worker("machine spares", machines.endOrphans.pipe(Effect.repeat(Schedule.spaced(ORPHANS_INTERVAL_MS))))
     yield* worker("machine holds", machines.holdStill.pipe(Effect.repeat(Schedule.spaced(HOLD_INTERVAL_MS))))
     // Makes templates and spares before the first Sandbox needs them.
     if (host.qemu.clones) {

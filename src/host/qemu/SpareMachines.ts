@@ -1,6 +1,6 @@
 /** Makes the machines that are started ahead (`Spares`), and hands them over to Sandboxes. */
 
-import { randomUUID } from "node:crypto"
+import { randomBytes, randomUUID } from "node:crypto"
 import { rename } from "node:fs/promises"
 import { Effect, Option, type Semaphore } from "effect"
 import { publicText } from "../../../schemas/PublicText.ts"
@@ -8,6 +8,7 @@ import { RuntimeRefused, type RuntimeUnavailable, type SandboxSpec } from "../..
 import { attempt } from "../linux/attempt.ts"
 import type { HostUsers } from "../linux/HostUsers.ts"
 import { hostFull } from "../linux/hostFull.ts"
+import { identify } from "../linux/ProcessIdentity.ts"
 import type { Endings } from "./Endings.ts"
 import type { HostRoom, NoRoom } from "./HostRoom.ts"
 import { giveName, giveNobodysIdentity, IDENTITY_TIMEOUT_MS } from "./identity.ts"
@@ -119,7 +120,7 @@ export class SpareMachines {
   private make(shape: MachineShape): Effect.Effect<Spare, RuntimeRefused | RuntimeUnavailable> {
     const { host, room, templates, endings, permits } = this.options
     const { accelerator, vcpus, memoryBytes, volumeBytes, network } = shape
-    const sandboxId = spareName(randomUUID())
+    const sandboxId = spareName(identify(process.pid)!, randomBytes(8).toString("hex"))
     const folder = new SandboxFolder(host.root, sandboxId)
     return Effect.gen(function* () {
       const record = yield* room

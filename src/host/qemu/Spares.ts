@@ -3,10 +3,11 @@
  * gets one waits for neither QEMU nor the translation of the guest's code, which takes most of a start under emulation.
  *
  * A bounded number for each kind of machine. They count in the host's admission like any other, are given up as soon as a Sandbox needs their room,
- * and end with the service; those that a killed service left are found by their name.
+ * and end with the service; those that a killed service left are found by their name, which says which process made them.
  */
 import { Effect, Fiber } from "effect"
 import type { RuntimeRefused, RuntimeUnavailable } from "../../runtime/Runtime.ts"
+import { identify, type ProcessIdentity } from "../linux/ProcessIdentity.ts"
 import type { Machine } from "./Machine.ts"
 import type { MachineShape } from "./machineArguments.ts"
 import type { MachineRecord } from "./SandboxFolder.ts"
@@ -15,10 +16,24 @@ import type { MachineRecord } from "./SandboxFolder.ts"
 const REFILL_DELAY_MS = 1_000
 
 const PREFIX = "spare-"
+/** Of a boot's id: as many as are needed to tell two boots of a host apart. */
+const BOOT_CHARACTERS = 8
 
-/** The name of a spare's folder and record, in the place of a Sandbox's id. */
-export const spareName = (unique: string): string => `${PREFIX}${unique}`
+/**
+ * The name of a spare's folder and record, in the place of a Sandbox's id. It names the process that made the spare, so that another process of the same
+ * data folder knows at any moment, also before there is a record, whether the spare is in use.
+ */
+export const spareName = ({ pid, startTime, bootId }: ProcessIdentity, unique: string): string =>
+  `${PREFIX}${pid}-${startTime}-${bootId.slice(0, BOOT_CHARACTERS)}-${unique}`
+
 export const isSpare = (sandboxId: string): boolean => sandboxId.startsWith(PREFIX)
+
+/** The process that made it does not live; nor does that of a name which an earlier version gave. */
+export const isOrphan = (sandboxId: string): boolean => {
+  const [pid, startTime, boot] = sandboxId.slice(PREFIX.length).split("-")
+  const maker = identify(Number(pid))
+  return maker === null || maker.startTime !== Number(startTime) || maker.bootId.slice(0, BOOT_CHARACTERS) !== boot
+}
 
 export interface Spare {
   readonly machine: Machine

@@ -140,9 +140,11 @@ export class Starts {
           yield* Effect.all(
             [
               attempt("setting a machine's clock", () => machine.boot.clock(IDENTITY_TIMEOUT_MS)),
-              agentAnswers(machine, AGENT_TIMEOUT_MS)
+              agentAnswers(machine, AGENT_TIMEOUT_MS),
+              // Already here: on a full disk its room is what the next record needs.
+              Effect.ignore(attempt("removing a saved state", () => dropSavedState(folder)))
             ],
-            { concurrency: 2, discard: true }
+            { concurrency: 3, discard: true }
           )
         })
       )

@@ -28,7 +28,7 @@ import type { RuntimeUnavailable } from "../../runtime/Runtime.ts"
 import { attempt, unavailable } from "../linux/attempt.ts"
 import { templateRejected } from "./clockMetrics.ts"
 import type { GuestImage } from "./GuestImage.ts"
-import { type Interval, measureRate, middleOf, rateVerdict } from "./guestClock.ts"
+import { type Interval, measureRate, middleOf, rateVerdict, readClock } from "./guestClock.ts"
 import type { HostTicks } from "./HostTicks.ts"
 import { launch } from "./launchQemu.ts"
 import { agentAnswers, connectMachine, disconnect, killProcess, saveState } from "./Machine.ts"
@@ -279,7 +279,7 @@ const freeze = (
       const machine = yield* connectMachine(folder, started.process, host.answerTimeoutMs)
       yield* agentAnswers(machine, bootTimeoutMs)
       yield* warm(machine.guest)
-      const rate = yield* measureRate(machine.session, CLOCK_WINDOW).pipe(
+      const rate = yield* measureRate(readClock(machine.session), CLOCK_WINDOW).pipe(
         Effect.mapError(({ message }) => unavailable(message)),
         Effect.filterOrFail(
           (measured) => measured !== null,

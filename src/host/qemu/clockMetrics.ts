@@ -18,6 +18,10 @@ const wrongRates = Metric.counter("atoll_guest_clock_rates_wrong_total", {
   description: "Machines whose clock was found to run fast or slow by more than 0.1 %.",
   incremental: true
 })
+const mendedRates = Metric.counter("atoll_guest_clock_rates_mended_total", {
+  description: "Machines whose clock ran fast or slow, and runs right since their kernel adjusts it.",
+  incremental: true
+})
 const rejected = Metric.counter("atoll_templates_rejected_total", {
   description: "Templates of machines that were thrown away because their clock ran fast or slow.",
   incremental: true
@@ -28,4 +32,5 @@ export const noteOffset = (milliseconds: number): Effect.Effect<void> =>
 export const noteRate = (rate: number): Effect.Effect<void> => Metric.update(rates, Math.abs(rate - 1))
 export const clockMended: Effect.Effect<void> = Metric.update(mended, 1)
 export const rateWrong: Effect.Effect<void> = Metric.update(wrongRates, 1)
+export const rateMended: Effect.Effect<void> = Metric.update(mendedRates, 1)
 export const templateRejected: Effect.Effect<void> = Metric.update(rejected, 1)

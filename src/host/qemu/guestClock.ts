@@ -81,26 +81,37 @@ export const middleOf = ({ low, high }: Interval): number => (low + high) / 2
 export const tighter = (one: ClockReading, other: ClockReading): ClockReading =>
   other.heardAt - other.sentAt < one.heardAt - one.sentAt ? other : one
 
+const isDecided = (rate: Interval): boolean => rateVerdict(rate) !== "undecided"
+
+/** Known so well that a clock which is adjusted by its middle runs right. */
+export const isPrecise = ({ low, high }: Interval): boolean => high - low <= RATE_ERROR_MAX
+
 /**
- * Reads the clock until its rate is known to be right or wrong, or the window is over. Null: the agent does not tell, or the rate is not wanted any more.
+ * Reads the clock until its rate is known, or the window is over. Null: the agent does not tell, or the rate is not wanted any more.
  *
  * @param everyMs Between two readings.
+ * @param isEnough By default whether the rate is right or wrong.
  */
 export const measureRate = (
-  session: AgentSession,
-  { everyMs, windowMs, isWanted = () => true }: { everyMs: number; windowMs: number; isWanted?: () => boolean }
+  read: Effect.Effect<ClockReading | null, GuestUnavailable>,
+  {
+    everyMs,
+    windowMs,
+    isWanted = () => true,
+    isEnough = isDecided
+  }: { everyMs: number; windowMs: number; isWanted?: () => boolean; isEnough?: (rate: Interval) => boolean }
 ): Effect.Effect<Interval | null, GuestUnavailable> =>
   Effect.gen(function* () {
-    const read = Effect.suspend(() => (isWanted() ? readClock(session) : Effect.succeed(null)))
-    const one = yield* read
-    const other = yield* read
+    const wanted = Effect.suspend(() => (isWanted() ? read : Effect.succeed(null)))
+    const one = yield* wanted
+    const other = yield* wanted
     if (one === null || other === null) return null
     const first = tighter(one, other)
     while (true) {
       yield* Effect.sleep(everyMs)
-      const reading = yield* read
+      const reading = yield* wanted
       if (reading === null) return null
       const rate = rateOf(first, reading)
-      if (rateVerdict(rate) !== "undecided" || reading.heardAt - first.heardAt > windowMs) return rate
+      if (isEnough(rate) || reading.heardAt - first.heardAt > windowMs) return rate
     }
   })

@@ -4,6 +4,8 @@
 #   identity TOKEN TIME HOSTNAME MACHINE_ID SEED NAMESERVER|-   clock, names, entropy, volume, network
 #   name TOKEN TIME HOSTNAME                                    clock and host name, for a machine that got its identity before its owner
 #   clock TOKEN TIME                                            after a sleep
+#   adjustment TOKEN                                            how the kernel adjusts the clock: the answer is `TOKEN ready TICK FREQUENCY`
+#   adjust TOKEN TIME TICK FREQUENCY                            has the kernel adjust the clock so, and sets it (adjtimex(2))
 #   flush TOKEN                                                 writes everything to the volume
 #   halt TOKEN                                                  the same, and powers off
 #
@@ -15,6 +17,17 @@ answer() { echo "$token $*" >&3; }
 set_clock() {
   printf "$1" > /run/atoll/now
   /run/atoll/settime < /run/atoll/now
+}
+# Sets $tick and $frequency.
+read_adjustment() {
+  tick= frequency=
+  $bb adjtimex > /run/atoll/now
+  while read -r option field value unit; do
+    case $option in
+      -t) tick=$value ;;
+      -f) frequency=$value ;;
+    esac
+  done < /run/atoll/now
 }
 set_name() {
   echo "$hostname" > /proc/sys/kernel/hostname
@@ -50,6 +63,21 @@ exec 3<> $port || { $bb sleep 1; exit 1; }
     clock)
       set_clock "$time"
       answer ready
+      ;;
+    adjustment)
+      read_adjustment
+      answer ready "$tick" "$frequency"
+      ;;
+    adjust)
+      # This line's words after the time.
+      tick=$hostname frequency=$machine_id
+      if $bb adjtimex -q -t "$tick" -f "$frequency" 2> /run/atoll/why; then
+        set_clock "$time"
+        answer ready
+      else
+        read -r why < /run/atoll/why
+        answer failed "$why"
+      fi
       ;;
     flush)
       $bb sync

@@ -1,6 +1,6 @@
 /** What machines may write on the host's disk, on a small disk of their own. */
 import { execFileSync } from "node:child_process"
-import { rmSync, statSync } from "node:fs"
+import { readdirSync, readFileSync, rmSync, statSync, watch } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
 import { Effect, Fiber, Queue, type Scope, Stream } from "effect"
 import { recipe } from "../../../../src/host/qemu/image/recipe.ts"
@@ -110,6 +110,123 @@ describe.skipIf(unusable !== null || !diskIsOurs)("virtual machines on a small d
         // The command never noticed, and the time is right.
         expect(Math.abs(Number((yield* Fiber.join(written)).stdout.trim()) - Date.now())).toBeLessThan(30_000)
         expect(yield* output(yield* driver.guest("writer", 1), "stat -c %s /tmp/big")).toBe("60000000")
+      })
+  )
+
+  const folderOf = (disk: string) => `${disk}/runtime/qemu/sleeper`
+
+  /** Somebody else takes all that is left of the disk, to the last block. */
+  const fill = (disk: string) => {
+    const script = `mkdir ${disk}/filler; for i in 1 2 3; do cat /dev/zero > ${disk}/filler/$i; sync -f ${disk}/filler; done; i=10; while echo > ${disk}/filler/$i; do i=$((i + 1)); done`
+    execFileSync("bash", ["-c", `${script} || true`], { stdio: "ignore" })
+  }
+  const empty = (disk: string) => rmSync(`${disk}/filler`, { recursive: true })
+
+  /** Does it before the driver does anything else, as soon as this holds of a file in the Sandbox's folder that has just been made or renamed. */
+  const once = (disk: string, holds: (name: string) => boolean, act: () => void) => {
+    let isDone = false
+    const watcher = watch(folderOf(disk), (_, name) => {
+      if (isDone || name === null || !holds(name)) return
+      isDone = true
+      act()
+    })
+    return { isDone: () => isDone, end: () => watcher.close() }
+  }
+
+  const runsOn = (pid: string) =>
+    Effect.gen(function* () {
+      const driver = yield* Runtime
+      const guest = yield* driver.guest("sleeper", 1)
+      expect(yield* output(guest, `cat /proc/${pid}/comm`)).toBe("sleep")
+      expect(Math.abs(Number(yield* output(guest, "date +%s%3N")) - Date.now())).toBeLessThan(20_000)
+    })
+
+  const slept = Effect.gen(function* () {
+    const driver = yield* Runtime
+    yield* driver.provision(sandboxSpec("sleeper"))
+    // What is saved is much, and so is what is lost if it is not.
+    const script = "head -c 40000000 /dev/urandom > /dev/shm/much; sleep 100000 > /dev/null 2>&1 & echo $!"
+    return yield* output(yield* driver.guest("sleeper", 1), script)
+  })
+
+  testOnDisk(
+    "a machine whose memory fills the disk, or whose record then finds no room, stays awake with all that ran in it, and sleeps when there is room",
+    recipe.rootBytes + volumeBytes + 800 * MiB,
+    (disk) =>
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const pid = yield* slept
+        const before = readdirSync(folderOf(disk)).toSorted()
+        const isMade = (name: string) => name === "suspended.state"
+
+        const filled = once(disk, isMade, () => fill(disk))
+        expect(yield* Effect.flip(driver.suspend("sleeper", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
+        expect(filled.isDone()).toBe(true)
+        filled.end()
+        empty(disk)
+        yield* runsOn(pid)
+        expect(readdirSync(folderOf(disk)).toSorted()).toEqual(before)
+
+        // No file can be made there any more, those that are there can be written.
+        const sealed = once(disk, isMade, () => execFileSync("chattr", ["+i", folderOf(disk)]))
+        expect(yield* Effect.flip(driver.suspend("sleeper", 1))).toMatchObject({ _tag: "RuntimeUnavailable" })
+        expect(sealed.isDone()).toBe(true)
+        sealed.end()
+        execFileSync("chattr", ["-i", folderOf(disk)])
+        yield* runsOn(pid)
+
+        yield* driver.suspend("sleeper", 1)
+        expect(yield* driver.inventory).toMatchObject([{ state: "suspended" }])
+        yield* driver.provision(sandboxSpec("sleeper"))
+        yield* runsOn(pid)
+        expect(readdirSync(folderOf(disk)).toSorted()).toEqual(before)
+      })
+  )
+
+  testOnDisk(
+    "a machine wakes with its memory on a disk that gets full before, or while, it wakes",
+    recipe.rootBytes + volumeBytes + 800 * MiB,
+    (disk) =>
+      Effect.gen(function* () {
+        const driver = yield* Runtime
+        const pid = yield* slept
+        const before = readdirSync(folderOf(disk)).toSorted()
+        yield* driver.suspend("sleeper", 1)
+        const asleep = readdirSync(folderOf(disk)).toSorted()
+
+        // Before: it is refused, and sleeps on.
+        fill(disk)
+        expect(yield* Effect.flip(driver.provision(sandboxSpec("sleeper")))).toMatchObject({ code: "HOST_FULL" })
+        empty(disk)
+        expect(readdirSync(folderOf(disk)).toSorted()).toEqual(asleep)
+
+        // After it was let in: nothing is lost, whether it can be written down or not.
+        const begun = once(
+          disk,
+          (name) => name === "run",
+          () => fill(disk)
+        )
+        yield* Effect.ignore(driver.provision(sandboxSpec("sleeper")))
+        expect(begun.isDone()).toBe(true)
+        begun.end()
+        empty(disk)
+        yield* driver.provision(sandboxSpec("sleeper"))
+        yield* runsOn(pid)
+
+        // Past the point of no return.
+        yield* driver.suspend("sleeper", 1)
+        const isWaking = () => readFileSync(`${folderOf(disk)}/record.json`, "utf8").includes('"waking"')
+        const waking = once(
+          disk,
+          (name) => name === "record.json" && isWaking(),
+          () => fill(disk)
+        )
+        yield* driver.provision(sandboxSpec("sleeper"))
+        expect(waking.isDone()).toBe(true)
+        waking.end()
+        empty(disk)
+        yield* runsOn(pid)
+        expect(readdirSync(folderOf(disk)).toSorted()).toEqual(before)
       })
   )
 })

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs"
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, Metric, Schedule } from "effect"
+import { Effect, Metric, Queue, Schedule } from "effect"
 import { Settings } from "../../../../src/Config.ts"
 import {
   type ClockReading,
@@ -13,9 +13,10 @@ import {
   tighter
 } from "../../../../src/host/qemu/guestClock.ts"
 import { decodeReading, frequencyOf, HostTicks } from "../../../../src/host/qemu/HostTicks.ts"
+import { Machines } from "../../../../src/host/qemu/Machines.ts"
 import { openQemuHost, shapeOf } from "../../../../src/host/qemu/QemuHost.ts"
 import { buildTemplate, findTemplate, templateKey } from "../../../../src/host/qemu/Template.ts"
-import { Runtime } from "../../../../src/runtime/Runtime.ts"
+import { Runtime, type RuntimeDown, type RuntimeStall } from "../../../../src/runtime/Runtime.ts"
 import {
   destroyAll,
   driverOn,
@@ -167,6 +168,80 @@ describe.skipIf(unusable !== null)("the clock of a virtual machine", () => {
             })
           )
         }).pipe(Effect.ensuring(Effect.orDie(withDriver(Effect.flatMap(Runtime, destroyAll)))))
+      }).pipe(Effect.scoped),
+    TIMEOUT_MS
+  )
+
+  it.live(
+    "runs right again after root in its guest has slowed or sped it up, and has the time",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* scopedFolder
+        const withDriver = <A, E>(body: Effect.Effect<A, E, Runtime>) => Effect.provide(body, driverOn(folder))
+        const ticks = { slow: 9_400, fast: 10_900 }
+        const names = Object.keys(ticks) as ReadonlyArray<keyof typeof ticks>
+        yield* Effect.gen(function* () {
+          yield* withDriver(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              for (const name of names) {
+                yield* driver.provision(sandboxSpec(name))
+                yield* output(yield* driver.guest(name, 1), `sudo busybox adjtimex -q -t ${ticks[name]}`)
+              }
+            })
+          )
+          const before = yield* counted("atoll_guest_clock_rates_mended_total")
+          yield* withDriver(
+            Effect.gen(function* () {
+              const driver = yield* Runtime
+              const areMended = Effect.filterOrFail(
+                counted("atoll_guest_clock_rates_mended_total"),
+                (mended) => mended - before === names.length
+              )
+              yield* Effect.retry(areMended, { schedule: Schedule.spaced(500) })
+              for (const name of names) {
+                const said = yield* output(yield* driver.guest(name, 1), "busybox adjtimex; date +%s%3N")
+                const tick = Number(/-t +tick: +(\d+)/.exec(said)![1])
+                expect(Math.abs(tick - 10_000)).toBeLessThanOrEqual(10)
+                expect(Math.abs(Number(said.split("\n").at(-1)) - Date.now())).toBeLessThan(5_000)
+              }
+            })
+          )
+        }).pipe(Effect.ensuring(Effect.orDie(withDriver(Effect.flatMap(Runtime, destroyAll)))))
+      }).pipe(Effect.scoped),
+    TIMEOUT_MS
+  )
+
+  it.live(
+    "that runs twice as fast as the host's is set again and again, and its machine runs on",
+    () =>
+      Effect.gen(function* () {
+        const folder = yield* scopedFolder
+        const settings = yield* Effect.provide(Settings, settingsOn(folder))
+        const real = yield* openQemuHost(settings)
+        const khz = (yield* Effect.promise(() => real.ticks.khz()))!
+        const wrong = {
+          ...real,
+          qemu: { ...real.qemu, clones: false },
+          ticks: { khz: async () => Math.round(khz / 2) }
+        }
+        const news = {
+          downs: yield* Queue.unbounded<RuntimeDown>(),
+          stalls: yield* Queue.unbounded<RuntimeStall>()
+        }
+        const fork = Effect.runForkWith(yield* Effect.context<never>())
+        const machines = new Machines(wrong, settings, news, fork)
+        yield* Effect.gen(function* () {
+          yield* machines.provision(sandboxSpec("racing"))
+          const before = yield* counted("atoll_guest_clocks_mended_total")
+          yield* machines.look
+          const isSetOften = Effect.filterOrFail(counted("atoll_guest_clocks_mended_total"), (set) => set - before >= 3)
+          yield* Effect.retry(isSetOften, { schedule: Schedule.spaced(500) })
+          const guest = yield* machines.guest("racing", 1)
+          expect(Math.abs(Number(yield* output(guest, "date +%s%3N")) - Date.now())).toBeLessThan(25_000)
+          expect(yield* output(guest, "busybox adjtimex")).toMatch(/tick: +10000 /)
+          expect(yield* Queue.size(news.downs)).toBe(0)
+        }).pipe(Effect.ensuring(Effect.orDie(machines.destroy("racing"))), Effect.ensuring(machines.release))
       }).pipe(Effect.scoped),
     TIMEOUT_MS
   )

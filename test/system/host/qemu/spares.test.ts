@@ -1,12 +1,22 @@
 import { spawn } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { describe, expect, it } from "@effect/vitest"
-import { Effect, type Scope } from "effect"
+import { Effect, Queue, type Scope } from "effect"
+import { Settings } from "../../../../src/Config.ts"
 import { identify } from "../../../../src/host/linux/ProcessIdentity.ts"
-import { isSpare, spareName } from "../../../../src/host/qemu/Spares.ts"
-import { Runtime } from "../../../../src/runtime/Runtime.ts"
-import { destroyAll, driverOn, scopedFolder, TIMEOUT_MS, unusable } from "../../../support/host/qemu/TestMachines.ts"
+import { Machines } from "../../../../src/host/qemu/Machines.ts"
+import { openQemuHost } from "../../../../src/host/qemu/QemuHost.ts"
+import { isOrphan, isSpare, spareName } from "../../../../src/host/qemu/Spares.ts"
+import { Runtime, type RuntimeDown, type RuntimeStall } from "../../../../src/runtime/Runtime.ts"
+import {
+  destroyAll,
+  driverOn,
+  scopedFolder,
+  settingsOn,
+  TIMEOUT_MS,
+  unusable
+} from "../../../support/host/qemu/TestMachines.ts"
 import { eventually, output } from "../../../support/runtime/contract/commands.ts"
 import { sandboxSpec } from "../../../support/runtime/contract/sandboxSpec.ts"
 
@@ -115,36 +125,75 @@ describe.skipIf(unusable !== null)("machines started ahead", () => {
       })
   )
 
+  const leave = (folder: string, name: string, pid: number) => {
+    mkdirSync(`${rootOf(folder)}/${name}`, { recursive: true })
+    writeFileSync(
+      `${rootOf(folder)}/${name}/record.json`,
+      JSON.stringify({
+        ...{ sandboxId: name, uid: null, generation: 0, vcpus: 1, memoryBytes: 256 * MiB, volumeBytes: 64 * MiB },
+        ...{ networkEnabled: false, state: "starting", accelerator: "tcg", uuid: "none", network: null },
+        process: identify(pid)
+      })
+    )
+  }
+  const sleeper = () => {
+    const child = spawn("sleep", ["600"], { stdio: "ignore" })
+    return { child, pid: child.pid!, ended: once(child, "exit") }
+  }
+
   it.live(
-    "those that a killed service left are ended at the next start",
+    "those of a process that is gone are ended at the next start, those of one that lives when it is killed",
     () =>
       Effect.scoped(
         Effect.gen(function* () {
           const folder = yield* scopedFolder
-          const left = spawn("sleep", ["600"], { stdio: "ignore" })
-          const ended = once(left, "exit")
-          const name = spareName("left")
-          mkdirSync(`${rootOf(folder)}/${name}`, { recursive: true })
-          writeFileSync(
-            `${rootOf(folder)}/${name}/record.json`,
-            JSON.stringify({
-              ...{ sandboxId: name, uid: null, generation: 0, vcpus: 1, memoryBytes: 256 * MiB, volumeBytes: 64 * MiB },
-              ...{ networkEnabled: false, state: "starting", accelerator: "tcg", uuid: "none", network: null },
-              process: identify(left.pid!)
-            })
-          )
-          yield* Effect.provide(
-            Effect.flatMap(Runtime, (driver) =>
-              Effect.gen(function* () {
-                expect(yield* Effect.promise(() => ended)).toEqual([null, "SIGKILL"])
-                expect(yield* driver.inventory).toEqual([])
-              })
-            ),
-            driverOn(folder)
-          )
-          yield* eventually(Effect.sync(() => !existsSync(`${rootOf(folder)}/${name}`)))
+          const [killed, living] = [sleeper(), sleeper()]
+          const machines = { old: sleeper(), orphan: sleeper(), used: sleeper() }
+          const [orphan, used] = [killed, living].map(({ pid }) => spareName(identify(pid)!, "0123456789abcdef"))
+          leave(folder, "spare-left", machines.old.pid)
+          leave(folder, orphan!, machines.orphan.pid)
+          leave(folder, used!, machines.used.pid)
+          // It makes another just now, and has written nothing yet.
+          const begun = spareName(identify(living.pid)!, "fedcba9876543210")
+          mkdirSync(`${rootOf(folder)}/${begun}`)
+          killed.child.kill("SIGKILL")
+          yield* Effect.promise(() => killed.ended)
+          const settings = yield* Effect.provide(Settings, settingsOn(folder))
+          const host = yield* openQemuHost(settings)
+          const news = {
+            downs: yield* Queue.unbounded<RuntimeDown>(),
+            stalls: yield* Queue.unbounded<RuntimeStall>()
+          }
+          const machinesHere = new Machines(host, settings, news, Effect.runForkWith(yield* Effect.context<never>()))
+          yield* Effect.flatten(machinesHere.settle)
+          for (const { ended } of [machines.old, machines.orphan]) {
+            expect(yield* Effect.promise(() => ended)).toEqual([null, "SIGKILL"])
+          }
+          expect(machines.used.child.exitCode).toBeNull()
+          expect(machines.used.child.signalCode).toBeNull()
+          expect(readdirSync(rootOf(folder)).filter(isSpare).toSorted()).toEqual([used, begun].toSorted())
+          expect(yield* machinesHere.inventory).toEqual([])
+
+          living.child.kill("SIGKILL")
+          yield* Effect.promise(() => living.ended)
+          yield* machinesHere.endOrphans
+          expect(yield* Effect.promise(() => machines.used.ended)).toEqual([null, "SIGKILL"])
+          expect(readdirSync(rootOf(folder)).filter(isSpare)).toEqual([])
+          yield* machinesHere.release
         })
       ),
     TIMEOUT_MS
   )
+})
+
+describe("the name of a machine that is started ahead", () => {
+  const me = identify(process.pid)!
+  it("is a folder's, and tells whether its maker lives", () => {
+    expect(spareName({ ...me, pid: 4_194_304, startTime: 10 ** 11 }, "0123456789abcdef")).toMatch(/^[a-z0-9-]{1,64}$/)
+    expect(isOrphan(spareName(me, "a"))).toBe(false)
+    expect(isOrphan(spareName({ ...me, startTime: me.startTime + 1 }, "a"))).toBe(true)
+    expect(isOrphan(spareName({ ...me, bootId: "00000000-0000" }, "a"))).toBe(true)
+    expect(isOrphan(spareName({ ...me, pid: 4_194_304 }, "a"))).toBe(true)
+    expect(isOrphan("spare-6f1c2d3e-0000-4000-8000-000000000000")).toBe(true)
+  })
 })

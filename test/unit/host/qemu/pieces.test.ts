@@ -197,6 +197,27 @@ describe("boot port", () => {
       }
     ))
 
+  it("a guest that tells an adjustment of its clock that no kernel has is told from one that tells the truth", () => {
+    const said = ["10526 -123456", "10526", "90000 0", "10000 99999999", "1e4 0", "10000 0; reboot", "", "-10000 0"]
+    const asked: Array<string> = []
+    return conversation(
+      "",
+      (line, socket) => {
+        const [verb, token, ...rest] = line.split(" ")
+        if (verb === "adjust") asked.push(rest.slice(1).join(" "))
+        socket.write(`${token} ready ${verb === "adjustment" ? said.shift() : ""}\n`)
+      },
+      async (socket) => {
+        const port = new BootPort(socket, process)
+        expect(await port.adjustment(2_000)).toEqual({ tickUs: 10_526, frequency: -123_456 })
+        while (said.length > 0) await expect(port.adjustment(2_000)).rejects.toThrow("The guest answered")
+        await port.adjust({ tickUs: 9_500, frequency: -7 }, 2_000)
+        expect(asked).toEqual(["9500 -7"])
+        port.close()
+      }
+    )
+  })
+
   it("a guest that goes away or says nothing is given up", () =>
     conversation(
       "",
