@@ -1,7 +1,7 @@
 /**
- * The journal: where an actor's transition becomes durable.
+ * The journal: makes an actor's transitions durable.
  *
- * Group commit: records gather while the last batch is being written, and one statement over `unnest` writes them all.
+ * Group commit: records accumulate during the previous write, and one statement over `unnest` writes them all.
  * Each update carries `where revision = n - 1`, so two owners of one actor can never both commit.
  *
  * @source design.md "The actor"; lab.md "Durable transitions" (two connections overlap one's fsync with the other's work)
@@ -31,9 +31,9 @@ import { type JournalQueue, journalMetrics } from "./journalMetrics.ts"
 interface Job<A, R> {
   readonly item: A
   readonly token: string
-  /** When it came, by `performance.now()`. */
+  /** When the record arrived, by `performance.now()`. */
   readonly askedAt: number
-  /** Whose part its writing is; null: of no trace. */
+  /** The parent span of the write; null: no trace. */
   readonly span: Tracer.AnySpan | null
   readonly done: (outcome: R) => void
 }
@@ -78,19 +78,19 @@ export class Journal extends Context.Service<
   Journal,
   {
     /**
-     * Calls back once the outcome is durable. Never calls back while the database does not answer; the batch is retried.
+     * Calls back once the outcome is durable. While the database does not answer, the batch is retried and the callback waits.
      *
-     * @param span Whose part the writing is.
+     * @param span The parent span of the write.
      */
     readonly commit: (commit: ActorCommit, done: (outcome: CommitOutcome) => void, span?: Tracer.AnySpan | null) => void
-    /** `fenced`: the id or the idempotency key exists already. */
+    /** `fenced`: the id or the idempotency key already exists. */
     readonly insert: (actor: ActorInsert) => Effect.Effect<CommitOutcome>
     readonly load: (id: string) => Effect.Effect<ActorRow | null>
-    /** Told after each commit of this process whose actors have new transitions, by their accounts; more than once, maybe. Call the result to hear no more. */
+    /** Reports, after each commit of this process, the accounts whose actors have new transitions; possibly more than once. Call the result to unsubscribe. */
     readonly onWritten: (listener: (accountIds: ReadonlyArray<string>) => void) => () => void
-    /** For transitions that were written in a caller's own transaction, after its commit. */
+    /** Reports transitions that a caller wrote in its own transaction; call it after the commit. */
     readonly tellWritten: (accountIds: ReadonlyArray<string>) => void
-    /** Actors that wait for a command or for a deadline up to `dueBefore`. */
+    /** Actors with a pending command, or with a deadline up to `dueBefore`. */
     readonly waiting: (dueBefore: number) => Effect.Effect<
       ReadonlyArray<{
         readonly id: string
@@ -107,7 +107,7 @@ export class Journal extends Context.Service<
     Effect.gen(function* () {
       const sql = yield* JournalDatabase
       const traced = yield* tracing
-      // One a connection: ATOLL_JOURNAL_CONNECTIONS.
+      // One writer for each connection: ATOLL_JOURNAL_CONNECTIONS.
       const writers = (sql.config as PgClient.PgPoolConfig).maxConnections ?? writersDefault
       const { untilServed, patiently } = yield* DatabaseWatch
       const commits = yield* Queue.unbounded<Job<EncodedCommit, CommitOutcome>>()
@@ -120,12 +120,12 @@ export class Journal extends Context.Service<
           try {
             listener(accountIds)
           } catch (defect) {
-            process.emitWarning(`Whoever listens to the journal failed: ${String(defect)}`)
+            process.emitWarning(`A listener of the journal failed: ${String(defect)}`)
           }
         }
       }
 
-      /** Whoever is called back has faults of his own: they are not the writer's. */
+      /** An error in a callback must not stop the writer. */
       const settle = <A extends { readonly id: string }, R>(
         jobs: ReadonlyArray<Job<A, R>>,
         outcomeOf: (job: Job<A, R>) => R
@@ -136,13 +136,13 @@ export class Journal extends Context.Service<
             try {
               job.done(outcomeOf(job))
             } catch (defect) {
-              faults.push(Effect.logError(`Whoever waited for the journal to write ${job.item.id} failed`, defect))
+              faults.push(Effect.logError(`The callback for the journal's write of ${job.item.id} failed`, defect))
             }
           }
           return faults.length === 0 ? Effect.void : Effect.all(faults, { discard: true })
         })
 
-      /** A batch is a part of the first trace in it, and linked with all others. */
+      /** The batch's span belongs to the first trace in it and links to all others. */
       const asBatch = (
         name: JournalQueue,
         jobs: ReadonlyArray<Job<unknown, never>>,
@@ -159,8 +159,8 @@ export class Journal extends Context.Service<
         )
       }
 
-      // A batch is retried until the database serves; what an earlier try wrote is recognised by its token.
-      // A record that the database refuses for good must not hold up its neighbours: the batch is split to find it.
+      // A batch is retried until the database serves; its token identifies what an earlier try wrote.
+      // A record that the database permanently rejects must not hold up the others: the batch is split to find it.
       const write = <A extends { readonly id: string; readonly accountId: string }>(
         name: JournalQueue,
         queue: Queue.Queue<Job<A, CommitOutcome>>,
@@ -169,8 +169,8 @@ export class Journal extends Context.Service<
         Effect.gen(function* () {
           const metrics = journalMetrics(name)
           yield* measuredGauge(metrics.waiting, () => Queue.sizeUnsafe(queue))
-          // No `Effect.gen` for each batch: V8 gives every generator function that is called a map of its own, in the old generation, which
-          // keeps what the function closes over until the next full collection: here a batch, its callers and their snapshots.
+          // No `Effect.gen` for each batch: V8 gives every called generator function its own map, in the old generation. The map
+          // keeps the function's closure until the next full collection: here a batch, its callers and their snapshots.
           const attempt = (jobs: ReadonlyArray<Job<A, CommitOutcome>>) =>
             run(
               jobs.map((job) => job.item),
@@ -239,8 +239,8 @@ export class Journal extends Context.Service<
             })
           )
 
-      // A batch takes its share of what waits and of what is being written, so that callers in step with each other are split
-      // over the writers: one batch's decisions and another's fsync then overlap. Taking all that waits measured a third slower.
+      // A batch takes its share of the waiting records and of those being written, so that callers in step with each other are split
+      // over the writers: one batch's decisions and another's fsync then overlap. Taking all waiting records measured a third slower.
       const serve = <A, R>(
         name: string,
         queue: Queue.Queue<Job<A, R>>,
@@ -322,7 +322,7 @@ export class Journal extends Context.Service<
             }>(
               `select id, kind, revision, pending <> '[]'::jsonb as has_pending, due_at from actors
                where (pending <> '[]'::jsonb or due_at is not null) and (case when pending <> '[]'::jsonb then 0 else due_at end) <= $1`,
-              // What is pending counts as due at 0.
+              // Pending commands count as due at 0.
               [BigInt(Math.max(0, dueBefore))]
             )
             .pipe(

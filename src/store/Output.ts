@@ -1,8 +1,8 @@
 /**
- * Command output, stored once: read as the output of an operation by absolute offset, and as the log of a Sandbox by time.
+ * Command output, stored once. It is read as an operation's output by absolute offset, and as a Sandbox's log by time.
  *
- * Chunks of many writers go out in one statement; each writer waits for its own, so an endless writer is slowed to what the
- * store takes and never holds more memory than one write.
+ * One statement stores chunks of many writers. Each writer waits for its own chunks (backpressure), so an endless writer is slowed to the
+ * store's rate and never holds more memory than one write.
  *
  * @source contract.md OperationOutputChunk, SandboxLogs; contract-details.md "retention"
  */
@@ -33,11 +33,11 @@ export interface OutputChunk {
   readonly stream: OutputStreamName
   readonly sandboxId: string
   readonly source: OutputSource
-  /** Where the writer believes that the stream ends so far: `offset`, or less where whoever produced the bytes said that those between are gone. */
+  /** Where the writer expects the stream to end now: `offset`, or less where the producer reported that the bytes between are lost. */
   readonly follows: number
   /** Absolute offset of the first byte. */
   readonly offset: number
-  /** At most 64 KiB; none where only the end moves, over bytes that are gone. */
+  /** At most 64 KiB; empty where only the end moves, over lost bytes. */
   readonly bytes: Uint8Array
   /** Epoch milliseconds. */
   readonly at: number
@@ -47,22 +47,22 @@ export interface OutputPage {
   readonly offset: number
   readonly nextOffset: number
   readonly bytes: Uint8Array
-  /** Bytes from the asked offset on are no longer kept. */
+  /** Retention has dropped bytes from the requested offset on. */
   readonly truncated: boolean
-  /** Everything ever stored of this stream. */
+  /** Bytes ever stored of this stream. */
   readonly totalBytes: number
 }
 
 interface Job {
   readonly chunks: ReadonlyArray<OutputChunk>
-  /** What the Sandbox stores now, or why nothing of this was stored. */
+  /** Bytes that the Sandbox stores now, or why none of these chunks was stored. */
   readonly done: (outcome: Exit.Exit<number, Overtaken>) => void
 }
 
 /** The other processes of this database. */
 export interface Others {
   readonly written: (ownerOrSandboxIds: ReadonlyArray<string>) => void
-  /** Somebody here waits for what they store, or nobody any more. */
+  /** Announces that this process has begun, or has ceased, to wait for their chunks. */
   readonly listening: (listens: boolean) => void
 }
 
@@ -73,8 +73,8 @@ export interface StoredOffsets {
 
 const batchBytesMax = 2 * 1024 * 1024
 /**
- * That stream does not end where its writer believes it to end: somebody else stored bytes of it meanwhile, or the database crashed and forgot
- * its last ones. Read its offset and go on from there. Streams of the same call may be stored.
+ * The stream does not end where its writer expects: another process stored bytes of it meanwhile, or the database crashed and lost
+ * its last bytes. Read its offset and continue from there. Other streams of the same call may be stored.
  */
 export class Overtaken extends Data.TaggedError("Overtaken")<{ readonly ownerId: string }> {}
 
@@ -82,25 +82,24 @@ export class Output extends Context.Service<
   Output,
   {
     /**
-     * Stored and readable when it returns, all of a stream's chunks or none, but not on disk: a crash of the database may still forget it. Chunks
-     * of one stream must follow each other; all are of one Sandbox. A Sandbox beyond its rate waits before anything is stored, unless its writer
-     * cannot wait, and looks at `heldBackMs` before it comes.
+     * When it returns, the chunks are stored and readable, all of a stream's chunks or none. They are not flushed: a crash of the database may
+     * still lose them. Chunks of one stream must be contiguous; all belong to one Sandbox. A Sandbox above its rate waits before anything is
+     * stored, unless its writer cannot wait; such a writer checks `heldBackMs` first.
      */
     readonly append: (
       chunks: ReadonlyArray<OutputChunk>,
       options?: { readonly waits: boolean }
     ) => Effect.Effect<void, Overtaken>
     /**
-     * How much of each stream is on disk, and outlives a crash of the database: everything that it has by the time it is asked. Less than was
-     * appended before means that it crashed in between. Only up to there may whoever else has the bytes drop them. Many that ask at once share
-     * one flush.
+     * Flushes the stream, and returns how much of it is on disk and survives a crash of the database. Less than was appended before means that
+     * the database crashed in between. The guest may discard bytes only up to this offset. Concurrent calls share one flush.
      */
     readonly durable: (ownerId: string) => Effect.Effect<StoredOffsets>
     /** How much of each stream is stored. */
     readonly offsets: (ownerId: string) => Effect.Effect<StoredOffsets>
-    /** The same, however long the database takes: for what no caller waits for. */
+    /** The same, but waits for the database without a limit: for work that no caller waits for. */
     readonly offsetsAtLast: (ownerId: string) => Effect.Effect<StoredOffsets>
-    /** The same for many owners at once. */
+    /** The same for many owners. */
     readonly offsetsOf: (ownerIds: ReadonlyArray<string>) => Effect.Effect<ReadonlyMap<string, StoredOffsets>>
     readonly read: (
       ownerId: string,
@@ -108,15 +107,15 @@ export class Output extends Context.Service<
       offset: number,
       limit: number
     ) => Effect.Effect<OutputPage>
-    /** How long an append of that Sandbox would wait now for its rate. */
+    /** How long an append of that Sandbox would wait now because of its rate. */
     readonly heldBackMs: (sandboxId: string) => Effect.Effect<number>
-    /** Forgets all but the last `keepBytes` of a stream. */
+    /** Deletes all but the last `keepBytes` of a stream. */
     readonly trim: (ownerId: string, stream: OutputStreamName, keepBytes: number) => Effect.Effect<void>
-    /** Calls back after bytes of that owner, or of that Sandbox, were stored: by this process, or by another one that tells it. */
+    /** Calls back after bytes of that owner, or of that Sandbox, were stored, by this process or by another one that reports it. */
     readonly onAppend: (ownerOrSandboxId: string, listener: () => void) => () => void
-    /** Another process has stored bytes of these owners and Sandboxes; null: of any. */
+    /** Another process has stored bytes of these owners and Sandboxes; null: of unknown ones. */
     readonly storedElsewhere: (ownerOrSandboxIds: ReadonlyArray<string> | null) => void
-    /** From now on others are told what this process stores, and whether it listens. Call the result to tell them no more. */
+    /** Reports to other processes what this process stores and whether it listens. Call the result to stop. */
     readonly meetOthers: (others: Others) => () => void
   }
 >()("atoll/store/Output") {
@@ -139,7 +138,7 @@ export class Output extends Context.Service<
 
       const write = (batch: ReadonlyArray<Job>): Effect.Effect<void> => {
         const chunks = batch.flatMap((job) => job.chunks)
-        // A chunk that cannot be encoded is found as one is that the database refuses.
+        // A chunk that cannot be encoded is treated like a chunk that the database rejects.
         const stored = Effect.suspend(() =>
           sql.unsafe<AppendedRow>(appendStatement, [
             textColumn(chunks.map((chunk) => chunk.ownerId)),
@@ -179,7 +178,7 @@ export class Output extends Context.Service<
         )
       }
 
-      // One statement can move a stream once: a second job for it waits for the next statement.
+      // A statement can move a stream only once: a second job for the same stream waits for the next statement.
       const writeNext = Effect.gen(function* () {
         const batch = [yield* Queue.take(jobs)]
         const streams = new Set(streamsOf(batch[0]!))
@@ -198,7 +197,7 @@ export class Output extends Context.Service<
       })
       for (let writer = 0; writer < 2; writer++) yield* vitalWorker("output writes", Effect.forever(writeNext))
 
-      // One flush for all that ask while the last one is under way.
+      // One flush serves all requests that arrive during the previous one.
       const flushes = yield* Queue.unbounded<{
         readonly ownerId: string
         readonly done: (offsets: Effect.Effect<StoredOffsets>) => void
@@ -225,16 +224,14 @@ export class Output extends Context.Service<
       const offsetsOf = (ownerIds: ReadonlyArray<string>) => patiently(findEnds(ownerIds))
 
       const vacuum = room.vacuum.pipe(
-        Effect.catch((error) =>
-          Effect.logWarning("What was forgotten of output could not be given back", error.message)
-        )
+        Effect.catch((error) => Effect.logWarning("Could not vacuum deleted output", error.message))
       )
 
       const cut = Effect.fnUntraced(function* (sandboxId: string, storedBytes: number) {
         if (storedBytes <= logBytesPerSandbox || beingCut.has(sandboxId)) return
         beingCut.add(sandboxId)
         yield* room.cut(sandboxId, storedBytes, logBytesPerSandbox).pipe(
-          Effect.catch((error) => Effect.logWarning("A Sandbox's oldest output could not be forgotten", error.message)),
+          Effect.catch((error) => Effect.logWarning("Could not delete a Sandbox's oldest output", error.message)),
           Effect.ensuring(Effect.sync(() => beingCut.delete(sandboxId)))
         )
         inBackground(vacuum)
@@ -296,7 +293,7 @@ export class Output extends Context.Service<
             )
           let rows = yield* rowsFrom(start)
           if (rows.length === 0) {
-            // A gap that is larger than the page, or trimmed between the two reads: what is left starts later, or there is nothing.
+            // The gap is larger than the page, or a trim ran between the two reads: the rest starts later, or is gone.
             const [next] = yield* patiently(
               sql.unsafe<{ readonly start_offset: bigint }>(nextChunkStatement, [ownerId, stream, BigInt(start)])
             )
@@ -348,14 +345,14 @@ export class Output extends Context.Service<
   )
 }
 
-/** Of a stream that was moved, or of a Sandbox. */
+/** A row for each stream that moved, and for each Sandbox. */
 type AppendedRow =
   | { readonly sandbox_id: null; readonly owner_id: string; readonly stream: OutputStreamName }
   | { readonly sandbox_id: string; readonly stored_bytes: bigint }
 
 interface EndRow {
   readonly owner_id: string
-  /** Null: nothing is stored of it. */
+  /** Null: no output is stored. */
   readonly stream: OutputStreamName | null
   readonly next_offset: bigint | null
 }
@@ -368,7 +365,7 @@ const endsOf = (ownerIds: ReadonlyArray<string>, rows: ReadonlyArray<EndRow>): R
   return found
 }
 
-/** Where each chunk begins among the bytes of all, counted from 1. */
+/** The start of each chunk among the bytes of all, counted from 1. */
 const firsts = (chunks: ReadonlyArray<OutputChunk>): ReadonlyArray<number> => {
   let next = 1
   return chunks.map(({ bytes }) => {
@@ -378,7 +375,7 @@ const firsts = (chunks: ReadonlyArray<OutputChunk>): ReadonlyArray<number> => {
   })
 }
 
-/** All bytes as one piece, without a copy of those that lie one behind the other in memory, as those of one writer do. */
+/** All bytes as one array. Adjacent parts of one buffer, as one writer's are, are not copied. */
 const joined = (parts: ReadonlyArray<Uint8Array>): Uint8Array => {
   const [first] = parts
   if (first === undefined) return new Uint8Array(0)
