@@ -1,4 +1,4 @@
-/** A machine and the handlers of its commands as one definition, typed by the machine: no command without its handler, no handler without its command. */
+/** Joins a machine and the handlers of its commands, typed by the machine: each command has a handler, and each handler a command. */
 import type { Schema } from "effect"
 import type { AnyStateMachine } from "xstate"
 import type { StoredSnapshot } from "../store/JournalRecord.ts"
@@ -8,7 +8,7 @@ import type { CommandName, ContextOf, EventOf, ParamsOf } from "./machineTypes.t
 export interface ActorParts<M extends AnyStateMachine> {
   /** The stored form of the machine's context. */
   readonly context: Schema.Schema<ContextOf<M>>
-  /** Brings the context of an older version to the present one. Absent: older contexts load as they are. */
+  /** Converts the context of an older version. Absent: older contexts load unchanged. */
   readonly migrate?: (value: string, context: ContextOf<M>) => ContextOf<M>
   readonly commands: {
     readonly [Name in CommandName<M>]: CommandHandler<ContextOf<M>, EventOf<M>, ParamsOf<M, Name>>
@@ -28,6 +28,6 @@ export const defineActor = <M extends AnyStateMachine>(
     migrate === undefined
       ? undefined
       : ({ value, context }: StoredSnapshot) => ({ value, context: migrate(value, context as ContextOf<M>) }),
-  // The host erases the types that were checked here: it knows a command by name only.
+  // The types were checked here; the host knows a command by name only.
   commands: commands as unknown as ActorDefinition["commands"]
 })

@@ -1,7 +1,7 @@
-/** Sets of states are said once, by the machine's own tags; whoever asks in SQL or in a view takes them from there. */
+/** Sets of states are defined once, by the machine's tags. SQL and views take them from here. */
 import type { AnyStateMachine } from "xstate"
 
-/** Throws for a tag that no state has: a set that is empty was misspelt. */
+/** Throws for a tag without states: it was misspelt. */
 export const taggedStates = (machine: AnyStateMachine, tag: string): ReadonlyArray<string> => {
   const states = Object.values(machine.states)
     .filter(({ tags }) => tags.includes(tag))

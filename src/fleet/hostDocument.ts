@@ -1,8 +1,8 @@
-/** A host as its operator is told of it, by `--json` and in the console. */
+/** A host in the form that its operator sees, with `--json` and in the console. */
 import type { Host } from "../../schemas/console/Hosts.ts"
 import type { HostRow } from "./Hosts.ts"
 
-/** One without an actor is still to join. */
+/** A host without an actor has still to join. */
 export const hostState = ({ state }: Pick<HostRow, "state">): string => state ?? "joining"
 
 const instant = (ms: number): string => new Date(ms).toISOString()

@@ -1,14 +1,14 @@
-/** What the states of a host mean for others, from the tags of its machine. */
+/** The meaning of a host's states for other code, by the tags of its machine. */
 import { hostMachine } from "../../machines/host.ts"
 import { taggedStates } from "../actor/taggedStates.ts"
 
-/** It gets new Sandboxes. */
+/** The host gets new Sandboxes. */
 export const placeableStates = taggedStates(hostMachine, "placeable")
-/** Its Sandboxes can be started. */
+/** Sandboxes of the host can be started. */
 export const startableStates = taggedStates(hostMachine, "startable")
-/** Nothing that runs there is believed to run, and nobody waits for it. */
+/** The host's Sandboxes count as stopped, and no code waits for it. */
 export const absentStates = taggedStates(hostMachine, "absent")
-/** It is heard of: that its process joins once more is no news. */
+/** The host beats: another join of its process is no news. */
 export const heardStates: ReadonlyArray<string> = ["joining", "ready", "cordoned", "draining"]
-/** Nobody knows of it now, and soon somebody will. */
+/** The host's state is unknown now, but soon known. */
 export const silentStates: ReadonlyArray<string> = ["joining", "suspect"]
