@@ -1,4 +1,4 @@
-/** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
+/** The Sandboxes service on actors: the machine decides, and the database answers reads. */
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
@@ -73,7 +73,7 @@ const view = (record: SandboxRecord): Sandbox => {
   return made
 }
 
-/** A limit that was only found while provisioning is answered to every replay of the create. */
+/** A limit found only during provisioning is the answer to every replay of the create. */
 const limitOf = ({ statusReason }: Pick<Sandbox, "statusReason">) =>
   statusReason?.code === "STORAGE_LIMIT_REACHED"
     ? new StorageLimitReached({ message: statusReason.message, details: { limitBytes: null } })
@@ -82,7 +82,7 @@ const limitOf = ({ statusReason }: Pick<Sandbox, "statusReason">) =>
         details: { limit: null }
       })
 
-/** What a boot is refused with. @source `RuntimeRefused` */
+/** Codes with which a boot is refused. @source `RuntimeRefused` */
 const limitCodes: ReadonlyArray<string> = ["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]
 
 /** The same filters in another order are the same list. */
@@ -127,14 +127,14 @@ const make = Effect.gen(function* () {
     return Effect.sync(unheard)
   })
 
-  /** Until a start has come to its end, well or not; a service that stops answers with what there is. */
+  /** Waits until a start has succeeded or failed; a service that stops answers with the present state. */
   const waitForStart = (id: string, timeoutMs: number) =>
     Effect.raceFirst(
       wait(id, notStartingStates, timeoutMs),
       Effect.andThen(untilStopping, wait(id, notStartingStates, 0))
     )
 
-  /** Until everything that lived in the Sandbox has heard of its end: whoever was told of the end finds it so everywhere. */
+  /** Waits until all dependents of the Sandbox were told of its end, so that a caller sees the end everywhere. */
   const untilDependentsHeard = (id: string) =>
     journal.load(id).pipe(
       Effect.repeat({
@@ -155,7 +155,7 @@ const make = Effect.gen(function* () {
     return view(yield* find(accountId, known.target_id))
   })
 
-  /** What a create is answered with, the first time if it waited, and every later time. */
+  /** The answer to a create: the first time if it waited, and every later time. */
   const createAnswer = (sandbox: Sandbox) =>
     sandbox.status === "expired"
       ? Effect.fail(limitOf(sandbox))
@@ -209,8 +209,8 @@ const make = Effect.gen(function* () {
         idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
       })
 
-    // Counting and inserting are one step for the whole account: its row is locked meanwhile, by whichever process. So what it says of
-    // credit and limits is true at the commit, whatever the request's key brought along.
+    // Counting and inserting are one step for the whole account: its row is locked against all processes. So the account's
+    // credit and limits are true at the commit, whatever the request's key had cached.
     const claim = Effect.gen(function* () {
       const [account] = yield* sql<AccountRow>`
         select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
@@ -218,7 +218,7 @@ const make = Effect.gen(function* () {
       const [workspace] =
         yield* sql`select 1 from workspaces where id = ${request.workspaceId} and account_id = ${accountId}`
       if (workspace === undefined) {
-        // The key may have been claimed while we waited for the lock; a replay comes before every other answer.
+        // Another request may have claimed the key while this one waited for the lock; a replay precedes every other answer.
         const [known] =
           yield* sql`select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}`
         return yield* known === undefined ? new NotFound() : new KeyClaimed()
@@ -269,7 +269,7 @@ const make = Effect.gen(function* () {
 
   // --- the rest -----------------------------------------------------------------------------------------------------
 
-  /** Deleted while we looked: not found. Otherwise the state does not allow it: 502. */
+  /** Deleted meanwhile: not found. Otherwise the state does not allow the request: 502. */
   const refused = (code: string, status: string) =>
     code === "SANDBOX_DELETED" && status === "deleted"
       ? new NotFound()
@@ -281,13 +281,13 @@ const make = Effect.gen(function* () {
     MailboxFull: () => Effect.fail(new SandboxUnavailable({ details: { status: null } }))
   }
 
-  /** What a client asks is decided by nothing older than what was read of the Sandbox for it. */
+  /** A client's request is decided on no older state than the one that was read for it. */
   const asked = ({ revision }: SandboxRecord, requestId: string) => ({ cause: "client", requestId, revision })
 
   const send = (record: SandboxRecord, type: "START" | "STOP" | "DELETE", requestId: string) =>
     host.send(sandboxMachine, record.id, { type }, asked(record, requestId)).pipe(Effect.catchTags(refusals))
 
-  /** Null: another change came first. */
+  /** Null: another change was committed first. */
   const change = Effect.fnUntraced(function* (
     record: SandboxRecord,
     { request, requestId }: Parameters<Sandboxes["Service"]["update"]>[2]
@@ -359,14 +359,14 @@ const make = Effect.gen(function* () {
       const state = yield* send(record, "START", requestId)
       return state.value === "running" ? sandboxView(state.value, state.context) : yield* booted(answer, record)
     }
-    // The Sandbox's own: a start has no 409, so the same key at another Sandbox is another start.
+    // The key is scoped to the Sandbox: a start has no 409, so the same key at another Sandbox is another start.
     const key = { kind: `sandbox.start:${sandboxId}`, key: idempotencyKey, fingerprint: sandboxId }
     const isTaken = sql`
       select 1 from idempotency_keys where account_id = ${accountId} and kind = ${key.kind} and key = ${key.key}`.pipe(
       Effect.map((rows) => rows.length > 0),
       Effect.orDie
     )
-    // A key is taken by the commit of its START: one that is taken has nothing left to do.
+    // The START's commit stores the key: if the key exists, nothing is left to do.
     const startOnce: Effect.Effect<void, CreditExhausted | SandboxUnavailable | ActorError | KeyContended> =
       Effect.flatMap(isTaken, (taken) =>
         taken
@@ -387,7 +387,7 @@ const make = Effect.gen(function* () {
     return yield* booted(answer, record)
   })
 
-  /** A limit that refused the boot, or a host that was lost under it, is the answer to whoever asked for it. */
+  /** If a limit refused the boot, or its host was lost, the client gets that as the answer. */
   const booted = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
     settled(answer, before).pipe(
       Effect.filterOrFail(
@@ -400,7 +400,7 @@ const make = Effect.gen(function* () {
       )
     )
 
-  /** One that was deleted while its answer was waited for is not found. */
+  /** A Sandbox that was deleted during the wait is not found. */
   const settled = (answer: Effect.Effect<Sandbox>, before: SandboxRecord) =>
     Effect.flatMap(answer, (sandbox) =>
       sandbox.status === "deleted" && before.status !== "deleted"

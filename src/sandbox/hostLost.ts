@@ -1,4 +1,4 @@
-/** What a Sandbox is told whose host is lost, by whoever finds it so. */
+/** The event for a Sandbox whose host is lost. */
 
 import type { sandboxMachine } from "../../machines/sandbox.ts"
 import { publicText } from "../../schemas/PublicText.ts"
@@ -7,20 +7,20 @@ import type { EventOf } from "../actor/machineTypes.ts"
 export const hostLostCode = "HOST_LOST"
 
 export interface LostHost {
-  /** gone: the operator took it out of the fleet; its volumes do not come back. */
+  /** gone: the operator removed it from the fleet; its volumes are lost. */
   readonly is: "lost" | "gone"
   /** Epoch milliseconds of its last beat. */
   readonly seenAt: number
 }
 
 const messages = {
-  lost: publicText`The host of this Sandbox was lost. Its volume is there, and can be used again once that host returns.`,
+  lost: publicText`The host of this Sandbox was lost. Its volume is kept there, and can be used again once that host returns.`,
   gone: publicText`The host of this Sandbox was taken out of service, and its volume with it.`
 }
 
 export const hostLostMessage = ({ is }: Pick<LostHost, "is">): string => messages[is]
 
-/** @param generation Of which it is known that it was there. */
+/** @param generation A generation known to have been there. */
 export const hostLost = (generation: number, { is, seenAt }: LostHost): EventOf<typeof sandboxMachine> => ({
   type: "HOST_LOST",
   generation,
