@@ -335,7 +335,7 @@ describe("settings of HTTPS", () => {
 
   test("keys that travel in clear are said to, but not on the loopback", () => {
     for (const host of ["0.0.0.0", "::", "10.0.0.7", "atoll.example.org", "127.example.org"]) {
-      assert.include(clearTextWarning({ host, tlsCertFile: null }), "API keys travel in clear")
+      assert.include(clearTextWarning({ host, tlsCertFile: null }), "API keys are not encrypted")
       assert.isNull(clearTextWarning({ host, tlsCertFile: first.certFile }))
     }
     for (const host of ["127.0.0.1", "127.0.0.5", "::1", "localhost"]) {

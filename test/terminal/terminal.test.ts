@@ -303,7 +303,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       const own = (await newKey(["sandbox:execute", "sandbox:read"])).secret
       const ofKey = await opened(port, pathOf(id), { key: own })
       assert.strictEqual((await send("DELETE", "/api/v2/auth", { key: own })).status, 204)
-      const over = { code: 1008, reason: "The key or session is over, or the account is suspended." }
+      const over = { code: 1008, reason: "The key or session has ended, or the account is suspended." }
       assert.deepStrictEqual(await ofKey.closing(), over)
 
       const { browser, ticket } = await signedIn(atoll)
@@ -457,7 +457,7 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       assert.isBelow(performance.now() - began, 25_000)
       assert.deepStrictEqual(yield* Effect.promise(() => client.closing()), {
         code: 1001,
-        reason: "The service stops. Open another terminal in a moment."
+        reason: "The service is stopping. Open another terminal in a moment."
       })
     })
   )
