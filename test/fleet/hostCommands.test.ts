@@ -67,7 +67,10 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
 
           const removed = yield* atoll("hosts", "remove", host.id, "--force")
           assert.deepStrictEqual([removed.code, removed.stderr], [0, ""])
-          assert.match(removed.stdout, /is removed for good\. 1 Sandbox lived there: .* deleting them ends at once/)
+          assert.match(
+            removed.stdout,
+            /is permanently removed\. 1 Sandbox lived there: .* deleting them takes effect immediately/
+          )
           yield* untilHost(host.id, "gone")
           assert.deepStrictEqual((yield* documentOf("hosts", "list", "--json")).hosts, [])
           const again = yield* atoll("hosts", "uncordon", host.id)
@@ -121,7 +124,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
         }).pipe(Effect.scoped, Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" })))
         const { code, stdout } = yield* atoll("hosts", "cordon", host.id)
         assert.strictEqual(code, 0)
-        assert.match(stdout, /No service has heard of it within 3 s: it is done as soon as one runs\./)
+        assert.match(stdout, /No service has received it within 3 s: it takes effect as soon as one runs\./)
         assert.deepStrictEqual(yield* sql`select asked from hosts where id = ${host.id}`, [{ asked: "CORDON" }])
         yield* untilHost(host.id, "cordoned").pipe(
           Effect.provide(fleetService([host], { ATOLL_HOST_LEASE_MS: "60000" }))
