@@ -1,4 +1,4 @@
-/** The ServiceAccesses service on actors. The caller's key is in the actor's id, so one key can only ever make one access. */
+/** The ServiceAccesses service on actors. The caller's key is a part of the actor's id, so one key can make only one access. */
 import { hash } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { lastsAt } from "../../machines/expiry.ts"
@@ -52,7 +52,7 @@ const make = Effect.gen(function* () {
   const capabilities = yield* Capability
   const way = yield* sandboxWay<typeof serviceAccessMachine, Sealing>(yield* serviceAccessDefinition)
 
-  /** Whose Sandbox it is comes before whether the feature is on. */
+  /** The account is checked before the feature's setting. */
   const findSandbox = Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
     yield* way.ownSandbox(accountId, sandboxId)
     if (settings.serviceAccess === "off") return yield* new UnsupportedByRuntime()
@@ -80,7 +80,7 @@ const make = Effect.gen(function* () {
     }
   })
 
-  /** Once it is usable. One that was usable and is over is not handed out again. */
+  /** Waits until the access is usable. An access that has ended is not returned again. */
   const answer = Effect.fnUntraced(function* (actorId: string, sealing: Sealing) {
     const state = yield* way.opened(actorId)
     if (state === null || state.value === "opening" || state.value === "refused") {
@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
       const isOver = (status: string) => overStates.includes(status)
       const state = yield* way.wait(record.id, isOver, revokeAnswerMs)
       const { cleanup } = state!.context
-      // One that was refused never let anything in.
+      // A refused access never admitted a connection.
       const seen = state!.value === "refused" ? "confirmed" : cleanup
       return { generationId: record.context.generationId, cleanup: seen ?? "unconfirmed" }
     }),
