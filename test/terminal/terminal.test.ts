@@ -343,7 +343,10 @@ layer(service, { excludeTestServices: true })("a terminal", (it) => {
       await largest.until(() => largest.outputBytes >= terminalInputMaxBytes)
       await largest.cut()
       const tooLarge = await after((socket) => socket.send(Buffer.alloc(terminalInputMaxBytes + 1)))
-      assert.deepStrictEqual(tooLarge, { code: 1009, reason: `A frame may have at most ${terminalInputMaxBytes} bytes.` })
+      assert.deepStrictEqual(tooLarge, {
+        code: 1009,
+        reason: `A frame may have at most ${terminalInputMaxBytes} bytes.`
+      })
       const notUtf8 = await after((socket) => socket.send(Buffer.from([0xff]), { binary: false }))
       assert.deepStrictEqual(notUtf8, { code: 1007, reason: "A text frame must be UTF-8." })
       const unmasked = await after((socket) =>
