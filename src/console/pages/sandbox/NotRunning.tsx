@@ -1,4 +1,4 @@
-/** Said where a part of the page needs a machine that runs, and there is none. */
+/** A notice for parts of the page that need a running Sandbox. */
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import { ask, idempotencyKey } from "../api.ts"
 import { useAction } from "../ui/Action.tsx"
@@ -9,20 +9,20 @@ const said: Readonly<Record<Exclude<Sandbox["status"], "running">, string>> = {
   pending: "The Sandbox is being started.",
   stopping: "The Sandbox is being stopped.",
   stopped: "The Sandbox is stopped; its volume is kept.",
-  sleeping: "The Sandbox sleeps; its volume and its processes are kept.",
+  sleeping: "The Sandbox is asleep; its volume and its processes are kept.",
   failed: "The Sandbox failed.",
   deleting: "The Sandbox is being deleted.",
   deleted: "The Sandbox is deleted, with its volume.",
-  expired: "The Sandbox could never be started."
+  expired: "The Sandbox could not be started."
 }
 
 interface Asked {
   readonly sandbox: Sandbox
-  /** What could be done if it ran: the rest of "Start it to …". */
+  /** What a running Sandbox allows: the rest of "Start it to …". */
   readonly to: string
 }
 
-/** Nothing while it runs. */
+/** Renders nothing while the Sandbox runs. */
 export const NotRunning = ({ sandbox: { id, status }, to }: Asked) => {
   const { isBusy, fault, run } = useAction(() =>
     ask("POST", `/api/v2/sandboxes/${id}/start`, { body: {}, headers: { "idempotency-key": idempotencyKey() } })

@@ -5,14 +5,14 @@ import { Form, useAction } from "../ui/Action.tsx"
 import { Dialog } from "../ui/Dialog.tsx"
 import { Fault } from "../ui/Fault.tsx"
 
-/** As people tell it apart. */
+/** Its name for people. */
 export const titleOf = ({ id, name }: Sandbox): string => name ?? id
 
 const startable: ReadonlySet<string> = new Set(["stopped", "sleeping"])
 const stoppable: ReadonlySet<string> = new Set(["pending", "running", "sleeping"])
 const gone: ReadonlySet<string> = new Set(["deleting", "deleted", "expired"])
 
-/** Nothing can be done with it any more. */
+/** No action is possible any more. */
 export const isGone = ({ status }: Pick<Sandbox, "status">): boolean => gone.has(status)
 
 interface Asked {
@@ -21,7 +21,7 @@ interface Asked {
   readonly look: (id: string) => Promise<void>
 }
 
-/** What can be done with it as it is. */
+/** The actions that its state allows. */
 export const SandboxActions = ({ sandbox, tell, look }: Asked) => {
   const [asks, setAsks] = useState(false)
   const { id, status } = sandbox
@@ -66,7 +66,7 @@ export const SandboxActions = ({ sandbox, tell, look }: Asked) => {
       {asks ? (
         <Dialog title="Delete this Sandbox?" close={() => setAsks(false)}>
           <p>
-            <strong class="break">{title}</strong> and all files on its volume will be gone. This cannot be undone.
+            <strong class="break">{title}</strong> and all files on its volume are deleted. This cannot be undone.
           </p>
           <Form
             label="Delete"

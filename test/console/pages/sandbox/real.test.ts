@@ -43,7 +43,7 @@ describe.skipIf(skipped(unvisitable))("a real Sandbox's page", () => {
           ((await page.locator(".found").textContent()) ?? "").startsWith(linesMax.toLocaleString("en-US"))
         )
         assert.isBelow(await page.locator(".of-log .windowed-body .row").count(), 80)
-        await page.getByText("What is older is found with From and Until.").waitFor()
+        await page.getByText("Use From and Until to find older ones.").waitFor()
         await page.getByLabel("Contains").fill("the last")
         await page.getByText(`1 of ${linesMax.toLocaleString("en-US")} lines`).waitFor()
 

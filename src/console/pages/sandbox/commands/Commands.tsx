@@ -1,4 +1,4 @@
-/** Commands of a Sandbox: to run one and see what it writes, and all that were run. */
+/** Commands of a Sandbox: a form to run one and see its output, and the list of all. */
 import { useState } from "preact/hooks"
 import type { Operation } from "../../../../../schemas/Operation.ts"
 import { CancelOperation } from "../../operation/CancelOperation.tsx"
@@ -16,7 +16,7 @@ import { OperationTable } from "./OperationTable.tsx"
 import { RunCommand } from "./RunCommand.tsx"
 import { useOperations } from "./useOperations.ts"
 
-/** The one that was started here last. */
+/** The latest command that was started here. */
 const Last = ({ operation, tell }: { operation: Operation; tell: (operation: Operation) => void }) => (
   <section class="pane" aria-labelledby="last-command">
     <header class="pane-head">
@@ -41,7 +41,7 @@ export const Commands = ({ sandbox }: TabProps) => {
     <>
       <section class="pane" aria-labelledby="run">
         <h2 id="run">Run a command</h2>
-        {/* A command wakes a Sandbox that sleeps. */}
+        {/* A command wakes a sleeping Sandbox. */}
         {sandbox.status === "sleeping" ? null : <NotRunning sandbox={sandbox} to="run commands" />}
         <RunCommand
           sandboxId={sandbox.id}
@@ -55,7 +55,7 @@ export const Commands = ({ sandbox }: TabProps) => {
       <Pane title="Operations" loaded={listed} age={<Live feed={feed} at={listed.at} />}>
         {() =>
           operations.length === 0 ? (
-            <p class="empty">No command was run as an operation in this Sandbox yet.</p>
+            <p class="empty">No operation has run in this Sandbox yet.</p>
           ) : (
             <>
               <OperationTable operations={operations} tell={tell} />

@@ -1,4 +1,4 @@
-/** The files of a Sandbox: folders, and one file at a time. */
+/** The file browser of a Sandbox: folders, and one file at a time. */
 import { useEffect, useState } from "preact/hooks"
 import type { FileStatResponse } from "../../../../../schemas/Files.ts"
 import { ApiFault, get } from "../../api.ts"
@@ -18,7 +18,7 @@ import { Way } from "./Way.tsx"
 
 type Found = { readonly is: "directory" } | { readonly is: "file"; readonly stat: FileStatResponse }
 
-/** Through a link to what it leads to, if that is a directory. */
+/** Follows a link to its target, if that is a directory. */
 const find = async (sandboxId: string, path: string, signal: AbortSignal): Promise<Found> => {
   if (path === root) return { is: "directory" }
   const stat = await get<FileStatResponse>(apiOf(sandboxId, "stat", path), signal)
@@ -82,7 +82,7 @@ const volumeless: ReadonlySet<string> = new Set(["deleting", "deleted", "expired
 
 export const Files = ({ sandbox }: TabProps) => {
   const isUp = sandbox.status === "running"
-  // What was shown once stays, and with it what was being written, as long as there is a volume.
+  // Loaded content and unsaved text stay on the page as long as the volume exists.
   const [wasUp, setWasUp] = useState(isUp)
   useEffect(() => {
     if (isUp) setWasUp(true)

@@ -1,4 +1,4 @@
-/** A shell in the Sandbox. It is opened with this part of the page, and ends with it. */
+/** A shell in the Sandbox. It opens with this tab and ends with it. */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { Fault } from "../../ui/Fault.tsx"
 import { NotRunning } from "../NotRunning.tsx"
@@ -13,10 +13,10 @@ type Shell =
   | { readonly state: "open" }
   | { readonly state: "ended"; readonly how: Ended }
 
-/** In which it is opened when it is asked for: a sleeping one wakes, and a pending one is waited for. */
+/** States in which it can be opened on request: a sleeping Sandbox wakes, and a pending one is waited for. */
 const canOpen: ReadonlySet<string> = new Set(["running", "sleeping", "pending"])
 
-/** Kept for this browser. */
+/** Stored in this browser. */
 const aloudKey = "atoll.terminal.readsAloud"
 
 const sentenceOf = (shell: Shell): string => {
@@ -79,7 +79,7 @@ export const Terminal = ({ sandbox }: TabProps) => {
     setShell({ state: "connecting" })
     const opening = new Connection(`/api/v2/sandboxes/${id}/terminal`, {
       opened: () => {
-        // It may have another size by now.
+        // The size may have changed meanwhile.
         opening.resize(shown.size)
         shown.isLive = true
         setShell({ state: "open" })
@@ -103,7 +103,7 @@ export const Terminal = ({ sandbox }: TabProps) => {
   }
 
   const isPossible = canOpen.has(status)
-  // Once, and only what runs: nothing is woken by who only looks.
+  // Connects automatically, once, only to a running Sandbox: a mere visit wakes none.
   useEffect(() => {
     if (status === "running") connect(false)
   }, [])
@@ -119,7 +119,7 @@ export const Terminal = ({ sandbox }: TabProps) => {
         <h2 id={label}>Terminal</h2>
         <span role="status" class="as-of" data-shell={shell.state}>
           {shell.state === "none" && status === "sleeping"
-            ? "The Sandbox sleeps; to connect wakes it."
+            ? "The Sandbox is asleep; connecting wakes it."
             : sentenceOf(shell)}
         </span>
         <button

@@ -1,4 +1,4 @@
-/** How a state is shown: in the page's colours of a status, and whether something is over in it. */
+/** The colour of a state, by the page's status colours, and whether it is an end state. */
 import type { LaneKind, Thing } from "./things.ts"
 import { lastOf } from "./things.ts"
 
@@ -24,11 +24,11 @@ const toneOfState: Readonly<Record<string, Tone>> = {
   refused: "bad"
 }
 
-/** Of what merely is over, or at rest: calm. */
+/** States that are merely ended or at rest: calm. */
 export const toneOf = (state: string): Tone => toneOfState[state] ?? "calm"
 
 const ends: Readonly<Record<LaneKind, ReadonlySet<string>>> = {
-  // One that failed or expired waits to be deleted.
+  // A failed or expired Sandbox can still be deleted.
   sandbox: new Set(["deleted"]),
   operation: new Set(["completed", "cancelled", "failed"]),
   preview: new Set(["closed", "expired", "refused"]),
@@ -36,7 +36,7 @@ const ends: Readonly<Record<LaneKind, ReadonlySet<string>>> = {
   connectionGrant: new Set(["revoked", "ended", "refused"])
 }
 
-/** Nothing leads out of it. */
+/** No transition leaves it. */
 export const isEnd = (kind: LaneKind, state: string): boolean => ends[kind].has(state)
 
 export const outcomes = ["all", "open", "ended", "failed"] as const

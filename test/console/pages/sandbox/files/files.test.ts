@@ -129,10 +129,10 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await textField(page).fill("one\nmine\n")
   await send("PUT", content(path), Buffer.from("one\r\ntheirs\r\n"))
   await save(page)
-  await page.getByText("Somebody else changed this file").waitFor()
+  await page.getByText("This file has changed since").waitFor()
   assert.strictEqual(await fileIn(visit, path), "one\r\ntheirs\r\n")
   await assertSound(page, "a conflict")
-  await button(page, "Take theirs, drop mine").click()
+  await button(page, "Discard my changes").click()
   await page.getByText("Its lines end with CR LF").waitFor()
   assert.strictEqual(await textField(page).inputValue(), "one\ntheirs\n")
 
@@ -151,7 +151,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await textField(page).fill("overwritten\n")
   await send("PUT", content(path), Buffer.from("other\n"))
   await save(page)
-  await button(page, "Overwrite it with mine").click()
+  await button(page, "Overwrite the file").click()
   await page.getByText("Saved.").waitFor()
   assert.strictEqual(await fileIn(visit, path), "overwritten\r\n")
 
@@ -161,8 +161,8 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await paste(page, large)
   await send("PUT", content(path), Buffer.from("other\n"))
   await save(page)
-  await page.getByText("Somebody else changed this file").waitFor()
-  await button(page, "Take theirs, drop mine").click()
+  await page.getByText("This file has changed since").waitFor()
+  await button(page, "Discard my changes").click()
   await until(async () => (await textField(page).inputValue()) === "other\n")
   await paste(page, large)
   await save(page)
@@ -173,7 +173,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await send("DELETE", `/files?path=${path}`)
   await save(page)
   await page.getByText("This file was removed").waitFor()
-  await button(page, "Write it anew").click()
+  await button(page, "Create it again").click()
   await page.getByText("Saved.").waitFor()
 
   // An answer that was lost: it is found out what became of the change.

@@ -42,7 +42,7 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
             (await page.content()) +
             JSON.stringify(await page.evaluate("[{ ...localStorage }, { ...sessionStorage }, location.href]"))
           assert.include(await everywhere(), url)
-          await page.getByRole("button", { name: "Put the address away" }).click()
+          await page.getByRole("button", { name: "Hide the address" }).click()
           await page.getByText("One preview at a time.").waitFor()
           await page.reload()
           await page.getByText("One preview at a time.").waitFor()
