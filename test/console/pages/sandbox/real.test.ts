@@ -60,7 +60,7 @@ describe.skipIf(skipped(unvisitable))("a real Sandbox's page", () => {
         const shown = await page.locator(".readout strong").allTextContents()
         assert.strictEqual(Number.parseFloat(shown[0]!).toFixed(1), newest.cpuSeconds!.toFixed(1))
         assert.strictEqual(shown.length, 3)
-        await page.getByText("Not measured in this time.").waitFor()
+        await page.getByText("No measurement in this time.").waitFor()
       })
     )
   })

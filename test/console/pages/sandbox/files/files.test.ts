@@ -214,7 +214,7 @@ const carried = async (visit: ServedVisit) => {
 
   // What is there is replaced only when somebody says so.
   await chosen.setInputFiles({ name: "small.txt", mimeType: "text/plain", buffer: Buffer.from("another") })
-  await page.getByText("There is a file of this name.").waitFor()
+  await page.getByText("A file with this name already exists.").waitFor()
   assert.strictEqual(await fileIn(visit, "/workspace/d/small.txt"), "small")
   await assertSound(page, "uploads")
   await button(page, "Replace small.txt").click()
