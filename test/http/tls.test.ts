@@ -218,7 +218,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
             assert.match(head, /^HTTP\/1\.1 400 Bad Request\r\n/)
             assert.match(head, /^Connection: close$/im)
             const { code, message, details } = JSON.parse(body)
-            const sentence = "This port speaks HTTPS: ask it with https:// in the place of http://."
+            const sentence = "This port serves HTTPS: use https:// instead of http://."
             assert.deepStrictEqual([code, message], ["INVALID_REQUEST", sentence])
             assert.deepStrictEqual(details, { issues: [{ path: [], message: sentence }] })
           }
