@@ -1,9 +1,9 @@
-/** A keyed mutex: one task for each account at a time. */
+/** What is done for one account at a time. */
 import { Effect, RcMap, Scope, Semaphore } from "effect"
 
 /**
- * A task that waits for a row's lock holds a connection to the database. Many concurrent tasks of one account would leave none
- * for the others, so they wait here instead; the row's lock works across processes.
+ * Whoever waits for the lock of a row waits on a connection to the database. With many at once for one account there would be none left
+ * for the others, so they wait here; the lock is what holds over several processes.
  */
 export const inTurn = Effect.map(
   RcMap.make({ lookup: (_accountId: string) => Semaphore.make(1) }),

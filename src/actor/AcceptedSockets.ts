@@ -1,5 +1,5 @@
 /**
- * The accepted connections of one port, whatever their state. A server waits at its end until each connection has closed, but reports only
+ * The accepted connections of one port, in any state. A server waits at its end until each connection has closed, but reports only
  * those with a finished handshake.
  *
  * @source node:diagnostics_channel "net.server.socket"

@@ -46,7 +46,7 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
     /** States in which it waits for its end. */
     openStates,
 
-    /** NotFound: another account's Sandbox, a deleted one, or none. */
+    /** NotFound: another account's, a deleted one, or none. */
     ownSandbox: Effect.fnUntraced(function* (accountId: string, sandboxId: string) {
       const record = yield* readActor(actors, sandboxMachine, sandboxId)
       if (record === null || record.accountId !== accountId || record.status === "deleted") {

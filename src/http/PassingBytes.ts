@@ -2,7 +2,7 @@
  * Frees the memory of content that only passes through, without marking the whole heap.
  *
  * Every piece of content from a socket is a buffer outside the heap; V8 sees only a small object for it. By default V8 marks
- * the whole heap after each 64 MiB of such buffers, whatever the heap's own state: more than half of all CPU of a transfer. So they
+ * the whole heap after each 64 MiB of such buffers, regardless of the heap's own state: more than half of all CPU of a transfer. So they
  * are counted as growth of the heap, the heap may grow to a multiple of its live size, and after every few MiB only the young
  * generation is collected, which frees most of them in milliseconds. Old buffers are collected once there are many.
  */

@@ -12,7 +12,7 @@ import { isMediaType, readJsonText, refuseLength } from "./JsonBody.ts"
 const json = "application/json"
 
 /**
- * The request with its body already read. The media type was checked with it, and an absent body has none, whatever the header says.
+ * The request with its body already read. The media type was checked with it, and an absent body has none, regardless of the header.
  * The decoder would check the header again by its own rules, and respond without the Error body.
  */
 const withText = (request: HttpServerRequest.HttpServerRequest, text: string): HttpServerRequest.HttpServerRequest =>

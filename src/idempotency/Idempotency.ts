@@ -13,7 +13,7 @@ import { changeBegins } from "../store/Change.ts"
 
 export interface IdempotentCall<A, E, R> {
   readonly accountId: string
-  /** The kind of call: keys of different kinds are independent. */
+  /** The kind of call: keys of different kinds do not meet. */
   readonly kind: string
   readonly key: string
   readonly fingerprint: string
@@ -23,7 +23,7 @@ export interface IdempotentCall<A, E, R> {
 
 const Claimed = Schema.Struct({
   fingerprint: Schema.String,
-  /** The original response, by any version. */
+  /** As it was answered then, by whichever version. */
   response: Schema.Unknown
 })
 

@@ -1,4 +1,4 @@
-/** The Sandboxes service on actors: the machine decides, and the database answers reads. */
+/** The Sandboxes service on actors: handlers ask here, the machine decides, the database answers. */
 import { Clock, Effect, Layer, Schedule, Schema } from "effect"
 import { SqlClient } from "effect/sql"
 import { ofThisVersion, sandboxMachine } from "../../machines/sandbox.ts"
@@ -209,8 +209,8 @@ const make = Effect.gen(function* () {
         idempotency: { kind: keyKind, key: idempotencyKey, fingerprint }
       })
 
-    // Counting and inserting are one step for the whole account: its row is locked against all processes. So the account's
-    // credit and limits are true at the commit, whatever the request's key had cached.
+    // Counting and inserting are one step for the whole account: its row is locked meanwhile, by whichever process. So what it says of
+    // credit and limits is true at the commit, whatever the request's key brought along.
     const claim = Effect.gen(function* () {
       const [account] = yield* sql<AccountRow>`
         select suspended_at is not null as is_suspended, exhausted_at, sandboxes_limit, workspaces_limit, workspace_storage_bytes_limit
@@ -218,7 +218,7 @@ const make = Effect.gen(function* () {
       const [workspace] =
         yield* sql`select 1 from workspaces where id = ${request.workspaceId} and account_id = ${accountId}`
       if (workspace === undefined) {
-        // Another request may have claimed the key while this one waited for the lock; a replay precedes every other answer.
+        // The key may have been claimed while we waited for the lock; a replay comes before every other answer.
         const [known] =
           yield* sql`select 1 from idempotency_keys where account_id = ${accountId} and kind = ${keyKind} and key = ${idempotencyKey}`
         return yield* known === undefined ? new NotFound() : new KeyClaimed()
@@ -366,7 +366,7 @@ const make = Effect.gen(function* () {
       Effect.map((rows) => rows.length > 0),
       Effect.orDie
     )
-    // The START's commit stores the key: if the key exists, nothing is left to do.
+    // A key is taken by the commit of its START: one that is taken has nothing left to do.
     const startOnce: Effect.Effect<void, CreditExhausted | SandboxUnavailable | ActorError | KeyContended> =
       Effect.flatMap(isTaken, (taken) =>
         taken

@@ -1,4 +1,4 @@
-/** The ServiceAccesses service on actors. The caller's key is a part of the actor's id, so one key can make only one access. */
+/** The ServiceAccesses service on actors. The caller's key is in the actor's id, so one key can only ever make one access. */
 import { hash } from "node:crypto"
 import { Clock, Effect, Layer } from "effect"
 import { lastsAt } from "../../machines/expiry.ts"

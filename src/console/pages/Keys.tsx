@@ -69,8 +69,8 @@ const CreateKey = ({ close, made }: { close: () => void; made: (made: NewKey) =>
 const Secret = ({ made: { key, secret }, replaced, close }: { made: NewKey; replaced: boolean; close: () => void }) => (
   <Dialog title={`The secret of “${key.name}”`} close={close}>
     <p class="notice" role="status">
-      <strong>This is shown now and never again.</strong> Keep it like a password: whoever has it can do what its scopes
-      allow.{replaced ? " The old key is refused from now on." : ""}
+      <strong>This is shown now and never again.</strong> Keep it like a password: anyone who has it can do what its
+      scopes allow.{replaced ? " The old key is refused from now on." : ""}
     </p>
     <Copy text={secret} label="Copy the secret" />
     <div class="buttons">

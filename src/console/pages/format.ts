@@ -10,7 +10,7 @@ export const usd = (microUsd: number): string => {
 
 const microDigits = 6
 
-/** To the micro-dollar, whatever its size: displayed amounts add up to the displayed sum. */
+/** To the micro-dollar, for any size: displayed amounts add up to the displayed sum. */
 export const exactUsd = (microUsd: number | bigint): string => {
   const amount = BigInt(microUsd)
   const digits = (amount < 0n ? -amount : amount).toString().padStart(microDigits + 1, "0")

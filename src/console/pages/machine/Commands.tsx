@@ -1,6 +1,6 @@
 import type { Asked } from "./life.ts"
 
-/** Deadlines are commands of the machine too; the service stores them with its state. */
+/** Deadlines are commands of the machine, which the service keeps with its state. */
 export const Commands = ({ commands }: { commands: ReadonlyArray<Asked> }) =>
   commands.length === 0 ? (
     <p class="soft">No commands.</p>

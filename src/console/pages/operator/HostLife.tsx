@@ -52,7 +52,7 @@ const Facts = ({ host }: Pick<Life, "host">) => (
     <dt>Room</dt>
     <dd>
       {count(host.capacity.vcpus)} vCPUs, {size(host.capacity.memoryBytes)} of memory, {size(host.capacity.diskBytes)}{" "}
-      of disk; {count(host.capacity.parallelStarts)} boots at once
+      of disk; {count(host.capacity.parallelStarts)} concurrent boots
     </dd>
   </dl>
 )

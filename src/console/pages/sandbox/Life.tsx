@@ -1,4 +1,4 @@
-/** A Sandbox's statechart, with a slider over its history, and its timeline. */
+/** A Sandbox's statechart, its whole life to go back and forth in, and all that happened in it meanwhile. */
 import { Life as LifeOf } from "../machine/Life.tsx"
 import { sandboxKind } from "../machine/sandboxKind.ts"
 import { useLife } from "../machine/useLife.ts"

@@ -9,7 +9,7 @@ import { About, type Thing } from "./About.tsx"
 
 interface Shown {
   readonly chart: Chart
-  /** Null: no actor is shown. */
+  /** Null: nobody's life is shown. */
   readonly lit: Lit | null
   /** A new value animates the last edge again. */
   readonly turn?: number

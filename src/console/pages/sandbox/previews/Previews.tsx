@@ -57,7 +57,7 @@ const Opened = ({ preview: { port, url, expiresAt }, forget }: { preview: Previe
   <section class="opened" aria-labelledby="opened">
     <h3 id="opened">Preview of port {port}</h3>
     <p class="notice" role="status">
-      <strong>Its address is shown now and never again.</strong> Keep it like a password: whoever has it can use this
+      <strong>Its address is shown now and never again.</strong> Keep it like a password: anyone who has it can use this
       port until <Instant at={expiresAt} />, without signing in.
     </p>
     <Copy text={url} label="Copy the address" />

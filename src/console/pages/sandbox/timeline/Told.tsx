@@ -46,7 +46,8 @@ export const Told = ({ sandboxId, pointed }: { sandboxId: string; pointed: Point
     return (
       <p>
         <strong>
-          {crowd.things.length} {nameOfKind[kind][crowd.things.length === 1 ? 0 : 1].toLowerCase()} more at once
+          {crowd.things.length} {nameOfKind[kind][crowd.things.length === 1 ? 0 : 1].toLowerCase()} more at the same
+          time
         </strong>
         : {countsOf(crowd)}. Choose them to see this part larger; the table below has each.
       </p>
