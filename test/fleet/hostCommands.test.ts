@@ -18,7 +18,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
       Effect.gen(function* () {
         const { code, stdout, stderr } = yield* atoll("hosts", "list")
         assert.deepStrictEqual([code, stderr], [0, ""])
-        assert.match(stdout, /^No host has joined\. With ATOLL_ROLE=all there is none but this one/)
+        assert.match(stdout, /^No host has joined\. With ATOLL_ROLE=all there is only this one/)
         const unknown = yield* atoll("hosts", "drain", "host_nobody")
         assert.strictEqual(unknown.code, 1)
         assert.match(unknown.stderr, /There is no host "host_nobody"\. atoll hosts list shows them\./)
@@ -60,7 +60,7 @@ layer(TestDatabase.layer, { excludeTestServices: true })("atoll hosts", (it) => 
           assert.deepInclude(cordoned.host, { id: host.id, state: "cordoned", wish: "cordoned", asked: null })
           const inUse = yield* atoll("hosts", "remove", host.id)
           assert.strictEqual(inUse.code, 1)
-          assert.match(inUse.stderr, /has 1 Sandbox: drain it first\. --force removes it as it is/)
+          assert.match(inUse.stderr, /has 1 Sandbox: drain it first\. --force removes it anyway/)
           const drained = yield* documentOf("hosts", "drain", host.id, "--json")
           assert.strictEqual(drained.host.state, "draining")
           yield* untilStatus(account.accountId, id, "stopped")

@@ -254,7 +254,7 @@ layer(service, { excludeTestServices: true })("HTTPS", (it) => {
         const open = await Promise.all(listeners.map(connected))
         put(served.certFile, second.cert)
         // For as long as the key is the old one, both stay what they were. Each service says so.
-        const told = () => lines.filter((line) => line.includes("goes on being served"))
+        const told = () => lines.filter((line) => line.includes("The previous certificate stays in use"))
         const tellAll = (why: string) => told().filter((line) => line.includes(why)).length >= services
         await until("the wrong key is told", () => tellAll("is not that of the first certificate"))
         assert.isTrue(await allServe("first"))

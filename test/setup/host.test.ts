@@ -195,7 +195,7 @@ describe("a host as a process", () => {
         assert.include(host.said(), "One Sandbox continues without Atoll")
         const down = yield* atoll("down", "--json")
         assert.deepInclude(JSON.parse(down.stdout), { processes: 0, sandboxes: 1 })
-        assert.include(down.stderr, "learn of it when it joins them again")
+        assert.include(down.stderr, "notice it when the host joins again")
         assert.deepInclude(JSON.parse((yield* atoll("down", "--json")).stdout), { sandboxes: 0 })
       }).pipe(Effect.provide(TestDatabase.bare)),
     withinMs

@@ -137,7 +137,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
       assert.deepStrictEqual(await names(page, ".state.current", "data-state"), ["pending"])
       await page.getByLabel("Parameters").fill("{")
       await page.getByRole("button", { name: "Send" }).click()
-      await page.getByText("The parameters are not JSON").waitFor()
+      await page.getByText("The parameters are not valid JSON").waitFor()
       await page.getByLabel("Parameters").fill(`{ "generation": 1 }`)
       await page.getByRole("button", { name: "Send" }).click()
       await page.locator(".state.current[data-state=running]").waitFor()

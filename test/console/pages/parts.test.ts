@@ -251,7 +251,7 @@ layer(TestApi.layer(size), { excludeTestServices: true })("the parts of a Sandbo
           await Effect.runPromise(sql`delete from segments where sandbox_id = ${id}`)
           await Effect.runPromise(sql`delete from meters where sandbox_id = ${id}`)
           await page.reload()
-          await page.getByText("deleted before this service began to meter").waitFor()
+          await page.getByText("deleted before this service metered usage").waitFor()
         })
       })
   )

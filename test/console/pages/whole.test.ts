@@ -162,7 +162,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the console as a whole", 
         await look("a secret")
         await context.clearCookies()
         for (const [address, words] of [
-          ["/console/", "Accounts are made by invitation"],
+          ["/console/", "Accounts are created by invitation"],
           ["/console/#link=nothing", "This link signs you in once"],
           ["/console/#invitation=nothing", "Sign in instead"]
         ] as const) {

@@ -141,7 +141,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await page.getByRole("link", { name: "Previews" }).click()
   await page.getByRole("heading", { name: "Previews" }).waitFor()
   await page.goBack()
-  await page.getByText("These are changes of yours").waitFor()
+  await page.getByText("These are your unsaved changes").waitFor()
   assert.strictEqual(await textField(page).inputValue(), "one\nmine again\n")
   await save(page)
   await page.getByText("Saved.").waitFor()
@@ -172,7 +172,7 @@ const madeAndEdited = async (visit: ServedVisit) => {
   await textField(page).fill("written anew\n")
   await send("DELETE", `/files?path=${path}`)
   await save(page)
-  await page.getByText("This file was removed").waitFor()
+  await page.getByText("This file was deleted").waitFor()
   await button(page, "Create it again").click()
   await page.getByText("Saved.").waitFor()
 
@@ -342,7 +342,7 @@ const many = async ({ page, sandboxId, shell }: ServedVisit) => {
   await button(page, "Start").click()
   await page.getByText("2,501, as of").waitFor()
   await page.getByRole("link", { name: "Previews" }).click()
-  await page.getByText("made without a network").waitFor()
+  await page.getByText("has no network").waitFor()
 }
 
 describe.skipIf(skipped(unvisitable))("files in the console", () => {

@@ -14,7 +14,7 @@ describe.skipIf(skipped(unvisitable))("previews in the console", () => {
           const started = await send("POST", "/operations", { argv: ["/opt/atoll/node", "-e", program] })
           assert.strictEqual(started.status, 202, started.text)
           await page.goto(`/console/sandboxes/${sandboxId}/previews`)
-          await page.getByText("There is no preview.").waitFor()
+          await page.getByText("There are no previews.").waitFor()
           await assertSound(page, "no preview")
           const open = page.getByRole("button", { name: "Open a preview" })
           const port = page.getByLabel("Port in the Sandbox")
