@@ -85,7 +85,7 @@ export const databaseWatch = (probe: Effect.Effect<unknown, SqlError>, sockets: 
           return Effect.void
         }
         outage = { since: now, lastFaultAt: now, faults: 1 }
-        return Effect.logWarning(`The database does not serve: ${reasonOf(error)}. Writes wait until it serves again.`)
+        return Effect.logWarning(`The database does not serve: ${reasonOf(error)}. Writes wait until it is back.`)
       })
 
     const served: Effect.Effect<void> = Effect.suspend(() => {
