@@ -142,7 +142,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("an account's pages in a b
           days.filter(({ microUsd }) => microUsd > 0).map(({ key, microUsd }) => `${key}: ${exactUsd(microUsd)}`)
         )
         await page.getByLabel("UTC month").selectOption("1")
-        await costs.getByText("Together $0.00").waitFor()
+        await costs.getByText("Total $0.00").waitFor()
         assert.isTrue((await costs.locator(".bar").count()) >= 28)
         assert.deepStrictEqual(await cells(costs), [])
       })

@@ -172,7 +172,7 @@ describe.skipIf(skipped(unusable ?? noChromium))("commands in a browser", () => 
     it.effect("are run as a shell line and exactly; their output is seen as it is written, and how they ended", () =>
       visited(async ({ page, inside }) => {
         await page.goto(`/console/sandboxes/${inside.id}/commands`)
-        await page.getByText("No command was run").waitFor()
+        await page.getByText("No operation has run").waitFor()
         await run(page, "echo first; echo oops >&2; until [ -e go ]; do sleep 0.02; done; echo last; exit 3")
         await hasShown(page, "stdout", "first\n")
         await hasShown(page, "stderr", "oops\n")

@@ -67,7 +67,7 @@ layer(TestApi.layer(), { excludeTestServices: true })("the machines in a browser
         return route.fulfill({ json: { ...list, stored: { ...list.stored, context } } })
       })
       await page.goto(`/console/sandboxes/${id}`)
-      const differs = page.getByRole("alert").filter({ hasText: "differs from what the service stores at revision" })
+      const differs = page.getByRole("alert").filter({ hasText: "differs from the service's snapshot at revision" })
       await differs.waitFor()
       assert.strictEqual(await page.getByText("equals what the service stores").count(), 0)
     })

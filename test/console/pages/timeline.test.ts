@@ -205,7 +205,7 @@ layer(TestApi.layer({ ATOLL_SERVICE_ACCESS: "on", ATOLL_COOPERATIVE: "on", ATOLL
           const crowd = (await page.locator(".tl-crowd").first().boundingBox())!
           const [from, to] = await rangeOf(page)
           await page.mouse.move(crowd.x + crowd.width / 2, crowd.y + 5)
-          await page.getByText("operations more at once").waitFor()
+          await page.getByText("operations more at the same time").waitFor()
           await page.mouse.click(crowd.x + crowd.width / 2, crowd.y + 5)
           const closer = await rangeOf(page)
           assert.isBelow(closer[1] - closer[0], to - from)
