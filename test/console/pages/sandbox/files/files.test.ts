@@ -308,7 +308,7 @@ const hostile = async (visit: ServedVisit) => {
   await page.locator('canvas[width="1400"][height="900"]').waitFor()
   await send("PUT", content("/workspace/bytes"), Buffer.from([0, 255, 60, 98, 62]))
   await goTo(page, sandboxId, "/workspace/bytes")
-  await page.getByText("This is no text, but 5 bytes").waitFor()
+  await page.getByText("This is not text, but 5 bytes").waitFor()
   assert.include(await shown(), "00 ff 3c 62 3e")
   await goTo(page, sandboxId, "/etc/passwd")
   await page.getByText("INVALID_PATH").waitFor()
