@@ -28,6 +28,6 @@ export const defineActor = <M extends AnyStateMachine>(
     migrate === undefined
       ? undefined
       : ({ value, context }: StoredSnapshot) => ({ value, context: migrate(value, context as ContextOf<M>) }),
-  // The types were checked here; the host knows a command by name only.
+  // The host erases the types that were checked here: it knows a command by name only.
   commands: commands as unknown as ActorDefinition["commands"]
 })

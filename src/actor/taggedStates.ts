@@ -1,7 +1,7 @@
 /** Sets of states are defined once, by the machine's tags. SQL and views take them from here. */
 import type { AnyStateMachine } from "xstate"
 
-/** Throws for a tag without states: it was misspelt. */
+/** Throws for a tag that no state has: a set that is empty was misspelt. */
 export const taggedStates = (machine: AnyStateMachine, tag: string): ReadonlyArray<string> => {
   const states = Object.values(machine.states)
     .filter(({ tags }) => tags.includes(tag))

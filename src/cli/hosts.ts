@@ -104,10 +104,10 @@ const wishCommand = (
     })
   ).pipe(Command.withDescription(description))
 
-const cordon = wishCommand("cordon", "CORDON", "Place no new Sandboxes on a host; its present ones continue", (host) =>
+const cordon = wishCommand("cordon", "CORDON", "Place no new Sandboxes on a host; those that it has go on", (host) =>
   hostState(host) === "cordoned"
-    ? `${host.label} gets no new Sandboxes. Its present ones continue, and can be started.`
-    : `${host.label} is ${hostState(host)}, and will get no new Sandboxes when it is back either.`
+    ? `${host.label} gets no new Sandboxes. Those that it has go on, and can be started.`
+    : `${host.label} is ${hostState(host)}, and gets no new Sandboxes when it is there either.`
 )
 
 const drain = wishCommand(
@@ -116,13 +116,13 @@ const drain = wishCommand(
   "Stop the Sandboxes of a host, keep their volumes, and start none there",
   (host) =>
     hostState(host) === "draining"
-      ? `${host.label} is drained: ${host.sandboxesUp} Sandboxes are being stopped, their volumes are kept. atoll hosts list shows when none runs there; atoll hosts uncordon undoes it.`
-      : `${host.label} is ${hostState(host)}, and is drained as soon as it is back.`
+      ? `${host.label} is drained: ${host.sandboxesUp} Sandboxes are being stopped, their volumes are kept. atoll hosts list says when none runs there; atoll hosts uncordon undoes it.`
+      : `${host.label} is ${hostState(host)}, and is drained as soon as it is there.`
 )
 
-const uncordon = wishCommand("uncordon", "UNCORDON", "Use a cordoned or drained host again", (host) =>
+const uncordon = wishCommand("uncordon", "UNCORDON", "Use a host again that was cordoned or drained", (host) =>
   hostState(host) === "ready"
-    ? `${host.label} gets new Sandboxes again. Those that were stopped there stay stopped until a client starts them.`
+    ? `${host.label} gets new Sandboxes again. Those that were stopped there are started by whoever needs them.`
     : `${host.label} is ${hostState(host)}, and is used as soon as it is ready.`
 )
 

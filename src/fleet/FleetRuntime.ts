@@ -123,7 +123,7 @@ export const FleetRuntime = {
             if (yield* goesOn) continue
             return yield* obstacle
           }
-          // A cordoned host still has capacity, so it is the fallback.
+          // It has room for it, so it is no worse than none.
           if (status === "cordoned" && !isSettled && (yield* promises.move(spec, hostId)) === "moved") continue
           const host = yield* links.to(hostId)
           const refused = yield* host.provision(spec, turn).pipe(

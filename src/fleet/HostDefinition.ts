@@ -64,7 +64,7 @@ export const hostDefinition = Effect.gen(function* () {
     yield* forgetOldEntries(hostId, began)
     const dueAt = value === "suspect" ? known.updatedAt + lostAfterMs : known.seenAt + known.leaseMs
     const since = performance.now()
-    // This check is late, so this process may not have heard beats either. A host that lives beats soon.
+    // Nobody looked for a while, so nobody may have listened either: a host that is there says so soon.
     let believedForMs = began - dueAt > leaseMs * late ? leaseMs : 0
     while (true) {
       const found = yield* Effect.orDie(findSeen(hostId))
@@ -75,9 +75,9 @@ export const hostDefinition = Effect.gen(function* () {
       const seenAt = now - silentForMs
       // A host that has left does not count, however recent its last beat.
       if (boot !== "" && Math.abs(age) < leaseMs) return { type: "SEEN" as const, seenAt, leaseMs }
-      // The database's clock went back: a host that lives beats soon with the present time.
+      // The clock of the database was set back: a host that is there is soon heard of by what it shows now.
       if (age < 0) believedForMs = Math.max(believedForMs, leaseMs)
-      // This service's clock went forward: the check is too early.
+      // The clock of this service was set forward: it looks too early.
       if (value === "suspect") believedForMs = Math.max(believedForMs, lostAfterMs - silentForMs)
       const leftMs = believedForMs - (performance.now() - since)
       if (leftMs <= 0) return { type: "SILENT" as const, seenAt, lostAfterMs }

@@ -2,7 +2,7 @@
 import type { Host } from "../../schemas/console/Hosts.ts"
 import type { HostRow } from "./Hosts.ts"
 
-/** A host without an actor has still to join. */
+/** One without an actor is still to join. */
 export const hostState = ({ state }: Pick<HostRow, "state">): string => state ?? "joining"
 
 const instant = (ms: number): string => new Date(ms).toISOString()

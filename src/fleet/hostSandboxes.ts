@@ -1,4 +1,4 @@
-/** The Sandboxes of one host, by their reservations. */
+/** The Sandboxes of one host, by their promises. */
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { removedStates, runtimelessStates } from "../sandbox/sandboxStates.ts"
@@ -26,11 +26,11 @@ const Known = Schema.Struct({
 
 const Unsettled = Schema.Struct({ id: Schema.String, generation: Schema.Int, revision: Int8 })
 
-/** A Sandbox that waits for its deletion has no runtime. */
+/** What a deletion waits for is no runtime. */
 const upStates = unsettledStates.filter((state) => state !== "deleting")
 
 export const hostSandboxes = (sql: SqlClient.SqlClient, hostId: string) => {
-  // `meter` does not concern the host.
+  // `meter` is none of its host's.
   const isBusy = sql.literal(`a.pending @? '$[*] ? (@.type != "meter")'`)
   const findBound = SqlSchema.findAll({
     Request: Schema.Void,

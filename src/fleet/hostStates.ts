@@ -4,11 +4,11 @@ import { taggedStates } from "../actor/taggedStates.ts"
 
 /** The host gets new Sandboxes. */
 export const placeableStates = taggedStates(hostMachine, "placeable")
-/** Sandboxes of the host can be started. */
+/** Its Sandboxes can be started. */
 export const startableStates = taggedStates(hostMachine, "startable")
-/** The host's Sandboxes count as stopped, and no code waits for it. */
+/** Nothing that runs there is believed to run, and nobody waits for it. */
 export const absentStates = taggedStates(hostMachine, "absent")
-/** The host beats: another join of its process is no news. */
+/** It is heard of: that its process joins once more is no news. */
 export const heardStates: ReadonlyArray<string> = ["joining", "ready", "cordoned", "draining"]
-/** The host's state is unknown now, but soon known. */
+/** Nobody knows of it now, and soon somebody will. */
 export const silentStates: ReadonlyArray<string> = ["joining", "suspect"]

@@ -66,7 +66,7 @@ export const sandboxWay = Effect.fnUntraced(function* <M extends WayMachine, P =
     isUsable: (status: string, context: ContextOf<M>) =>
       Effect.map(Clock.currentTimeMillis, (now) => usableStates.includes(status) && lastsAt(context, now)),
 
-    /** Its state after the Sandbox was checked, or still `opening` after 10 s. */
+    /** Its state once its Sandbox has been looked at, or still `opening` after 10 s. */
     opened: (actorId: string) => wait(actorId, (status) => status !== "opening", openAnswerMs),
 
     wait,

@@ -320,7 +320,7 @@ export const commandTools = Effect.gen(function* () {
       call: ({ sandboxId, operationId }, { accountId, requestId }) =>
         Effect.map(operations.cancel(accountId, sandboxId, operationId, { requestId }), (operation) => ({
           ...outcomeOf(operation),
-          note: operation.status === "cancelled" ? "Its output until then can be read with output." : null
+          note: operation.status === "cancelled" ? "What it wrote until then can be read with output." : null
         })).pipe(Effect.uninterruptible)
     })
   ]

@@ -1,4 +1,4 @@
-/** Tools that create, list, start, stop and delete Sandboxes. */
+/** Tools that make, list, start and end Sandboxes. */
 import { randomUUID } from "node:crypto"
 import { Effect, Schema } from "effect"
 import { NotFound } from "../../schemas/Errors.ts"

@@ -49,7 +49,7 @@ const lost = (status: string | null): OperationEvent => {
         type: "LOST",
         reason: {
           code: "SANDBOX_RESTARTED",
-          message: publicText`The Sandbox was restarted; the command's outcome is unknown.`
+          message: publicText`The Sandbox was started anew; the command's outcome is unknown.`
         }
       }
     default:
@@ -240,7 +240,7 @@ export const operationDefinition = Effect.gen(function* () {
 
   return defineActor(operationMachine, {
     context: OperationContext,
-    // endProcess supersedes runProcess.
+    // Ending a process supersedes following it.
     commands: {
       runProcess: { lane: "process", run: runProcess },
       endProcess: { lane: "process", run: endProcess },

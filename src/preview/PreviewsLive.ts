@@ -1,4 +1,4 @@
-/** The Previews service on actors. An actor's id is derived from the SHA-256 of the preview id, so a host name finds its actor by primary key. */
+/** The Previews service on actors. An actor's id is made of the SHA-256 of the preview id, so a host name finds its actor by its key. */
 import { hash, randomBytes } from "node:crypto"
 import { Clock, Effect, Layer, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
@@ -38,7 +38,7 @@ const actorIdOf = (previewSha256: string): string => `pre_${previewSha256}`
 
 const overStates = taggedStates(previewMachine, "over")
 
-/** Maps a state of the machine. */
+/** Of a state of the machine. */
 const listedStatus = (state: string): ListedPreview["status"] => {
   switch (state) {
     case "opening":

@@ -39,7 +39,7 @@ export const RuntimeWatch = {
       const heartbeat = yield* Heartbeat
       const { reconcileIntervalMs } = yield* Settings
 
-      // `meter` does not concern the host.
+      // `meter` is none of its host's.
       const findRunning = SqlSchema.findAll({
         Request: Schema.Void,
         Result: Running,

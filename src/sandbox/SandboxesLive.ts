@@ -82,7 +82,7 @@ const limitOf = ({ statusReason }: Pick<Sandbox, "statusReason">) =>
         details: { limit: null }
       })
 
-/** Codes with which a boot is refused. @source `RuntimeRefused` */
+/** What a boot is refused with. @source `RuntimeRefused` */
 const limitCodes: ReadonlyArray<string> = ["HOST_FULL", "STORAGE_LIMIT_REACHED", "SANDBOX_LIMIT_REACHED"]
 
 /** The same filters in another order are the same list. */
@@ -155,7 +155,7 @@ const make = Effect.gen(function* () {
     return view(yield* find(accountId, known.target_id))
   })
 
-  /** The answer to a create: the first time if it waited, and every later time. */
+  /** What a create is answered with, the first time if it waited, and every later time. */
   const createAnswer = (sandbox: Sandbox) =>
     sandbox.status === "expired"
       ? Effect.fail(limitOf(sandbox))

@@ -1,4 +1,4 @@
-/** Stops all Sandboxes concurrently, each by its own machine: for the operator, while no service runs. */
+/** Ends what runs of all Sandboxes at once, each by its own machine: for the operator, while nobody else serves them. */
 import { Clock, Effect, Schema } from "effect"
 import { SqlClient, SqlSchema } from "effect/sql"
 import { sandboxMachine } from "../../machines/sandbox.ts"

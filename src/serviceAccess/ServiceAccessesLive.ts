@@ -150,7 +150,7 @@ const make = Effect.gen(function* () {
       const isOver = (status: string) => overStates.includes(status)
       const state = yield* way.wait(record.id, isOver, revokeAnswerMs)
       const { cleanup } = state!.context
-      // A refused access never admitted a connection.
+      // One that was refused never let anything in.
       const seen = state!.value === "refused" ? "confirmed" : cleanup
       return { generationId: record.context.generationId, cleanup: seen ?? "unconfirmed" }
     }),

@@ -15,7 +15,7 @@ export interface DerivedColumns {
   readonly outcome: string | null
   /** An Operation's; null if it ended without a start. */
   readonly durationMs: number | null
-  /** The Sandbox's generation in which an Operation runs. */
+  /** Of the Sandbox, in which an Operation runs. */
   readonly generation: number | null
   readonly sandboxStatus: string | null
   /** A Sandbox's metadata. The row nests it under the account's id, so that a search for a common pair reads only one account's rows. */

@@ -76,7 +76,7 @@ export const walletDefinition = Effect.gen(function* () {
   const stopSandboxes = Effect.fnUntraced(function* (accountId: string, reason: PublicReason) {
     let after = ""
     while (true) {
-      // A top-up may have been stored before its notification.
+      // A top-up may have come before whoever tells of it.
       if (mayGoOn(yield* ledger.reckon(accountId))) return { type: "CHANGED" as const }
       const found = yield* Effect.orDie(findInhabited({ accountId, after }))
       yield* Effect.forEach(

@@ -1,4 +1,4 @@
-/** Metrics of this process's postings: count, amount, and delay after their transitions. They name no account. */
+/** What this process posted: how often, how much, and how long after the transitions that it was for. It names no account. */
 import { Context, Metric } from "effect"
 import type { Entry } from "./Allocation.ts"
 import type { FoldedTransition } from "./Fold.ts"

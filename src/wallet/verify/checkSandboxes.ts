@@ -1,4 +1,4 @@
-/** Recomputes each Sandbox's whole log and compares it with its meter and its segments. */
+/** Each Sandbox's whole log, worked out anew, beside its meter and its segments. */
 import { Effect, Option, Schema } from "effect"
 import { type SqlClient, SqlSchema } from "effect/sql"
 import { Int8FromText, textColumn } from "../../store/Columns.ts"

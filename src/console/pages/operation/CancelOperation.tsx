@@ -10,8 +10,8 @@ const isOpen = ({ status }: Operation): boolean => status === "queued" || status
 
 /** The result of the cancellation; the response has the operation's final result. */
 const sentenceOf = ({ status, exitCode, reason, startedAt, finishedAt }: Operation): string => {
-  if (status === "cancelled" && startedAt === null) return "Cancelled before a start was recorded."
-  if (status === "cancelled") return "Cancelled: its processes get TERM, then KILL after 2 s."
+  if (status === "cancelled" && startedAt === null) return "Cancelled before it was seen to begin."
+  if (status === "cancelled") return "Cancelled: its processes get TERM, and KILL after 2 s."
   const end = exitCode !== null ? ` with exit code ${exitCode}` : reason !== null ? ` (${reason.code})` : ""
   return `Too late: it had already ${status}${end}${finishedAt === null ? "" : ` at ${instant(finishedAt)}`}. That result is final.`
 }

@@ -1,4 +1,4 @@
-/** The facts of an operation. */
+/** All that the service says of an operation. */
 import type { Operation } from "../../../../schemas/Operation.ts"
 import { oneLine } from "../characterPicture.ts"
 import { duration, size } from "../format.ts"
@@ -81,7 +81,7 @@ export const OperationFacts = ({ operation, life }: { operation: Operation; life
         {limitMs === undefined ? <None /> : limitMs === null ? "none" : `${duration(limitMs / 1000)} from its start`}
       </dd>
       <dt>Its processes</dt>
-      <dd>{status === "queued" ? "none yet: it is queued" : processTree}</dd>
+      <dd>{status === "queued" ? "none yet: it waits for its turn" : processTree}</dd>
       <dt>Written</dt>
       <dd>
         {size(output.stdoutBytes)} to stdout, {size(output.stderrBytes)} to stderr

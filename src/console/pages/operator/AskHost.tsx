@@ -1,4 +1,4 @@
-/** Requests to a host, each with a confirmation that names the host and the consequences. */
+/** What is asked of a host, each after a question that names it and says what comes of it. */
 import type { ComponentChildren } from "preact"
 import type { Host } from "../../../../schemas/console/Hosts.ts"
 import { ask } from "../api.ts"
@@ -32,7 +32,7 @@ export const wishesFor = ({ state, wish }: Host): ReadonlyArray<Wish> => {
 
 const sandboxes = (number: number): string => (number === 1 ? "1 Sandbox" : `${count(number)} Sandboxes`)
 
-/** The service's rule: it refuses to remove a host in use. */
+/** As the service sees it, which refuses what is used. */
 const isUsed = ({ state, sandboxes: { all, up } }: Host): boolean =>
   state === "draining" ? up > 0 : state === "cordoned" ? all > 0 : state !== "lost"
 

@@ -1,4 +1,4 @@
-/** A notice for parts of the page that need a running Sandbox. */
+/** Said where a part of the page needs a machine that runs, and there is none. */
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 import { ask, idempotencyKey } from "../api.ts"
 import { useAction } from "../ui/Action.tsx"

@@ -12,7 +12,7 @@ const startable: ReadonlySet<string> = new Set(["stopped", "sleeping"])
 const stoppable: ReadonlySet<string> = new Set(["pending", "running", "sleeping"])
 const gone: ReadonlySet<string> = new Set(["deleting", "deleted", "expired"])
 
-/** No action is possible any more. */
+/** Nothing can be done with it any more. */
 export const isGone = ({ status }: Pick<Sandbox, "status">): boolean => gone.has(status)
 
 interface Asked {

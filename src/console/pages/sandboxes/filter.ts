@@ -1,4 +1,4 @@
-/** Filters the list of Sandboxes. */
+/** Which Sandboxes are shown. */
 import type { Sandbox } from "../../../../schemas/Sandbox.ts"
 
 export interface Filter {

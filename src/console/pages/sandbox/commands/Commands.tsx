@@ -1,4 +1,4 @@
-/** Commands of a Sandbox: a form to run one and see its output, and the list of all. */
+/** Commands of a Sandbox: to run one and see what it writes, and all that were run. */
 import { useState } from "preact/hooks"
 import type { Operation } from "../../../../../schemas/Operation.ts"
 import { CancelOperation } from "../../operation/CancelOperation.tsx"
@@ -41,7 +41,7 @@ export const Commands = ({ sandbox }: TabProps) => {
     <>
       <section class="pane" aria-labelledby="run">
         <h2 id="run">Run a command</h2>
-        {/* A command wakes a sleeping Sandbox. */}
+        {/* A command wakes a Sandbox that sleeps. */}
         {sandbox.status === "sleeping" ? null : <NotRunning sandbox={sandbox} to="run commands" />}
         <RunCommand
           sandboxId={sandbox.id}

@@ -1,4 +1,4 @@
-/** The file browser of a Sandbox: folders, and one file at a time. */
+/** The files of a Sandbox: folders, and one file at a time. */
 import { useEffect, useState } from "preact/hooks"
 import type { FileStatResponse } from "../../../../../schemas/Files.ts"
 import { ApiFault, get } from "../../api.ts"
@@ -82,7 +82,7 @@ const volumeless: ReadonlySet<string> = new Set(["deleting", "deleted", "expired
 
 export const Files = ({ sandbox }: TabProps) => {
   const isUp = sandbox.status === "running"
-  // Loaded content and unsaved text stay on the page as long as the volume exists.
+  // What was shown once stays, and with it what was being written, as long as there is a volume.
   const [wasUp, setWasUp] = useState(isUp)
   useEffect(() => {
     if (isUp) setWasUp(true)

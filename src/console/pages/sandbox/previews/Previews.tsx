@@ -1,4 +1,4 @@
-/** The previews of a Sandbox. The page has a preview's address only until it is hidden. */
+/** The previews of a Sandbox. The address of one is in this page until it is put away, and nowhere else. */
 import { useState } from "preact/hooks"
 import type { ListedPreview, Preview } from "../../../../../schemas/Preview.ts"
 import { ask } from "../../api.ts"

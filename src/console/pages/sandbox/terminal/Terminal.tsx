@@ -1,4 +1,4 @@
-/** A shell in the Sandbox. It opens with this tab and ends with it. */
+/** A shell in the Sandbox. It is opened with this part of the page, and ends with it. */
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks"
 import { Fault } from "../../ui/Fault.tsx"
 import { NotRunning } from "../NotRunning.tsx"
@@ -13,10 +13,10 @@ type Shell =
   | { readonly state: "open" }
   | { readonly state: "ended"; readonly how: Ended }
 
-/** States in which it can be opened on request: a sleeping Sandbox wakes, and a pending one is waited for. */
+/** In which it is opened when it is asked for: a sleeping one wakes, and a pending one is waited for. */
 const canOpen: ReadonlySet<string> = new Set(["running", "sleeping", "pending"])
 
-/** Stored in this browser. */
+/** Kept for this browser. */
 const aloudKey = "atoll.terminal.readsAloud"
 
 const sentenceOf = (shell: Shell): string => {
@@ -103,7 +103,7 @@ export const Terminal = ({ sandbox }: TabProps) => {
   }
 
   const isPossible = canOpen.has(status)
-  // Connects automatically, once, only to a running Sandbox: a mere visit wakes none.
+  // Once, and only what runs: nothing is woken by who only looks.
   useEffect(() => {
     if (status === "running") connect(false)
   }, [])
@@ -119,7 +119,7 @@ export const Terminal = ({ sandbox }: TabProps) => {
         <h2 id={label}>Terminal</h2>
         <span role="status" class="as-of" data-shell={shell.state}>
           {shell.state === "none" && status === "sleeping"
-            ? "The Sandbox is asleep; connecting wakes it."
+            ? "The Sandbox sleeps; to connect wakes it."
             : sentenceOf(shell)}
         </span>
         <button

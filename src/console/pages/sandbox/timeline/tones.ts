@@ -1,4 +1,4 @@
-/** The colour of a state, by the page's status colours, and whether it is an end state. */
+/** How a state is shown: in the page's colours of a status, and whether something is over in it. */
 import type { LaneKind, Thing } from "./things.ts"
 import { lastOf } from "./things.ts"
 
@@ -28,7 +28,7 @@ const toneOfState: Readonly<Record<string, Tone>> = {
 export const toneOf = (state: string): Tone => toneOfState[state] ?? "calm"
 
 const ends: Readonly<Record<LaneKind, ReadonlySet<string>>> = {
-  // A failed or expired Sandbox can still be deleted.
+  // One that failed or expired waits to be deleted.
   sandbox: new Set(["deleted"]),
   operation: new Set(["completed", "cancelled", "failed"]),
   preview: new Set(["closed", "expired", "refused"]),
@@ -36,7 +36,7 @@ const ends: Readonly<Record<LaneKind, ReadonlySet<string>>> = {
   connectionGrant: new Set(["revoked", "ended", "refused"])
 }
 
-/** No transition leaves it. */
+/** Nothing leads out of it. */
 export const isEnd = (kind: LaneKind, state: string): boolean => ends[kind].has(state)
 
 export const outcomes = ["all", "open", "ended", "failed"] as const
